@@ -1,0 +1,73 @@
+/**
+ * Why a control-plane call gave no usable answer. A closed set: it is also the metric label.
+ *
+ * | reason | what happened |
+ * |---|---|
+ * | Malformed | 400: the body was refused |
+ * | Unauthorized | 401: missing, wrong or revoked key |
+ * | Forbidden | 403: the key lacks a permission |
+ * | NotFound | 404 in the documented error shape |
+ * | Conflict | 409: a read-write endpoint exists already |
+ * | Rejected | 422, or another 4xx in the documented shape: a limit, or a state that does not allow it |
+ * | Locked | 423: the project is busy |
+ * | Throttled | 429 |
+ * | Unavailable | 503: safe to send again |
+ * | ServerError | any other 5xx |
+ * | Unreachable | nothing was sent: refused, no such host, TLS |
+ * | TimedOut | the deadline passed after sending |
+ * | ConnectionLost | the connection broke after sending |
+ * | UnreadableAnswer | HTML, truncated JSON, wrong types, an undocumented status |
+ */
+export type ControlPlaneReason =
+  | "Malformed"
+  | "Unauthorized"
+  | "Forbidden"
+  | "NotFound"
+  | "Conflict"
+  | "Rejected"
+  | "Locked"
+  | "Throttled"
+  | "Unavailable"
+  | "ServerError"
+  | "Unreachable"
+  | "TimedOut"
+  | "ConnectionLost"
+  | "UnreadableAnswer";
+
+/** Whether a write may have taken effect. `Unknown`: observe before anything else. */
+export type ControlPlaneEffect = "NotApplied" | "Unknown";
+
+/** What an error knows beside its message. */
+export interface ControlPlaneErrorOptions {
+  readonly effect: ControlPlaneEffect;
+  /** What the service asked for, in milliseconds. @default undefined */
+  readonly retryAfterMs?: number | undefined;
+  /** What the call was about; a 404 means another thing for a project than for a branch. @default undefined */
+  readonly subject?: ControlPlaneSubject | undefined;
+  readonly cause?: unknown;
+}
+
+/** The kind of object a call was about. */
+export type ControlPlaneSubject = "Project" | "Branch" | "Endpoint" | "Operation";
+
+/**
+ * A control-plane call that gave no usable answer.
+ *
+ * The message is one line, says what failed on what kind of object and why, and is the same on every pass: no ids of
+ * requests, times, headers or secrets.
+ */
+export class ControlPlaneError extends Error {
+  override readonly name = "ControlPlaneError";
+  readonly reason: ControlPlaneReason;
+  readonly effect: ControlPlaneEffect;
+  readonly retryAfterMs: number | undefined;
+  readonly subject: ControlPlaneSubject | undefined;
+
+  constructor(reason: ControlPlaneReason, message: string, options: ControlPlaneErrorOptions) {
+    super(message, { cause: options.cause });
+    this.reason = reason;
+    this.effect = options.effect;
+    this.retryAfterMs = options.retryAfterMs;
+    this.subject = options.subject;
+  }
+}

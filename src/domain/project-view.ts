@@ -1,0 +1,28 @@
+import type { ObservedEndpoint } from "./endpoint.ts";
+import type { Operation } from "./operation.ts";
+
+/** What one project looked like at one moment. */
+export interface ProjectReading {
+  readonly projectId: string;
+  /** Monotonic milliseconds when the first request of this reading began: the reading is not older than this. */
+  readonly asOfMs: number;
+  /** Every endpoint of the project. */
+  readonly endpoints: readonly ObservedEndpoint[];
+  /** The newest operations and all unfinished ones we know of, newest first; bounded. */
+  readonly operations: readonly Operation[];
+  /** Whether this service has ever been seen to echo an endpoint's name. */
+  readonly echoesNames: boolean;
+}
+
+/**
+ * One shared reading per project: many resources, one list.
+ *
+ * Errors: throws `ControlPlaneError`; a failed reading is never answered with an older one.
+ */
+export interface ProjectView {
+  /**
+   * A reading begun at or after `notOlderThanMs` (monotonic milliseconds). Callers that ask while a read is under way
+   * which began too early share the one that follows it.
+   */
+  read(projectId: string, notOlderThanMs: number): Promise<ProjectReading>;
+}

@@ -1,0 +1,23 @@
+/** API group of the custom resource, and prefix of its annotations and finalizer. */
+export const group = "endpoint-operator.dev";
+export const version = "v1alpha1";
+export const kind = "ComputeEndpoint";
+export const plural = "computeendpoints";
+export const singular = "computeendpoint";
+export const shortName = "cpe";
+export const category = "database";
+
+/** Held from before anything is created outside until the endpoint is proven gone, retained or abandoned. */
+export const finalizer = `${group}/endpoint`;
+
+/** Annotations by which a person talks to the operator. */
+export const annotations = {
+  /** `"true"`: the operator writes nothing but status. */
+  paused: `${group}/paused`,
+  /** Any new value asks for a pass now. */
+  reconcileRequestedAt: `${group}/reconcile-requested-at`,
+  /** `adopt=<endpoint id>` or `abandon=<attempt>`. */
+  resolveCreate: `${group}/resolve-create`,
+  /** An operation id whose failure has been seen. */
+  acknowledgeOperation: `${group}/acknowledge-operation`,
+} as const;
