@@ -1,0 +1,79 @@
+import { constants } from "node:fs";
+import { access, chmod, mkdir, mkdtemp, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import path from "node:path";
+import { AssetError, describeError } from "./asset-error.ts";
+import type { Asset } from "./asset-table.ts";
+import type { Platform } from "./platform.ts";
+
+const workPrefix = ".partial-";
+
+/**
+ * The directory of ours under the user's cache directory (`XDG_CACHE_HOME`, else the platform's custom).
+ * A relative `XDG_CACHE_HOME` does not count, as its specification says.
+ */
+export function cacheDirectory(env: NodeJS.ProcessEnv, os: Platform["os"]): string {
+  const xdg = env.XDG_CACHE_HOME;
+  const home = env.HOME ?? homedir();
+  const userCache = os === "darwin" ? path.join(home, "Library", "Caches") : path.join(home, ".cache");
+  return path.join(xdg !== undefined && path.isAbsolute(xdg) ? xdg : userCache, "endpoint-operator", "assets");
+}
+
+/** Where a binary of exactly this version and platform stands once it is whole. */
+export function cachedPath(cache: string, asset: Asset, platform: Platform): string {
+  return path.join(cache, `${platform.os}-${platform.arch}`, `${asset.name}-${asset.version}`, asset.name);
+}
+
+/** Whether a file is there that may be executed. */
+export async function isExecutable(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Creates an empty directory to make a binary in, on the file system of the cache so that a rename is atomic.
+ *
+ * Removes what interrupted runs left there; the caller holds the lock, so all of it is garbage.
+ *
+ * @throws AssetError `CacheNotWritable`.
+ */
+export async function createWorkDirectory(cache: string): Promise<string> {
+  try {
+    await mkdir(cache, { recursive: true });
+    const leftovers = (await readdir(cache)).filter((name) => name.startsWith(workPrefix));
+    for (const name of leftovers) await rm(path.join(cache, name), { recursive: true, force: true });
+    return await mkdtemp(path.join(cache, workPrefix));
+  } catch (error) {
+    throw notWritable(cache, error);
+  }
+}
+
+/**
+ * Puts a finished file at its place: flushed to disk first, then renamed, so that a name in the cache means whole.
+ *
+ * @throws AssetError `CacheNotWritable`.
+ */
+export async function publishFile(finished: string, target: string): Promise<void> {
+  try {
+    await chmod(finished, 0o755);
+    const file = await open(finished, "r");
+    await file.sync().finally(() => file.close());
+    await mkdir(path.dirname(target), { recursive: true });
+    await rename(finished, target);
+  } catch (error) {
+    throw notWritable(path.dirname(target), error);
+  }
+}
+
+/** The error for a cache that cannot be written, with the way out. */
+export function notWritable(directory: string, cause: unknown): AssetError {
+  return new AssetError(
+    "CacheNotWritable",
+    `Cannot write to the cache ${directory} (${describeError(cause)}). Free some space, or set XDG_CACHE_HOME to a directory that can be written.`,
+    { cause },
+  );
+}

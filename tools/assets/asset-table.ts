@@ -1,0 +1,89 @@
+import { fileURLToPath } from "node:url";
+import type { DownloadSource } from "./download-sources.ts";
+import { envtestArchive, etcdRelease, kubernetesRelease } from "./download-sources.ts";
+
+/** A binary that demo and tests can ask for. */
+export type AssetName = "kube-apiserver" | "etcd" | "kubectl" | "kube-controller-manager";
+
+/** How to build a binary from Go modules; go.mod and go.sum in `moduleDirectory` pin every byte of source. */
+export interface GoBuild {
+  readonly moduleDirectory: string;
+  readonly packagePath: string;
+  /** Value of `-ldflags`. */
+  readonly linkerFlags: string;
+  /** For the progress line: how long it takes on two cores from nothing. */
+  readonly roughly: string;
+}
+
+/** One row of the table: everything there is to know about a binary. */
+export interface Asset {
+  readonly name: AssetName;
+  /** Exact version, with its leading v; part of the path in the cache. */
+  readonly version: string;
+  /** Official downloads, tried in order. Each answers `undefined` where it has nothing for a platform. */
+  readonly downloads: readonly DownloadSource[];
+  readonly build: GoBuild;
+}
+
+const kubernetesVersion = "v1.35.4";
+const etcdVersion = "v3.6.16";
+
+/** The oldest Go that builds everything here: the highest `go` line of the modules under `go/`. */
+export const requiredGoVersion = "1.26.0";
+
+const moduleDirectory = (name: string) => fileURLToPath(new URL(`./go/${name}/`, import.meta.url));
+
+function kubernetesBuild(command: string, roughly: string): GoBuild {
+  const versionPackage = "k8s.io/component-base/version";
+  const [major, minor] = kubernetesVersion.slice(1).split(".");
+  return {
+    moduleDirectory: moduleDirectory("kubernetes"),
+    packagePath: `k8s.io/kubernetes/cmd/${command}`,
+    linkerFlags: [
+      "-s -w",
+      `-X ${versionPackage}.gitVersion=${kubernetesVersion}`,
+      `-X ${versionPackage}.gitMajor=${major}`,
+      `-X ${versionPackage}.gitMinor=${minor}`,
+    ].join(" "),
+    roughly,
+  };
+}
+
+/** Every binary, by name. A new one is a row here (and a module under `go/`, if it is built). */
+export const assetTable: Readonly<Record<AssetName, Asset>> = {
+  etcd: {
+    name: "etcd",
+    version: etcdVersion,
+    downloads: [etcdRelease],
+    build: {
+      moduleDirectory: moduleDirectory("etcd"),
+      packagePath: "go.etcd.io/etcd/server/v3",
+      linkerFlags: "-s -w",
+      roughly: "half a minute",
+    },
+  },
+  "kube-apiserver": {
+    name: "kube-apiserver",
+    version: kubernetesVersion,
+    downloads: [kubernetesRelease, envtestArchive],
+    build: kubernetesBuild("kube-apiserver", "three minutes"),
+  },
+  kubectl: {
+    name: "kubectl",
+    version: kubernetesVersion,
+    downloads: [kubernetesRelease, envtestArchive],
+    build: kubernetesBuild("kubectl", "half a minute after kube-apiserver"),
+  },
+  "kube-controller-manager": {
+    name: "kube-controller-manager",
+    version: kubernetesVersion,
+    downloads: [kubernetesRelease],
+    build: kubernetesBuild("kube-controller-manager", "a minute after kube-apiserver"),
+  },
+};
+
+/** What an API server needs, and what talks to it. */
+export const apiServerAssets: readonly AssetName[] = ["etcd", "kube-apiserver", "kubectl"];
+
+/** All names, in the order in which they are best built. */
+export const assetNames = Object.keys(assetTable) as readonly AssetName[];

@@ -1,0 +1,59 @@
+// Finds or makes the binaries for demo and tests and prints where they are: `npm run assets`.
+import { parseArgs } from "node:util";
+import { AssetError } from "./asset-error.ts";
+import { type AssetName, apiServerAssets, assetNames } from "./asset-table.ts";
+import { resolveAssets } from "./resolve-assets.ts";
+
+const usage = `Usage: npm run assets -- [--with NAME]... [--all] [--no-download] [--no-build]
+
+Finds or makes ${apiServerAssets.join(", ")} and prints their paths.
+  --with NAME     another one as well: ${assetNames.filter((name) => !apiServerAssets.includes(name)).join(", ")}
+  --all           all of them
+  --no-download   do not try the official downloads
+  --no-build      do not build from Go modules`;
+
+function isAssetName(name: string): name is AssetName {
+  return (assetNames as readonly string[]).includes(name);
+}
+
+async function main(args: readonly string[], signal: AbortSignal): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    allowNegative: true,
+    options: {
+      with: { type: "string", multiple: true, default: [] },
+      all: { type: "boolean", default: false },
+      download: { type: "boolean", default: true },
+      build: { type: "boolean", default: true },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
+  const unknown = values.with.find((name) => !isAssetName(name));
+  if (unknown !== undefined) throw new TypeError(`Unknown binary: ${unknown}`);
+  const names = values.all ? assetNames : [...new Set([...apiServerAssets, ...values.with.filter(isAssetName)])];
+  const { download, build } = values;
+  const paths = await resolveAssets(names, { progress: (line) => console.error(line), download, build, signal });
+  for (const name of names) console.log(`${name} ${paths[name]}`);
+  return 0;
+}
+
+const interruption = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interruption.abort());
+
+try {
+  process.exitCode = await main(process.argv.slice(2), interruption.signal);
+} catch (error) {
+  if (error instanceof AssetError) {
+    console.error(error.message);
+    process.exitCode = error.reason === "Interrupted" ? 130 : 1;
+  } else if (error instanceof TypeError) {
+    console.error(`${error.message}\n\n${usage}`);
+    process.exitCode = 2;
+  } else {
+    throw error;
+  }
+}

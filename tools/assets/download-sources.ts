@@ -1,0 +1,89 @@
+import { parse as parseYaml } from "yaml";
+import { z } from "zod";
+import type { Platform } from "./platform.ts";
+
+/** Base addresses of the official downloads, without a trailing slash; tests put a loopback server here. */
+export interface DownloadHosts {
+  /** Kubernetes releases: `<base>/v1.2.3/bin/linux/amd64/kubectl` and the same with `.sha512`. */
+  readonly kubernetes: string;
+  /** etcd releases: `<base>/v1.2.3/etcd-v1.2.3-linux-amd64.tar.gz` beside `SHA256SUMS`. */
+  readonly etcd: string;
+  /** Index of the envtest archives: YAML with an address and a SHA-512 for each. */
+  readonly envtestIndex: string;
+}
+
+/** Where the projects themselves publish. */
+export const officialHosts: DownloadHosts = {
+  kubernetes: "https://dl.k8s.io/release",
+  etcd: "https://github.com/etcd-io/etcd/releases/download",
+  envtestIndex: "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/main/envtest-releases.yaml",
+};
+
+/** A file to fetch and the digest it must have. */
+export interface DownloadLocation {
+  readonly url: string;
+  readonly algorithm: "sha256" | "sha512";
+  /** Lower-case hexadecimal. */
+  readonly digest: string;
+  /** Path of the binary inside the archive; absent when the file is the binary itself. */
+  readonly member?: string;
+}
+
+/** What a source is asked. */
+export interface DownloadQuery {
+  readonly name: string;
+  readonly version: string;
+  readonly platform: Platform;
+  readonly hosts: DownloadHosts;
+  /** Fetches a small text; throws when it cannot be had. */
+  readonly fetchText: (url: string) => Promise<string>;
+}
+
+/** Finds one binary at one publisher; `undefined` when it publishes none for this platform or version. */
+export type DownloadSource = (query: DownloadQuery) => Promise<DownloadLocation | undefined>;
+
+/** Kubernetes' own release host: bare binaries. Servers are published for Linux only, kubectl for macOS too. */
+export const kubernetesRelease: DownloadSource = async ({ name, version, platform, hosts, fetchText }) => {
+  if (platform.os !== "linux" && name !== "kubectl") return undefined;
+  const url = `${hosts.kubernetes}/${version}/bin/${platform.os}/${platform.arch}/${name}`;
+  const digest = parseDigest(await fetchText(`${url}.sha512`), undefined, 128);
+  if (digest === undefined) throw new Error(`no SHA-512 in ${url}.sha512`);
+  return { url, algorithm: "sha512", digest };
+};
+
+/** etcd's release archives: tar.gz for Linux, zip for macOS (whose tar reads zip). */
+export const etcdRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
+  const stem = `etcd-${version}-${platform.os}-${platform.arch}`;
+  const file = `${stem}.${platform.os === "darwin" ? "zip" : "tar.gz"}`;
+  const sums = await fetchText(`${hosts.etcd}/${version}/SHA256SUMS`);
+  const digest = parseDigest(sums, file, 64);
+  if (digest === undefined) return undefined;
+  return { url: `${hosts.etcd}/${version}/${file}`, algorithm: "sha256", digest, member: `${stem}/etcd` };
+};
+
+const envtestIndexSchema = z.object({
+  releases: z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), selfLink: z.string() }))),
+});
+
+/** The envtest archives of controller-tools: the only published kube-apiserver for macOS, not for every patch version. */
+export const envtestArchive: DownloadSource = async ({ name, version, platform, hosts, fetchText }) => {
+  const index = envtestIndexSchema.parse(parseYaml(await fetchText(hosts.envtestIndex)));
+  const entry = index.releases[version]?.[`envtest-${version}-${platform.os}-${platform.arch}.tar.gz`];
+  if (entry === undefined) return undefined;
+  const member = `controller-tools/envtest/${name}`;
+  return { url: entry.selfLink, algorithm: "sha512", digest: entry.hash.toLowerCase(), member };
+};
+
+/**
+ * Reads one digest out of a checksum file: a bare one, or the one beside `fileName` in a list as `sha256sum` prints it.
+ *
+ * @returns lower-case hexadecimal of `length` digits, or `undefined` when it is not there.
+ */
+export function parseDigest(text: string, fileName: string | undefined, length: number): string | undefined {
+  for (const line of text.split("\n")) {
+    const [digest = "", name] = line.trim().split(/\s+\*?/);
+    const isWanted = fileName === undefined || name === fileName;
+    if (isWanted && digest.length === length && /^[0-9a-fA-F]+$/.test(digest)) return digest.toLowerCase();
+  }
+  return undefined;
+}

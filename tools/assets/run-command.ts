@@ -1,0 +1,55 @@
+import { startGuardedProcess } from "../process/guarded-process.ts";
+
+/** A command to run to its end. */
+export interface CommandOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Ends the command, and all it started, early. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How many lines of its output an error quotes. */
+const quotedLines = 15;
+
+/** A command ended with a code other than 0; the message quotes its last lines. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+}
+
+/**
+ * Runs a command and answers its standard output.
+ *
+ * It cannot outlive this process (see `startGuardedProcess`).
+ *
+ * @throws CommandError when it fails or is interrupted; Error when it cannot be started.
+ */
+export async function runCommand(options: CommandOptions): Promise<string> {
+  const { command, args, cwd, env, signal } = options;
+  const child = await startGuardedProcess({
+    command,
+    args,
+    graceMs: 2_000,
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env === undefined ? {} : { env }),
+  });
+  let stdout = "";
+  let all = "";
+  child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
+    stdout += chunk;
+    all += chunk;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    all += chunk;
+  });
+  const stop = () => void child.stop();
+  signal?.addEventListener("abort", stop, { once: true });
+  if (signal?.aborted) stop();
+  const exit = await child.exited;
+  signal?.removeEventListener("abort", stop);
+  if (exit.code === 0) return stdout;
+  const how = exit.signal === null ? `ended with code ${exit.code}` : `was ended by ${exit.signal}`;
+  const tail = all.trimEnd().split("\n").slice(-quotedLines).join("\n  ");
+  throw new CommandError(`${command} ${how}${tail === "" ? "" : `:\n  ${tail}`}`);
+}

@@ -1,0 +1,59 @@
+// Runs one command and ends it when standard input ends, that is, when the process that started us is gone.
+// Usage: watchdog.ts GRACE_MS COMMAND [ARG...]; reports go to file descriptor 3, one JSON object a line.
+import { spawn } from "node:child_process";
+import { writeSync } from "node:fs";
+
+const [graceText, command, ...args] = process.argv.slice(2);
+const graceMs = Number(graceText);
+
+function report(message: object): void {
+  try {
+    writeSync(3, `${JSON.stringify(message)}\n`);
+  } catch {
+    // Nobody reads any more: the one who started us is gone.
+  }
+}
+
+if (command === undefined || !Number.isFinite(graceMs)) {
+  report({ kind: "failed", message: "usage: watchdog.ts GRACE_MS COMMAND [ARG...]" });
+  process.exit(2);
+}
+
+// A process group of its own, so that what the command starts ends with it.
+const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit"], detached: true });
+
+function signalGroup(signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // The group is gone already.
+  }
+}
+
+let isEnding = false;
+function endChild(): void {
+  if (isEnding) return;
+  isEnding = true;
+  signalGroup("SIGTERM");
+  setTimeout(() => signalGroup("SIGKILL"), graceMs).unref();
+}
+
+child.on("spawn", () => report({ kind: "started", pid: child.pid }));
+child.on("error", (error) => {
+  if (child.pid !== undefined) return;
+  report({ kind: "failed", message: error.message });
+  process.exit(1);
+});
+child.on("exit", (code, signal) => {
+  // What the command left behind in its group goes with it.
+  signalGroup("SIGKILL");
+  report({ kind: "ended", code, signal });
+  process.exit(code ?? 1);
+});
+
+process.stdin.on("end", endChild);
+process.stdin.on("error", endChild);
+process.stdin.on("close", endChild);
+process.stdin.resume();
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, endChild);
