@@ -1,0 +1,38 @@
+import type { OperationCause } from "./operation.ts";
+import type { ResourceKey } from "./resource-store.ts";
+
+/** One operation that has ended, as it is counted. */
+export interface EndedOperation extends ResourceKey {
+  /** The service's own word. */
+  readonly action: string;
+  readonly outcome: "succeeded" | "failed";
+  readonly cause: OperationCause;
+  /** Milliseconds on the service's clock; `undefined` when it cannot be known: then only the duration is left out. */
+  readonly durationMs: number | undefined;
+}
+
+/**
+ * Where ended operations are counted.
+ *
+ * Never throws. Counts each call: that an operation is counted once is the caller's affair (the watermark is stored
+ * first, then this is called).
+ */
+export interface OperationMetrics {
+  countEnded(operation: EndedOperation): void;
+  /** The resource is gone from the cluster: its own counters go too. */
+  forgetResource(key: ResourceKey): void;
+}
+
+/**
+ * How one pass over one key ended, in the words of controller-runtime.
+ *
+ * `requeue`: again with backoff; `requeue_after`: again at a stated time; `success`: nothing more until an event.
+ */
+export type PassResult = "success" | "error" | "requeue" | "requeue_after";
+
+/** Watches passes come and go. Never throws. */
+export interface PassObserver {
+  passStarted(): void;
+  /** @param seconds how long the pass took. */
+  passEnded(result: PassResult, seconds: number): void;
+}
