@@ -1,0 +1,198 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { AssetPaths } from "../assets/resolve-assets.ts";
+import { metadataAuditPolicy } from "./audit-policy.ts";
+import { type Component, ComponentError, startComponent, waitForComponent } from "./component.ts";
+import {
+  type ApiServerFiles,
+  type ApiServerPorts,
+  apiServerFiles,
+  type ComponentName,
+  etcdArgs,
+  kubeApiServerArgs,
+  kubeControllerManagerArgs,
+} from "./component-args.ts";
+import { ensureCredentials } from "./credentials.ts";
+import { findFreePorts } from "./free-ports.ts";
+import { writeKubeconfig } from "./kubeconfig.ts";
+import { isApiServerReady, isEtcdHealthy } from "./readiness.ts";
+
+/** What to start, from which binaries. */
+export interface ApiServerOptions {
+  /** From `resolveAssets`. kube-controller-manager is started as well when its path is given. */
+  readonly assets: AssetPaths<"etcd" | "kube-apiserver"> & Partial<AssetPaths<"kube-controller-manager">>;
+  /** Kept when it is stopped, and used again by another start. @default a temporary one, removed when it is stopped */
+  readonly dataDirectory?: string;
+  /** YAML. @default metadata of every request that is not kube-apiserver's own */
+  readonly auditPolicy?: string;
+  /** For the whole start or restart. @default 90_000 */
+  readonly readyTimeoutMs?: number;
+  /** Ports to try first, for a test of what happens when they are taken. @default free ones */
+  readonly ports?: ApiServerPorts;
+}
+
+/**
+ * A real kube-apiserver with its etcd on loopback, RBAC on.
+ *
+ * Its processes end when this one does, however it ends. After SIGKILL of this process the temporary data directory
+ * stays in the system's temporary directory; nothing else does.
+ */
+export interface ApiServer {
+  readonly url: string;
+  /** Kubeconfig of a member of `system:masters`. */
+  readonly kubeconfigFile: string;
+  /** PEM file that verifies the serving certificate for 127.0.0.1. */
+  readonly caFile: string;
+  /** The administrator's bearer token, made up for this data directory. */
+  readonly token: string;
+  /** JSON lines of audit.k8s.io/v1 Events; an entry stands there before its request is answered. */
+  readonly auditLogFile: string;
+  readonly dataDirectory: string;
+  /** How long the last start took. */
+  readonly startedInMs: number;
+  readonly processIds: Readonly<Partial<Record<ComponentName, number>>>;
+  /** Stops everything and starts it again on the same data, ports, certificates and tokens. */
+  restart(): Promise<void>;
+  /** Ends every process and waits until they are gone. Harmless when called again. */
+  stop(): Promise<void>;
+}
+
+/** How often a start is tried with other ports when one was taken in the meantime. */
+const portAttempts = 4;
+
+/**
+ * Starts an API server and waits until it can be used.
+ *
+ * @throws ComponentError with the end of the log of the process that failed.
+ */
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const dataDirectory = options.dataDirectory ?? (await mkdtemp(path.join(tmpdir(), "endpoint-operator-api-")));
+  const files = apiServerFiles(dataDirectory);
+  const removeTemporary = async () => {
+    if (options.dataDirectory === undefined) await rm(dataDirectory, { recursive: true, force: true });
+  };
+  try {
+    const token = await prepareData(files, options.auditPolicy ?? metadataAuditPolicy);
+    const launch = (ports: ApiServerPorts) => startComponents({ options, files, token, ports });
+    const first = await startOnFreePorts(launch, options.ports);
+    return createHandle({ dataDirectory, files, token, launch, removeTemporary, ...first });
+  } catch (error) {
+    await removeTemporary();
+    throw error;
+  }
+}
+
+interface Running {
+  readonly ports: ApiServerPorts;
+  /** In the order of their start. */
+  readonly components: readonly Component[];
+  readonly startedInMs: number;
+}
+
+type Launch = (ports: ApiServerPorts) => Promise<Running>;
+
+async function prepareData(files: ApiServerFiles, auditPolicy: string): Promise<string> {
+  await mkdir(files.certificates, { recursive: true });
+  await mkdir(files.etcdData, { recursive: true, mode: 0o700 });
+  await writeFile(files.auditPolicy, auditPolicy);
+  return await ensureCredentials(files);
+}
+
+async function startOnFreePorts(launch: Launch, firstPorts: ApiServerPorts | undefined): Promise<Running> {
+  for (let attempt = 1; ; attempt += 1) {
+    const ports = attempt === 1 && firstPorts !== undefined ? firstPorts : await choosePorts();
+    try {
+      return await launch(ports);
+    } catch (error) {
+      const isWorthAnother = error instanceof ComponentError && error.isPortTaken && attempt < portAttempts;
+      if (!isWorthAnother) throw error;
+    }
+  }
+}
+
+async function choosePorts(): Promise<ApiServerPorts> {
+  const [etcdClient = 0, etcdPeer = 0, apiServer = 0] = await findFreePorts(3);
+  return { etcdClient, etcdPeer, apiServer };
+}
+
+interface StartInput {
+  readonly options: ApiServerOptions;
+  readonly files: ApiServerFiles;
+  readonly token: string;
+  readonly ports: ApiServerPorts;
+}
+
+async function startComponents({ options, files, token, ports }: StartInput): Promise<Running> {
+  const { assets, readyTimeoutMs = 90_000 } = options;
+  const startMs = performance.now();
+  const deadlineMs = startMs + readyTimeoutMs;
+  const url = serverUrl(ports);
+  const components: Component[] = [];
+  const start = async (name: ComponentName, command: string, args: readonly string[]) => {
+    const component = await startComponent({ name, command, args, logFile: files.logs[name], graceMs: 5_000 });
+    components.push(component);
+    return component;
+  };
+  try {
+    const etcd = await start("etcd", assets.etcd, etcdArgs(files, ports));
+    await waitForComponent(etcd, deadlineMs, () => isEtcdHealthy(ports.etcdClient));
+    await writeKubeconfig(files.kubeconfig, { server: url, caFile: files.caFile, token });
+    const apiServer = await start("kube-apiserver", assets["kube-apiserver"], kubeApiServerArgs(files, ports));
+    await waitForComponent(apiServer, deadlineMs, () => isApiServerReady({ url, caFile: files.caFile, token }));
+    const controllerManager = assets["kube-controller-manager"];
+    if (controllerManager !== undefined) {
+      await start("kube-controller-manager", controllerManager, kubeControllerManagerArgs(files));
+    }
+    return { ports, components, startedInMs: performance.now() - startMs };
+  } catch (error) {
+    await stopComponents(components);
+    throw error;
+  }
+}
+
+/** Clients first: an API server that still has its etcd ends quickly. */
+async function stopComponents(components: readonly Component[]): Promise<void> {
+  for (const component of components.toReversed()) await component.process.stop();
+}
+
+function serverUrl(ports: ApiServerPorts): string {
+  return `https://127.0.0.1:${ports.apiServer}`;
+}
+
+function createHandle(input: {
+  readonly dataDirectory: string;
+  readonly files: ApiServerFiles;
+  readonly token: string;
+  readonly ports: ApiServerPorts;
+  readonly components: readonly Component[];
+  readonly startedInMs: number;
+  readonly launch: Launch;
+  readonly removeTemporary: () => Promise<void>;
+}): ApiServer {
+  const { files, ports } = input;
+  let running: Pick<Running, "components" | "startedInMs"> = input;
+  return {
+    url: serverUrl(ports),
+    kubeconfigFile: files.kubeconfig,
+    caFile: files.caFile,
+    token: input.token,
+    auditLogFile: files.auditLog,
+    dataDirectory: input.dataDirectory,
+    get startedInMs() {
+      return running.startedInMs;
+    },
+    get processIds() {
+      return Object.fromEntries(running.components.map(({ name, process }) => [name, process.pid]));
+    },
+    async restart() {
+      await stopComponents(running.components);
+      running = { components: [], startedInMs: 0 };
+      running = await input.launch(ports);
+    },
+    async stop() {
+      await stopComponents(running.components);
+      await input.removeTemporary();
+    },
+  };
+}

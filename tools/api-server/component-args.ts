@@ -1,0 +1,98 @@
+import path from "node:path";
+
+/** Every file of one API server, under its data directory. */
+export interface ApiServerFiles {
+  readonly etcdData: string;
+  /** kube-apiserver writes its serving certificate here; the file holds the CA that signed it as well. */
+  readonly certificates: string;
+  readonly caFile: string;
+  readonly tokenFile: string;
+  readonly serviceAccountKey: string;
+  readonly serviceAccountPublicKey: string;
+  readonly auditPolicy: string;
+  readonly auditLog: string;
+  readonly kubeconfig: string;
+  readonly logs: Readonly<Record<ComponentName, string>>;
+}
+
+/** The processes that make up a control plane of Kubernetes here. */
+export type ComponentName = "etcd" | "kube-apiserver" | "kube-controller-manager";
+
+/** Loopback ports of one API server. */
+export interface ApiServerPorts {
+  readonly etcdClient: number;
+  readonly etcdPeer: number;
+  readonly apiServer: number;
+}
+
+/** Where each file stands under a data directory. */
+export function apiServerFiles(dataDirectory: string): ApiServerFiles {
+  const at = (...names: string[]) => path.join(dataDirectory, ...names);
+  return {
+    etcdData: at("etcd"),
+    certificates: at("certificates"),
+    caFile: at("certificates", "apiserver.crt"),
+    tokenFile: at("tokens.csv"),
+    serviceAccountKey: at("service-account.key"),
+    serviceAccountPublicKey: at("service-account.pub"),
+    auditPolicy: at("audit-policy.yaml"),
+    auditLog: at("audit.log"),
+    kubeconfig: at("kubeconfig.yaml"),
+    logs: {
+      etcd: at("etcd.log"),
+      "kube-apiserver": at("kube-apiserver.log"),
+      "kube-controller-manager": at("kube-controller-manager.log"),
+    },
+  };
+}
+
+/** etcd, without the disk flushes that throwaway data does not need. */
+export function etcdArgs(files: ApiServerFiles, ports: ApiServerPorts): readonly string[] {
+  const clientUrl = `http://127.0.0.1:${ports.etcdClient}`;
+  const peerUrl = `http://127.0.0.1:${ports.etcdPeer}`;
+  return [
+    `--data-dir=${files.etcdData}`,
+    `--listen-client-urls=${clientUrl}`,
+    `--advertise-client-urls=${clientUrl}`,
+    `--listen-peer-urls=${peerUrl}`,
+    `--initial-advertise-peer-urls=${peerUrl}`,
+    `--initial-cluster=default=${peerUrl}`,
+    "--unsafe-no-fsync",
+    "--log-level=warn",
+  ];
+}
+
+/** kube-apiserver as a cluster has it: RBAC on, default admission, service-account tokens, an audit log. */
+export function kubeApiServerArgs(files: ApiServerFiles, ports: ApiServerPorts): readonly string[] {
+  return [
+    `--etcd-servers=http://127.0.0.1:${ports.etcdClient}`,
+    "--bind-address=127.0.0.1",
+    "--advertise-address=127.0.0.1",
+    `--secure-port=${ports.apiServer}`,
+    `--cert-dir=${files.certificates}`,
+    "--authorization-mode=RBAC",
+    `--token-auth-file=${files.tokenFile}`,
+    "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+    `--service-account-key-file=${files.serviceAccountPublicKey}`,
+    `--service-account-signing-key-file=${files.serviceAccountKey}`,
+    "--service-cluster-ip-range=10.0.0.0/24",
+    // A loopback address may not stand in an Endpoints object, and nobody looks for one here.
+    "--endpoint-reconciler-type=none",
+    `--audit-policy-file=${files.auditPolicy}`,
+    `--audit-log-path=${files.auditLog}`,
+    // Each entry is in the file before the answer is sent, so that a test may read it right away.
+    "--audit-log-mode=blocking",
+  ];
+}
+
+/** kube-controller-manager with the two controllers that end what is deleted. */
+export function kubeControllerManagerArgs(files: ApiServerFiles): readonly string[] {
+  return [
+    `--kubeconfig=${files.kubeconfig}`,
+    "--controllers=namespace-controller,garbage-collector-controller",
+    "--leader-elect=false",
+    "--secure-port=0",
+    "--concurrent-namespace-syncs=2",
+    "--concurrent-gc-syncs=2",
+  ];
+}

@@ -1,0 +1,82 @@
+import { readFile, stat } from "node:fs/promises";
+import { type GuardedProcess, startGuardedProcess } from "../process/guarded-process.ts";
+import type { ComponentName } from "./component-args.ts";
+
+/** How many lines of its log a failure quotes. */
+const quotedLines = 12;
+
+/** A process of the control plane did not start, or ended on its own. The message quotes the end of its log. */
+export class ComponentError extends Error {
+  override readonly name = "ComponentError";
+  /** True when a port was taken by someone else, so that another try with other ports may work. */
+  readonly isPortTaken: boolean;
+
+  constructor(message: string, logTail: string) {
+    super(`${message}\n${logTail}`);
+    this.isPortTaken = /address already in use|failed to listen/i.test(logTail);
+  }
+}
+
+/** One running process of the control plane. */
+export interface Component {
+  readonly name: ComponentName;
+  readonly process: GuardedProcess;
+  /** What it has written since this start. */
+  readLog(): Promise<string>;
+  /** An error with this message and the end of its log. */
+  failure(message: string): Promise<ComponentError>;
+}
+
+/** Starts one process; its output is appended to `logFile`. */
+export async function startComponent(options: {
+  readonly name: ComponentName;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly logFile: string;
+  readonly graceMs: number;
+}): Promise<Component> {
+  const { name, command, args, logFile, graceMs } = options;
+  const logStart = await stat(logFile).then(
+    (entry) => entry.size,
+    () => 0,
+  );
+  const child = await startGuardedProcess({ command, args, logFile, graceMs });
+  const readLog = async () => (await readFile(logFile)).subarray(logStart).toString("utf8");
+  return {
+    name,
+    process: child,
+    readLog,
+    failure: async (message) => {
+      const lines = (await readLog()).trimEnd().split("\n").slice(-quotedLines);
+      const tail = lines.map((line) => `  ${line.slice(0, 400)}`).join("\n");
+      return new ComponentError(message, `Last lines of ${logFile}:\n${tail}`);
+    },
+  };
+}
+
+/**
+ * Waits until `isReady` answers true.
+ *
+ * @throws ComponentError when the process ends first or the deadline passes.
+ */
+export async function waitForComponent(
+  component: Component,
+  deadlineMs: number,
+  isReady: () => Promise<boolean>,
+): Promise<void> {
+  let hasEnded = false;
+  const wake = Promise.withResolvers<void>();
+  void component.process.exited.then(() => {
+    hasEnded = true;
+    wake.resolve();
+  });
+  while (true) {
+    if (hasEnded) throw await component.failure(`${component.name} ended while it was starting.`);
+    if (await isReady()) return;
+    if (performance.now() > deadlineMs) throw await component.failure(`${component.name} was not ready in time.`);
+    const pause = Promise.withResolvers<void>();
+    const timer = setTimeout(pause.resolve, 25);
+    await Promise.race([pause.promise, wake.promise]);
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,45 @@
+import { readFile } from "node:fs/promises";
+import { Agent, request } from "undici";
+
+/** Whether etcd says of itself that it is healthy (it has a leader and can read). */
+export async function isEtcdHealthy(clientPort: number): Promise<boolean> {
+  try {
+    const answer = await request(`http://127.0.0.1:${clientPort}/health`, {
+      headersTimeout: 2_000,
+      bodyTimeout: 2_000,
+    });
+    await answer.body.dump();
+    return answer.statusCode === 200;
+  } catch {
+    return false;
+  }
+}
+
+/** Where and as whom to ask an API server. */
+export interface ApiServerAddress {
+  readonly url: string;
+  readonly caFile: string;
+  readonly token: string;
+}
+
+/** Everything that must answer 200 before an API server counts as up: its own checks, and the namespaces people expect. */
+const expectedPaths = ["/readyz", "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system"];
+
+/** Whether the API server is ready for use; its certificate is verified. */
+export async function isApiServerReady({ url, caFile, token }: ApiServerAddress): Promise<boolean> {
+  const ca = await readFile(caFile, "utf8").catch(() => undefined);
+  if (ca === undefined) return false;
+  const dispatcher = new Agent({ connect: { ca, timeout: 2_000 }, headersTimeout: 5_000, bodyTimeout: 5_000 });
+  try {
+    for (const path of expectedPaths) {
+      const answer = await request(`${url}${path}`, { dispatcher, headers: { authorization: `Bearer ${token}` } });
+      await answer.body.dump();
+      if (answer.statusCode !== 200) return false;
+    }
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await dispatcher.close();
+  }
+}
