@@ -1,0 +1,231 @@
+import { z } from "zod";
+
+/** Where the key of the control plane comes from. A file is read again when it changes. */
+export type ApiKeySource =
+  | { readonly kind: "File"; readonly path: string }
+  | { readonly kind: "Value"; readonly value: string };
+
+/** An address to listen on. Port 0 lets the system choose one. */
+export interface ListenAddress {
+  /** Host name or IP address, an IPv6 address without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** pino's levels. */
+export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** Every setting of the operator, checked and frozen. */
+export interface Config {
+  /** Base URL of the control plane without a trailing slash; ends in `/v2`. */
+  readonly controlPlaneUrl: string;
+  readonly apiKey: ApiKeySource;
+  /** Paths as KUBECONFIG lists them. `undefined`: the standard loading rules of the cluster connection. */
+  readonly kubeconfig: string | undefined;
+  /** Empty: all namespaces. */
+  readonly watchNamespaces: readonly string[];
+  readonly metricsAddress: ListenAddress;
+  readonly healthAddress: ListenAddress;
+  readonly logLevel: LogLevel;
+  /** Keys reconciled at once. */
+  readonly workers: number;
+  readonly operationPollMs: number;
+  readonly projectPollMs: number;
+  readonly resyncMs: number;
+  readonly leaderElection: boolean;
+  /** `undefined`: the operator's own namespace, `default` outside a cluster. */
+  readonly leaseNamespace: string | undefined;
+  readonly leaseName: string;
+  /** `undefined`: the uid of the namespace kube-system. */
+  readonly clusterId: string | undefined;
+  readonly createSettleMs: number;
+}
+
+/** Settings that cannot be used. The message names every one of them, a line each; it never holds the key. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** Environment variables by name. An empty one counts as not set: that is how deployment templates leave one out. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const subdomain = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+const hostAndPort = /^(?:\[(?<ipv6>[0-9a-fA-F:.]+)\]|(?<host>[A-Za-z0-9._-]+)):(?<port>\d{1,5})$/;
+const printable = /^[\x21-\x7e]+$/;
+const plainNumber = /^\d+(\.\d+)?$/;
+
+/** A setting that is refused says only what would be right; what it got is added by `describe`. */
+const setting = <Value>(right: string, parse: (text: string) => Value | undefined) =>
+  z.string().transform((text, context): Value => {
+    const value = parse(text);
+    if (value === undefined) {
+      context.addIssue({ code: "custom", message: right });
+      return z.NEVER;
+    }
+    return value;
+  });
+
+const required = <Value>(schema: z.ZodType<Value, string>, right: string) =>
+  z.preprocess((text) => text ?? "", z.string().min(1, { message: right, abort: true }).pipe(schema));
+
+const matching = (right: string, pattern: RegExp) => setting(right, (text) => (pattern.test(text) ? text : undefined));
+
+const wholeNumber = (least: number, most: number) =>
+  setting(`must be a whole number from ${least} to ${most}`, (text) => numberWithin(text, least, most, /^\d+$/));
+
+/** People think in seconds; the code counts milliseconds. */
+const seconds = (least: number, most: number) =>
+  setting(`must be seconds as a number from ${least} to ${most}`, (text) => {
+    const value = numberWithin(text, least, most, plainNumber);
+    return value === undefined ? undefined : Math.round(value * 1000);
+  });
+
+const urlRule = "must be an http or https URL that ends in /v2, without user, query or fragment";
+const addressRule = "must be host:port, for instance 0.0.0.0:8080 or [::]:8080";
+const controlPlaneUrl = setting(urlRule, parseServiceUrl);
+const address = setting(addressRule, parseAddress);
+const namespaces = setting("must be namespace names separated by commas", parseNamespaces);
+const levels: readonly string[] = logLevels;
+
+const environmentSchema = z.object({
+  CONTROL_PLANE_URL: required(controlPlaneUrl, urlRule),
+  CONTROL_PLANE_API_KEY_FILE: z.string().optional(),
+  CONTROL_PLANE_API_KEY: matching("must be visible ASCII characters without blanks or line ends", printable).optional(),
+  KUBECONFIG: z.string().optional(),
+  WATCH_NAMESPACES: namespaces.default([]),
+  METRICS_ADDR: address.default({ host: "0.0.0.0", port: 8080 }),
+  HEALTH_ADDR: address.default({ host: "0.0.0.0", port: 8081 }),
+  LOG_LEVEL: setting(`must be one of ${levels.join(", ")}`, (text) =>
+    logLevels.find((level) => level === text),
+  ).default("info"),
+  WORKERS: wholeNumber(1, 256).default(16),
+  OPERATION_POLL_SECONDS: seconds(0.1, 600).default(5_000),
+  PROJECT_POLL_SECONDS: seconds(0.1, 3_600).default(30_000),
+  RESYNC_SECONDS: seconds(1, 86_400).default(600_000),
+  LEADER_ELECTION: setting("must be true or false", parseBoolean).default(true),
+  LEASE_NAMESPACE: matching("must be a namespace name", label).optional(),
+  LEASE_NAME: matching("must be a name as Kubernetes allows them", subdomain).default("endpoint-operator"),
+  CLUSTER_ID: matching("must be 1 to 128 visible ASCII characters", /^[\x21-\x7e]{1,128}$/).optional(),
+  CREATE_SETTLE_SECONDS: seconds(0.1, 3_600).default(150_000),
+});
+
+type Settings = z.output<typeof environmentSchema>;
+type SettingName = keyof typeof environmentSchema.shape;
+
+/** Their values are never shown: they hold the key, or may hold it by mistake. */
+const hiddenSettings: ReadonlySet<string> = new Set(["CONTROL_PLANE_API_KEY", "CONTROL_PLANE_API_KEY_FILE"]);
+
+/**
+ * Reads the settings from environment variables. Pure: whether the key file can be read is seen when it is read.
+ *
+ * @throws ConfigError that names every missing or bad setting at once.
+ * @see ../shared/design/1-overview.md, "Process contract"
+ */
+export function parseConfig(environment: Environment): Config {
+  const given = Object.fromEntries(
+    settingNames().flatMap((name) => (environment[name] ? [[name, environment[name].trim()]] : [])),
+  );
+  const parsed = environmentSchema.safeParse(given);
+  const problems = [
+    ...(parsed.error?.issues ?? []).map((issue) => describe(String(issue.path[0]), issue.message, given)),
+    ...apiKeyProblems(given),
+    ...(parsed.success ? addressProblems(parsed.data) : []),
+  ];
+  if (!parsed.success || problems.length > 0) {
+    throw new ConfigError(`bad configuration:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+  }
+  return configOf(parsed.data);
+}
+
+function settingNames(): readonly SettingName[] {
+  return environmentSchema.keyof().options;
+}
+
+function configOf(settings: Settings): Config {
+  const apiKey: ApiKeySource =
+    settings.CONTROL_PLANE_API_KEY_FILE === undefined
+      ? { kind: "Value", value: settings.CONTROL_PLANE_API_KEY ?? "" }
+      : { kind: "File", path: settings.CONTROL_PLANE_API_KEY_FILE };
+  return Object.freeze({
+    controlPlaneUrl: settings.CONTROL_PLANE_URL,
+    apiKey: Object.freeze(apiKey),
+    kubeconfig: settings.KUBECONFIG,
+    watchNamespaces: Object.freeze(settings.WATCH_NAMESPACES),
+    metricsAddress: Object.freeze(settings.METRICS_ADDR),
+    healthAddress: Object.freeze(settings.HEALTH_ADDR),
+    logLevel: settings.LOG_LEVEL,
+    workers: settings.WORKERS,
+    operationPollMs: settings.OPERATION_POLL_SECONDS,
+    projectPollMs: settings.PROJECT_POLL_SECONDS,
+    resyncMs: settings.RESYNC_SECONDS,
+    leaderElection: settings.LEADER_ELECTION,
+    leaseNamespace: settings.LEASE_NAMESPACE,
+    leaseName: settings.LEASE_NAME,
+    clusterId: settings.CLUSTER_ID,
+    createSettleMs: settings.CREATE_SETTLE_SECONDS,
+  });
+}
+
+function apiKeyProblems(given: Readonly<Record<string, string>>): string[] {
+  const hasFile = Boolean(given.CONTROL_PLANE_API_KEY_FILE);
+  const hasValue = Boolean(given.CONTROL_PLANE_API_KEY);
+  if (hasFile === hasValue) {
+    const state = hasFile ? "are both set" : "are both missing";
+    return [`CONTROL_PLANE_API_KEY_FILE and CONTROL_PLANE_API_KEY ${state}; exactly one of them must be set`];
+  }
+  return [];
+}
+
+function addressProblems(settings: Settings): string[] {
+  const { METRICS_ADDR: metrics, HEALTH_ADDR: health } = settings;
+  const isSame = metrics.port !== 0 && metrics.port === health.port && metrics.host === health.host;
+  return isSame ? ["METRICS_ADDR and HEALTH_ADDR are the same; they must differ"] : [];
+}
+
+function describe(name: string, right: string, given: Readonly<Record<string, string>>): string {
+  const value = given[name];
+  return value ? `${name} is ${shown(name, value, given)}; it ${right}` : `${name} is not set; it ${right}`;
+}
+
+/** A key that was put into the wrong setting, or a user and password inside a URL, must not reach the log either. */
+function shown(name: string, value: string, given: Readonly<Record<string, string>>): string {
+  const key = given.CONTROL_PLANE_API_KEY;
+  const holdsSecret = value.includes("@") || (key !== undefined && value.includes(key));
+  if (hiddenSettings.has(name) || holdsSecret) {
+    return "set to a value that is not shown here";
+  }
+  return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+}
+
+function numberWithin(text: string, least: number, most: number, form: RegExp): number | undefined {
+  const value = Number(text);
+  return form.test(text) && value >= least && value <= most ? value : undefined;
+}
+
+function parseServiceUrl(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
+    return undefined;
+  }
+  const hasMore = url.username !== "" || url.password !== "" || /[?#]/.test(text);
+  const path = url.pathname.replace(/\/$/, "");
+  return !hasMore && path.endsWith("/v2") ? `${url.origin}${path}` : undefined;
+}
+
+function parseAddress(text: string): ListenAddress | undefined {
+  const parts = hostAndPort.exec(text)?.groups;
+  const host = parts?.ipv6 ?? parts?.host;
+  const port = Number(parts?.port);
+  return host !== undefined && port <= 65_535 ? { host, port } : undefined;
+}
+
+function parseNamespaces(text: string): string[] | undefined {
+  const names = text.split(",").map((name) => name.trim());
+  return names.every((name) => label.test(name)) ? [...new Set(names)] : undefined;
+}
+
+function parseBoolean(text: string): boolean | undefined {
+  return text === "true" ? true : text === "false" ? false : undefined;
+}

@@ -1,0 +1,198 @@
+import { describe, expect, test } from "vitest";
+import { ConfigError, type Environment, parseConfig } from "../../src/config.ts";
+
+const url = "https://control-plane.example/api/v2";
+const required: Environment = { CONTROL_PLANE_URL: url, CONTROL_PLANE_API_KEY_FILE: "/etc/key" };
+const fakeKey = "not-a-real-key-7f3a";
+
+function problemsOf(environment: Environment): string[] {
+  try {
+    parseConfig(environment);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    const [head, ...lines] = (error as ConfigError).message.split("\n");
+    expect(head).toBe("bad configuration:");
+    return lines.map((line) => line.trim());
+  }
+  return [];
+}
+
+describe("parseConfig", () => {
+  test("only the required settings → every default of the process contract", () => {
+    expect(parseConfig(required)).toEqual({
+      controlPlaneUrl: url,
+      apiKey: { kind: "File", path: "/etc/key" },
+      kubeconfig: undefined,
+      watchNamespaces: [],
+      metricsAddress: { host: "0.0.0.0", port: 8080 },
+      healthAddress: { host: "0.0.0.0", port: 8081 },
+      logLevel: "info",
+      workers: 16,
+      operationPollMs: 5_000,
+      projectPollMs: 30_000,
+      resyncMs: 600_000,
+      leaderElection: true,
+      leaseNamespace: undefined,
+      leaseName: "endpoint-operator",
+      clusterId: undefined,
+      createSettleMs: 150_000,
+    });
+  });
+
+  test("every setting given → every one of them read", () => {
+    const config = parseConfig({
+      CONTROL_PLANE_URL: "http://127.0.0.1:8787/api/v2/",
+      CONTROL_PLANE_API_KEY: fakeKey,
+      KUBECONFIG: "a:b",
+      WATCH_NAMESPACES: "shop, crm,shop",
+      METRICS_ADDR: "[::]:9090",
+      HEALTH_ADDR: "localhost:0",
+      LOG_LEVEL: "debug",
+      WORKERS: "4",
+      OPERATION_POLL_SECONDS: "0.25",
+      PROJECT_POLL_SECONDS: "60",
+      RESYNC_SECONDS: "3600",
+      LEADER_ELECTION: "false",
+      LEASE_NAMESPACE: "operators",
+      LEASE_NAME: "lease.one",
+      CLUSTER_ID: "west-1",
+      CREATE_SETTLE_SECONDS: "2",
+      UNRELATED: "x",
+    });
+    expect(config).toEqual({
+      controlPlaneUrl: "http://127.0.0.1:8787/api/v2",
+      apiKey: { kind: "Value", value: fakeKey },
+      kubeconfig: "a:b",
+      watchNamespaces: ["shop", "crm"],
+      metricsAddress: { host: "::", port: 9090 },
+      healthAddress: { host: "localhost", port: 0 },
+      logLevel: "debug",
+      workers: 4,
+      operationPollMs: 250,
+      projectPollMs: 60_000,
+      resyncMs: 3_600_000,
+      leaderElection: false,
+      leaseNamespace: "operators",
+      leaseName: "lease.one",
+      clusterId: "west-1",
+      createSettleMs: 2_000,
+    });
+  });
+
+  test("any configuration → frozen all the way down", () => {
+    const config = parseConfig(required);
+    for (const part of [config, config.apiKey, config.watchNamespaces, config.metricsAddress, config.healthAddress]) {
+      expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+
+  test("empty settings → counted as not set", () => {
+    const config = parseConfig({ ...required, CONTROL_PLANE_API_KEY: "", WORKERS: "", WATCH_NAMESPACES: "" });
+    expect(config).toEqual(parseConfig(required));
+  });
+
+  test("nothing set → both missing settings named, with what would be right", () => {
+    expect(problemsOf({})).toEqual([
+      "CONTROL_PLANE_URL is not set; it must be an http or https URL that ends in /v2, without user, query or fragment",
+      "CONTROL_PLANE_API_KEY_FILE and CONTROL_PLANE_API_KEY are both missing; exactly one of them must be set",
+    ]);
+  });
+
+  test("everything wrong → one message, a line for each setting", () => {
+    const problems = problemsOf({
+      CONTROL_PLANE_URL: "ftp://x/v2",
+      CONTROL_PLANE_API_KEY: "two words",
+      CONTROL_PLANE_API_KEY_FILE: "/etc/key",
+      WATCH_NAMESPACES: "Shop",
+      METRICS_ADDR: "8080",
+      HEALTH_ADDR: "::1:80",
+      LOG_LEVEL: "loud",
+      WORKERS: "0",
+      OPERATION_POLL_SECONDS: "5s",
+      PROJECT_POLL_SECONDS: "-1",
+      RESYNC_SECONDS: "0",
+      LEADER_ELECTION: "yes",
+      LEASE_NAMESPACE: "a.b",
+      LEASE_NAME: "A",
+      CLUSTER_ID: "two words",
+      CREATE_SETTLE_SECONDS: "1e3",
+    });
+    expect(problems.map((problem) => problem.split(" ")[0])).toEqual([
+      "CONTROL_PLANE_URL",
+      "CONTROL_PLANE_API_KEY",
+      "WATCH_NAMESPACES",
+      "METRICS_ADDR",
+      "HEALTH_ADDR",
+      "LOG_LEVEL",
+      "WORKERS",
+      "OPERATION_POLL_SECONDS",
+      "PROJECT_POLL_SECONDS",
+      "RESYNC_SECONDS",
+      "LEADER_ELECTION",
+      "LEASE_NAMESPACE",
+      "LEASE_NAME",
+      "CLUSTER_ID",
+      "CREATE_SETTLE_SECONDS",
+      "CONTROL_PLANE_API_KEY_FILE",
+    ]);
+    expect(problems).toContain('WORKERS is "0"; it must be a whole number from 1 to 256');
+    expect(problems).toContain('LEADER_ELECTION is "yes"; it must be true or false');
+    expect(problems).toContain('LOG_LEVEL is "loud"; it must be one of fatal, error, warn, info, debug, trace, silent');
+  });
+
+  test.each([
+    ["http://host/v2", true],
+    ["https://host:8443/api/v2", true],
+    ["https://host/api/v2/", true],
+    ["https://host/api/v1", false],
+    ["https://host/apiv2", false],
+    ["https://host/v2?x=1", false],
+    ["https://host/v2#x", false],
+    ["https://user:word@host/v2", false],
+    ["host/v2", false],
+    ["not a url", false],
+  ])("CONTROL_PLANE_URL %s → accepted: %s", (text, isAccepted) => {
+    expect(problemsOf({ ...required, CONTROL_PLANE_URL: text }).length === 0).toBe(isAccepted);
+  });
+
+  test.each([
+    ["0.0.0.0:8080", true],
+    ["[::1]:1", true],
+    ["metrics.local:65535", true],
+    ["0.0.0.0:65536", false],
+    [":8080", false],
+    ["0.0.0.0", false],
+    ["0.0.0.0:port", false],
+    ["::1:8080", false],
+  ])("METRICS_ADDR %s → accepted: %s", (text, isAccepted) => {
+    expect(problemsOf({ ...required, METRICS_ADDR: text }).length === 0).toBe(isAccepted);
+  });
+
+  test("both servers on one address → refused, port 0 excepted", () => {
+    expect(problemsOf({ ...required, METRICS_ADDR: "0.0.0.0:8081" })).toEqual([
+      "METRICS_ADDR and HEALTH_ADDR are the same; they must differ",
+    ]);
+    expect(problemsOf({ ...required, METRICS_ADDR: "127.0.0.1:0", HEALTH_ADDR: "127.0.0.1:0" })).toEqual([]);
+  });
+
+  test("a secret in any wrong place → never in the message", () => {
+    const word = "made-up-word-91";
+    const message = problemsOf({
+      CONTROL_PLANE_URL: `ftp://user:${word}@host/v2`,
+      CONTROL_PLANE_API_KEY: fakeKey,
+      WORKERS: fakeKey,
+      LOG_LEVEL: `key=${fakeKey}`,
+    }).join("\n");
+    for (const name of ["CONTROL_PLANE_URL", "WORKERS", "LOG_LEVEL"]) {
+      expect(message).toContain(`${name} is set to a value that is not shown here; it must`);
+    }
+    expect(message).not.toContain(word);
+    expect(message).not.toContain(fakeKey);
+  });
+
+  test("a bad key → named, not shown", () => {
+    expect(problemsOf({ CONTROL_PLANE_URL: url, CONTROL_PLANE_API_KEY: `${fakeKey} x` })).toEqual([
+      "CONTROL_PLANE_API_KEY is set to a value that is not shown here; it must be visible ASCII characters without blanks or line ends",
+    ]);
+  });
+});
