@@ -40,7 +40,7 @@ export async function startComponent(options: {
     (entry) => entry.size,
     () => 0,
   );
-  const child = await startGuardedProcess({ command, args, logFile, graceMs });
+  const child = await startGuardedProcess({ command, args, output: { file: logFile }, graceMs });
   const readLog = async () => (await readFile(logFile)).subarray(logStart).toString("utf8");
   return {
     name,

@@ -1,5 +1,6 @@
 // Finds or makes the binaries for demo and tests and prints where they are: `npm run assets`.
 import { parseArgs } from "node:util";
+import { isUsageError, UsageError } from "../process/usage-error.ts";
 import { AssetError } from "./asset-error.ts";
 import { type AssetName, apiServerAssets, assetNames } from "./asset-table.ts";
 import { resolveAssets } from "./resolve-assets.ts";
@@ -33,7 +34,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
     return 0;
   }
   const unknown = values.with.find((name) => !isAssetName(name));
-  if (unknown !== undefined) throw new TypeError(`Unknown binary: ${unknown}`);
+  if (unknown !== undefined) throw new UsageError(`Unknown binary: ${unknown}`);
   const names = values.all ? assetNames : [...new Set([...apiServerAssets, ...values.with.filter(isAssetName)])];
   const { download, build } = values;
   const paths = await resolveAssets(names, { progress: (line) => console.error(line), download, build, signal });
@@ -50,7 +51,7 @@ try {
   if (error instanceof AssetError) {
     console.error(error.message);
     process.exitCode = error.reason === "Interrupted" ? 130 : 1;
-  } else if (error instanceof TypeError) {
+  } else if (isUsageError(error)) {
     console.error(`${error.message}\n\n${usage}`);
     process.exitCode = 2;
   } else {

@@ -16,8 +16,13 @@ export interface GuardedProcessOptions {
   /** Whole environment of the child. @default the environment of this process */
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Both outputs are appended to this file; without it they are readable as `stdout` and `stderr`. */
-  readonly logFile?: string;
+  /**
+   * "pipe": readable as `stdout` and `stderr`, and must be read, or the child stops when the pipe is full.
+   * "inherit": to ours. A file name: both are appended to it.
+   *
+   * @default "pipe"
+   */
+  readonly output?: "pipe" | "inherit" | { readonly file: string };
   /** Time between SIGTERM and SIGKILL when it is stopped. @default 10_000 */
   readonly graceMs?: number;
 }
@@ -89,9 +94,10 @@ export async function startGuardedProcess(options: GuardedProcessOptions): Promi
 
 function spawnWatchdog(options: GuardedProcessOptions): ChildProcess {
   const watchdogFile = fileURLToPath(new URL("./watchdog.ts", import.meta.url));
-  const log = options.logFile === undefined ? undefined : openSync(options.logFile, "a");
+  const { output: target = "pipe" } = options;
+  const log = typeof target === "string" ? undefined : openSync(target.file, "a");
   try {
-    const output = log ?? "pipe";
+    const output = typeof target === "string" ? target : log;
     const graceMs = String(options.graceMs ?? 10_000);
     return spawn(process.execPath, [watchdogFile, graceMs, options.command, ...options.args], {
       stdio: ["pipe", output, output, "pipe"],

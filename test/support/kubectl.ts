@@ -1,0 +1,63 @@
+import { spawn } from "node:child_process";
+
+/** What a run of kubectl left. */
+export interface KubectlResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Exit code; 124 when the deadline ended it. */
+  readonly code: number;
+}
+
+/** Options of one run. */
+export interface KubectlRunOptions {
+  /** Text for `-f -`. */
+  readonly stdin?: string;
+  /** @default 30_000 */
+  readonly timeoutMs?: number;
+}
+
+/** The real kubectl, as one user of one API server. */
+export interface Kubectl {
+  /** Runs it and answers however it ends. */
+  tryRun(args: readonly string[], options?: KubectlRunOptions): Promise<KubectlResult>;
+  /** Runs it and answers its standard output. @throws Error with what it wrote when it fails */
+  run(args: readonly string[], options?: KubectlRunOptions): Promise<string>;
+  /** Runs it with `-o json` and answers the parsed object. @throws Error when it fails */
+  getJson<T = unknown>(args: readonly string[], options?: KubectlRunOptions): Promise<T>;
+}
+
+/** Binds kubectl to a kubeconfig. Nothing else of the user's environment reaches it: no KUBECONFIG, no plugins' cache. */
+export function createKubectl(target: { readonly binary: string; readonly kubeconfigFile: string }): Kubectl {
+  const tryRun: Kubectl["tryRun"] = (args, options = {}) =>
+    runKubectl(target.binary, ["--kubeconfig", target.kubeconfigFile, ...args], options);
+  const run: Kubectl["run"] = async (args, options) => {
+    const result = await tryRun(args, options);
+    if (result.code === 0) return result.stdout;
+    throw new Error(`kubectl ${args.join(" ")} ended with code ${result.code}: ${result.stderr.trim()}`);
+  };
+  return {
+    tryRun,
+    run,
+    getJson: async <T>(args: readonly string[], options?: KubectlRunOptions) =>
+      JSON.parse(await run([...args, "--output=json"], options)) as T,
+  };
+}
+
+function runKubectl(binary: string, args: readonly string[], options: KubectlRunOptions): Promise<KubectlResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<KubectlResult>();
+  const child = spawn(binary, args, { stdio: "pipe", timeout: options.timeoutMs ?? 30_000, killSignal: "SIGKILL" });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    stdout += chunk;
+  });
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    stderr += chunk;
+  });
+  child.on("error", reject);
+  child.on("close", (code) => resolve({ stdout, stderr, code: code ?? 124 }));
+  // kubectl may end before it has read everything; its exit code tells.
+  child.stdin.on("error", () => {});
+  child.stdin.end(options.stdin ?? "");
+  return promise;
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import {
+  type CountedModule,
+  countModules,
+  countSkippedAsFailed,
+  judgeTier,
+  noTests,
+  summaryLine,
+} from "../../../tools/test/test-counts.ts";
+
+type State = "passed" | "failed" | "skipped" | "pending";
+
+function moduleOf(states: readonly State[], errors = 0, suiteErrors = 0): CountedModule {
+  return {
+    errors: () => Array.from({ length: errors }),
+    children: {
+      allTests: () => states.map((state) => ({ result: () => ({ state }) })),
+      allSuites: () => [{ errors: () => Array.from({ length: suiteErrors }) }],
+    },
+  };
+}
+
+describe("summaryLine", () => {
+  it.each([
+    [{ passed: 3, failed: 0, skipped: 0 }, "3 passed, 0 failed"],
+    [{ passed: 0, failed: 2, skipped: 0 }, "0 passed, 2 failed"],
+    [{ passed: 3, failed: 1, skipped: 2 }, "3 passed, 1 failed, 2 skipped"],
+  ])("%o → %s", (counts, line) => {
+    expect(summaryLine(counts)).toBe(line);
+  });
+});
+
+describe("countModules", () => {
+  it("passed, failed and skipped tests → each in its column", () => {
+    const report = countModules([moduleOf(["passed", "passed", "failed"]), moduleOf(["skipped"])], 0);
+    expect(report).toEqual({ counts: { passed: 2, failed: 1, skipped: 1 }, files: 2 });
+  });
+
+  it("a test that never ended → failed", () => {
+    expect(countModules([moduleOf(["pending"])], 0).counts).toEqual({ ...noTests, failed: 1 });
+  });
+
+  it("a file that does not load, a suite whose hook fails, an unhandled error → one failure each", () => {
+    expect(countModules([moduleOf(["passed"], 1, 1)], 1).counts).toEqual({ passed: 1, failed: 3, skipped: 0 });
+  });
+});
+
+describe("judgeTier", () => {
+  const passed = { counts: { ...noTests, passed: 2 }, files: 1 };
+
+  it("all passed, code 0 → nothing to complain about", () => {
+    expect(judgeTier({ report: passed, exitCode: 0 }, false)).toEqual({ counts: passed.counts, problems: [] });
+  });
+
+  it("no report, as after a crash → a failure although nothing was counted", () => {
+    const verdict = judgeTier({ report: undefined, exitCode: 134 }, false);
+    expect(verdict.counts.failed).toBe(1);
+    expect(verdict.problems).toEqual(["vitest ended with code 134 and no report"]);
+  });
+
+  it("no test at all → a failure", () => {
+    expect(judgeTier({ report: { counts: noTests, files: 0 }, exitCode: 0 }, false).counts.failed).toBe(1);
+  });
+
+  it("no file matches a filter → nothing counted, no failure", () => {
+    expect(judgeTier({ report: { counts: noTests, files: 0 }, exitCode: 0 }, true).counts).toEqual(noTests);
+  });
+
+  it("a file matches a filter but holds no test → a failure", () => {
+    expect(judgeTier({ report: { counts: noTests, files: 1 }, exitCode: 0 }, true).counts.failed).toBe(1);
+  });
+
+  it("all passed but a bad exit code → a failure", () => {
+    expect(judgeTier({ report: passed, exitCode: 1 }, false).counts).toEqual({ passed: 2, failed: 1, skipped: 0 });
+  });
+
+  it("a failed test and its exit code → counted once", () => {
+    const report = { counts: { passed: 1, failed: 1, skipped: 0 }, files: 1 };
+    expect(judgeTier({ report, exitCode: 1 }, false)).toEqual({ counts: report.counts, problems: [] });
+  });
+
+  it("ended by us → a failure, whatever was counted", () => {
+    const verdict = judgeTier({ report: passed, exitCode: 0, endedBecause: "it was interrupted" }, false);
+    expect(verdict).toEqual({ counts: { passed: 2, failed: 1, skipped: 0 }, problems: ["it was interrupted"] });
+  });
+});
+
+describe("countSkippedAsFailed", () => {
+  it("skipped tests → failures, none left skipped", () => {
+    expect(countSkippedAsFailed({ passed: 1, failed: 2, skipped: 3 })).toEqual({ passed: 1, failed: 5, skipped: 0 });
+  });
+});

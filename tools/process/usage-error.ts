@@ -1,0 +1,10 @@
+/** A command line that makes no sense; the message says why. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** Whether somebody mistyped a command line: our own complaint, or that of `parseArgs`. */
+export function isUsageError(error: unknown): error is Error {
+  if (error instanceof UsageError) return true;
+  return error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_");
+}

@@ -1,0 +1,16 @@
+import { writeFileSync } from "node:fs";
+import { type CountedModule, countModules } from "./test-counts.ts";
+
+/** Name of the environment variable with the file that the reporter writes to. */
+export const reportFileVariable = "TIER_REPORT_FILE";
+
+/** Writes the counts of a run as JSON (`TierReport`) where `npm test` reads them; people read another reporter. */
+class CountReporter {
+  onTestRunEnd(modules: readonly CountedModule[], unhandledErrors: readonly unknown[]): void {
+    const file = process.env[reportFileVariable];
+    if (file !== undefined) writeFileSync(file, JSON.stringify(countModules(modules, unhandledErrors.length)));
+  }
+}
+
+// biome-ignore lint/style/noDefaultExport: vitest loads a reporter by its default export
+export default CountReporter;

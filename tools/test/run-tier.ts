@@ -1,0 +1,64 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { startGuardedProcess } from "../process/guarded-process.ts";
+import { reportFileVariable } from "./count-reporter.ts";
+import type { TierReport, TierRun } from "./test-counts.ts";
+import type { Tier } from "./tiers.ts";
+
+const fileOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
+
+/** The repository's root. */
+export const repositoryRoot = fileOf("../../");
+
+/** One run of vitest over one tier. */
+export interface RunTierOptions {
+  /** Only files whose path holds one of these; all when empty. */
+  readonly filters: readonly string[];
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs a tier in a vitest of its own, whose output is ours; never rejects because of what a test does. */
+export async function runTier(tier: Tier, { filters, signal }: RunTierOptions): Promise<TierRun> {
+  const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-test-"));
+  const reportFile = path.join(directory, "report.json");
+  const vitest = path.join(path.dirname(fileURLToPath(import.meta.resolve("vitest/package.json"))), "vitest.mjs");
+  const reporters = ["--reporter=default", `--reporter=${fileOf("./count-reporter.ts")}`];
+  try {
+    const child = await startGuardedProcess({
+      command: process.execPath,
+      args: [vitest, "run", "--project", tier.name, ...reporters, "--passWithNoTests", ...filters],
+      cwd: repositoryRoot,
+      env: { ...process.env, [reportFileVariable]: reportFile },
+      output: "inherit",
+    });
+    let endedBecause: string | undefined;
+    const end = (why: string) => {
+      endedBecause ??= why;
+      void child.stop();
+    };
+    const onAbort = () => end("it was interrupted");
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    const deadline = setTimeout(
+      () => end(`it was not done after ${tier.deadlineMs / 60_000} minutes`),
+      tier.deadlineMs,
+    );
+    const { code } = await child.exited;
+    clearTimeout(deadline);
+    signal.removeEventListener("abort", onAbort);
+    return { report: await readReport(reportFile), exitCode: code, endedBecause };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function readReport(file: string): Promise<TierReport | undefined> {
+  try {
+    return JSON.parse(await readFile(file, "utf8")) as TierReport;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,97 @@
+// Runs every tier of tests and ends with one line of counts: `npm test -- [--tier NAME]... [FILE]...`.
+import { stat } from "node:fs/promises";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { AssetError } from "../assets/asset-error.ts";
+import { resolveAssets } from "../assets/resolve-assets.ts";
+import { isUsageError, UsageError } from "../process/usage-error.ts";
+import { repositoryRoot, runTier } from "./run-tier.ts";
+import {
+  addCounts,
+  countSkippedAsFailed,
+  judgeTier,
+  noTests,
+  summaryLine,
+  type TestCounts,
+  type TierVerdict,
+} from "./test-counts.ts";
+import { type Tier, tiers } from "./tiers.ts";
+
+const usage = `Usage: npm test -- [--tier NAME]... [FILE]...
+
+Runs all tiers (${tiers.map(({ name }) => name).join(", ")}), or the named ones; FILE is part of a test file's path.
+With CI=true a skipped tier or test is a failure.`;
+
+async function main(args: readonly string[], signal: AbortSignal): Promise<number> {
+  const { values, positionals: filters } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { tier: { type: "string", multiple: true, default: [] }, help: { type: "boolean", default: false } },
+  });
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
+  const chosen = await chooseTiers(values.tier);
+  const isCi = process.env.CI === "true";
+  const notes: string[] = [];
+  let total = noTests;
+  for (const tier of chosen) {
+    console.log(`\n== ${tier.name} ==`);
+    const verdict = await judge(tier, filters, signal);
+    const counts = isCi ? countSkippedAsFailed(verdict.counts) : verdict.counts;
+    const isSkipFailed = isCi && verdict.counts.skipped > 0;
+    notes.push(...verdict.problems.map((problem) => `${tier.name}: ${problem}`));
+    if (isSkipFailed) notes.push(`${tier.name}: ${verdict.counts.skipped} skipped, which with CI=true is a failure`);
+    total = addCounts(total, counts);
+    if (signal.aborted) break;
+  }
+  return conclude(total, notes);
+}
+
+async function chooseTiers(names: readonly string[]): Promise<readonly Tier[]> {
+  const present: Tier[] = [];
+  for (const tier of tiers) {
+    const directory = path.join(repositoryRoot, "test", tier.name);
+    if (
+      await stat(directory).then(
+        (entry) => entry.isDirectory(),
+        () => false,
+      )
+    )
+      present.push(tier);
+  }
+  const unknown = names.find((name) => !present.some((tier) => tier.name === name));
+  if (unknown !== undefined) throw new UsageError(`There is no tier ${unknown}.`);
+  return names.length === 0 ? present : present.filter((tier) => names.includes(tier.name));
+}
+
+async function judge(tier: Tier, filters: readonly string[], signal: AbortSignal): Promise<TierVerdict> {
+  try {
+    await resolveAssets(tier.assets, { progress: (line) => console.log(line), signal });
+  } catch (error) {
+    if (!(error instanceof AssetError) || error.reason === "Interrupted") throw error;
+    return { counts: { ...noTests, skipped: 1 }, problems: [`skipped, because of a missing tool.\n${error.message}`] };
+  }
+  return judgeTier(await runTier(tier, { filters, signal }), filters.length > 0);
+}
+
+function conclude(total: TestCounts, notes: readonly string[]): number {
+  const ranNothing = total.passed + total.failed + total.skipped === 0;
+  const counts = ranNothing ? { ...noTests, failed: 1 } : total;
+  if (ranNothing) notes = [...notes, "no test ran at all"];
+  console.log(notes.length === 0 ? "" : `\n${notes.join("\n")}\n`);
+  console.log(summaryLine(counts));
+  return counts.failed === 0 ? 0 : 1;
+}
+
+const interruption = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interruption.abort());
+
+try {
+  process.exitCode = await main(process.argv.slice(2), interruption.signal);
+} catch (error) {
+  console.error(isUsageError(error) ? `${error.message}\n\n${usage}` : error);
+  console.log(summaryLine({ ...noTests, failed: 1 }));
+  process.exitCode = isUsageError(error) ? 2 : 1;
+}

@@ -1,0 +1,21 @@
+import { defineConfig } from "vitest/config";
+import { type Tier, tiers } from "./tools/test/tiers.ts";
+
+function projectOf(tier: Tier) {
+  return {
+    test: {
+      name: tier.name,
+      include: [`test/${tier.name}/**/*.test.ts`],
+      testTimeout: tier.testTimeoutMs,
+      hookTimeout: tier.testTimeoutMs,
+      maxWorkers: tier.workers,
+      fileParallelism: tier.workers > 1,
+      // One API server for all files of the tier, with the custom resource installed; each test has its namespace.
+      globalSetup: tier.assets.includes("kube-apiserver") ? ["./test/support/api-server-setup.ts"] : [],
+      // Tiers do not run at once: each has both cores.
+      sequence: { groupOrder: tiers.indexOf(tier) },
+    },
+  };
+}
+
+export default defineConfig({ test: { projects: tiers.map(projectOf) } });
