@@ -21,57 +21,59 @@ const createIntent = z
   .object({
     attempt: z.string().min(1).describe("Names this intent in the annotation resolve-create."),
     token: z.string().min(1).describe("The mark in the name of the endpoint that this create makes."),
-    serviceUrl: z.string(),
-    projectId: z.string(),
-    branchId: z.string(),
-    type: z.enum(["ReadWrite", "ReadOnly"]),
+    serviceUrl: z.string().describe("The control plane the create was meant for."),
+    projectId: z.string().describe("The project the create was meant for."),
+    branchId: z.string().describe("The branch the create was meant for."),
+    type: z.enum(["ReadWrite", "ReadOnly"]).describe("The type of endpoint it asks for."),
     bodyHash: z.string().describe("Hash of the request."),
     preIds: z.array(z.string()).describe("Endpoints of the branch that were there before."),
     suspectIds: z.array(z.string()).optional().describe("Endpoints that may be the one this create made."),
-    time: time("When the intent was recorded."),
+    time: time("When the intent was recorded, or last renewed before the request was sent again."),
   })
   .describe("Present only while a create is unresolved: written before the request is sent.");
 
 const operation = z.object({
-  id: z.string(),
-  action: z.string(),
-  status: z.string(),
-  failuresCount: z.int().optional(),
+  id: z.string().describe("The operation's id in the service."),
+  action: z.string().describe("What it does, for instance start_compute."),
+  status: z.string().describe("As the service says it: scheduling, running, finished, failed and more."),
+  failuresCount: z.int().optional().describe("How often the service has tried it in vain."),
   cause: z
     .enum(["SpecChange", "ControlPlane", "Other"])
     .describe("Our own request, the service itself, or somebody else."),
-  createdTime: z.string(),
-  updatedTime: z.string(),
+  createdTime: time("When the service scheduled it."),
+  updatedTime: time("When the service last changed it."),
   durationMilliseconds: z.int().optional().describe("Only of an ended operation."),
   error: z.string().optional().describe("The service's words, shortened."),
 });
 
 const acknowledged = z
   .object({
-    generation: z.int(),
+    generation: z.int().describe("The generation of the spec that was sent."),
     hash: z.string().describe("Hash of the managed fields that the service accepted."),
     fields: z.array(z.string()).describe("The managed fields, so that a removed one is noticed."),
-    attempts: z.int().describe("How often they were sent since they last matched."),
-    matched: z.boolean().describe("Whether they were seen to match since."),
+    attempts: z
+      .int()
+      .describe("How often they were sent in this streak; the delay before the next time grows with it."),
+    unmatchedAttempts: z.int().describe("How often they were sent since they last matched; 0: they matched."),
     time: time("When they were accepted."),
   })
   .describe("The last request that the service accepted for this spec.");
 
 const operationWatermark = z
   .object({
-    createdTime: z.string(),
-    ids: z.array(z.string()),
-    unfinishedIds: z.array(z.string()),
+    createdTime: time("Creation time of the newest operation that was counted."),
+    ids: z.array(z.string()).describe("The operations counted at that very time."),
+    unfinishedIds: z.array(z.string()).describe("Earlier operations that had not ended and are still to be counted."),
   })
   .describe("How far the operation log has been counted.");
 
 const condition = z.object({
-  type: z.string(),
-  status: z.enum(["True", "False", "Unknown"]),
-  observedGeneration: z.int(),
-  lastTransitionTime: z.string(),
-  reason: z.string(),
-  message: z.string(),
+  type: z.string().describe("Ready, Reconciling, Stalled, LastOperationSucceeded or CredentialsValid."),
+  status: z.enum(["True", "False", "Unknown"]).describe("Whether the condition holds."),
+  observedGeneration: z.int().describe("The generation the condition speaks of."),
+  lastTransitionTime: time("When status last changed."),
+  reason: z.string().describe("One word for programs; each is listed in docs/conditions.md."),
+  message: z.string().describe("One line for people. With Stalled it says what to do."),
 });
 
 /** What the operator knows and shows. Values of the service are open strings, so a new one never breaks a patch. */
@@ -86,8 +88,8 @@ export const statusSchema = z
     pendingState: z.string().optional().describe("The state the endpoint is moving to."),
     compute: z
       .object({
-        minUnits: z.number(),
-        maxUnits: z.number(),
+        minUnits: z.number().describe("Smallest size."),
+        maxUnits: z.number().describe("Largest size."),
         size: z.string().describe("Both limits for people, for instance 0.25-2."),
         maxConnections: z
           .int()
@@ -100,7 +102,13 @@ export const statusSchema = z
     operations: z.array(operation).optional().describe("In flight first, then the most recent."),
     acknowledged: acknowledged.optional(),
     failedActions: z
-      .array(z.object({ action: z.string(), operationId: z.string(), time: z.string() }))
+      .array(
+        z.object({
+          action: z.string().describe("What failed, for instance start_compute."),
+          operationId: z.string().describe("Value for the annotation acknowledge-operation."),
+          time: time("When it failed."),
+        }),
+      )
       .optional()
       .describe("Failures that no later success of the same action has cleared."),
     operationWatermark: operationWatermark.optional(),
@@ -108,7 +116,11 @@ export const statusSchema = z
       .string()
       .optional()
       .describe("The last value of reconcile-requested-at that was handled."),
-    conditions: z.array(condition).optional(),
+    conditions: z
+      .array(condition)
+      .optional()
+      .describe("Ready sums up the others. Reconciling and Stalled are present only while they are True.")
+      .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] }),
   })
   .describe("The endpoint as the service showed it, and what is going on.");
 

@@ -1,0 +1,165 @@
+import { z } from "zod";
+import { category, group, kind, plural, shortName, singular, version } from "./names.ts";
+import { specSchema } from "./spec-schema.ts";
+import { statusSchema } from "./status-schema.ts";
+
+/** A node of the structural schema, as the API server expects it (OpenAPI v3 with Kubernetes extensions). */
+export interface StructuralSchema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, StructuralSchema>>;
+  readonly additionalProperties?: StructuralSchema;
+  readonly items?: StructuralSchema;
+  readonly required?: readonly string[];
+  readonly [keyword: string]: unknown;
+}
+
+interface PrinterColumn {
+  readonly name: string;
+  readonly type: "string" | "date";
+  readonly jsonPath: string;
+  readonly description: string;
+  /** 1: only with `-o wide`. */
+  readonly priority?: 1;
+}
+
+const conditionPath = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
+
+const printerColumns: readonly PrinterColumn[] = [
+  { name: "Type", type: "string", jsonPath: ".spec.type", description: "ReadWrite or ReadOnly" },
+  { name: "Branch", type: "string", jsonPath: ".spec.branchId", description: "Branch the endpoint is attached to" },
+  {
+    name: "State",
+    type: "string",
+    jsonPath: ".status.state",
+    description: "State of the compute, as the service says",
+  },
+  { name: "Size", type: "string", jsonPath: ".status.compute.size", description: "Smallest and largest compute units" },
+  {
+    name: "Ready",
+    type: "string",
+    jsonPath: conditionPath("Ready", "status"),
+    description: "Whether it is as asked for",
+  },
+  { name: "Reason", type: "string", jsonPath: conditionPath("Ready", "reason"), description: "Why it is Ready or not" },
+  { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since it was created" },
+  {
+    name: "Endpoint",
+    type: "string",
+    jsonPath: ".status.ownership.endpointId",
+    description: "The endpoint it owns",
+    priority: 1,
+  },
+  { name: "Host", type: "string", jsonPath: ".status.host", description: "Direct host name", priority: 1 },
+  {
+    name: "Operation",
+    type: "string",
+    jsonPath: ".status.operations[0].action",
+    description: "Operation in flight, else the most recent one",
+    priority: 1,
+  },
+  {
+    name: "OperationStatus",
+    type: "string",
+    jsonPath: ".status.operations[0].status",
+    description: "Status of that operation, as the service says",
+    priority: 1,
+  },
+];
+
+/**
+ * The schema of the whole resource: `apiVersion`, `kind`, `metadata`, `spec` and `status`.
+ *
+ * Structural by construction: no references, no unions, and nothing the API server would refuse.
+ */
+export function buildStructuralSchema(): StructuralSchema {
+  return {
+    type: "object",
+    description:
+      "A ComputeEndpoint is a compute endpoint of a managed Postgres service: what runs the database of one branch. " +
+      "The operator creates it, or adopts one with consent, keeps it as spec says, and shows in status what the " +
+      "service is doing. A field that is absent from spec is not managed.",
+    properties: {
+      apiVersion: { type: "string", description: `Always ${group}/${version}.` },
+      kind: { type: "string", description: `Always ${kind}.` },
+      metadata: { type: "object" },
+      spec: structuralSchemaOf(specSchema),
+      // -1 is the sign of kstatus for: nobody has looked at this yet, so it is in progress and not current.
+      status: { ...structuralSchemaOf(statusSchema), default: { observedGeneration: -1 } },
+    },
+    required: ["spec"],
+  };
+}
+
+/** The CustomResourceDefinition, ready to be written as YAML. Pure; keys come in the order people read them. */
+export function buildCrd(): object {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      names: { kind, listKind: `${kind}List`, plural, singular, shortNames: [shortName], categories: [category] },
+      scope: "Namespaced",
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: printerColumns,
+          schema: { openAPIV3Schema: buildStructuralSchema() },
+        },
+      ],
+    },
+  };
+}
+
+function structuralSchemaOf(schema: z.ZodType): StructuralSchema {
+  const generated = z.toJSONSchema(schema, { io: "input", target: "openapi-3.0", reused: "inline" });
+  return withoutRefusedKeywords(generated as StructuralSchema);
+}
+
+/** A keyword's place in the order in which the generated file is read; the others keep theirs behind these. */
+const firstKeywords = ["description", "type", "enum", "properties", "items", "additionalProperties", "required"];
+
+function withoutRefusedKeywords(node: StructuralSchema): StructuralSchema {
+  const known = firstKeywords.filter((keyword) => keyword in node);
+  const others = Object.keys(node).filter((keyword) => !firstKeywords.includes(keyword));
+  const kept = [...known, ...others].filter((keyword) => !isRefused(node, keyword));
+  return Object.fromEntries(kept.map((keyword) => [keyword, keywordValue(node, keyword)]));
+}
+
+function isRefused(node: StructuralSchema, keyword: string): boolean {
+  switch (keyword) {
+    case "$schema":
+      return true;
+    case "additionalProperties":
+      // Beside `properties` it is forbidden in a structural schema; pruning does its work.
+      return node.properties !== undefined;
+    case "minimum":
+    case "maximum":
+      // zod's bounds of a safe integer say nothing to people and lie outside what kubectl shows well.
+      return Math.abs(Number(node[keyword])) === Number.MAX_SAFE_INTEGER;
+    default:
+      return false;
+  }
+}
+
+function keywordValue(node: StructuralSchema, keyword: string): unknown {
+  const value = node[keyword];
+  switch (keyword) {
+    case "properties":
+      return Object.fromEntries(
+        Object.entries(value as Record<string, StructuralSchema>).map(([name, child]) => [
+          name,
+          withoutRefusedKeywords(child),
+        ]),
+      );
+    case "items":
+    case "additionalProperties":
+      return withoutRefusedKeywords(value as StructuralSchema);
+    default:
+      return value;
+  }
+}
