@@ -90,7 +90,14 @@ const settings = z
     pgSettings: z
       .record(z.string().max(128), z.string().max(1024))
       .describe("Postgres settings by name. The map is owned whole: a setting that is not listed is removed.")
-      .meta({ maxProperties: 200 }),
+      .meta({
+        maxProperties: 200,
+        // The generated schema cannot bound keys: OpenAPI v3 has no propertyNames.
+        ...celRules({
+          rule: "self.all(name, size(name) <= 128)",
+          message: "the name of a setting must not be longer than 128 characters",
+        }),
+      }),
   })
   .describe("Settings of the Postgres process. Absent: not managed.");
 
