@@ -21,10 +21,12 @@ export class AssetError extends Error {
   }
 }
 
-/** The first line of whatever was thrown, for use inside a message of ours; with the system's words for a network error. */
+/** One line about whatever was thrown, for use inside a message of ours; the system's own words for a network error. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const cause = error.cause instanceof Error && !(error instanceof AssetError) ? `: ${describeError(error.cause)}` : "";
-  const [line = error.name] = error.message.split("\n");
-  return `${line}${cause}`;
+  // undici says "fetch failed" and keeps the reason in the cause.
+  if (error instanceof TypeError && error.cause instanceof Error) return describeError(error.cause);
+  const [line = ""] = error.message.split("\n");
+  // An AggregateError (every address of a host refused) has a code and no message.
+  return line || ("code" in error ? String(error.code) : error.name);
 }

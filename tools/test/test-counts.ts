@@ -38,7 +38,8 @@ export interface CountedModule {
 /**
  * Counts one run of vitest.
  *
- * A test that was collected but never ended counts as failed, and so does each error outside a test.
+ * A test that was collected but never ended counts as failed, and so does each error outside a test and each file
+ * without a test.
  */
 export function countModules(modules: readonly CountedModule[], unhandledErrors: number): TierReport {
   let counts: TestCounts = { ...noTests, failed: unhandledErrors };
@@ -46,7 +47,9 @@ export function countModules(modules: readonly CountedModule[], unhandledErrors:
     let outside = module.errors().length;
     for (const suite of module.children.allSuites()) outside += suite.errors().length;
     counts = addCounts(counts, { ...noTests, failed: outside });
-    for (const test of module.children.allTests()) counts = addCounts(counts, countOf(test.result().state));
+    const tests = [...module.children.allTests()];
+    for (const test of tests) counts = addCounts(counts, countOf(test.result().state));
+    if (tests.length === 0 && outside === 0) counts = addCounts(counts, { ...noTests, failed: 1 });
   }
   return { counts, files: modules.length };
 }

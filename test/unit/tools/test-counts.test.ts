@@ -40,6 +40,14 @@ describe("countModules", () => {
     expect(countModules([moduleOf(["pending"])], 0).counts).toEqual({ ...noTests, failed: 1 });
   });
 
+  it("a file without a test beside one with tests → failed", () => {
+    expect(countModules([moduleOf([]), moduleOf(["passed"])], 0).counts).toEqual({ passed: 1, failed: 1, skipped: 0 });
+  });
+
+  it("a file that does not load → counted once", () => {
+    expect(countModules([moduleOf([], 1)], 0).counts).toEqual({ ...noTests, failed: 1 });
+  });
+
   it("a file that does not load, a suite whose hook fails, an unhandled error → one failure each", () => {
     expect(countModules([moduleOf(["passed"], 1, 1)], 1).counts).toEqual({ passed: 1, failed: 3, skipped: 0 });
   });
@@ -66,7 +74,7 @@ describe("judgeTier", () => {
     expect(judgeTier({ report: { counts: noTests, files: 0 }, exitCode: 0 }, true).counts).toEqual(noTests);
   });
 
-  it("a file matches a filter but holds no test → a failure", () => {
+  it("files were collected but nothing was counted → a failure", () => {
     expect(judgeTier({ report: { counts: noTests, files: 1 }, exitCode: 0 }, true).counts.failed).toBe(1);
   });
 

@@ -1,0 +1,129 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { onTestFinished } from "vitest";
+import type { DownloadHosts } from "../../../tools/assets/download-sources.ts";
+
+/** The platform of these tests, whatever runs them. */
+export const linux = { os: "linux", arch: "amd64" } as const;
+
+/** A home of its own for one test: a cache, a path with a stand-in for Go, an environment that names both. */
+export interface AssetHome {
+  readonly directory: string;
+  readonly cache: string;
+  readonly bin: string;
+  /** Names each build that the stand-in was asked for, one a line. */
+  readonly buildLog: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Makes a home that is removed when the test is over. */
+export async function createAssetHome(): Promise<AssetHome> {
+  const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-assets-"));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  const bin = path.join(directory, "bin");
+  await mkdir(bin);
+  return {
+    directory,
+    bin,
+    cache: path.join(directory, "cache", "endpoint-operator", "assets"),
+    buildLog: path.join(directory, "builds"),
+    env: { PATH: `${bin}:/usr/bin:/bin`, HOME: directory, XDG_CACHE_HOME: path.join(directory, "cache") },
+  };
+}
+
+/** Writes an executable shell script. */
+export async function writeScript(file: string, body: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, `#!/bin/sh\n${body}\n`);
+  await chmod(file, 0o755);
+}
+
+/** How the stand-in for Go behaves. */
+export interface FakeGo {
+  /** @default "go1.26.8" */
+  readonly version?: string;
+  /** Shell commands that make `$output`. @default a small script */
+  readonly build?: string;
+}
+
+/** Puts a stand-in for Go on the path of a home. */
+export async function installFakeGo(home: AssetHome, { version = "go1.26.8", build }: FakeGo = {}): Promise<void> {
+  const body = `
+if [ "$1" = env ]; then printf '%s\\n%s\\n' '${version}' local; exit 0; fi
+while [ "$#" -gt 0 ]; do
+  if [ "$1" = -o ]; then output=$2; fi
+  shift
+done
+basename "$output" >> '${home.buildLog}'
+${build ?? `printf '#!/bin/sh\\necho built\\n' > "$output"`}`;
+  await writeScript(path.join(home.bin, "go"), body);
+}
+
+/** What the stand-in built, in order. */
+export async function builds(home: AssetHome): Promise<readonly string[]> {
+  const text = await readFile(home.buildLog, "utf8").catch(() => "");
+  return text.split("\n").filter((line) => line !== "");
+}
+
+/** Every file in the cache but the lock, relative to it. */
+export async function cachedFiles(home: AssetHome): Promise<readonly string[]> {
+  const entries = await readdir(home.cache, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile() && !entry.name.startsWith("lock.sqlite"))
+    .map((entry) => path.relative(home.cache, path.join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+/** A download host on loopback. */
+export interface DownloadServer {
+  readonly hosts: DownloadHosts;
+  /** Paths that were asked for, in order. */
+  readonly requests: readonly string[];
+}
+
+/** Serves files by path, 404 for all else; a function may answer in its own way. Closed when the test is over. */
+export async function startDownloadServer(files: Readonly<Record<string, string | Buffer>>): Promise<DownloadServer> {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    const url = request.url ?? "";
+    requests.push(url);
+    const file = files[url];
+    if (file === "HANG") return;
+    if (file === "CUT") {
+      response.writeHead(200, { "content-length": "1000" });
+      response.write("only the beginning");
+      response.socket?.destroySoon();
+      return;
+    }
+    response.writeHead(file === undefined ? 404 : 200).end(file ?? "not here");
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", () => resolve());
+  await promise;
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { requests, hosts: { kubernetes: `${base}/k8s`, etcd: `${base}/etcd`, envtestIndex: `${base}/envtest.yaml` } };
+}
+
+/** Hexadecimal digest of some bytes. */
+export function digestOf(algorithm: "sha256" | "sha512", bytes: string | Buffer): string {
+  return createHash(algorithm).update(bytes).digest("hex");
+}
+
+/** A gzipped tar with one file. */
+export async function tarOf(home: AssetHome, member: string, content: string): Promise<Buffer> {
+  const directory = path.join(home.directory, "tar");
+  await writeScript(path.join(directory, member), content);
+  const archive = path.join(home.directory, "archive.tar.gz");
+  await promisify(execFile)("tar", ["-czf", archive, "-C", directory, member]);
+  return await readFile(archive);
+}
