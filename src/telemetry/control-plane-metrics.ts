@@ -1,0 +1,49 @@
+import { Counter, Histogram, type Registry } from "prom-client";
+import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+
+/** Up to the longest deadline of a call. */
+const requestBucketsSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 15, 30];
+
+/** Counts requests to the control plane. Its labels are bounded by the port: route templates, methods, codes. */
+export function createControlPlaneMetrics(registry: Registry): ControlPlaneObserver {
+  const registers = [registry];
+  const requestLabels = ["route", "method", "code"];
+  const total = new Counter({
+    name: "control_plane_requests_total",
+    help: "Requests to the control plane. code: the HTTP status, or why there was no usable answer.",
+    labelNames: requestLabels,
+    registers,
+  });
+  const seconds = new Histogram({
+    name: "control_plane_request_duration_seconds",
+    help: "How long requests to the control plane took.",
+    labelNames: requestLabels,
+    buckets: requestBucketsSeconds,
+    registers,
+  });
+  const throttled = new Counter({
+    name: "control_plane_throttled_total",
+    help: "Requests answered with 429 (TooManyRequests), or not sent because the service had asked to wait (HeldBack).",
+    labelNames: ["reason"],
+    registers,
+  });
+  const locked = new Counter({
+    name: "control_plane_locked_total",
+    help: "Requests answered with 423: the project was busy.",
+    labelNames: ["reason"],
+    registers,
+  });
+  // Present from the start: a counter that first appears at 1 looks to Prometheus as if it had never risen.
+  throttled.inc({ reason: "TooManyRequests" }, 0);
+  throttled.inc({ reason: "HeldBack" }, 0);
+  locked.inc({ reason: "ConflictingOperations" }, 0);
+
+  return {
+    requestEnded: ({ route, method, code, seconds: durationSeconds }) => {
+      total.inc({ route, method, code });
+      seconds.observe({ route, method, code }, durationSeconds);
+    },
+    throttled: (reason) => throttled.inc({ reason }),
+    locked: (reason) => locked.inc({ reason }),
+  };
+}

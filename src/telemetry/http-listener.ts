@@ -1,0 +1,112 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "./logger.ts";
+
+/** What a route answers. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** A small server for probes and scrapes. */
+export interface HttpListenerOptions {
+  /** The setting that named the address; for messages. */
+  readonly setting: string;
+  /** Port 0 lets the system choose. */
+  readonly address: { readonly host: string; readonly port: number };
+  /** Answers GET and HEAD, by exact path. */
+  readonly routes: Readonly<Record<string, () => Promise<HttpAnswer>>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A server that listens. */
+export interface HttpListener {
+  /** As it was given out by the system. */
+  readonly port: number;
+  /** Stops accepting, lets running answers end for a moment, and then cuts what is left. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** Nobody who means well needs longer to send a few hundred bytes. */
+const requestTimeoutMs = 5_000;
+const closeGraceMs = 1_000;
+
+/**
+ * Listens for GET and HEAD.
+ *
+ * @throws Error, with the setting and the address, when the address cannot be listened on.
+ */
+export async function startHttpListener(options: HttpListenerOptions): Promise<HttpListener> {
+  const server = createServer(
+    {
+      headersTimeout: requestTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: 8_192,
+    },
+    (request, response) => {
+      void answer(request.method ?? "", request.url ?? "", options).then((result) => send(response, result));
+    },
+  );
+  server.maxConnections = 256;
+  await listen(server, options);
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => close(server, options.clock),
+  };
+}
+
+async function listen(server: Server, { address, setting }: HttpListenerOptions): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(address.port, address.host, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? "failed";
+    throw new Error(`cannot listen on ${setting} ${address.host}:${address.port}: ${reason}`, { cause: error });
+  } finally {
+    server.off("error", reject);
+  }
+}
+
+async function close(server: Server, clock: Clock): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  server.closeIdleConnections();
+  const timer = clock.after(closeGraceMs, () => server.closeAllConnections());
+  await promise;
+  timer.cancel();
+}
+
+async function answer(method: string, url: string, options: HttpListenerOptions): Promise<HttpAnswer> {
+  const path = url.split("?")[0] ?? "";
+  const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
+  if (route === undefined) {
+    return plainText(404, "not found\n");
+  }
+  if (method !== "GET" && method !== "HEAD") {
+    return plainText(405, "only GET and HEAD are answered here\n");
+  }
+  try {
+    return await route();
+  } catch (error) {
+    options.logger.error({ path, error }, "answer to a probe or scrape failed");
+    return plainText(500, "failed; the log says why\n");
+  }
+}
+
+function send(response: ServerResponse, { status, contentType, body }: HttpAnswer): void {
+  const allow = status === 405 ? { allow: "GET, HEAD" } : {};
+  response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(body), ...allow });
+  response.end(body);
+}
+
+/** An answer for people. */
+export function plainText(status: number, body: string): HttpAnswer {
+  return { status, contentType: "text/plain; charset=utf-8", body };
+}

@@ -1,0 +1,81 @@
+import { Gauge, Registry } from "prom-client";
+import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import type { OperationMetrics, PassObserver } from "../domain/operation-metrics.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { createBoundedLabel } from "./bounded-label.ts";
+import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
+import { createOperationCounters } from "./operation-counters.ts";
+import { registerProcessMetrics } from "./process-metrics.ts";
+import { createReconcileMetrics } from "./reconcile-metrics.ts";
+import { registerResourceGauges } from "./resource-gauges.ts";
+
+/** What the metrics are made from. The functions are called at each scrape and must not throw. */
+export interface MetricsOptions {
+  readonly clock: Clock;
+  /** Of this program. */
+  readonly version: string;
+  /** Keys reconciled at once. */
+  readonly workers: number;
+  /** Every resource of the cache. */
+  readonly resources: () => readonly ComputeEndpoint[];
+  /** How many endpoints carry this cluster's token and belong to no resource. */
+  readonly orphanCount: () => number;
+  readonly leader: { readonly leaseName: string; readonly isLeader: () => boolean };
+}
+
+/** All metrics of this process: ports that the other folders call, and the text of a scrape. */
+export interface Metrics {
+  readonly operations: OperationMetrics;
+  readonly passes: PassObserver;
+  readonly controlPlane: ControlPlaneObserver;
+  /** One scrape, in the Prometheus text format. */
+  render(): Promise<{ readonly contentType: string; readonly body: string }>;
+}
+
+/** About three times as many as the service has today. */
+const mostActions = 100;
+const mostStates = 20;
+
+/** Makes a registry of its own with every metric in it. @see docs/metrics.md */
+export function createMetrics(options: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const boundAction = createBoundedLabel(mostActions);
+  const operations = createOperationCounters(registry, boundAction);
+  registerResourceGauges(registry, {
+    resources: options.resources,
+    nowMs: () => options.clock.nowMs(),
+    boundAction,
+    boundState: createBoundedLabel(mostStates),
+  });
+  registerOrphans(registry, options.orphanCount);
+  const controlPlane = createControlPlaneMetrics(registry);
+  const passes = createReconcileMetrics(registry, options.workers);
+  registerLeader(registry, options.leader);
+  registerProcessMetrics(registry, options.version);
+  return {
+    operations,
+    passes,
+    controlPlane,
+    render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  };
+}
+
+function registerOrphans(registry: Registry, orphanCount: () => number): void {
+  const gauge: Gauge = new Gauge({
+    name: "compute_endpoint_orphans",
+    help: "Endpoints that carry this cluster's token and belong to no resource.",
+    registers: [registry],
+    collect: () => gauge.set(orphanCount()),
+  });
+}
+
+function registerLeader(registry: Registry, { leaseName, isLeader }: MetricsOptions["leader"]): void {
+  const gauge: Gauge = new Gauge({
+    name: "leader_election_master_status",
+    help: "1 while this process is the leader and may act.",
+    labelNames: ["name"],
+    registers: [registry],
+    collect: () => gauge.set({ name: leaseName }, isLeader() ? 1 : 0),
+  });
+}

@@ -1,0 +1,161 @@
+import { Gauge, type Registry } from "prom-client";
+import { isInFlight } from "../domain/operation.ts";
+import type { ResourceKey } from "../domain/resource-store.ts";
+import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
+import { conditionOf } from "../resource/conditions.ts";
+import type { StatusOperation } from "../resource/status-schema.ts";
+import type { BoundedLabel } from "./bounded-label.ts";
+
+/** What the gauges are computed from. */
+export interface ResourceGaugesOptions {
+  /** From the cache; asked at each scrape. */
+  readonly resources: () => readonly ComputeEndpoint[];
+  /** Epoch milliseconds. */
+  readonly nowMs: () => number;
+  readonly boundAction: BoundedLabel;
+  readonly boundState: BoundedLabel;
+}
+
+type Labels = Readonly<Record<string, string>>;
+type Series = readonly [labels: Labels, value: number];
+
+/** One gauge: what it says of one resource. */
+interface ResourceGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  readonly seriesOf: (resource: ComputeEndpoint) => readonly Series[];
+}
+
+/**
+ * Gauges that say how each resource stands, computed anew at each scrape from the resources there are, so that a
+ * deleted one leaves nothing behind.
+ */
+export function registerResourceGauges(registry: Registry, options: ResourceGaugesOptions): void {
+  const gauges = [conditionGauge(), infoGauge(), stateGauge(options), failedGauge(options), oldestGauge(options)];
+  for (const { name, help, labelNames, seriesOf } of gauges) {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect: () => {
+        gauge.reset();
+        for (const [labels, value] of options.resources().flatMap(seriesOf)) {
+          gauge.set(labels, value);
+        }
+      },
+    });
+  }
+  registerInFlight(registry, options);
+}
+
+/** A sum over resources. An action seen once stays at 0, so that a graph shows that nothing runs, not a gap. */
+function registerInFlight(registry: Registry, options: ResourceGaugesOptions): void {
+  const actions = new Set<string>();
+  const gauge: Gauge = new Gauge({
+    name: "compute_endpoint_operations_in_flight",
+    help: "Operations the service is at work on now.",
+    labelNames: ["action"],
+    registers: [registry],
+    collect: () => {
+      gauge.reset();
+      const inFlight = options
+        .resources()
+        .flatMap(inFlightOf)
+        .map((operation) => options.boundAction(operation.action));
+      for (const action of inFlight) {
+        actions.add(action);
+      }
+      for (const action of actions) {
+        gauge.set({ action }, 0);
+      }
+      for (const action of inFlight) {
+        gauge.inc({ action });
+      }
+    },
+  });
+}
+
+function conditionGauge(): ResourceGauge {
+  return {
+    name: "compute_endpoint_condition",
+    help: "1 for each condition of a resource; its status is a label.",
+    labelNames: ["namespace", "name", "type", "status"],
+    seriesOf: ({ key, status }) =>
+      (status.conditions ?? []).map((condition) => [
+        { ...keyLabels(key), type: condition.type, status: condition.status },
+        1,
+      ]),
+  };
+}
+
+function infoGauge(): ResourceGauge {
+  return {
+    name: "compute_endpoint_info",
+    help: "1 for each resource; says which endpoint it stands for.",
+    labelNames: ["namespace", "name", "project_id", "branch_id", "endpoint_id", "type"],
+    seriesOf: (resource) => {
+      const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+      const labels = {
+        ...keyLabels(resource.key),
+        project_id: projectIdOf(resource) ?? "",
+        branch_id: spec?.branchId ?? "",
+        endpoint_id: resource.status.ownership?.endpointId ?? "",
+        type: spec?.type ?? "",
+      };
+      return [[labels, 1]];
+    },
+  };
+}
+
+function stateGauge({ boundState }: ResourceGaugesOptions): ResourceGauge {
+  return {
+    name: "compute_endpoint_state",
+    help: "1 for the state the service last gave for the endpoint; idle is healthy.",
+    labelNames: ["namespace", "name", "state"],
+    seriesOf: ({ key, status }) =>
+      status.state === undefined ? [] : [[{ ...keyLabels(key), state: boundState(status.state) }, 1]],
+  };
+}
+
+/** Follows the condition, not the list beside it: a failure that a person has acknowledged pages nobody. */
+function failedGauge({ boundAction }: ResourceGaugesOptions): ResourceGauge {
+  return {
+    name: "compute_endpoint_operation_failed",
+    help: "1 while a failed operation is neither followed by a success of the same action nor acknowledged.",
+    labelNames: ["namespace", "name", "action"],
+    seriesOf: ({ key, status }) => {
+      if (conditionOf(status.conditions, "LastOperationSucceeded")?.status !== "False") {
+        return [];
+      }
+      const actions = (status.failedActions ?? []).map((failed) => failed.action);
+      return (actions.length > 0 ? actions : ["unknown"]).map((action) => [
+        { ...keyLabels(key), action: boundAction(action) },
+        1,
+      ]);
+    },
+  };
+}
+
+function oldestGauge({ nowMs }: ResourceGaugesOptions): ResourceGauge {
+  return {
+    name: "compute_endpoint_operation_oldest_in_flight_seconds",
+    help: "Age of the oldest operation in flight, only while there is one.",
+    labelNames: ["namespace", "name"],
+    seriesOf: ({ key, status }) => {
+      const begun = inFlightOf({ status }).map((operation) => Date.parse(operation.createdTime));
+      const oldestMs = Math.min(...begun.filter(Number.isFinite));
+      return Number.isFinite(oldestMs) ? [[keyLabels(key), Math.max(0, nowMs() - oldestMs) / 1000]] : [];
+    },
+  };
+}
+
+/** One by one: a label the gauge does not know would fail the whole scrape. */
+function keyLabels({ namespace, name }: ResourceKey): Labels {
+  return { namespace, name };
+}
+
+function inFlightOf({ status }: Pick<ComputeEndpoint, "status">): readonly StatusOperation[] {
+  return (status.operations ?? []).filter(isInFlight);
+}

@@ -1,0 +1,46 @@
+import type { Clock } from "../runtime/clock.ts";
+import { answerHealth, type HealthCheck } from "./health-checks.ts";
+import { type HttpListener, startHttpListener } from "./http-listener.ts";
+import type { Logger } from "./logger.ts";
+import type { Metrics } from "./metrics.ts";
+
+type Address = { readonly host: string; readonly port: number };
+
+/** `/livez` and `/readyz`. */
+export interface HealthServerOptions {
+  /** HEALTH_ADDR. */
+  readonly address: Address;
+  /** What a restart would cure. @default none: that it answers is enough */
+  readonly liveChecks?: readonly HealthCheck[];
+  readonly readyChecks: readonly HealthCheck[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** `/metrics`. */
+export interface MetricsServerOptions {
+  /** METRICS_ADDR. */
+  readonly address: Address;
+  readonly metrics: Pick<Metrics, "render">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** @throws Error that names HEALTH_ADDR when it cannot be listened on. */
+export function startHealthServer(options: HealthServerOptions): Promise<HttpListener> {
+  const { address, liveChecks = [], readyChecks, clock, logger } = options;
+  const routes = {
+    "/livez": async () => answerHealth(liveChecks),
+    "/readyz": async () => answerHealth(readyChecks),
+  };
+  return startHttpListener({ setting: "HEALTH_ADDR", address, routes, clock, logger });
+}
+
+/** @throws Error that names METRICS_ADDR when it cannot be listened on. */
+export function startMetricsServer(options: MetricsServerOptions): Promise<HttpListener> {
+  const { address, metrics, clock, logger } = options;
+  const routes = {
+    "/metrics": async () => ({ status: 200, ...(await metrics.render()) }),
+  };
+  return startHttpListener({ setting: "METRICS_ADDR", address, routes, clock, logger });
+}
