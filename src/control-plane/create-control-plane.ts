@@ -1,0 +1,226 @@
+import type { ControlPlane, Mutation, OperationPage } from "../domain/control-plane.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
+import type { Operation } from "../domain/operation.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { endpointFromWire, mutationFromWire, operationFromWire, pageFromWire } from "./from-wire.ts";
+import { createHttpCaller, type HttpCaller } from "./http-caller.ts";
+import { createHttpTransport, type HttpTransport } from "./http-transport.ts";
+import type { KeySource } from "./key-source.ts";
+import { expectEach, mapReading, type Reading, readAnswer } from "./read-answer.ts";
+import { routes } from "./routes.ts";
+import { parseServiceUrl } from "./service-url.ts";
+import { changesToWire, creationToWire } from "./to-wire.ts";
+import {
+  type WireMutation,
+  wireEndpointAnswer,
+  wireEndpointList,
+  wireMutation,
+  wireOperationAnswer,
+  wireOperationList,
+} from "./wire.ts";
+
+/** What the client of one service needs. */
+export interface ControlPlaneClientOptions {
+  /** Ends in `/v2`; see `parseServiceUrl`. */
+  readonly baseUrl: string;
+  readonly keys: KeySource;
+  readonly clock: Clock;
+  readonly observer: ControlPlaneObserver;
+  /** `endpoint-operator/<version>`. */
+  readonly userAgent: string;
+  /** A whole read, a second try included. @default 10000 */
+  readonly readTimeoutMs?: number;
+  /** A whole write. The lease left before an effect must cover it. @default 8000 */
+  readonly writeTimeoutMs?: number;
+  /** @default 5000 */
+  readonly connectTimeoutMs?: number;
+  /** @default 16 MiB */
+  readonly maxResponseBytes?: number;
+  /** Connections kept for reads. @default 16 */
+  readonly connections?: number;
+}
+
+/** The client, and the way to end it. */
+export interface ControlPlaneClient extends ControlPlane {
+  /** Closes the kept connections; reads under way are lost. */
+  close(): Promise<void>;
+}
+
+/**
+ * The service over HTTP, with one credential.
+ *
+ * @throws Error when the base URL is not one; the message says what would be right.
+ * @see ControlPlane for what the calls guarantee
+ */
+export function createControlPlane(options: ControlPlaneClientOptions): ControlPlaneClient {
+  const serviceUrl = parseServiceUrl(options.baseUrl);
+  const { origin, pathname } = new URL(serviceUrl);
+  const { keys, clock, observer, userAgent } = options;
+  const transport = createHttpTransport({
+    origin,
+    clock,
+    connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
+    maxResponseBytes: options.maxResponseBytes ?? 16 * 1024 * 1024,
+    connections: options.connections ?? 16,
+  });
+  const call = createHttpCaller({
+    transport,
+    basePath: pathname,
+    keys,
+    clock,
+    observer,
+    userAgent,
+    readTimeoutMs: options.readTimeoutMs ?? 10_000,
+    writeTimeoutMs: options.writeTimeoutMs ?? 8_000,
+  });
+  return new HttpControlPlane(serviceUrl, call, transport);
+}
+
+const strangeEndpoint = "an endpoint of another project";
+
+class HttpControlPlane implements ControlPlaneClient {
+  readonly serviceUrl: string;
+  readonly #call: HttpCaller;
+  readonly #transport: HttpTransport;
+
+  constructor(serviceUrl: string, call: HttpCaller, transport: HttpTransport) {
+    this.serviceUrl = serviceUrl;
+    this.#call = call;
+    this.#transport = transport;
+  }
+
+  listEndpoints(projectId: string): Promise<readonly ObservedEndpoint[]> {
+    return this.#call({
+      route: routes.listEndpoints,
+      ids: [projectId],
+      read: ({ body }) => {
+        const list = expectEach(readAnswer(body, wireEndpointList), ({ endpoints }) => endpoints, {
+          field: "project_id",
+          value: projectId,
+          otherwise: strangeEndpoint,
+        });
+        return mapReading(list, ({ endpoints }) => endpoints.map(endpointFromWire));
+      },
+    });
+  }
+
+  getEndpoint(projectId: string, endpointId: string): Promise<ObservedEndpoint | undefined> {
+    const found = this.#call({
+      route: routes.getEndpoint,
+      ids: [projectId, endpointId],
+      read: ({ body }) => {
+        const answer = expectEach(readAnswer(body, wireEndpointAnswer), ({ endpoint }) => [endpoint], {
+          field: "id",
+          value: endpointId,
+          otherwise: "another endpoint",
+        });
+        return mapReading(answer, ({ endpoint }) => endpointFromWire(endpoint));
+      },
+    });
+    return undefinedIfAbsent(found);
+  }
+
+  listOperations(
+    projectId: string,
+    page: { readonly limit: number; readonly cursor?: string },
+  ): Promise<OperationPage> {
+    const query = new URLSearchParams({ limit: String(page.limit) });
+    if (page.cursor !== undefined) {
+      query.set("cursor", page.cursor);
+    }
+    return this.#call({
+      route: routes.listOperations,
+      ids: [projectId],
+      query: query.toString(),
+      read: ({ body }, clean) => {
+        const list = expectEach(readAnswer(body, wireOperationList), ({ operations }) => operations, {
+          field: "project_id",
+          value: projectId,
+          otherwise: "an operation of another project",
+        });
+        return mapReading(list, (wire) => pageFromWire(wire, clean));
+      },
+    });
+  }
+
+  getOperation(projectId: string, operationId: string): Promise<Operation | undefined> {
+    const found = this.#call({
+      route: routes.getOperation,
+      ids: [projectId, operationId],
+      read: ({ body }, clean) => {
+        const answer = expectEach(readAnswer(body, wireOperationAnswer), ({ operation }) => [operation], {
+          field: "id",
+          value: operationId,
+          otherwise: "another operation",
+        });
+        return mapReading(answer, ({ operation }) => operationFromWire(operation, clean));
+      },
+    });
+    return undefinedIfAbsent(found);
+  }
+
+  createEndpoint(projectId: string, creation: EndpointCreation): Promise<Mutation> {
+    return this.#call({
+      route: routes.createEndpoint,
+      ids: [projectId],
+      body: creationToWire(creation),
+      read: ({ body }, clean) => {
+        const expected = { field: "project_id", value: projectId, otherwise: strangeEndpoint } as const;
+        return readMutation(body, expected, clean);
+      },
+    });
+  }
+
+  updateEndpoint(projectId: string, endpointId: string, changes: EndpointChanges): Promise<Mutation> {
+    return this.#call({
+      route: routes.updateEndpoint,
+      ids: [projectId, endpointId],
+      body: changesToWire(changes),
+      read: ({ body }, clean) => readMutation(body, sameEndpoint(endpointId), clean),
+    });
+  }
+
+  deleteEndpoint(projectId: string, endpointId: string): Promise<Mutation | undefined> {
+    const deleted = this.#call<Mutation | undefined>({
+      route: routes.deleteEndpoint,
+      ids: [projectId, endpointId],
+      read: ({ status, body }, clean) =>
+        status === 204 ? { isReadable: true, value: undefined } : readMutation(body, sameEndpoint(endpointId), clean),
+    });
+    return undefinedIfAbsent(deleted);
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+}
+
+type EndpointExpectation = { readonly field: "id" | "project_id"; readonly value: string; readonly otherwise: string };
+
+function sameEndpoint(endpointId: string): EndpointExpectation {
+  return { field: "id", value: endpointId, otherwise: "another endpoint" };
+}
+
+function readMutation(
+  body: Uint8Array,
+  expected: EndpointExpectation,
+  clean: (text: string) => string,
+): Reading<Mutation> {
+  const answer = readAnswer<WireMutation>(body, wireMutation);
+  const checked = expectEach(answer, ({ endpoint }) => [endpoint], expected);
+  return mapReading(checked, (wire) => mutationFromWire(wire, clean));
+}
+
+/** A documented 404 is absence, unless it says that the project itself is unknown: then nothing is known about it. */
+async function undefinedIfAbsent<Value>(found: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await found;
+  } catch (error) {
+    if (error instanceof ControlPlaneError && error.reason === "NotFound" && error.subject !== "Project") {
+      return undefined;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,125 @@
+import type { ControlPlane } from "../domain/control-plane.ts";
+import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { guardCalls } from "./guard-calls.ts";
+import type { KeySource } from "./key-source.ts";
+
+/** What the credential gate needs. */
+export interface CredentialGateOptions {
+  readonly clock: Clock;
+  readonly keys: KeySource;
+  /** Until the first probe; doubles with each that is refused. @default 5000 */
+  readonly firstProbeAfterMs?: number;
+  /** @default 60000 */
+  readonly longestProbeAfterMs?: number;
+}
+
+/** Answers that the service gives only to a key it has accepted. */
+const reasonsBehindTheDoor: ReadonlySet<ControlPlaneReason> = new Set([
+  "Malformed",
+  "Forbidden",
+  "NotFound",
+  "Conflict",
+  "Rejected",
+  "Locked",
+]);
+
+/**
+ * After a 401 nobody asks the service with that key any more, save one probe at a time: the first call after a growing
+ * delay, or the first call once the key is another one.
+ *
+ * Errors: a call that is held back throws `Unauthorized`, effect `NotApplied`, with the time until the next probe.
+ */
+export function withCredentialGate(inner: ControlPlane, options: CredentialGateOptions): ControlPlane {
+  const { clock, keys } = options;
+  const gate = createCredentialGate(options);
+  return guardCalls(inner, async (call) => {
+    const key = await keys.current();
+    const entry = gate.enter(key, clock.monotonicMs());
+    if (!entry.isAdmitted) {
+      throw new ControlPlaneError("Unauthorized", "the service does not accept the API key (401)", {
+        effect: "NotApplied",
+        retryAfterMs: entry.retryAfterMs,
+      });
+    }
+    let verdict: Verdict = "Unclear";
+    try {
+      const value = await call();
+      verdict = "Accepted";
+      return value;
+    } catch (error) {
+      verdict = verdictOf(error);
+      throw error;
+    } finally {
+      gate.leave({ key, isProbe: entry.isProbe }, verdict, clock.monotonicMs());
+    }
+  });
+}
+
+/** What a call told about the key. */
+type Verdict = "Accepted" | "Refused" | "Unclear";
+
+function verdictOf(error: unknown): Verdict {
+  if (!(error instanceof ControlPlaneError)) {
+    return "Unclear";
+  }
+  if (error.reason === "Unauthorized") {
+    return "Refused";
+  }
+  return reasonsBehindTheDoor.has(error.reason) ? "Accepted" : "Unclear";
+}
+
+/** The refused key and when it may be tried again. */
+interface Refusal {
+  readonly key: string;
+  /** How many probes with this key were refused since. */
+  readonly probes: number;
+  /** Monotonic milliseconds. */
+  readonly nextProbeMs: number;
+}
+
+type Entry =
+  | { readonly isAdmitted: true; readonly isProbe: boolean }
+  | { readonly isAdmitted: false; readonly retryAfterMs: number };
+
+function createCredentialGate(options: Pick<CredentialGateOptions, "firstProbeAfterMs" | "longestProbeAfterMs">) {
+  const { firstProbeAfterMs = 5_000, longestProbeAfterMs = 60_000 } = options;
+  let refusal: Refusal | undefined;
+  let isProbing = false;
+
+  const refuse = (key: string, probes: number, nowMs: number): Refusal => {
+    const delayMs = Math.min(longestProbeAfterMs, firstProbeAfterMs * 2 ** Math.min(probes, 30));
+    return { key, probes, nextProbeMs: nowMs + delayMs };
+  };
+
+  return {
+    enter(key: string, nowMs: number): Entry {
+      if (refusal === undefined) {
+        return { isAdmitted: true, isProbe: false };
+      }
+      const waitMs = refusal.key === key ? refusal.nextProbeMs - nowMs : 0;
+      if (isProbing || waitMs > 0) {
+        return { isAdmitted: false, retryAfterMs: waitMs > 0 ? waitMs : firstProbeAfterMs };
+      }
+      isProbing = true;
+      return { isAdmitted: true, isProbe: true };
+    },
+
+    leave(call: { readonly key: string; readonly isProbe: boolean }, verdict: Verdict, nowMs: number): void {
+      if (!call.isProbe) {
+        // Of calls sent side by side the first refusal shuts the gate; what the others say later changes nothing.
+        refusal ??= verdict === "Refused" ? refuse(call.key, 0, nowMs) : undefined;
+        return;
+      }
+      isProbing = false;
+      if (verdict === "Accepted") {
+        refusal = undefined;
+      } else if (verdict === "Refused") {
+        refusal = refuse(call.key, refusal?.key === call.key ? refusal.probes + 1 : 0, nowMs);
+      } else {
+        // A service that cannot be reached says nothing about the key: ask again soon, without a longer delay.
+        refusal = { key: call.key, probes: refusal?.probes ?? 0, nextProbeMs: nowMs + firstProbeAfterMs };
+      }
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import {
+  ControlPlaneError,
+  type ControlPlaneErrorOptions,
+  type ControlPlaneReason,
+  type ControlPlaneSubject,
+} from "../domain/control-plane-error.ts";
+import { cleanText } from "./clean-text.ts";
+import { meaningOf } from "./error-table.ts";
+import type { HttpOutcome } from "./http-exchange.ts";
+import { parseJson } from "./parse-json.ts";
+import { parseRetryAfter } from "./retry-after.ts";
+import type { Route } from "./routes.ts";
+import { wireError } from "./wire.ts";
+
+/** What every failure of one call needs to know. */
+export interface CallContext {
+  readonly route: Route;
+  /** The key in use; never shown. */
+  readonly key: string;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+}
+
+type Answered = Extract<HttpOutcome, { readonly kind: "Answered" }>;
+
+/** No answer at all: never sent, or lost after sending. */
+export function failureOfNoAnswer(outcome: Exclude<HttpOutcome, Answered>, context: CallContext): ControlPlaneError {
+  if (outcome.kind === "NotSent") {
+    const why = outcome.timedOut ? "no connection in time" : connectFailure(outcome.cause);
+    return fail("Unreachable", `the control plane cannot be reached: ${why}`, context, {
+      effect: "NotApplied",
+      cause: outcome.cause,
+    });
+  }
+  const effect = effectOfLoss(context.route);
+  return outcome.timedOut
+    ? fail("TimedOut", "no answer in time", context, { effect, cause: outcome.cause })
+    : fail("ConnectionLost", "the connection broke before the answer", context, { effect, cause: outcome.cause });
+}
+
+/** An answer with a status other than 2xx. */
+export function failureOfStatus(answer: Answered, context: CallContext): ControlPlaneError {
+  const documented = documentedError(answer);
+  const { reason, writeEffect } = meaningOf(answer.status, documented !== undefined);
+  const words = documented === undefined ? undefined : wordsOf(documented, context.key);
+  return fail(reason, `the service answered ${answer.status}${words ?? unexplained(reason)}`, context, {
+    effect: context.route.method === "GET" ? "NotApplied" : writeEffect,
+    retryAfterMs: parseRetryAfter(answer.retryAfter, context.nowMs),
+    subject:
+      reason === "NotFound" ? subjectOf(documented?.message ?? "", context.route.subject) : context.route.subject,
+  });
+}
+
+/** A 2xx that says nothing we can use. A write may have been applied all the same. */
+export function failureOfContent(answer: Answered, what: string, context: CallContext): ControlPlaneError {
+  const effect = effectOfLoss(context.route);
+  switch (answer.bodyEnd) {
+    case "TimedOut":
+      return fail("TimedOut", "the answer did not end in time", context, { effect, cause: answer.cause });
+    case "ConnectionLost":
+      return fail("ConnectionLost", "the connection broke in the middle of the answer", context, {
+        effect,
+        cause: answer.cause,
+      });
+    case "TooLarge":
+      return fail("UnreadableAnswer", `the service answered ${answer.status} with too much text`, context, { effect });
+    case "Complete": {
+      const cleaned = cleanText(what, { secrets: [context.key] });
+      return fail("UnreadableAnswer", `the service answered ${answer.status} with ${cleaned}`, context, { effect });
+    }
+  }
+}
+
+/** What a 404 is about: the first kind of object its message names; else what the path asked for. */
+export function subjectOf(message: string, fallback: ControlPlaneSubject): ControlPlaneSubject {
+  const named = /\b(project|branch|endpoint|operation)s?\b/i.exec(message)?.[1]?.toLowerCase();
+  return subjects.find((subject) => subject.toLowerCase() === named) ?? fallback;
+}
+
+const subjects: readonly ControlPlaneSubject[] = ["Project", "Branch", "Endpoint", "Operation"];
+
+function fail(
+  reason: ControlPlaneReason,
+  why: string,
+  context: CallContext,
+  options: ControlPlaneErrorOptions,
+): ControlPlaneError {
+  return new ControlPlaneError(reason, `cannot ${context.route.purpose}: ${why}`, {
+    subject: context.route.subject,
+    ...options,
+  });
+}
+
+function effectOfLoss(route: Route): "NotApplied" | "Unknown" {
+  return route.method === "GET" ? "NotApplied" : "Unknown";
+}
+
+function documentedError(answer: Answered) {
+  const json = answer.bodyEnd === "Complete" ? parseJson(answer.body) : undefined;
+  const parsed = json === undefined ? undefined : wireError.safeParse(json.value);
+  return parsed?.success === true ? parsed.data : undefined;
+}
+
+function wordsOf(error: { readonly code: string; readonly message: string }, key: string): string {
+  const code = cleanText(error.code, { secrets: [key], maxLength: 100 });
+  const message = cleanText(error.message, { secrets: [key] });
+  return [code === "" ? "" : ` (${code})`, message === "" ? "" : `: ${message}`].join("");
+}
+
+function unexplained(reason: ControlPlaneReason): string {
+  return reason === "UnreadableAnswer" ? ", not in the documented form" : " without an explanation";
+}
+
+/** Node's and undici's codes in words; the messages of those errors hold addresses and change from pass to pass. */
+const connectFailures: ReadonlyMap<string, string> = new Map([
+  ["ECONNREFUSED", "connection refused"],
+  ["ENOTFOUND", "no such host"],
+  ["EAI_AGAIN", "the host name cannot be looked up now"],
+  ["EHOSTUNREACH", "no route to the host"],
+  ["ENETUNREACH", "no route to the network"],
+  ["ECONNRESET", "the connection was closed while it was being set up"],
+  ["UND_ERR_SOCKET", "the connection was closed while it was being set up"],
+]);
+
+function connectFailure(cause: unknown): string {
+  const code = (cause as { readonly code?: unknown } | undefined)?.code;
+  return typeof code === "string" ? (connectFailures.get(code) ?? `connection failed (${code})`) : "connection failed";
+}

@@ -1,0 +1,77 @@
+import type { Mutation, OperationPage } from "../domain/control-plane.ts";
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { Operation } from "../domain/operation.ts";
+import type { WireEndpoint, WireMutation, WireOperation, WireOperationList } from "./wire.ts";
+
+const typeByWireType: ReadonlyMap<string, string> = new Map([
+  ["read_write", "ReadWrite"],
+  ["read_only", "ReadOnly"],
+]);
+
+/** The service's endpoint in our words. A type we do not know keeps the service's word. */
+export function endpointFromWire(wire: WireEndpoint): ObservedEndpoint {
+  return {
+    id: wire.id,
+    projectId: wire.project_id,
+    branchId: wire.branch_id,
+    type: typeByWireType.get(wire.type) ?? wire.type,
+    host: wire.host,
+    minUnits: wire.autoscaling_limit_min_cu,
+    maxUnits: wire.autoscaling_limit_max_cu,
+    state: wire.current_state,
+    pendingState: presentText(wire.pending_state),
+    pgSettings: settingsFromWire(wire.settings?.pg_settings ?? {}),
+    poolerEnabled: wire.pooler_enabled,
+    poolerMode: wire.pooler_mode,
+    disabled: wire.disabled,
+    suspendTimeoutSeconds: wire.suspend_timeout_seconds ?? undefined,
+    name: presentText(wire.name),
+    lastActiveTime: wire.last_active ?? undefined,
+    createdTime: wire.created_at,
+    updatedTime: wire.updated_at,
+  };
+}
+
+/** @param clean removes secrets from the service's error text. */
+export function operationFromWire(wire: WireOperation, clean: (text: string) => string): Operation {
+  const error = presentText(wire.error);
+  return {
+    id: wire.id,
+    projectId: wire.project_id,
+    branchId: presentText(wire.branch_id),
+    endpointId: presentText(wire.endpoint_id),
+    action: wire.action,
+    status: wire.status,
+    failuresCount: wire.failures_count ?? 0,
+    createdTime: wire.created_at,
+    updatedTime: wire.updated_at,
+    totalDurationMs: wire.total_duration_ms ?? undefined,
+    error: error === undefined ? undefined : clean(error),
+  };
+}
+
+/** An empty page ends the list, whatever cursor it carries. */
+export function pageFromWire(wire: WireOperationList, clean: (text: string) => string): OperationPage {
+  return {
+    operations: wire.operations.map((operation) => operationFromWire(operation, clean)),
+    cursor: wire.operations.length === 0 ? undefined : presentText(wire.pagination?.cursor),
+  };
+}
+
+/** A write's answer without operations started none. */
+export function mutationFromWire(wire: WireMutation, clean: (text: string) => string): Mutation {
+  return {
+    endpoint: endpointFromWire(wire.endpoint),
+    operations: (wire.operations ?? []).map((operation) => operationFromWire(operation, clean)),
+  };
+}
+
+function settingsFromWire(settings: Readonly<Record<string, string | number | boolean | null>>) {
+  const present = Object.entries(settings).filter(([, value]) => value !== null);
+  return Object.fromEntries(present.map(([name, value]) => [name, String(value)]));
+}
+
+/** null and "" both say that there is none. */
+function presentText(text: string | null | undefined): string | undefined {
+  return text === null || text === "" ? undefined : text;
+}

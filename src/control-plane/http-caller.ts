@@ -1,0 +1,154 @@
+import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { cleanText } from "./clean-text.ts";
+import { type CallContext, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
+import type { HttpOutcome, HttpRequest } from "./http-exchange.ts";
+import type { HttpTransport } from "./http-transport.ts";
+import type { KeySource } from "./key-source.ts";
+import type { Reading } from "./read-answer.ts";
+import { pathOf, type Route } from "./routes.ts";
+
+/** One call: what is sent, and how its 2xx answer is read. */
+export interface Call<Value> {
+  readonly route: Route;
+  /** For the placeholders of the route, in order; not yet escaped. */
+  readonly ids: readonly string[];
+  readonly query?: string;
+  /** JSON. */
+  readonly body?: string;
+  /** @param clean removes secrets from a text of the service. */
+  read(answer: SuccessfulAnswer, clean: (text: string) => string): Reading<Value>;
+}
+
+/** A whole 2xx answer. */
+export interface SuccessfulAnswer {
+  readonly status: number;
+  readonly body: Uint8Array;
+}
+
+/** What every call of one service shares. */
+export interface HttpCallerOptions {
+  readonly transport: HttpTransport;
+  /** Path of the base URL, without a trailing slash. */
+  readonly basePath: string;
+  readonly keys: KeySource;
+  readonly clock: Clock;
+  readonly observer: ControlPlaneObserver;
+  readonly userAgent: string;
+  readonly readTimeoutMs: number;
+  readonly writeTimeoutMs: number;
+}
+
+/** Makes a call: answers its value or throws `ControlPlaneError`, and tells the observer of each request. */
+export type HttpCaller = <Value>(call: Call<Value>) => Promise<Value>;
+
+type Result<Value> = { readonly value: Value } | { readonly error: ControlPlaneError };
+
+/** An operation's error text goes to status, which is small; a message of the service may be longer than a reason. */
+const longestShownText = 1_000;
+
+/** Builds the one function through which all calls go. */
+export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
+  const { clock, keys, observer } = options;
+  return async (call) => {
+    const key = await keys.current();
+    const request = requestOf(call, key, options);
+    const deadlineMs = clock.monotonicMs() + timeoutOf(call.route, options);
+    const attempt = async () => {
+      const startMs = clock.monotonicMs();
+      const outcome = await send(call.route, request, {
+        transport: options.transport,
+        timeoutMs: deadlineMs - startMs,
+      });
+      const result = resultOf(call, outcome, { route: call.route, key, nowMs: clock.nowMs() });
+      observer.requestEnded({
+        route: call.route.template,
+        method: call.route.method,
+        code: codeOf(outcome, result),
+        seconds: (clock.monotonicMs() - startMs) / 1_000,
+      });
+      return result;
+    };
+    let result = await attempt();
+    if (isWorthSecondTry(call.route, result) && clock.monotonicMs() < deadlineMs) {
+      result = await attempt();
+    }
+    if ("value" in result) {
+      return result.value;
+    }
+    tellOfPushback(result.error, observer);
+    throw result.error;
+  };
+}
+
+/**
+ * A pooled connection may have been closed by the other side just before we used it; a read meets that with one more
+ * try. Everything else waits for the requeue of the pass, which backs off and observes again. A write is never repeated.
+ */
+function isWorthSecondTry(route: Route, result: Result<unknown>): boolean {
+  return route.method === "GET" && "error" in result && result.error.reason === "ConnectionLost";
+}
+
+function send(
+  route: Route,
+  request: HttpRequest,
+  { transport, timeoutMs }: { readonly transport: HttpTransport; readonly timeoutMs: number },
+): Promise<HttpOutcome> {
+  return route.method === "GET" ? transport.sendPooled(request, timeoutMs) : transport.sendFresh(request, timeoutMs);
+}
+
+function requestOf(call: Call<unknown>, key: string, options: HttpCallerOptions): HttpRequest {
+  const query = call.query === undefined ? "" : `?${call.query}`;
+  return {
+    method: call.route.method,
+    path: `${options.basePath}${pathOf(call.route, call.ids)}${query}`,
+    headers: {
+      authorization: `Bearer ${key}`,
+      accept: "application/json",
+      "user-agent": options.userAgent,
+      ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    body: call.body,
+  };
+}
+
+function resultOf<Value>(call: Call<Value>, outcome: HttpOutcome, context: CallContext): Result<Value> {
+  if (outcome.kind !== "Answered") {
+    return { error: failureOfNoAnswer(outcome, context) };
+  }
+  if (outcome.status < 200 || outcome.status > 299) {
+    return { error: failureOfStatus(outcome, context) };
+  }
+  if (outcome.bodyEnd !== "Complete") {
+    return { error: failureOfContent(outcome, "", context) };
+  }
+  const clean = (text: string) => cleanText(text, { secrets: [context.key], maxLength: longestShownText });
+  const reading = call.read(outcome, clean);
+  return reading.isReadable ? { value: reading.value } : { error: failureOfContent(outcome, reading.what, context) };
+}
+
+/** An answer that could not be read counts by its reason: its status alone would make it look like a success. */
+function codeOf(outcome: HttpOutcome, result: Result<unknown>): string {
+  if ("value" in result || (result.error.reason !== "UnreadableAnswer" && isWholeError(outcome))) {
+    return outcome.kind === "Answered" ? String(outcome.status) : "";
+  }
+  return result.error.reason;
+}
+
+function isWholeError(outcome: HttpOutcome): boolean {
+  return outcome.kind === "Answered" && outcome.status >= 300;
+}
+
+function timeoutOf(route: Route, options: HttpCallerOptions): number {
+  return route.method === "GET" ? options.readTimeoutMs : options.writeTimeoutMs;
+}
+
+function tellOfPushback(error: ControlPlaneError, observer: ControlPlaneObserver): void {
+  if (error.reason === "Throttled") {
+    observer.throttled("TooManyRequests");
+  }
+  if (error.reason === "Locked") {
+    observer.locked("ConflictingOperations");
+  }
+}

@@ -1,0 +1,148 @@
+import type { Dispatcher } from "undici";
+import type { Clock, Timer } from "../runtime/clock.ts";
+
+/** One request, ready to go out. */
+export interface HttpRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body?: string | undefined;
+}
+
+/** How the body of an answer came to its end. Only a `Complete` one may be read. */
+export type BodyEnd = "Complete" | "TimedOut" | "ConnectionLost" | "TooLarge";
+
+/** What became of a request. */
+export type HttpOutcome =
+  | {
+      readonly kind: "Answered";
+      readonly status: number;
+      readonly retryAfter: string | undefined;
+      readonly body: Buffer;
+      readonly bodyEnd: BodyEnd;
+      readonly cause?: unknown;
+    }
+  /** Not one byte of it went out, so nothing can have been applied. */
+  | { readonly kind: "NotSent"; readonly timedOut: boolean; readonly cause?: unknown }
+  /** It may have been received, and no status came back. */
+  | { readonly kind: "Lost"; readonly timedOut: boolean; readonly cause?: unknown };
+
+/** Bounds of one exchange. */
+export interface ExchangeLimits {
+  readonly clock: Clock;
+  /** From the call to the last byte of the answer, connecting included. */
+  readonly timeoutMs: number;
+  readonly maxResponseBytes: number;
+  /** Tells the service that no further request follows on this connection. */
+  readonly isLastOnConnection: boolean;
+}
+
+/**
+ * Sends one request and waits for its whole answer, or for the deadline.
+ *
+ * Guarantees: never throws; sends at most once; follows no redirect; knows whether anything was sent, because the
+ * dispatcher calls `onRequestStart` when a connection stands and before it writes the first byte.
+ */
+export function exchange(dispatcher: Dispatcher, request: HttpRequest, limits: ExchangeLimits): Promise<HttpOutcome> {
+  return new Promise((resolve) => {
+    const handler = new ExchangeHandler(limits, resolve);
+    dispatcher.dispatch(
+      {
+        method: request.method,
+        path: request.path,
+        headers: { ...request.headers },
+        body: request.body ?? null,
+        reset: limits.isLastOnConnection,
+        // A second net under the deadline, on the machine's own clock.
+        headersTimeout: limits.timeoutMs,
+        bodyTimeout: limits.timeoutMs,
+      },
+      handler,
+    );
+  });
+}
+
+class ExchangeHandler implements Dispatcher.DispatchHandler {
+  readonly #limits: ExchangeLimits;
+  readonly #resolve: (outcome: HttpOutcome) => void;
+  readonly #deadline: Timer;
+  #controller: Dispatcher.DispatchController | undefined;
+  #answer: { readonly status: number; readonly retryAfter: string | undefined } | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #isSettled = false;
+
+  constructor(limits: ExchangeLimits, resolve: (outcome: HttpOutcome) => void) {
+    this.#limits = limits;
+    this.#resolve = resolve;
+    this.#deadline = limits.clock.after(limits.timeoutMs, () => this.#stop("TimedOut", new Error("deadline passed")));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#isSettled || this.#controller !== undefined) {
+      // Too late, or the dispatcher wants to repeat it on another connection: neither may go out.
+      controller.abort(new Error("not sent again"));
+      this.#stop("ConnectionLost", new Error("the connection was replaced"));
+      return;
+    }
+    this.#controller = controller;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    if (status >= 200) {
+      const retryAfter = headers["retry-after"];
+      this.#answer = { status, retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter };
+    }
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#limits.maxResponseBytes) {
+      this.#stop("TooLarge", new Error("answer too large"));
+      return;
+    }
+    this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#settle("Complete", undefined);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#settle(isTimeout(error) ? "TimedOut" : "ConnectionLost", error);
+  }
+
+  #stop(end: BodyEnd, cause: Error): void {
+    this.#settle(end, cause);
+    this.#controller?.abort(cause);
+  }
+
+  #settle(bodyEnd: BodyEnd, cause: unknown): void {
+    if (this.#isSettled) {
+      return;
+    }
+    this.#isSettled = true;
+    this.#deadline.cancel();
+    const timedOut = bodyEnd === "TimedOut";
+    if (this.#answer !== undefined) {
+      this.#resolve({ kind: "Answered", ...this.#answer, body: Buffer.concat(this.#chunks), bodyEnd, cause });
+    } else if (this.#controller === undefined) {
+      this.#resolve({ kind: "NotSent", timedOut, cause });
+    } else {
+      this.#resolve({ kind: "Lost", timedOut, cause });
+    }
+    this.#chunks = [];
+  }
+}
+
+function isTimeout(error: Error & { readonly code?: string }): boolean {
+  return ["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "ETIMEDOUT"].includes(
+    error.code ?? "",
+  );
+}

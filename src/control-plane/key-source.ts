@@ -1,0 +1,105 @@
+import { readFile, stat } from "node:fs/promises";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { Clock } from "../runtime/clock.ts";
+
+/** Where the API key comes from. */
+export interface KeySource {
+  /**
+   * The key as of now.
+   *
+   * @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when there is none.
+   */
+  current(): Promise<string>;
+}
+
+/** One of a fixed key and a file. */
+export type KeySourceOptions =
+  | { readonly key: string }
+  | {
+      readonly file: string;
+      readonly clock: Clock;
+      /** How the file's setting is called, for messages. @default "CONTROL_PLANE_API_KEY_FILE" */
+      readonly settingName?: string;
+      /** The file is looked at no more often than this. @default 1000 */
+      readonly checkIntervalMs?: number;
+    };
+
+/** Gives the key of the settings. A file is read again whenever it changes; white space around the key is dropped. */
+export function createKeySource(options: KeySourceOptions): KeySource {
+  if ("file" in options) {
+    return fileKeySource(options);
+  }
+  const key = checkedKey(options.key, "the API key of the settings");
+  return { current: async () => key };
+}
+
+type FileOptions = Extract<KeySourceOptions, { readonly file: string }>;
+
+/** What the last look at the file gave. A failure has no fingerprint, so that the next look reads the file. */
+type Look =
+  | { readonly atMs: number; readonly fingerprint: string; readonly key: string }
+  | { readonly atMs: number; readonly fingerprint: undefined; readonly error: ControlPlaneError };
+
+function fileKeySource(options: FileOptions): KeySource {
+  const { file, clock, settingName = "CONTROL_PLANE_API_KEY_FILE", checkIntervalMs = 1_000 } = options;
+  let last: Look | undefined;
+  let looking: Promise<Look> | undefined;
+
+  async function look(): Promise<Look> {
+    const atMs = clock.monotonicMs();
+    try {
+      const fingerprint = await fingerprintOf(file);
+      if (last?.fingerprint === fingerprint) {
+        return { ...last, atMs };
+      }
+      const key = checkedKey(await readFile(file, "utf8"), `the file named by ${settingName}`);
+      return { atMs, fingerprint, key };
+    } catch (error) {
+      return { atMs, fingerprint: undefined, error: asKeyError(error, settingName) };
+    }
+  }
+
+  return {
+    current: async () => {
+      if (last === undefined || clock.monotonicMs() - last.atMs >= checkIntervalMs) {
+        looking ??= look().finally(() => {
+          looking = undefined;
+        });
+        last = await looking;
+      }
+      if (last.fingerprint === undefined) {
+        throw last.error;
+      }
+      return last.key;
+    },
+  };
+}
+
+/** Follows symbolic links: Kubernetes swaps a link to change a mounted Secret. */
+async function fingerprintOf(file: string): Promise<string> {
+  const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
+  return [dev, ino, size, mtimeNs, ctimeNs].join(":");
+}
+
+function checkedKey(text: string, where: string): string {
+  const key = text.trim();
+  if (key === "") {
+    throw keyError(`no API key: ${where} is empty`);
+  }
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw keyError(`no API key: ${where} holds characters that a key cannot have`);
+  }
+  return key;
+}
+
+function asKeyError(error: unknown, settingName: string): ControlPlaneError {
+  if (error instanceof ControlPlaneError) {
+    return error;
+  }
+  const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+  return keyError(`no API key: the file named by ${settingName} cannot be read (${code})`, error);
+}
+
+function keyError(message: string, cause?: unknown): ControlPlaneError {
+  return new ControlPlaneError("Unauthorized", message, { effect: "NotApplied", cause });
+}

@@ -1,0 +1,55 @@
+import type { z } from "zod";
+import { parseJson } from "./parse-json.ts";
+
+/** A body that could be read, or what stood there instead (completes "answered with …"). */
+export type Reading<Value> =
+  | { readonly isReadable: true; readonly value: Value }
+  | { readonly isReadable: false; readonly what: string };
+
+/** Reads a body by its schema. Never throws. */
+export function readAnswer<Value>(body: Uint8Array, schema: z.ZodType<Value>): Reading<Value> {
+  const json = parseJson(body);
+  if (json === undefined) {
+    return unreadable(body.length === 0 ? "an empty body" : "something that is not JSON");
+  }
+  const parsed = schema.safeParse(json.value);
+  if (parsed.success) {
+    return { isReadable: true, value: parsed.data };
+  }
+  const issue = parsed.error.issues[0];
+  return unreadable(`unexpected JSON at ${pathText(issue?.path ?? [])}: ${issue?.message ?? "unknown"}`);
+}
+
+/**
+ * Refuses well-formed content that answers another question: a list must hold only objects of the project that was
+ * asked for, a read only the object that was asked for.
+ *
+ * @param objects what the answer holds.
+ * @param field that must equal `expected` in each of them.
+ */
+export function expectEach<Value, Field extends string>(
+  reading: Reading<Value>,
+  objectsOf: (value: Value) => readonly Readonly<Record<Field, string>>[],
+  expectation: { readonly field: Field; readonly value: string; readonly otherwise: string },
+): Reading<Value> {
+  if (!reading.isReadable) {
+    return reading;
+  }
+  const isStray = objectsOf(reading.value).some((object) => object[expectation.field] !== expectation.value);
+  return isStray ? unreadable(expectation.otherwise) : reading;
+}
+
+/** Turns a readable value into another one. */
+export function mapReading<From, To>(reading: Reading<From>, change: (value: From) => To): Reading<To> {
+  return reading.isReadable ? { isReadable: true, value: change(reading.value) } : reading;
+}
+
+function unreadable(what: string): { readonly isReadable: false; readonly what: string } {
+  return { isReadable: false, what };
+}
+
+/** Without positions in lists: they change from answer to answer. */
+function pathText(path: readonly PropertyKey[]): string {
+  const text = path.map((part) => (typeof part === "number" ? "[]" : `.${String(part)}`)).join("");
+  return text === "" ? "the top" : text.replace(/^\./, "");
+}

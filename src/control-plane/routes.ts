@@ -1,0 +1,39 @@
+import type { ControlPlaneSubject } from "../domain/control-plane-error.ts";
+
+/** One call of the service: how it is sent, counted and spoken of. */
+export interface Route {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Path below the base URL, with the ids as placeholders. */
+  readonly template: string;
+  /** Completes "cannot …". */
+  readonly purpose: string;
+  /** What a 404 is about when its message does not say. */
+  readonly subject: ControlPlaneSubject;
+}
+
+const endpoints = "/projects/{project_id}/endpoints";
+const endpoint = "/projects/{project_id}/endpoints/{endpoint_id}";
+const operations = "/projects/{project_id}/operations";
+const operation = "/projects/{project_id}/operations/{operation_id}";
+
+/** Every call the operator makes. @see ../shared/seed/control-plane.txt part 4 */
+export const routes = {
+  listEndpoints: { method: "GET", template: endpoints, purpose: "list the project's endpoints", subject: "Project" },
+  getEndpoint: { method: "GET", template: endpoint, purpose: "read the endpoint", subject: "Endpoint" },
+  listOperations: { method: "GET", template: operations, purpose: "list the project's operations", subject: "Project" },
+  getOperation: { method: "GET", template: operation, purpose: "read the operation", subject: "Operation" },
+  createEndpoint: { method: "POST", template: endpoints, purpose: "create the endpoint", subject: "Project" },
+  updateEndpoint: { method: "PATCH", template: endpoint, purpose: "update the endpoint", subject: "Endpoint" },
+  deleteEndpoint: { method: "DELETE", template: endpoint, purpose: "delete the endpoint", subject: "Endpoint" },
+} as const satisfies Record<string, Route>;
+
+/** Fills the placeholders in order. The ids are escaped: none can leave its path segment. */
+export function pathOf(route: Route, ids: readonly string[]): string {
+  const rest = ids.values();
+  return route.template.replace(/\{\w+\}/g, () => escapeSegment(rest.next().value ?? ""));
+}
+
+/** encodeURIComponent leaves dots alone, and a segment of one or two dots means another path. */
+function escapeSegment(id: string): string {
+  return /^\.{1,2}$/.test(id) ? id.replaceAll(".", "%2E") : encodeURIComponent(id.toWellFormed());
+}

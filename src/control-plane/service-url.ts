@@ -1,0 +1,30 @@
+const shape = "expected http(s)://host[:port]/…/v2 without credentials, query or fragment";
+
+/**
+ * Checks the control plane's base URL and brings it into the one form that stands in ownership records.
+ *
+ * @returns the URL without a trailing slash, scheme and host in lower case.
+ * @throws Error whose message says what would be right; it never repeats the text, which may hold a password.
+ * @see ../shared/seed/control-plane.txt part 9: {base_url} ends in the path segment `v2`
+ */
+export function parseServiceUrl(text: string): string {
+  const url = URL.parse(text.trim());
+  if (url === null) {
+    throw new Error(`not a URL: ${shape}`);
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw new Error(`the scheme must be http or https: ${shape}`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new Error(`the URL must not hold credentials, the key has a setting of its own: ${shape}`);
+  }
+  // Compared with the text as well: an empty query ("?") leaves no trace in the parsed URL.
+  if (url.search !== "" || url.hash !== "" || /[?#]/.test(text)) {
+    throw new Error(`the URL must not have a query or a fragment: ${shape}`);
+  }
+  const path = url.pathname.replace(/\/+$/, "");
+  if (!path.endsWith("/v2")) {
+    throw new Error(`the path must end in /v2: ${shape}`);
+  }
+  return url.origin + path;
+}

@@ -1,0 +1,78 @@
+import { z } from "zod";
+
+/*
+ * The service's JSON. Required is only what both of its profiles always give; whatever else is missing or null is
+ * absent, unknown fields are let through, and every enum is an open string.
+ *
+ * @see ../shared/seed/control-plane.txt part 2
+ */
+
+const id = z.string().regex(/^[^\s\p{Cc}]{1,256}$/u);
+const word = z.string().min(1).max(256);
+const timestamp = z
+  .string()
+  .max(64)
+  .refine((text) => !Number.isNaN(Date.parse(text)), "not a timestamp");
+const pgSetting = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+/** A compute endpoint. */
+export const wireEndpoint = z.looseObject({
+  id,
+  project_id: id,
+  branch_id: id,
+  type: word,
+  host: word,
+  autoscaling_limit_min_cu: z.number(),
+  autoscaling_limit_max_cu: z.number(),
+  current_state: word,
+  pending_state: z.string().max(256).nullish(),
+  settings: z.looseObject({ pg_settings: z.record(z.string(), pgSetting).nullish() }).nullish(),
+  pooler_enabled: z.boolean(),
+  pooler_mode: word,
+  disabled: z.boolean(),
+  suspend_timeout_seconds: z.number().int().nullish(),
+  name: z.string().max(1_024).nullish(),
+  last_active: timestamp.nullish(),
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+export type WireEndpoint = z.infer<typeof wireEndpoint>;
+
+/** An operation. */
+export const wireOperation = z.looseObject({
+  id,
+  project_id: id,
+  branch_id: z.string().max(256).nullish(),
+  endpoint_id: z.string().max(256).nullish(),
+  action: word,
+  status: word,
+  failures_count: z.number().int().nullish(),
+  created_at: timestamp,
+  updated_at: timestamp,
+  total_duration_ms: z.number().nullish(),
+  error: z.string().nullish(),
+});
+export type WireOperation = z.infer<typeof wireOperation>;
+
+/** Answer of a list of endpoints. */
+export const wireEndpointList = z.looseObject({ endpoints: z.array(wireEndpoint) });
+
+/** Answer of a read of one endpoint. */
+export const wireEndpointAnswer = z.looseObject({ endpoint: wireEndpoint });
+
+/** Answer of a list of operations. */
+export const wireOperationList = z.looseObject({
+  operations: z.array(wireOperation),
+  pagination: z.looseObject({ cursor: z.string().nullish() }).nullish(),
+});
+export type WireOperationList = z.infer<typeof wireOperationList>;
+
+/** Answer of a read of one operation. */
+export const wireOperationAnswer = z.looseObject({ operation: wireOperation });
+
+/** Answer of every write. */
+export const wireMutation = z.looseObject({ endpoint: wireEndpoint, operations: z.array(wireOperation).nullish() });
+export type WireMutation = z.infer<typeof wireMutation>;
+
+/** The documented error shape; `code` is often empty. */
+export const wireError = z.looseObject({ code: z.string(), message: z.string() });
