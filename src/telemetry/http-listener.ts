@@ -49,7 +49,11 @@ export async function startHttpListener(options: HttpListenerOptions): Promise<H
       maxHeaderSize: 8_192,
     },
     (request, response) => {
-      void answer(request.method ?? "", request.url ?? "", options).then((result) => send(response, result));
+      void answer(request.method ?? "", request.url ?? "", options).then((result) => {
+        // Once closed, a connection kept alive would only hold the process up.
+        response.shouldKeepAlive &&= server.listening;
+        send(response, result);
+      });
     },
   );
   server.maxConnections = 256;

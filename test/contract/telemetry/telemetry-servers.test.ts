@@ -1,0 +1,157 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import type { HealthCheck } from "../../../src/telemetry/health-checks.ts";
+import type { HttpListener } from "../../../src/telemetry/http-listener.ts";
+import type { LogFields, Logger } from "../../../src/telemetry/logger.ts";
+import { startHealthServer, startMetricsServer } from "../../../src/telemetry/telemetry-servers.ts";
+
+const address = { host: "127.0.0.1", port: 0 };
+const contentType = "text/plain; version=0.0.4; charset=utf-8";
+const running: HttpListener[] = [];
+const logged: LogFields[] = [];
+const note = (fields: LogFields) => void logged.push(fields);
+const logger: Logger = { debug: note, info: note, warn: note, error: note };
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((listener) => listener.close()));
+  logged.length = 0;
+});
+
+async function health(readyChecks: readonly HealthCheck[], liveChecks?: readonly HealthCheck[]) {
+  const live = liveChecks === undefined ? {} : { liveChecks };
+  const listener = await startHealthServer({ address, readyChecks, ...live, clock: systemClock, logger });
+  running.push(listener);
+  return { listener, url: `http://127.0.0.1:${listener.port}` };
+}
+
+async function metrics(render: () => Promise<{ contentType: string; body: string }>) {
+  const listener = await startMetricsServer({ address, metrics: { render }, clock: systemClock, logger });
+  running.push(listener);
+  return { listener, url: `http://127.0.0.1:${listener.port}` };
+}
+
+async function answerOf(url: string, method = "GET") {
+  const response = await fetch(url, { method });
+  return { status: response.status, body: await response.text(), headers: response.headers };
+}
+
+async function openSocket(port: number, text: string): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  socket.write(text);
+  return socket;
+}
+
+describe("health server", () => {
+  test("all checks well → 200 and each of them named", async () => {
+    const { url } = await health([
+      { name: "cache-synced", problem: () => undefined },
+      { name: "credentials", problem: () => undefined },
+    ]);
+    expect(await answerOf(`${url}/readyz`)).toMatchObject({
+      status: 200,
+      body: "ok cache-synced\nok credentials\nok\n",
+    });
+    expect(await answerOf(`${url}/livez`)).toMatchObject({ status: 200, body: "ok\n" });
+  });
+
+  test("one check fails, one throws → 503, both named, the words of the error not shown", async () => {
+    const { url } = await health([
+      { name: "cache-synced", problem: () => "the first list has not ended" },
+      {
+        name: "other",
+        problem: () => {
+          throw new Error("password=made-up");
+        },
+      },
+      { name: "third", problem: () => undefined },
+    ]);
+    expect(await answerOf(`${url}/readyz?verbose`)).toMatchObject({
+      status: 503,
+      body: "failed cache-synced: the first list has not ended\nfailed other: the check itself failed\nok third\nnot ok\n",
+    });
+    expect((await answerOf(`${url}/livez`)).status).toBe(200);
+  });
+
+  test("a live check fails → /livez 503", async () => {
+    const { url } = await health([], [{ name: "watch", problem: () => "dead" }]);
+    expect((await answerOf(`${url}/livez`)).status).toBe(503);
+  });
+
+  test.each([
+    ["GET", "/", 404],
+    ["GET", "/metrics", 404],
+    ["GET", "/constructor", 404],
+    ["POST", "/livez", 405],
+    ["DELETE", "/readyz", 405],
+    ["HEAD", "/livez", 200],
+  ])("%s %s → %i", async (method, path, status) => {
+    const { url } = await health([]);
+    const answer = await answerOf(`${url}${path}`, method);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("allow")).toBe(status === 405 ? "GET, HEAD" : null);
+  });
+
+  test("the port is taken → an error that names setting and address", async () => {
+    const { listener } = await health([]);
+    const taken = { host: "127.0.0.1", port: listener.port };
+    await expect(startHealthServer({ address: taken, readyChecks: [], clock: systemClock, logger })).rejects.toThrow(
+      `cannot listen on HEALTH_ADDR 127.0.0.1:${listener.port}: EADDRINUSE`,
+    );
+  });
+});
+
+describe("metrics server", () => {
+  test("a scrape → the text and its content type", async () => {
+    const { url } = await metrics(async () => ({ contentType, body: "x 1\n" }));
+    const answer = await answerOf(`${url}/metrics`);
+    expect(answer).toMatchObject({ status: 200, body: "x 1\n" });
+    expect(answer.headers.get("content-type")).toBe(contentType);
+    expect((await answerOf(`${url}/livez`)).status).toBe(404);
+  });
+
+  test("a scrape that fails → 500 without the words, and a log line with them", async () => {
+    const error = new Error("broken");
+    const { url } = await metrics(() => Promise.reject(error));
+    expect(await answerOf(`${url}/metrics`)).toMatchObject({ status: 500, body: "failed; the log says why\n" });
+    expect(logged).toEqual([{ path: "/metrics", error }]);
+  });
+});
+
+describe("close", () => {
+  test("idle keep-alive connections and half a request → closed within the grace time", async () => {
+    const { listener } = await health([]);
+    const idle = await openSocket(listener.port, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    await once(idle, "data");
+    const half = await openSocket(listener.port, "GET /livez HTTP/1.1\r\nHost");
+    const ended = Promise.all([once(idle, "close"), once(half, "close")]);
+    const startedMs = performance.now();
+    await listener.close();
+    await ended;
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
+  });
+
+  test("an answer under way → arrives whole", async () => {
+    const gate = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const { listener, url } = await metrics(async () => {
+      asked.resolve();
+      await gate.promise;
+      return { contentType, body: "x 1\n" };
+    });
+    const scrape = answerOf(`${url}/metrics`);
+    await asked.promise;
+    const closed = listener.close();
+    gate.resolve();
+    expect(await scrape).toMatchObject({ status: 200, body: "x 1\n" });
+    await closed;
+  });
+
+  test("closed twice → both end", async () => {
+    const { listener } = await health([]);
+    await Promise.all([listener.close(), listener.close()]);
+  });
+});
