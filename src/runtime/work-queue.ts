@@ -1,0 +1,298 @@
+import type { Clock, Timer } from "./clock.ts";
+import { type BackoffOptions, createKeyedBackoff, type KeyedBackoff } from "./keyed-backoff.ts";
+
+/** Urgent: somebody is waiting (an edit). Background: work that nobody misses for a while (a resync, a retry). */
+export type WorkPriority = "Urgent" | "Background";
+
+/** What the queue tells as it happens. Named after `workqueue_*`; durations in seconds. Must not throw. */
+export interface WorkQueueObserver {
+  /** workqueue_adds_total */
+  added(): void;
+  /** workqueue_depth */
+  depthChanged(depth: number): void;
+  /** workqueue_queue_duration_seconds */
+  taken(queuedSeconds: number): void;
+  /** workqueue_work_duration_seconds */
+  finished(workSeconds: number): void;
+  /** workqueue_retries_total */
+  retried(): void;
+}
+
+/** The queue at one moment, for gauges that are read and for liveness. */
+export interface WorkQueueStats {
+  /** Keys that wait for a worker now. */
+  readonly depth: number;
+  /** Keys that wait for a time to come. */
+  readonly delayed: number;
+  /** Keys that are being worked on. */
+  readonly working: number;
+  /** workqueue_unfinished_work_seconds: sum over the keys being worked on. */
+  readonly unfinishedWorkSeconds: number;
+  /** workqueue_longest_running_processor_seconds; 0 when nothing is being worked on. */
+  readonly longestRunningSeconds: number;
+}
+
+/** How a queue is made. */
+export interface WorkQueueOptions<Key> {
+  readonly clock: Clock;
+  /** Two keys are the same when this is. */
+  readonly idOf: (key: Key) => string;
+  readonly backoff?: BackoffOptions;
+  /** @default tells nobody */
+  readonly observer?: WorkQueueObserver;
+  /** So many urgent keys in a row, then a background key has its turn. @default 16 */
+  readonly urgentInARow?: number;
+}
+
+/**
+ * A queue of keys for workers.
+ *
+ * Guarantees: a key is in the queue at most once; no two workers hold one key at once; a key that is added while a
+ * worker holds it is worked on once more after that. First in, first out within a priority.
+ */
+export interface WorkQueue<Key> {
+  /** Adds it for now. @param priority @default "Urgent" */
+  add(key: Key, priority?: WorkPriority): void;
+  /** Adds it later, in the background. Of several such adds of one key only the earliest counts. */
+  addAfter(key: Key, delayMs: number): void;
+  /**
+   * Adds it after its next backoff delay, or after `atLeastMs` if that is longer. Answers the delay in milliseconds.
+   */
+  retry(key: Key, atLeastMs?: number): number;
+  /** Its last pass was no failure: the next retry starts from the shortest delay. */
+  forget(key: Key): void;
+  /** Failures in a row. */
+  failures(key: Key): number;
+  /** Waits for a key. `undefined`: the queue has shut down. Every key taken must be given to `done`. */
+  take(): Promise<Key | undefined>;
+  /** The worker has let go of it. */
+  done(key: Key): void;
+  /** Drops what waits and accepts nothing more; takers get `undefined`. Keys being worked on are not touched. */
+  shutDown(): void;
+  stats(): WorkQueueStats;
+}
+
+interface QueuedKey<Key> {
+  readonly key: Key;
+  readonly sinceMs: number;
+}
+
+interface WaitingKey {
+  readonly dueMs: number;
+  readonly timer: Timer;
+}
+
+const silentObserver: WorkQueueObserver = {
+  added() {},
+  depthChanged() {},
+  taken() {},
+  finished() {},
+  retried() {},
+};
+
+/** A queue on injected time; see `WorkQueue`. */
+export function createWorkQueue<Key>(options: WorkQueueOptions<Key>): WorkQueue<Key> {
+  return new KeyedWorkQueue(options);
+}
+
+class KeyedWorkQueue<Key> implements WorkQueue<Key> {
+  readonly #clock: Clock;
+  readonly #idOf: (key: Key) => string;
+  readonly #backoff: KeyedBackoff;
+  readonly #observer: WorkQueueObserver;
+  readonly #urgentInARow: number;
+  /** Both in the order of adding. */
+  readonly #queued = { Urgent: new Map<string, QueuedKey<Key>>(), Background: new Map<string, QueuedKey<Key>>() };
+  readonly #waiting = new Map<string, WaitingKey>();
+  /** Keys that workers hold, and since when. */
+  readonly #working = new Map<string, number>();
+  /** Keys that were added while a worker held them. */
+  readonly #dirty = new Map<string, WorkPriority>();
+  readonly #takers: ((key: Key | undefined) => void)[] = [];
+  #urgentTaken = 0;
+  #isShutDown = false;
+
+  constructor(options: WorkQueueOptions<Key>) {
+    this.#clock = options.clock;
+    this.#idOf = options.idOf;
+    this.#backoff = createKeyedBackoff(options.backoff);
+    this.#observer = options.observer ?? silentObserver;
+    this.#urgentInARow = options.urgentInARow ?? 16;
+  }
+
+  add(key: Key, priority: WorkPriority = "Urgent"): void {
+    if (this.#isShutDown) {
+      return;
+    }
+    const id = this.#idOf(key);
+    if (this.#working.has(id)) {
+      this.#markDirty(id, priority);
+      return;
+    }
+    this.#enqueue(id, key, priority);
+  }
+
+  addAfter(key: Key, delayMs: number): void {
+    if (delayMs <= 0) {
+      this.add(key, "Background");
+      return;
+    }
+    if (this.#isShutDown) {
+      return;
+    }
+    const id = this.#idOf(key);
+    const dueMs = this.#clock.monotonicMs() + delayMs;
+    const waiting = this.#waiting.get(id);
+    if (waiting !== undefined && waiting.dueMs <= dueMs) {
+      return;
+    }
+    waiting?.timer.cancel();
+    const timer = this.#clock.after(delayMs, () => {
+      this.#waiting.delete(id);
+      this.add(key, "Background");
+    });
+    this.#waiting.set(id, { dueMs, timer });
+  }
+
+  retry(key: Key, atLeastMs = 0): number {
+    const delayMs = Math.max(this.#backoff.next(this.#idOf(key)), atLeastMs);
+    this.#observer.retried();
+    this.addAfter(key, delayMs);
+    return delayMs;
+  }
+
+  forget(key: Key): void {
+    this.#backoff.forget(this.#idOf(key));
+  }
+
+  failures(key: Key): number {
+    return this.#backoff.failures(this.#idOf(key));
+  }
+
+  take(): Promise<Key | undefined> {
+    if (this.#isShutDown) {
+      return Promise.resolve(undefined);
+    }
+    const { promise, resolve } = Promise.withResolvers<Key | undefined>();
+    this.#takers.push(resolve);
+    this.#dispatch();
+    return promise;
+  }
+
+  done(key: Key): void {
+    const id = this.#idOf(key);
+    const startedMs = this.#working.get(id);
+    if (startedMs === undefined) {
+      return;
+    }
+    this.#working.delete(id);
+    this.#observer.finished((this.#clock.monotonicMs() - startedMs) / 1000);
+    const priority = this.#dirty.get(id);
+    this.#dirty.delete(id);
+    if (priority !== undefined && !this.#isShutDown) {
+      this.#enqueue(id, key, priority);
+    }
+  }
+
+  shutDown(): void {
+    this.#isShutDown = true;
+    for (const { timer } of this.#waiting.values()) {
+      timer.cancel();
+    }
+    this.#waiting.clear();
+    this.#dirty.clear();
+    this.#queued.Urgent.clear();
+    this.#queued.Background.clear();
+    this.#observer.depthChanged(0);
+    for (const resolve of this.#takers.splice(0)) {
+      resolve(undefined);
+    }
+  }
+
+  stats(): WorkQueueStats {
+    const nowMs = this.#clock.monotonicMs();
+    const running = [...this.#working.values()].map((startedMs) => (nowMs - startedMs) / 1000);
+    return {
+      depth: this.#depth(),
+      delayed: this.#waiting.size,
+      working: running.length,
+      unfinishedWorkSeconds: running.reduce((sum, seconds) => sum + seconds, 0),
+      longestRunningSeconds: running.reduce((longest, seconds) => Math.max(longest, seconds), 0),
+    };
+  }
+
+  #markDirty(id: string, priority: WorkPriority): void {
+    const before = this.#dirty.get(id);
+    if (before === undefined) {
+      this.#observer.added();
+    }
+    this.#dirty.set(id, before === "Urgent" ? "Urgent" : priority);
+  }
+
+  #enqueue(id: string, key: Key, priority: WorkPriority): void {
+    if (this.#queued.Urgent.has(id)) {
+      return;
+    }
+    const background = this.#queued.Background.get(id);
+    if (background !== undefined && priority === "Background") {
+      return;
+    }
+    // An edit lifts a key out of the backlog; it has waited since it was first added.
+    this.#queued.Background.delete(id);
+    this.#queued[priority].set(id, { key, sinceMs: background?.sinceMs ?? this.#clock.monotonicMs() });
+    if (background === undefined) {
+      this.#observer.added();
+    }
+    this.#observer.depthChanged(this.#depth());
+    this.#dispatch();
+  }
+
+  #dispatch(): void {
+    while (this.#takers.length > 0) {
+      const id = this.#nextId();
+      if (id === undefined) {
+        return;
+      }
+      this.#handOver(id);
+    }
+  }
+
+  #handOver(id: string): void {
+    const queued = this.#queued.Urgent.get(id) ?? this.#queued.Background.get(id);
+    const taker = this.#takers.shift();
+    if (queued === undefined || taker === undefined) {
+      return;
+    }
+    this.#queued.Urgent.delete(id);
+    this.#queued.Background.delete(id);
+    const nowMs = this.#clock.monotonicMs();
+    this.#working.set(id, nowMs);
+    this.#observer.taken((nowMs - queued.sinceMs) / 1000);
+    this.#observer.depthChanged(this.#depth());
+    taker(queued.key);
+  }
+
+  /** Urgent keys first, but a stream of them must not starve the backlog for ever. */
+  #nextId(): string | undefined {
+    const urgent = firstKey(this.#queued.Urgent);
+    const background = firstKey(this.#queued.Background);
+    const isBackgroundsTurn = this.#urgentTaken >= this.#urgentInARow;
+    if (urgent === undefined || (background !== undefined && isBackgroundsTurn)) {
+      this.#urgentTaken = 0;
+      return background;
+    }
+    this.#urgentTaken = background === undefined ? 0 : this.#urgentTaken + 1;
+    return urgent;
+  }
+
+  #depth(): number {
+    return this.#queued.Urgent.size + this.#queued.Background.size;
+  }
+}
+
+function firstKey(map: ReadonlyMap<string, unknown>): string | undefined {
+  for (const key of map.keys()) {
+    return key;
+  }
+  return undefined;
+}

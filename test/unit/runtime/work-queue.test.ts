@@ -1,0 +1,246 @@
+import { describe, expect, it } from "vitest";
+import { createWorkQueue, type WorkQueue, type WorkQueueObserver } from "../../../src/runtime/work-queue.ts";
+import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
+
+/*
+ * What client-go and controller-runtime test their queues for, in our own words:
+ *   1  a key added twice is handed out once
+ *   2  a key added while a worker holds it is handed out again, after the worker lets go, and not before
+ *   3  a key added many times while held is handed out once more, not many times
+ *   4  first in, first out
+ *   5  takers that wait get keys as they come; each key reaches one taker
+ *   6  a delayed add is not seen before its time
+ *   7  of two delayed adds of a key the earlier counts, whichever came first
+ *   8  a delayed add that falls due while the key is held or queued does not double it
+ *   9  delays double per key, are capped, and start over after forget; keys do not share them
+ *  10  shutting down wakes every taker, drops what waits, and refuses adds
+ *  11  an urgent key passes a backlog; a stream of urgent keys does not starve the backlog
+ *  12  the observer sees every add, hand-over, end and retry with its duration
+ */
+
+function startQueue(options: { random?: () => number; observer?: WorkQueueObserver; urgentInARow?: number } = {}) {
+  const clock = new FakeClock();
+  const { random = () => 0.999_999, ...rest } = options;
+  const queue = createWorkQueue<string>({ clock, idOf: (key) => key, backoff: { random }, ...rest });
+  return { clock, queue };
+}
+
+/** Takes without waiting: what the queue would hand out now, put back into no state. */
+async function takeAll(queue: WorkQueue<string>): Promise<readonly string[]> {
+  const taken: string[] = [];
+  while (queue.stats().depth > 0) {
+    const key = await queue.take();
+    if (key === undefined) break;
+    taken.push(key);
+    queue.done(key);
+  }
+  return taken;
+}
+
+describe("adding and taking", () => {
+  it("1: a key added twice → is handed out once", async () => {
+    const { queue } = startQueue();
+    queue.add("a");
+    queue.add("a");
+    queue.add("a", "Background");
+    expect(await takeAll(queue)).toEqual(["a"]);
+  });
+
+  it("2 and 3: a held key added many times → handed out once more, only after it was let go", async () => {
+    const { queue } = startQueue();
+    queue.add("a");
+    expect(await queue.take()).toBe("a");
+    queue.add("a");
+    queue.add("a", "Background");
+    queue.add("a");
+    expect(queue.stats()).toMatchObject({ depth: 0, working: 1 });
+    queue.done("a");
+    expect(queue.stats()).toMatchObject({ depth: 1, working: 0 });
+    expect(await takeAll(queue)).toEqual(["a"]);
+  });
+
+  it("4: many keys → first in, first out", async () => {
+    const { queue } = startQueue();
+    for (const key of ["c", "a", "b", "a"]) queue.add(key);
+    expect(await takeAll(queue)).toEqual(["c", "a", "b"]);
+  });
+
+  it("5: waiting takers → each key reaches exactly one, in the order of waiting", async () => {
+    const { queue } = startQueue();
+    const takers = [queue.take(), queue.take(), queue.take()];
+    queue.add("a");
+    queue.add("b");
+    queue.add("b");
+    queue.add("c");
+    expect(await Promise.all(takers)).toEqual(["a", "b", "c"]);
+  });
+
+  it("letting go of a key that nobody holds → changes nothing", async () => {
+    const { queue } = startQueue();
+    queue.done("a");
+    queue.add("a");
+    queue.done("a");
+    expect(await takeAll(queue)).toEqual(["a"]);
+  });
+});
+
+describe("delayed adds", () => {
+  it("6: before its time → not seen; at its time → handed out", async () => {
+    const { clock, queue } = startQueue();
+    queue.addAfter("a", 100);
+    await clock.advance(99);
+    expect(queue.stats()).toMatchObject({ depth: 0, delayed: 1 });
+    await clock.advance(1);
+    expect(queue.stats()).toMatchObject({ depth: 1, delayed: 0 });
+  });
+
+  for (const delays of [
+    [50, 500],
+    [500, 50],
+  ]) {
+    it(`7: delays of ${delays.join(" then ")} ms → once, after 50 ms`, async () => {
+      const { clock, queue } = startQueue();
+      for (const delayMs of delays) queue.addAfter("a", delayMs);
+      await clock.advance(50);
+      expect(await takeAll(queue)).toEqual(["a"]);
+      await clock.advance(1_000);
+      expect(await takeAll(queue)).toEqual([]);
+    });
+  }
+
+  it("8: due while queued → once; due while held → once more after it was let go", async () => {
+    const { clock, queue } = startQueue();
+    queue.addAfter("a", 10);
+    queue.add("a");
+    await clock.advance(10);
+    expect(queue.stats().depth).toBe(1);
+    await queue.take();
+    queue.addAfter("a", 10);
+    await clock.advance(10);
+    expect(queue.stats()).toMatchObject({ depth: 0, working: 1 });
+    queue.done("a");
+    expect(await takeAll(queue)).toEqual(["a"]);
+  });
+
+  it("no delay, or a negative one → at once", async () => {
+    const { queue } = startQueue();
+    queue.addAfter("a", 0);
+    queue.addAfter("b", -5);
+    expect(await takeAll(queue)).toEqual(["a", "b"]);
+  });
+});
+
+describe("backoff", () => {
+  it("9: failures in a row → delays double from 5 ms to 5 min, and start over after forget", () => {
+    const { queue } = startQueue();
+    const delays = Array.from({ length: 20 }, () => Math.round(queue.retry("a")));
+    expect(delays.slice(0, 5)).toEqual([5, 10, 20, 40, 80]);
+    expect(delays.at(-1)).toBe(300_000);
+    expect(Math.max(...delays)).toBe(300_000);
+    expect(queue.failures("a")).toBe(20);
+    expect(Math.round(queue.retry("b")), "keys do not share delays").toBe(5);
+    queue.forget("a");
+    expect(queue.failures("a")).toBe(0);
+    expect(Math.round(queue.retry("a"))).toBe(5);
+  });
+
+  it("9: the least chance → half the delay, so never none", () => {
+    const { queue } = startQueue({ random: () => 0 });
+    expect(queue.retry("a")).toBe(2.5);
+  });
+
+  it("the service asks for a longer wait → that wait; for a shorter one → the backoff", () => {
+    const { queue } = startQueue();
+    expect(queue.retry("a", 2_000)).toBe(2_000);
+    expect(Math.round(queue.retry("a", 1))).toBe(10);
+  });
+});
+
+describe("shutting down", () => {
+  it("10: takers that wait → get nothing, and so does everyone after", async () => {
+    const { queue } = startQueue();
+    const takers = [queue.take(), queue.take()];
+    queue.shutDown();
+    expect(await Promise.all(takers)).toEqual([undefined, undefined]);
+    expect(await queue.take()).toBeUndefined();
+  });
+
+  it("10: keys queued, delayed and held → dropped, no timer is left, the held one may end", async () => {
+    const { clock, queue } = startQueue();
+    queue.add("held");
+    await queue.take();
+    queue.add("queued");
+    queue.addAfter("delayed", 10);
+    queue.shutDown();
+    queue.add("late");
+    queue.addAfter("late", 5);
+    queue.retry("held");
+    queue.done("held");
+    expect(clock.pendingTimers).toBe(0);
+    expect(queue.stats()).toMatchObject({ depth: 0, delayed: 0, working: 0 });
+  });
+});
+
+describe("fairness", () => {
+  it("11: one edit behind 5,000 resyncs → is next", async () => {
+    const { queue } = startQueue();
+    for (let index = 0; index < 5_000; index += 1) queue.add(`resync-${index}`, "Background");
+    queue.add("edited");
+    expect(await queue.take()).toBe("edited");
+  });
+
+  it("11: an edit of a key of the backlog → lifts it out, once", async () => {
+    const { queue } = startQueue();
+    for (const key of ["a", "b", "c"]) queue.add(key, "Background");
+    queue.add("c");
+    expect(await takeAll(queue)).toEqual(["c", "a", "b"]);
+  });
+
+  it("11: edits without end → the backlog has a turn now and then", async () => {
+    const { queue } = startQueue({ urgentInARow: 3 });
+    queue.add("resync-1", "Background");
+    queue.add("resync-2", "Background");
+    const taken: (string | undefined)[] = [];
+    for (let index = 0; index < 10; index += 1) {
+      queue.add(`edit-${index}`);
+      taken.push(await queue.take());
+    }
+    expect(taken.filter((key) => key?.startsWith("resync"))).toEqual(["resync-1", "resync-2"]);
+    expect(taken.indexOf("resync-1")).toBe(3);
+  });
+
+  it("a held key added for background and then edited → comes back ahead of the backlog", async () => {
+    const { queue } = startQueue();
+    queue.add("a");
+    await queue.take();
+    queue.add("resync", "Background");
+    queue.add("a", "Background");
+    queue.add("a");
+    queue.done("a");
+    expect(await takeAll(queue)).toEqual(["a", "resync"]);
+  });
+});
+
+describe("observation", () => {
+  it("12: a key's way through → each step with its duration in seconds", async () => {
+    const seen: string[] = [];
+    const observer: WorkQueueObserver = {
+      added: () => seen.push("added"),
+      depthChanged: (depth) => seen.push(`depth ${depth}`),
+      taken: (seconds) => seen.push(`taken ${seconds}`),
+      finished: (seconds) => seen.push(`finished ${seconds}`),
+      retried: () => seen.push("retried"),
+    };
+    const { clock, queue } = startQueue({ observer });
+    queue.add("a");
+    queue.add("a");
+    await clock.advance(2_000);
+    await queue.take();
+    await clock.advance(3_000);
+    expect(queue.stats()).toMatchObject({ unfinishedWorkSeconds: 3, longestRunningSeconds: 3 });
+    queue.retry("a");
+    queue.done("a");
+    await settlePromises();
+    expect(seen).toEqual(["added", "depth 1", "taken 2", "depth 0", "retried", "finished 3"]);
+  });
+});
