@@ -83,16 +83,16 @@ export async function cachedFiles(home: AssetHome): Promise<readonly string[]> {
 /** A download host on loopback. */
 export interface DownloadServer {
   readonly hosts: DownloadHosts;
-  /** Paths that were asked for, in order. */
-  readonly requests: readonly string[];
 }
 
-/** Serves files by path, 404 for all else; a function may answer in its own way. Closed when the test is over. */
+/**
+ * Serves files by path, 404 for all else; closed when the test is over.
+ *
+ * A file "HANG" never answers, a file "CUT" ends in the middle.
+ */
 export async function startDownloadServer(files: Readonly<Record<string, string | Buffer>>): Promise<DownloadServer> {
-  const requests: string[] = [];
   const server = createServer((request, response) => {
     const url = request.url ?? "";
-    requests.push(url);
     const file = files[url];
     if (file === "HANG") return;
     if (file === "CUT") {
@@ -111,7 +111,7 @@ export async function startDownloadServer(files: Readonly<Record<string, string 
     server.close();
   });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { requests, hosts: { kubernetes: `${base}/k8s`, etcd: `${base}/etcd`, envtestIndex: `${base}/envtest.yaml` } };
+  return { hosts: { kubernetes: `${base}/k8s`, etcd: `${base}/etcd`, envtestIndex: `${base}/envtest.yaml` } };
 }
 
 /** Hexadecimal digest of some bytes. */

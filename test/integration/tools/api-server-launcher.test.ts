@@ -1,0 +1,123 @@
+import { readFile, rm, stat } from "node:fs/promises";
+import { createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type ApiServer, type ApiServerOptions, startApiServer } from "../../../tools/api-server/api-server.ts";
+import { findFreePorts } from "../../../tools/api-server/free-ports.ts";
+import { isEtcdHealthy } from "../../../tools/api-server/readiness.ts";
+import { startGuardedProcess } from "../../../tools/process/guarded-process.ts";
+import { sharedApiServer } from "../../support/api-server.ts";
+import { createKubectl, type Kubectl } from "../../support/kubectl.ts";
+
+const launcher = fileURLToPath(new URL("../../../tools/api-server/api-server.ts", import.meta.url));
+
+/** An API server for one test, without controllers. */
+async function start(options: Partial<ApiServerOptions> = {}): Promise<{ apiServer: ApiServer; kubectl: Kubectl }> {
+  const { etcd, kubectl, "kube-apiserver": binary } = sharedApiServer().assets;
+  const apiServer = await startApiServer({ assets: { etcd, "kube-apiserver": binary }, ...options });
+  onTestFinished(() => apiServer.stop());
+  return { apiServer, kubectl: createKubectl({ binary: kubectl, kubeconfigFile: apiServer.kubeconfigFile }) };
+}
+
+async function waitUntilGone(pid: number): Promise<void> {
+  const deadlineMs = performance.now() + 15_000;
+  while (isAlive(pid)) {
+    if (performance.now() > deadlineMs) throw new Error(`process ${pid} is still there`);
+    await delay(20);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+const exists = (file: string) =>
+  stat(file).then(
+    () => true,
+    () => false,
+  );
+
+describe("startApiServer", () => {
+  it("restart → same address, same objects, tokens from before still work", async () => {
+    const { apiServer, kubectl } = await start();
+    await kubectl.run(["create", "serviceaccount", "keeper"]);
+    const uid = await kubectl.run(["get", "serviceaccount", "keeper", "--output=jsonpath={.metadata.uid}"]);
+    const token = (await kubectl.run(["create", "token", "keeper"])).trim();
+    const before = apiServer.processIds;
+    await apiServer.restart();
+    expect(apiServer.processIds).not.toEqual(before);
+    expect(await kubectl.run(["get", "serviceaccount", "keeper", "--output=jsonpath={.metadata.uid}"])).toBe(uid);
+    const asKeeper = ["auth", "whoami", "--token", token, "--output=jsonpath={.status.userInfo.username}"];
+    // The kubeconfig's own token is set aside, so that this one is what counts.
+    const { url, caFile } = apiServer;
+    const bare = createKubectl({ binary: sharedApiServer().assets.kubectl, kubeconfigFile: "/dev/null" });
+    expect(await bare.run(["--server", url, "--certificate-authority", caFile, ...asKeeper])).toBe(
+      "system:serviceaccount:default:keeper",
+    );
+  });
+
+  it("stop → every process is gone, and so is the temporary directory", async () => {
+    const { apiServer } = await start();
+    const pids = Object.values(apiServer.processIds);
+    expect(pids).toHaveLength(2);
+    await apiServer.stop();
+    expect(pids.filter(isAlive)).toEqual([]);
+    expect(await exists(apiServer.dataDirectory)).toBe(false);
+  });
+
+  it("a port is taken → other ports are tried", async () => {
+    const [etcdClient = 0, etcdPeer = 0] = await findFreePorts(2);
+    const squatter = createServer();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    squatter.listen(0, "127.0.0.1", () => resolve());
+    await promise;
+    onTestFinished(() => void squatter.close());
+    const address = squatter.address();
+    const taken = typeof address === "object" && address !== null ? address.port : 0;
+    const { apiServer, kubectl } = await start({ ports: { etcdClient, etcdPeer, apiServer: taken } });
+    expect(apiServer.url).not.toContain(String(taken));
+    await kubectl.run(["get", "namespace", "default"]);
+  });
+
+  it("kube-apiserver does not start → an error with its last words, etcd is stopped", async () => {
+    const [etcdClient = 0, etcdPeer = 0, apiServer = 0] = await findFreePorts(3);
+    const started = start({ auditPolicy: "kind: Nonsense\n", ports: { etcdClient, etcdPeer, apiServer } });
+    await expect(started).rejects.toMatchObject({
+      name: "ComponentError",
+      message: expect.stringMatching(/kube-apiserver ended while it was starting\.\nLast lines of .*\n.*audit/s),
+    });
+    expect(await isEtcdHealthy(etcdClient)).toBe(false);
+  });
+
+  it("the process that started it is killed with SIGKILL → etcd and kube-apiserver end", async () => {
+    const script = `
+      const { startApiServer } = await import(${JSON.stringify(launcher)});
+      const apiServer = await startApiServer({ assets: ${JSON.stringify(sharedApiServer().assets)} });
+      console.log(JSON.stringify([apiServer.dataDirectory, ...Object.values(apiServer.processIds)]));
+      setTimeout(() => process.kill(process.pid, "SIGKILL"), 10);
+    `;
+    const parent = await startGuardedProcess({
+      command: process.execPath,
+      args: ["--input-type=module", "-e", script],
+    });
+    parent.stderr?.resume();
+    let output = "";
+    for await (const chunk of parent.stdout ?? []) output += String(chunk);
+    const [directory, ...pids] = JSON.parse(output) as [string, ...number[]];
+    onTestFinished(() => rm(directory, { recursive: true }));
+    expect(pids).toHaveLength(3);
+    for (const pid of pids) await waitUntilGone(pid);
+  });
+
+  it("secrets → readable by their owner only", async () => {
+    const { apiServer } = await start();
+    expect((await stat(apiServer.kubeconfigFile)).mode & 0o077).toBe(0);
+    expect((await stat(apiServer.dataDirectory)).mode & 0o077).toBe(0);
+    expect(await readFile(apiServer.auditLogFile, "utf8")).not.toContain(apiServer.token);
+  });
+});
