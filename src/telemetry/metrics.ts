@@ -9,6 +9,7 @@ import { createOperationCounters } from "./operation-counters.ts";
 import { registerProcessMetrics } from "./process-metrics.ts";
 import { createReconcileMetrics } from "./reconcile-metrics.ts";
 import { registerResourceGauges } from "./resource-gauges.ts";
+import { createWorkqueueMetrics, type WorkqueueMetrics, type WorkqueueStats } from "./workqueue-metrics.ts";
 
 /** What the metrics are made from. The functions are called at each scrape and must not throw. */
 export interface MetricsOptions {
@@ -21,6 +22,7 @@ export interface MetricsOptions {
   readonly resources: () => readonly ComputeEndpoint[];
   /** How many endpoints carry this cluster's token and belong to no resource. */
   readonly orphanCount: () => number;
+  readonly queueStats: () => WorkqueueStats;
   readonly leader: { readonly leaseName: string; readonly isLeader: () => boolean };
 }
 
@@ -28,6 +30,7 @@ export interface MetricsOptions {
 export interface Metrics {
   readonly operations: OperationMetrics;
   readonly passes: PassObserver;
+  readonly queue: WorkqueueMetrics;
   readonly controlPlane: ControlPlaneObserver;
   /** One scrape, in the Prometheus text format. */
   render(): Promise<{ readonly contentType: string; readonly body: string }>;
@@ -51,11 +54,13 @@ export function createMetrics(options: MetricsOptions): Metrics {
   registerOrphans(registry, options.orphanCount);
   const controlPlane = createControlPlaneMetrics(registry);
   const passes = createReconcileMetrics(registry, options.workers);
+  const queue = createWorkqueueMetrics(registry, options.queueStats);
   registerLeader(registry, options.leader);
   registerProcessMetrics(registry, options.version);
   return {
     operations,
     passes,
+    queue,
     controlPlane,
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };

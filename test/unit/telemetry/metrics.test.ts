@@ -1,6 +1,9 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { EndedOperation } from "../../../src/domain/operation-metrics.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import type { WorkQueueObserver } from "../../../src/runtime/work-queue.ts";
+import type { WorkObserver } from "../../../src/runtime/worker-pool.ts";
 import { createMetrics } from "../../../src/telemetry/metrics.ts";
 
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
@@ -12,6 +15,7 @@ function metricsOf(resources: () => readonly ComputeEndpoint[] = () => []) {
     workers: 16,
     resources,
     orphanCount: () => 2,
+    queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
     leader: { leaseName: "endpoint-operator", isLeader: () => true },
   });
   const lines = async () => (await metrics.render()).body.split("\n").filter((line) => line !== "");
@@ -207,7 +211,8 @@ describe("gauges of resources", () => {
 describe("the process", () => {
   test("passes → controller-runtime's names", async () => {
     const metrics = metricsOf();
-    metrics.passes.passStarted();
+    const observer: WorkObserver = metrics.passes;
+    observer.passStarted();
     expect(await metrics.series("controller_runtime_active_workers")).toEqual([
       'controller_runtime_active_workers{controller="computeendpoint"} 1',
     ]);
@@ -223,6 +228,28 @@ describe("the process", () => {
     expect((await metrics.series("controller_runtime_reconcile_errors_total"))[0]).toMatch(/ 1$/);
     expect((await metrics.series("controller_runtime_active_workers"))[0]).toMatch(/ 0$/);
     expect((await metrics.series("controller_runtime_max_concurrent_reconciles"))[0]).toMatch(/ 16$/);
+  });
+
+  test("the queue → client-go's names, and its own observer fits", async () => {
+    const metrics = metricsOf();
+    const observer: WorkQueueObserver = metrics.queue;
+    observer.added();
+    observer.depthChanged(1);
+    observer.taken(0.002);
+    observer.finished(0.2);
+    observer.retried();
+    const labels = '{name="computeendpoint",controller="computeendpoint"}';
+    for (const [name, value] of [
+      ["workqueue_adds_total", 1],
+      ["workqueue_depth", 1],
+      ["workqueue_queue_duration_seconds_count", 1],
+      ["workqueue_work_duration_seconds_sum", 0.2],
+      ["workqueue_retries_total", 1],
+      ["workqueue_unfinished_work_seconds", 3],
+      ["workqueue_longest_running_processor_seconds", 2],
+    ]) {
+      expect(await metrics.series(String(name))).toEqual([`${name}${labels} ${value}`]);
+    }
   });
 
   test("requests → counted and timed by route, method and code", async () => {
@@ -279,5 +306,13 @@ describe("names", () => {
       expect(helps, `${name} has a help text`).toContain(name);
       expect(type !== "histogram" || name.endsWith("_seconds")).toBe(true);
     }
+  });
+
+  test("docs/metrics.md → names exactly the metrics there are, with their types", async () => {
+    const { lines } = metricsOf();
+    const exported = (await lines()).flatMap((line) => /^# TYPE (\S+) (\S+)$/.exec(line)?.slice(1).join(" ") ?? []);
+    const page = await readFile(new URL("../../../docs/metrics.md", import.meta.url), "utf8");
+    const documented = [...page.matchAll(/^\| `(\w+)` \| (\w+)/gm)].map(([, name, type]) => `${name} ${type}`);
+    expect(documented.sort()).toEqual(exported.sort());
   });
 });
