@@ -1,0 +1,95 @@
+import type { EndpointType, ObservedEndpoint } from "../domain/endpoint.ts";
+import type { ResourceKey } from "../domain/resource-store.ts";
+import { type ComputeEndpoint, isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
+import { isTrue } from "../resource/conditions.ts";
+import type { CreateIntent } from "../resource/status-schema.ts";
+
+/** What one other resource of the project holds or asks for. */
+export interface Claim {
+  readonly key: ResourceKey;
+  readonly uid: string;
+  readonly creationTimestamp: string;
+  /** The endpoint its status records. */
+  readonly ownedEndpointId: string | undefined;
+  readonly openIntent: CreateIntent | undefined;
+  /** What its spec asks for; `undefined` when it is not in a position to ask: stalled, paused, deleted, broken. */
+  readonly wish: Wish | undefined;
+}
+
+/** What a spec asks for. */
+export interface Wish {
+  readonly branchId: string;
+  readonly type: EndpointType;
+  readonly adoptsEndpointId: string | undefined;
+}
+
+/** The claims of the others. A record that was made for another uid (a restored copy) claims nothing. */
+export function claimsOf(others: readonly ComputeEndpoint[], selfUid: string): readonly Claim[] {
+  return others.filter((other) => other.uid !== selfUid).map(claimOf);
+}
+
+/** The resource that owns the endpoint, if another one does. */
+export function ownerAmong(claims: readonly Claim[], endpointId: string): Claim | undefined {
+  return claims.find((claim) => claim.ownedEndpointId === endpointId);
+}
+
+/** The resource whose open create may have made the endpoint: nobody else may take it until that is settled. */
+export function suspectorAmong(claims: readonly Claim[], endpoint: ObservedEndpoint): Claim | undefined {
+  return claims.find(({ openIntent: intent }) => intent !== undefined && mayHaveMade(intent, endpoint));
+}
+
+/** Whether an open create may have made this endpoint. */
+export function mayHaveMade(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
+  const fits = endpoint.branchId === intent.branchId && endpoint.type === intent.type;
+  return (fits && !intent.preIds.includes(endpoint.id)) || (intent.suspectIds ?? []).includes(endpoint.id);
+}
+
+/** The resource that comes first for the read-write place of a branch: an open create, else the oldest that asks. */
+export function rivalForBranch(claims: readonly Claim[], branchId: string, self: ComputeEndpoint): Claim | undefined {
+  const withIntent = claims.find(
+    ({ openIntent }) => openIntent?.branchId === branchId && openIntent.type === "ReadWrite",
+  );
+  return withIntent ?? elderAmong(claims, self, (wish) => wish.branchId === branchId && wish.type === "ReadWrite");
+}
+
+/** The older resource that asks to adopt the same endpoint. */
+export function rivalForAdoption(
+  claims: readonly Claim[],
+  endpointId: string,
+  self: ComputeEndpoint,
+): Claim | undefined {
+  return elderAmong(claims, self, (wish) => wish.adoptsEndpointId === endpointId);
+}
+
+function elderAmong(claims: readonly Claim[], self: ComputeEndpoint, isRival: (wish: Wish) => boolean) {
+  return claims
+    .filter((claim) => claim.wish !== undefined && isRival(claim.wish) && isElder(claim, self))
+    .sort((a, b) => (isElder(a, b) ? -1 : 1))[0];
+}
+
+type Aged = Pick<ComputeEndpoint, "creationTimestamp" | "uid">;
+
+function isElder(a: Aged, b: Aged): boolean {
+  return a.creationTimestamp === b.creationTimestamp ? a.uid < b.uid : a.creationTimestamp < b.creationTimestamp;
+}
+
+function claimOf(other: ComputeEndpoint): Claim {
+  const { ownership, createIntent } = other.status;
+  return {
+    key: other.key,
+    uid: other.uid,
+    creationTimestamp: other.creationTimestamp,
+    ownedEndpointId: ownership?.resourceUid === other.uid ? ownership.endpointId : undefined,
+    openIntent: createIntent,
+    wish: wishOf(other),
+  };
+}
+
+function wishOf(other: ComputeEndpoint): Wish | undefined {
+  const canAsk = !isBeingDeleted(other) && !isPaused(other) && !isTrue(other.status.conditions, "Stalled");
+  if (!canAsk || other.spec.kind === "Invalid") {
+    return undefined;
+  }
+  const { branchId, type, adoption } = other.spec.spec;
+  return { branchId, type, adoptsEndpointId: adoption?.endpointId };
+}

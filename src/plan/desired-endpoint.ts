@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto";
+import type { EndpointChanges } from "../domain/endpoint.ts";
+import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
+
+/** A field of spec that can be managed or left alone, by its path below spec. */
+export type ManagedField =
+  | "compute"
+  | "suspend"
+  | "pooler.enabled"
+  | "pooler.mode"
+  | "settings.pgSettings"
+  | "disabled";
+
+/** The part of a request that one managed field stands for. */
+export interface DesiredField {
+  readonly field: ManagedField;
+  readonly changes: EndpointChanges;
+}
+
+/** The service's values for "its own default" and "never". @see ../shared/design/3-control-plane.md */
+const serviceDefaultSuspendSeconds = 0;
+const neverSuspendSeconds = -1;
+
+/** What spec asks for, field by field; a field that is absent from spec is absent here. Branch and type are not in it. */
+export function desiredFields(spec: ComputeEndpointSpec): readonly DesiredField[] {
+  const fields: DesiredField[] = [];
+  if (spec.compute !== undefined) {
+    fields.push({ field: "compute", changes: { minUnits: spec.compute.minUnits, maxUnits: spec.compute.maxUnits } });
+  }
+  if (spec.suspend !== undefined) {
+    fields.push({ field: "suspend", changes: { suspendTimeoutSeconds: suspendSeconds(spec.suspend) } });
+  }
+  if (spec.pooler?.enabled !== undefined) {
+    fields.push({ field: "pooler.enabled", changes: { poolerEnabled: spec.pooler.enabled } });
+  }
+  if (spec.pooler?.mode !== undefined) {
+    fields.push({ field: "pooler.mode", changes: { poolerMode: spec.pooler.mode.toLowerCase() } });
+  }
+  if (spec.settings !== undefined) {
+    fields.push({ field: "settings.pgSettings", changes: { pgSettings: spec.settings.pgSettings } });
+  }
+  if (spec.disabled !== undefined) {
+    fields.push({ field: "disabled", changes: { disabled: spec.disabled } });
+  }
+  return fields;
+}
+
+/** All managed fields as one request. */
+export function desiredChanges(spec: ComputeEndpointSpec): EndpointChanges {
+  return mergeChanges(desiredFields(spec));
+}
+
+/** Joins the requests of several fields. */
+export function mergeChanges(fields: readonly DesiredField[]): EndpointChanges {
+  return Object.assign({}, ...fields.map((each) => each.changes));
+}
+
+/** Names a set of values: the same values give the same hash whatever the order of their keys. */
+export function hashOf(value: unknown): string {
+  return createHash("sha256").update(canonicalJson(value)).digest("hex").slice(0, 16);
+}
+
+function suspendSeconds(suspend: NonNullable<ComputeEndpointSpec["suspend"]>): number {
+  switch (suspend.mode) {
+    case "After":
+      return suspend.afterSeconds ?? serviceDefaultSuspendSeconds;
+    case "Never":
+      return neverSuspendSeconds;
+    case "ServiceDefault":
+      return serviceDefaultSuspendSeconds;
+  }
+}
+
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    isPlainObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

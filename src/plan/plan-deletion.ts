@@ -1,0 +1,38 @@
+import type { Observation, Policy } from "./observation.ts";
+import type { Plan } from "./plan.ts";
+import { planDuplicate } from "./plan-duplicate.ts";
+
+/** How long a DELETE that was accepted is given before it is sent again. */
+const deleteAgainAfterMs = 30_000;
+
+/** The next step of a resource that is being deleted, with its endpoint, and has no open create. */
+export function planDeletion(observation: Observation, policy: Policy): Plan {
+  const duplicate = planDuplicate(observation);
+  if (duplicate !== undefined) {
+    return duplicate;
+  }
+  const { remote, memory, project } = observation;
+  switch (remote.kind) {
+    case "NotOwned":
+      return { kind: "RemoveFinalizer", cause: "NeverCreated", abandoned: undefined };
+    case "Absent":
+      return { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };
+    case "Unproven":
+      return deleting(policy);
+    case "Present": {
+      const isJustSent = memory.lastDeleteMs !== undefined && project.asOfMs - memory.lastDeleteMs < deleteAgainAfterMs;
+      return isJustSent
+        ? deleting(policy)
+        : { kind: "DeleteEndpoint", endpointId: remote.endpoint.id, cause: "Deletion" };
+    }
+  }
+}
+
+function deleting(policy: Policy): Plan {
+  return {
+    kind: "Wait",
+    reason: "Deleting",
+    message: "The endpoint is being deleted; waiting for proof that it is gone.",
+    requeueAfterMs: policy.operationPollMs,
+  };
+}

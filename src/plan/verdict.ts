@@ -1,0 +1,83 @@
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import type { ProgressReason, StallReason } from "../resource/conditions.ts";
+import type { LocalObservation } from "./observation.ts";
+import type { Outcome } from "./outcome.ts";
+import { assertNever, type Plan } from "./plan.ts";
+import { verdictForFailure } from "./verdict-for-failure.ts";
+
+/** What one pass says about the resource, before it is spelled out in conditions. */
+export type Verdict =
+  | { readonly kind: "Ready"; readonly message: string }
+  | { readonly kind: "Progressing"; readonly reason: ProgressReason; readonly message: string }
+  | { readonly kind: "Stalled"; readonly reason: StallReason; readonly message: string }
+  | { readonly kind: "Paused"; readonly message: string }
+  /** Nothing worth a write has been learnt. */
+  | { readonly kind: "Unchanged" };
+
+/** Waiting behind another change of the project for less than this is not worth a status write. */
+const silentDeferralMs = 5_000;
+
+/** Sums up a pass. `plan` is absent when a read failed before there was one. Pure. */
+export function verdictFor(observation: LocalObservation, plan: Plan | undefined, outcome: Outcome): Verdict {
+  if (outcome.kind === "Failed") {
+    return verdictForFailure(observation, plan, outcome);
+  }
+  if (outcome.kind === "Deferred") {
+    return outcome.waitedMs < silentDeferralMs
+      ? { kind: "Unchanged" }
+      : progressing("WaitingForProject", "Waiting until other changes of the project have ended.");
+  }
+  return plan === undefined ? { kind: "Unchanged" } : verdictForPlan(observation, plan);
+}
+
+function verdictForPlan(observation: LocalObservation, plan: Plan): Verdict {
+  switch (plan.kind) {
+    case "AddFinalizer":
+    case "RemoveFinalizer":
+      return { kind: "Unchanged" };
+    case "RecordIntent":
+    case "CreateEndpoint":
+      return progressing("Creating", "Creating the endpoint.");
+    case "CloseIntent":
+      return progressing("Creating", "The open create is settled: no endpoint came of it.");
+    case "RecordOwnership":
+      return plan.ownership.origin === "Created"
+        ? progressing("Creating", "The endpoint was created; waiting until it is up.")
+        : progressing("Adopting", `Endpoint ${plan.ownership.endpointId} is ours now; comparing it with spec.`);
+    case "ForgetEndpoint":
+      return progressing("Forgetting", `Endpoint ${plan.endpointId} was deleted by another hand; creating another.`);
+    case "UpdateEndpoint":
+      return progressing("Updating", "The service accepted the change; waiting until it is done.");
+    case "MoveEndpoint":
+      return progressing("Moving", `The endpoint is moving to branch ${plan.branchId}.`);
+    case "DeleteEndpoint":
+      return plan.cause === "Deletion"
+        ? progressing("Deleting", "The endpoint is being deleted; waiting for proof that it is gone.")
+        : progressing("Retrying", `Deleted ${plan.endpointId}, a second endpoint that a repeated create had made.`);
+    case "Wait":
+      return plan.reason === "Paused"
+        ? { kind: "Paused", message: plan.message }
+        : progressing(plan.reason, plan.message);
+    case "Settled":
+      return isBeingDeleted(observation.resource) ? { kind: "Unchanged" } : ready(plan.unverifiable);
+    case "Stall":
+      return { kind: "Stalled", reason: plan.reason, message: plan.message };
+    default:
+      return assertNever(plan);
+  }
+}
+
+function ready(unverifiable: readonly string[]): Verdict {
+  const unseen = unverifiable.map((field) => `spec.${field}`).join(", ");
+  return {
+    kind: "Ready",
+    message:
+      unseen === ""
+        ? "The endpoint matches spec."
+        : `The endpoint matches spec. The service accepted ${unseen} and does not show it, so that cannot be verified.`,
+  };
+}
+
+function progressing(reason: ProgressReason, message: string): Verdict {
+  return { kind: "Progressing", reason, message };
+}
