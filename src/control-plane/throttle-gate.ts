@@ -31,7 +31,8 @@ export function withThrottleGate(inner: ControlPlane, options: ThrottleGateOptio
     // Calls that began before the gate last shut belong to the same burst and do not make the pause grow.
     pausesInARow = startedMs >= openAtMs ? pausesInARow + 1 : Math.max(1, pausesInARow);
     const ownPauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(pausesInARow - 1, 30));
-    openAtMs = Math.max(openAtMs, nowMs + (retryAfterMs ?? ownPauseMs));
+    // "Retry-After: 0" beside a 429 says nothing: sent again at once, it would be refused again.
+    openAtMs = Math.max(openAtMs, nowMs + (retryAfterMs || ownPauseMs));
     return openAtMs - nowMs;
   }
 

@@ -1,0 +1,169 @@
+import type { ControlPlane, Mutation } from "../domain/control-plane.ts";
+import type { ProjectReading, ProjectView } from "../domain/project-view.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { OperationMemory } from "./operation-memory.ts";
+import { readOperations } from "./read-operations.ts";
+
+/** What the project view needs, and how much it remembers. */
+export interface ProjectViewOptions {
+  readonly controlPlane: Pick<ControlPlane, "listEndpoints" | "listOperations" | "getOperation">;
+  readonly clock: Clock;
+  /** Ended operations kept for each project. Not below `pageSize`. @default 200 */
+  readonly windowSize?: number;
+  /** Operations on a page. @default 100 */
+  readonly pageSize?: number;
+  /** Pages of operations in one reading. @default 10 */
+  readonly maxPages?: number;
+  /** Operations asked for by id in one reading. @default 20 */
+  readonly maxPolls?: number;
+  /** How long an operation is waited for that a read by id says does not exist. @default 60000 */
+  readonly missingGraceMs?: number;
+  /** A project that nobody reads for so long is forgotten. @default 3600000 */
+  readonly idleMs?: number;
+}
+
+/** The shared readings, and what the callers of writes tell it. */
+export interface RememberingProjectView extends ProjectView {
+  /** The last good reading, however old; `undefined` when there is none. */
+  latest(projectId: string): ProjectReading | undefined;
+  /** Takes in the answer to a write: its operations, which lists may not show yet, and whether names are echoed. */
+  noteAnswer(mutation: Mutation): void;
+  /** Asks for an operation of ours, known only by id, until it is seen to have ended. */
+  watchOperation(projectId: string, operationId: string): void;
+  /** Drops what is remembered of a project: no resource names it any more. */
+  forget(projectId: string): void;
+}
+
+/** One project: what is remembered, the reading under way, and the one promised to follow it. */
+interface Project {
+  readonly id: string;
+  readonly operations: OperationMemory;
+  lastUsedMs: number;
+  last: ProjectReading | undefined;
+  current: { readonly asOfMs: number; readonly reading: Promise<ProjectReading> } | undefined;
+  next: Promise<ProjectReading> | undefined;
+}
+
+/**
+ * One shared reading per project and moment: at most one is under way, and all who need a newer one share the next.
+ *
+ * Within a reading the operations come first and the endpoints after them: an endpoint is then never older than the
+ * word that its operation has ended, which would look like drift.
+ */
+export function createProjectView(options: ProjectViewOptions): RememberingProjectView {
+  return new SharedReadings(options);
+}
+
+class SharedReadings implements RememberingProjectView {
+  readonly #options: Required<ProjectViewOptions>;
+  readonly #projects = new Map<string, Project>();
+  /** Of the service, not of a project; once seen it stays true. */
+  #echoesNames = false;
+
+  constructor(options: ProjectViewOptions) {
+    this.#options = {
+      windowSize: 200,
+      pageSize: 100,
+      maxPages: 10,
+      maxPolls: 20,
+      missingGraceMs: 60_000,
+      idleMs: 3_600_000,
+      ...options,
+    };
+  }
+
+  async read(projectId: string, notOlderThanMs: number): Promise<ProjectReading> {
+    const project = this.#project(projectId);
+    if (project.last !== undefined && project.last.asOfMs >= notOlderThanMs) {
+      return project.last;
+    }
+    if (project.current === undefined) {
+      // A promised reading that has not begun yet is as new as one begun now.
+      return project.next ?? this.#begin(project);
+    }
+    if (project.current.asOfMs >= notOlderThanMs) {
+      return project.current.reading;
+    }
+    project.next ??= project.current.reading.then(
+      () => this.#begin(project),
+      () => this.#begin(project),
+    );
+    return project.next;
+  }
+
+  latest(projectId: string): ProjectReading | undefined {
+    return this.#projects.get(projectId)?.last;
+  }
+
+  noteAnswer(mutation: Mutation): void {
+    this.#echoesNames ||= mutation.endpoint.name !== undefined;
+    const project = this.#project(mutation.endpoint.projectId);
+    for (const operation of mutation.operations) {
+      project.operations.add(operation);
+    }
+  }
+
+  watchOperation(projectId: string, operationId: string): void {
+    this.#project(projectId).operations.expect(operationId);
+  }
+
+  forget(projectId: string): void {
+    this.#projects.delete(projectId);
+  }
+
+  #begin(project: Project): Promise<ProjectReading> {
+    const asOfMs = this.#options.clock.monotonicMs();
+    const reading = this.#take(project, asOfMs).finally(() => {
+      project.current = undefined;
+    });
+    project.current = { asOfMs, reading };
+    project.next = undefined;
+    return reading;
+  }
+
+  async #take(project: Project, asOfMs: number): Promise<ProjectReading> {
+    await readOperations(project.id, project.operations, this.#options);
+    const endpoints = await this.#options.controlPlane.listEndpoints(project.id);
+    this.#echoesNames ||= endpoints.some((endpoint) => endpoint.name !== undefined);
+    const reading: ProjectReading = {
+      projectId: project.id,
+      asOfMs,
+      endpoints,
+      operations: project.operations.newestFirst(),
+      echoesNames: this.#echoesNames,
+    };
+    // Only now: a reading shows all that it met, so that a burst larger than the window is seen once.
+    project.operations.prune();
+    project.last = reading;
+    return reading;
+  }
+
+  #project(id: string): Project {
+    const nowMs = this.#options.clock.monotonicMs();
+    const known = this.#projects.get(id);
+    if (known !== undefined) {
+      known.lastUsedMs = nowMs;
+      return known;
+    }
+    this.#dropIdle(nowMs);
+    const project: Project = {
+      id,
+      operations: new OperationMemory(this.#options),
+      lastUsedMs: nowMs,
+      last: undefined,
+      current: undefined,
+      next: undefined,
+    };
+    this.#projects.set(id, project);
+    return project;
+  }
+
+  /** Only a new project makes memory grow, so that is when the old ones are looked through. */
+  #dropIdle(nowMs: number): void {
+    for (const project of this.#projects.values()) {
+      if (project.current === undefined && nowMs - project.lastUsedMs > this.#options.idleMs) {
+        this.#projects.delete(project.id);
+      }
+    }
+  }
+}
