@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import path from "node:path";
 
 /** What a run of kubectl left. */
 export interface KubectlResult {
@@ -26,10 +27,18 @@ export interface Kubectl {
   getJson<T = unknown>(args: readonly string[], options?: KubectlRunOptions): Promise<T>;
 }
 
-/** Binds kubectl to a kubeconfig. Nothing else of the user's environment reaches it: no KUBECONFIG, no plugins' cache. */
+/**
+ * Binds kubectl to a kubeconfig.
+ *
+ * Nothing of the user's own set-up reaches it, and it leaves nothing there: no KUBECONFIG, no preferences, and its
+ * discovery cache, which it keeps by address and would take for that of an earlier server on the same port, stands
+ * beside the kubeconfig.
+ */
 export function createKubectl(target: { readonly binary: string; readonly kubeconfigFile: string }): Kubectl {
+  const cacheDirectory = path.join(path.dirname(target.kubeconfigFile), "kubectl-cache");
+  const targetArgs = ["--kubeconfig", target.kubeconfigFile, "--cache-dir", cacheDirectory];
   const tryRun: Kubectl["tryRun"] = (args, options = {}) =>
-    runKubectl(target.binary, ["--kubeconfig", target.kubeconfigFile, ...args], options);
+    runKubectl(target.binary, [...targetArgs, ...args], options);
   const run: Kubectl["run"] = async (args, options) => {
     const result = await tryRun(args, options);
     if (result.code === 0) return result.stdout;
@@ -45,7 +54,9 @@ export function createKubectl(target: { readonly binary: string; readonly kubeco
 
 function runKubectl(binary: string, args: readonly string[], options: KubectlRunOptions): Promise<KubectlResult> {
   const { promise, resolve, reject } = Promise.withResolvers<KubectlResult>();
-  const child = spawn(binary, args, { stdio: "pipe", timeout: options.timeoutMs ?? 30_000, killSignal: "SIGKILL" });
+  const env = { ...process.env, KUBERC: "off" };
+  const timeout = options.timeoutMs ?? 30_000;
+  const child = spawn(binary, args, { stdio: "pipe", env, timeout, killSignal: "SIGKILL" });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => {

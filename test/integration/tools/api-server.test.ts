@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
+import path from "node:path";
 import { Agent, request } from "undici";
 import { describe, expect, it } from "vitest";
 import {
@@ -65,6 +66,13 @@ describe("the shared API server", () => {
     const namespace = await createTestNamespace("audited");
     const events = await readAuditEvents((event) => isWrite(event) && event.objectRef?.name === namespace);
     expect(events.map(({ verb, responseStatus }) => [verb, responseStatus?.code])).toEqual([["create", 201]]);
+  });
+
+  it("secrets → readable by their owner only, and not in the audit log", async () => {
+    const { kubeconfigFile, auditLogFile, token } = sharedApiServer();
+    expect((await stat(kubeconfigFile)).mode & 0o077).toBe(0);
+    expect((await stat(path.dirname(kubeconfigFile))).mode & 0o077).toBe(0);
+    expect(await readFile(auditLogFile, "utf8")).not.toContain(token);
   });
 
   it("the CA file → undici verifies the certificate with it, and refuses it without", async () => {

@@ -1,0 +1,47 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { startGuardedProcess } from "../../../tools/process/guarded-process.ts";
+import { createAssetHome } from "./asset-fixture.ts";
+
+const runner = fileURLToPath(new URL("../../../tools/test/run.ts", import.meta.url));
+
+/** Runs `npm test` with these arguments, without a cache or Go; answers its code and the lines of its output. */
+async function runTests(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ code: number | null; lines: string[] }> {
+  const home = await createAssetHome();
+  const proxies = { HTTPS_PROXY: "http://127.0.0.1:1", https_proxy: "http://127.0.0.1:1" };
+  const child = await startGuardedProcess({
+    command: process.execPath,
+    args: [runner, ...args],
+    env: { ...home.env, PATH: home.bin, ...proxies, ...env },
+  });
+  child.stderr?.resume();
+  let text = "";
+  for await (const chunk of child.stdout ?? []) text += String(chunk);
+  const { code } = await child.exited;
+  return { code, lines: text.trimEnd().split("\n") };
+}
+
+describe("npm test", () => {
+  it("the tool of a tier cannot be had → skipped, with the reason and the way out; no failure", async () => {
+    const { code, lines } = await runTests(["--tier", "integration"], {});
+    expect(lines.at(-1)).toBe("0 passed, 0 failed, 1 skipped");
+    expect(lines.join("\n")).toMatch(/integration: skipped[\s\S]*is missing/);
+    expect(lines.join("\n")).toContain("npm run assets");
+    expect(code).toBe(0);
+  });
+
+  it("the same with CI=true → a failure", async () => {
+    const { code, lines } = await runTests(["--tier", "integration"], { CI: "true" });
+    expect(lines.at(-1)).toBe("0 passed, 1 failed");
+    expect(code).toBe(1);
+  });
+
+  it.each([[["--tier", "nonsense"]], [["--nonsense"]]])("%o → exit code 2, and still a last line", async (args) => {
+    const { code, lines } = await runTests(args, {});
+    expect(lines.at(-1)).toBe("0 passed, 1 failed");
+    expect(code).toBe(2);
+  });
+});
