@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { inject } from "vitest";
 import { writeKubeconfig } from "../../tools/api-server/kubeconfig.ts";
@@ -29,15 +28,16 @@ export async function createTestNamespace(prefix: string): Promise<string> {
 export interface ServiceAccountAccess {
   /** A bound token of the API server's TokenRequest. */
   readonly token: string;
-  /** Kubeconfig of the service account alone, in a temporary directory. */
+  /** Kubeconfig of the service account alone; it goes with the API server. */
   readonly kubeconfigFile: string;
 }
 
 /** Asks for a token of a service account that exists, and writes a kubeconfig with it. */
 export async function serviceAccountAccess(namespace: string, name: string): Promise<ServiceAccountAccess> {
-  const { url, caFile } = sharedApiServer();
+  const { url, caFile, kubeconfigFile: adminFile } = sharedApiServer();
   const token = (await adminKubectl().run(["create", "token", name, "--namespace", namespace, "--duration=2h"])).trim();
-  const kubeconfigFile = path.join(await mkdtemp(path.join(tmpdir(), "endpoint-operator-sa-")), "kubeconfig.yaml");
+  const directory = await mkdtemp(path.join(path.dirname(adminFile), "service-account-"));
+  const kubeconfigFile = path.join(directory, "kubeconfig.yaml");
   await writeKubeconfig(kubeconfigFile, { server: url, caFile, token, namespace });
   return { token, kubeconfigFile };
 }
