@@ -1,0 +1,131 @@
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, type Metafile, type OutputFile } from "esbuild";
+
+/** What is bundled, and where to. */
+export interface BundleOptions {
+  /** Absolute path of the module that starts the program. */
+  readonly entry: string;
+  /** Absolute path; whatever is in it goes. */
+  readonly outDir: string;
+  readonly version: string;
+}
+
+/** What was written. */
+export interface Bundle {
+  /** Absolute path of the file to run. */
+  readonly program: string;
+  readonly bytes: number;
+  /** Licence of each package inside, by `name@version`. */
+  readonly licences: ReadonlyMap<string, string>;
+}
+
+interface PackageJson {
+  readonly name?: string;
+  readonly version?: string;
+  readonly license?: string;
+}
+
+interface BundledPackage {
+  readonly id: string;
+  readonly licence: string;
+  /** The licence file's text; empty when the package has none. */
+  readonly text: string;
+}
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const programName = "endpoint-operator";
+
+/** Some dependencies are CommonJS and expect what Node gives to CommonJS modules. */
+const commonJsBanner = [
+  'import { createRequire as bundleCreateRequire } from "node:module";',
+  'import { dirname as bundleDirname } from "node:path";',
+  'import { fileURLToPath as bundleFileUrlToPath } from "node:url";',
+  "const require = bundleCreateRequire(import.meta.url);",
+  "const __filename = bundleFileUrlToPath(import.meta.url);",
+  "const __dirname = bundleDirname(__filename);",
+].join("\n");
+
+/**
+ * Bundles the program with everything it needs into one folder that runs without node_modules.
+ *
+ * What the entry imports dynamically lands in files of its own, loaded only when it is asked for. The same sources
+ * give the same bytes. Nothing is written unless all of it could be bundled.
+ *
+ * @throws BuildFailure of esbuild.
+ */
+export async function buildBundle({ entry, outDir, version }: BundleOptions): Promise<Bundle> {
+  const result = await build({
+    absWorkingDir: root,
+    entryPoints: { [programName]: entry },
+    outdir: outDir,
+    chunkNames: "chunks/[name]-[hash]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    banner: { js: commonJsBanner },
+    define: { ENDPOINT_OPERATOR_VERSION: JSON.stringify(version) },
+    legalComments: "none",
+    metafile: true,
+    write: false,
+    logLevel: "warning",
+  });
+  const packages = await bundledPackages(result.metafile);
+  const program = join(outDir, `${programName}.js`);
+  await rm(outDir, { recursive: true, force: true });
+  await writeOutputs(result.outputFiles, program);
+  // In a folder without a package.json this says that the files are modules.
+  await writeFile(join(outDir, "package.json"), `${JSON.stringify({ type: "module", version }, null, 2)}\n`);
+  await writeFile(join(outDir, "THIRD-PARTY-NOTICES.txt"), noticesOf(packages));
+  return {
+    program,
+    bytes: result.outputFiles.reduce((sum, file) => sum + file.contents.length, 0),
+    licences: new Map(packages.map(({ id, licence }) => [id, licence])),
+  };
+}
+
+async function writeOutputs(outputs: readonly OutputFile[], program: string): Promise<void> {
+  for (const { path, text } of outputs) {
+    await mkdir(dirname(path), { recursive: true });
+    const needsShebang = path === program && !text.startsWith("#!");
+    await writeFile(path, needsShebang ? `#!/usr/bin/env node\n${text}` : text);
+  }
+  await chmod(program, 0o755);
+}
+
+/** The packages whose code is in the outputs, by name. */
+async function bundledPackages({ inputs, outputs }: Metafile): Promise<readonly BundledPackage[]> {
+  const used = new Set(Object.values(outputs).flatMap((output) => Object.keys(output.inputs)));
+  const folders = Object.keys(inputs)
+    .filter((path) => used.has(path))
+    .flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
+  const packages = await Promise.all([...new Set(folders)].map((folder) => describePackage(join(root, folder))));
+  const byId = new Map(packages.map((item) => [item.id, item]));
+  return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+async function describePackage(folder: string): Promise<BundledPackage> {
+  const { name, version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as PackageJson;
+  const file = (await readdir(folder)).sort().find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+  const text = file === undefined ? "" : (await readFile(join(folder, file), "utf8")).trim();
+  return { id: `${name}@${version}`, licence: license ?? "see text", text };
+}
+
+function noticesOf(packages: readonly BundledPackage[]): string {
+  const parts = packages.map(({ id, licence, text }) => `${id} (${licence})\n\n${text}\n`);
+  return [`This program contains the following packages.\n`, ...parts].join(`\n${"-".repeat(80)}\n\n`);
+}
+
+async function main(): Promise<void> {
+  const { version = "" } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as PackageJson;
+  const bundle = await buildBundle({ entry: join(root, "src/main.ts"), outDir: join(root, "dist"), version });
+  const megabytes = (bundle.bytes / 1_000_000).toFixed(1);
+  console.log(`${relative(root, bundle.program)} ${version}, ${megabytes} MB, ${bundle.licences.size} packages inside`);
+}
+
+if (import.meta.main) {
+  await main();
+}
