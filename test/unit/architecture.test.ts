@@ -1,0 +1,234 @@
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path/posix";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+/** What the files of one folder of src may reach for. */
+interface Rules {
+  /** Folders of src beside their own. */
+  readonly folders: readonly string[];
+  readonly packages: readonly string[];
+  /** Only what computes: no time, randomness, files or network. */
+  readonly isPure: boolean;
+}
+
+/**
+ * The direction of dependencies. A folder or file that is not listed here fails the test: give it rules first.
+ *
+ * @see ../shared/design/1-overview.md, "The house"
+ */
+const rules: Readonly<Record<string, Rules>> = {
+  "main.ts": {
+    folders: ["config.ts", "control-plane", "domain", "kubernetes", "plan", "reconcile", "resource", "runtime"].concat(
+      "sandbox",
+      "telemetry",
+    ),
+    packages: ["commander"],
+    isPure: false,
+  },
+  "config.ts": { folders: [], packages: ["zod"], isPure: true },
+  domain: { folders: [], packages: [], isPure: true },
+  resource: { folders: ["domain"], packages: ["zod"], isPure: true },
+  plan: { folders: ["resource", "domain"], packages: [], isPure: true },
+  reconcile: { folders: ["plan", "resource", "domain"], packages: [], isPure: true },
+  "control-plane": { folders: ["resource", "domain"], packages: ["undici", "zod"], isPure: false },
+  // client-node takes its connections from a dispatcher of undici.
+  kubernetes: { folders: ["resource", "domain"], packages: ["@kubernetes/client-node", "undici"], isPure: false },
+  runtime: { folders: [], packages: [], isPure: false },
+  telemetry: { folders: ["resource", "domain"], packages: ["pino", "prom-client"], isPure: false },
+  sandbox: { folders: [], packages: ["fastify", "fastify-type-provider-zod", "zod"], isPure: false },
+};
+
+/** Types that every folder of the operator may name; their values come through constructors. */
+const leaves = ["runtime/clock.ts", "telemetry/logger.ts"];
+
+/** Hashing computes; everything else of Node's own reaches outside. */
+const pureBuiltins = ["node:crypto"];
+
+interface Import {
+  readonly specifier: string;
+  readonly isTypeOnly: boolean;
+}
+
+/** Reads imports as text: `import … from`, `export … from`, bare imports, and `import(…)`. */
+function importsOf(source: string): readonly Import[] {
+  const code = withoutComments(source);
+  const statements = code.matchAll(/^[ \t]*(import|export)\b([^"';]*?)\bfrom\s*["']([^"']+)["']/gm);
+  const bare = code.matchAll(/^[ \t]*import\s*["']([^"']+)["']/gm);
+  const dynamic = code.matchAll(/\bimport\s*\(\s*(?:["'`]([^"'`$]+)["'`])?/g);
+  return [
+    ...[...statements].map(([, , what = "", specifier = ""]) => ({
+      specifier,
+      isTypeOnly: /^\s*type\b/.test(what) || isEveryNameAType(what),
+    })),
+    ...[...bare].map(([, specifier = ""]) => ({ specifier, isTypeOnly: false })),
+    ...[...dynamic].map(([, specifier = "(computed)"]) => ({ specifier, isTypeOnly: false })),
+  ];
+}
+
+function isEveryNameAType(what: string): boolean {
+  const names =
+    /^\s*\{([^}]*)\}\s*$/
+      .exec(what)?.[1]
+      ?.split(",")
+      .filter((name) => name.trim() !== "") ?? [];
+  return names.length > 0 && names.every((name) => /^\s*type\s/.test(name));
+}
+
+function withoutComments(source: string): string {
+  return source.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");
+}
+
+/** `domain/endpoint.ts` → `domain`; `main.ts` → `main.ts`. */
+function partOf(path: string): string {
+  return path.split("/")[0] ?? "";
+}
+
+/** Every breach of the rules, one line each. Pure. @param files source by path relative to src. */
+function violationsOf(files: ReadonlyMap<string, string>): readonly string[] {
+  return [...files].flatMap(([path, source]) => {
+    const own = rules[partOf(path)];
+    if (own === undefined) {
+      return [`${path}: no rules for ${partOf(path)}`];
+    }
+    const imports = importsOf(source).flatMap((item) => importProblem(path, item, own) ?? []);
+    return [...imports, ...codeProblems(path, source, own)].map((problem) => `${path}: ${problem}`);
+  });
+}
+
+function importProblem(path: string, item: Import, own: Rules): string | undefined {
+  if (item.specifier.startsWith(".")) {
+    return relativeProblem(path, item, own);
+  }
+  if (item.specifier.startsWith("node:")) {
+    const isAllowed = !own.isPure || pureBuiltins.includes(item.specifier);
+    return isAllowed ? undefined : `${item.specifier} in a part that only computes`;
+  }
+  return own.packages.includes(packageOf(item.specifier)) ? undefined : `package ${item.specifier}`;
+}
+
+function relativeProblem(path: string, { specifier, isTypeOnly }: Import, own: Rules): string | undefined {
+  const target = join(dirname(path), specifier);
+  if (target.startsWith("..")) {
+    return `${specifier} leaves src`;
+  }
+  const part = partOf(target);
+  if (part === partOf(path) || own.folders.includes(part)) {
+    return undefined;
+  }
+  if (leaves.includes(target) && partOf(path) !== "sandbox") {
+    return isTypeOnly ? undefined : `a value of ${target}; only its types are for all`;
+  }
+  return `imports ${part}`;
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+}
+
+function codeProblems(path: string, source: string, own: Rules): readonly string[] {
+  const code = withoutComments(source);
+  const isMain = path === "main.ts";
+  const forbidden: readonly (readonly [isForbidden: boolean, pattern: RegExp, problem: string])[] = [
+    [!isMain, /\bprocess\s*(\?\.|\.|\[")\s*env\b/, "reads process.env"],
+    [!isMain, /\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/, "reads process.env"],
+    [!isMain, /\bprocess\s*(\?\.|\.)\s*(exit|exitCode|abort|kill)\b/, "ends the process"],
+    [true, /\bconsole\s*\./, "writes to the console"],
+    [true, /^\s*export\s+default\b/m, "has a default export"],
+    [own.isPure, /\bDate\.now\s*\(|\bnew Date\(\s*\)|\bperformance\./, "reads a clock"],
+    [own.isPure, /\bset(Timeout|Interval|Immediate)\s*\(/, "sets a timer"],
+    [own.isPure, /\bMath\.random\b|\brandom(UUID|Bytes|Int)\b/, "draws at random"],
+    [own.isPure, /\bfetch\s*\(/, "calls out"],
+  ];
+  return forbidden.flatMap(([isForbidden, pattern, problem]) => (isForbidden && pattern.test(code) ? [problem] : []));
+}
+
+async function readSources(): Promise<ReadonlyMap<string, string>> {
+  const src = fileURLToPath(new URL("../../src", import.meta.url));
+  const entries = await readdir(src, { recursive: true });
+  const paths = entries.filter((entry) => entry.endsWith(".ts"));
+  return new Map(
+    await Promise.all(paths.map(async (path) => [path, await readFile(join(src, path), "utf8")] as const)),
+  );
+}
+
+describe("architecture", () => {
+  test("every file of src → keeps the direction of dependencies", async () => {
+    const files = await readSources();
+    expect(files.size).toBeGreaterThan(50);
+    expect(violationsOf(files)).toEqual([]);
+  });
+
+  test("the sources → every part that imports something is seen to import it", async () => {
+    const files = await readSources();
+    const seen = new Set(
+      [...files].flatMap(([path, source]) => importsOf(source).map((item) => `${partOf(path)} ${item.specifier}`)),
+    );
+    for (const expected of ["resource zod", "control-plane undici", "telemetry pino", "telemetry prom-client"]) {
+      expect(seen).toContain(expected);
+    }
+  });
+});
+
+describe("the checker itself", () => {
+  test.each([
+    ["domain/a.ts", 'import { z } from "zod";', "package zod"],
+    ["domain/a.ts", 'import type { X } from "../resource/x.ts";', "imports resource"],
+    ["domain/a.ts", 'export { x } from "../plan/x.ts";', "imports plan"],
+    ["domain/a.ts", 'export * from "../plan/x.ts";', "imports plan"],
+    ["resource/a.ts", 'import {\n  x,\n  y,\n} from "../plan/x.ts";', "imports plan"],
+    ["plan/a.ts", 'import "../kubernetes/x.ts";', "imports kubernetes"],
+    ["plan/a.ts", 'import { readFile } from "node:fs/promises";', "node:fs/promises in a part that only computes"],
+    ["plan/a.ts", "const t = Date.now();", "reads a clock"],
+    ["plan/a.ts", "const t = new Date();", "reads a clock"],
+    ["reconcile/a.ts", 'import { c } from "../control-plane/c.ts";', "imports control-plane"],
+    ["reconcile/a.ts", "setTimeout(run, 5);", "sets a timer"],
+    ["reconcile/a.ts", "const r = Math.random();", "draws at random"],
+    ["reconcile/a.ts", 'import { systemClock } from "../runtime/clock.ts";', "a value of runtime/clock.ts"],
+    ["reconcile/a.ts", 'import { type Clock, systemClock } from "../runtime/clock.ts";', "a value of runtime/clock.ts"],
+    ["kubernetes/a.ts", 'const m = await import("../reconcile/r.ts");', "imports reconcile"],
+    ["kubernetes/a.ts", "const m = await import(name);", "package (computed)"],
+    [
+      "control-plane/a.ts",
+      'import k from "@kubernetes/client-node/dist/x.js";',
+      "package @kubernetes/client-node/dist/x.js",
+    ],
+    ["runtime/a.ts", 'import type { R } from "../domain/r.ts";', "imports domain"],
+    ["telemetry/a.ts", 'import { q } from "../runtime/work-queue.ts";', "imports runtime"],
+    ["telemetry/a.ts", "const url = process.env.URL;", "reads process.env"],
+    ["telemetry/a.ts", "const { env } = process;", "reads process.env"],
+    ["telemetry/a.ts", "process.exit(1);", "ends the process"],
+    ["telemetry/a.ts", "process.exitCode = 1;", "ends the process"],
+    ["sandbox/http/a.ts", 'import type { E } from "../../domain/e.ts";', "imports domain"],
+    ["sandbox/a.ts", 'import type { Clock } from "../runtime/clock.ts";', "imports runtime"],
+    ["control-plane/a.ts", 'import { s } from "../sandbox/s.ts";', "imports sandbox"],
+    ["config.ts", 'import { x } from "./domain/x.ts";', "imports domain"],
+    ["main.ts", 'import { z } from "zod";', "package zod"],
+    ["main.ts", 'import { x } from "../test/x.ts";', "../test/x.ts leaves src"],
+    ["main.ts", 'console.log("x");', "writes to the console"],
+    ["domain/a.ts", "export default 1;", "has a default export"],
+    ["extras/a.ts", "", "no rules for extras"],
+  ])("%s with %s → %s", (path, source, problem) => {
+    const found = violationsOf(new Map([[path, source]]));
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain(`${path}: ${problem}`);
+  });
+
+  test.each([
+    ["reconcile/a.ts", 'import type { Clock } from "../runtime/clock.ts";'],
+    ["reconcile/a.ts", 'import { type Clock, type Timer } from "../runtime/clock.ts";'],
+    ["kubernetes/a.ts", 'import type { Logger } from "../telemetry/logger.ts";'],
+    ["plan/deep/a.ts", 'import { x } from "../b.ts";\nimport { y } from "../../domain/y.ts";'],
+    ["plan/a.ts", 'import { createHash } from "node:crypto";\nconst t = new Date(nowMs).toISOString();'],
+    [
+      "plan/a.ts",
+      '/** Never reads process.env; see import "../sandbox/x.ts". */\n// import { z } from "zod";\nconst a = 1;',
+    ],
+    ["main.ts", 'const { s } = await import("./sandbox/s.ts");\nprocess.exitCode = process.env.X ? 1 : 0;'],
+  ])("%s with %s → nothing", (path, source) => {
+    expect(violationsOf(new Map([[path, source]]))).toEqual([]);
+  });
+});
