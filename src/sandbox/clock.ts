@@ -1,0 +1,73 @@
+/** `real`: as fast as the machine's clock. `scaled`: `scale` times as fast. `stepped`: stands until it is advanced. */
+export type ClockMode = "real" | "scaled" | "stepped";
+
+/** How the sandbox's time runs. */
+export interface ClockState {
+  readonly mode: ClockMode;
+  /** Sandbox milliseconds per millisecond of the machine; 1 in `real`, 0 in `stepped`. */
+  readonly scale: number;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+}
+
+/** What to change; a field that is absent stays. `scale` counts in `scaled` only. */
+export interface ClockChange {
+  readonly mode?: ClockMode | undefined;
+  readonly scale?: number | undefined;
+  readonly nowMs?: number | undefined;
+}
+
+/** A wall clock that never goes back. Epoch milliseconds, may have fractions. */
+export const steadyWallMs = (): number => performance.timeOrigin + performance.now();
+
+/** The sandbox's own time. Never goes back. */
+export class SandboxClock {
+  readonly #wallMs: () => number;
+  #mode: ClockMode = "real";
+  #scale = 1;
+  #sandboxAnchorMs: number;
+  #wallAnchorMs: number;
+
+  constructor(wallMs: () => number = steadyWallMs) {
+    this.#wallMs = wallMs;
+    this.#wallAnchorMs = wallMs();
+    this.#sandboxAnchorMs = this.#wallAnchorMs;
+  }
+
+  nowMs(): number {
+    return Math.floor(this.#sandboxAnchorMs + (this.#wallMs() - this.#wallAnchorMs) * this.#rate());
+  }
+
+  state(): ClockState {
+    return { mode: this.#mode, scale: this.#rate(), nowMs: this.nowMs() };
+  }
+
+  /** @throws RangeError when it would go back, or the scale is not above 0 */
+  set({ mode = this.#mode, scale = this.#scale, nowMs = this.nowMs() }: ClockChange): void {
+    if (nowMs < this.nowMs()) throw new RangeError("now: the clock cannot go back");
+    if (!(scale > 0)) throw new RangeError("scale: must be above 0");
+    this.#anchorAt(nowMs);
+    this.#mode = mode;
+    this.#scale = mode === "scaled" ? scale : 1;
+  }
+
+  /** Jumps forward, in every mode. */
+  advance(milliseconds: number): void {
+    this.#anchorAt(this.nowMs() + milliseconds);
+  }
+
+  /** Milliseconds of the machine until the sandbox's time is `dueMs`, at least 0; `undefined`: never by itself. */
+  wallDelayMs(dueMs: number): number | undefined {
+    if (this.#mode === "stepped") return undefined;
+    return Math.max(0, (dueMs - this.nowMs()) / this.#rate());
+  }
+
+  #rate(): number {
+    return this.#mode === "stepped" ? 0 : this.#scale;
+  }
+
+  #anchorAt(nowMs: number): void {
+    this.#sandboxAnchorMs = nowMs;
+    this.#wallAnchorMs = this.#wallMs();
+  }
+}

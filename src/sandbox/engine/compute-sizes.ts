@@ -1,0 +1,95 @@
+/** One row of the seed's size table. */
+export interface ComputeSize {
+  readonly units: number;
+  readonly vcpu: number;
+  readonly ramGb: number;
+  readonly fileCacheGb: number;
+  readonly maxConnections: number;
+}
+
+/** @see seed part 2, "Compute sizes" */
+export const computeSizes: readonly ComputeSize[] = [
+  { units: 0.25, vcpu: 0.25, ramGb: 1, fileCacheGb: 0.8, maxConnections: 112 },
+  { units: 0.5, vcpu: 0.5, ramGb: 2, fileCacheGb: 1.6, maxConnections: 225 },
+  { units: 1, vcpu: 1, ramGb: 4, fileCacheGb: 3.2, maxConnections: 450 },
+  { units: 2, vcpu: 2, ramGb: 8, fileCacheGb: 6.4, maxConnections: 901 },
+  { units: 3, vcpu: 3, ramGb: 12, fileCacheGb: 9.6, maxConnections: 1351 },
+  { units: 4, vcpu: 4, ramGb: 16, fileCacheGb: 12.8, maxConnections: 1802 },
+  { units: 5, vcpu: 5, ramGb: 20, fileCacheGb: 16, maxConnections: 2253 },
+  { units: 6, vcpu: 6, ramGb: 24, fileCacheGb: 19.2, maxConnections: 2703 },
+  { units: 7, vcpu: 7, ramGb: 28, fileCacheGb: 22.4, maxConnections: 3154 },
+  { units: 8, vcpu: 8, ramGb: 32, fileCacheGb: 25.6, maxConnections: 3604 },
+];
+
+/** Larger computes, which only the public profile has, all stop here. */
+const maxConnectionsCap = 4000;
+
+/**
+ * The connections a compute allows: those of its **minimum** size; they do not grow as it scales.
+ *
+ * @param minUnits a size of the profile in use.
+ * @see seed part 2, "Compute sizes", rule 3
+ */
+export function maxConnectionsOf(minUnits: number): number {
+  return computeSizes.find((size) => size.units === minUnits)?.maxConnections ?? maxConnectionsCap;
+}
+
+/** Which sizes a profile has. */
+export interface SizeRules {
+  /** Allowed as fixed size and as either end of an autoscaling range. */
+  readonly scalable: readonly number[];
+  /** Allowed as fixed size only. */
+  readonly fixedOnly: readonly number[];
+  /** Largest max - min of an autoscaling range. */
+  readonly widestRange: number;
+}
+
+/** The free tier has one size. @see seed part 8 */
+export const freeTierUnits = 0.25;
+
+/** Why a size is refused: `Invalid` makes no sense, `Limit` is more than allowed. */
+export interface SizeProblem {
+  readonly kind: "Invalid" | "Limit";
+  readonly message: string;
+}
+
+/**
+ * Checks one pair of sizes.
+ *
+ * @returns `undefined` when the profile has a compute of this size or range.
+ */
+export function sizeProblem(minUnits: number, maxUnits: number, rules: SizeRules): SizeProblem | undefined {
+  const known = [...rules.scalable, ...rules.fixedOnly];
+  const largest = Math.max(...known);
+  for (const [field, units] of [
+    ["endpoint.autoscaling_limit_min_cu", minUnits],
+    ["endpoint.autoscaling_limit_max_cu", maxUnits],
+  ] as const) {
+    if (units > largest) return { kind: "Limit", message: `${field}: the largest compute size is ${largest}` };
+    if (!known.includes(units)) return { kind: "Invalid", message: `${field}: ${units} is not a compute size` };
+  }
+  if (minUnits > maxUnits) {
+    return {
+      kind: "Invalid",
+      message: "endpoint.autoscaling_limit_min_cu: must not be greater than autoscaling_limit_max_cu",
+    };
+  }
+  return minUnits === maxUnits ? undefined : rangeProblem(minUnits, maxUnits, rules);
+}
+
+function rangeProblem(minUnits: number, maxUnits: number, rules: SizeRules): SizeProblem | undefined {
+  if (rules.fixedOnly.includes(minUnits) || rules.fixedOnly.includes(maxUnits)) {
+    const largest = Math.max(...rules.scalable);
+    return {
+      kind: "Invalid",
+      message: `endpoint.autoscaling_limit_max_cu: sizes above ${largest} are fixed, minimum and maximum must be equal`,
+    };
+  }
+  if (maxUnits - minUnits > rules.widestRange) {
+    return {
+      kind: "Limit",
+      message: `endpoint.autoscaling_limit_max_cu: a range spans at most ${rules.widestRange} compute units`,
+    };
+  }
+  return undefined;
+}

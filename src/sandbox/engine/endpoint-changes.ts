@@ -1,0 +1,96 @@
+import { isDeepStrictEqual } from "node:util";
+import { freeTierUnits, sizeProblem } from "./compute-sizes.ts";
+import type { Course } from "./operations.ts";
+import type { Profile } from "./profile.ts";
+import type { Action, EndpointConfig, EndpointRecord, EndpointType, PendingState, Plan } from "./records.ts";
+import { Refusal } from "./refusal.ts";
+
+/** What a request asks to be different. A field that is absent or undefined stays. */
+export type EndpointChanges = { readonly [Field in keyof EndpointConfig]?: EndpointConfig[Field] | undefined };
+
+/** What a create asks for; the rest gets the service's defaults. */
+export interface EndpointCreation extends EndpointChanges {
+  readonly branchId: string;
+  readonly type: EndpointType;
+}
+
+/** `before` with the fields of `changes` that are set. */
+export function changed<C extends EndpointConfig>(before: C, changes: EndpointChanges): C {
+  const set = Object.entries(changes).filter(([, value]) => value !== undefined);
+  return { ...before, ...Object.fromEntries(set) };
+}
+
+/** Whether a request that leads to `after` has nothing to do. Settings are compared by content. */
+export function isSame(before: EndpointRecord, after: EndpointRecord): boolean {
+  return isDeepStrictEqual(before, after);
+}
+
+/** An endpoint of which nobody has said anything. */
+export function defaultConfig(branchId: string, changes: EndpointChanges): EndpointConfig {
+  const { minUnits = Math.min(freeTierUnits, changes.maxUnits ?? freeTierUnits) } = changes;
+  return {
+    branchId,
+    minUnits,
+    maxUnits: Math.max(minUnits, freeTierUnits),
+    suspendTimeoutSeconds: 0,
+    pgSettings: {},
+    poolerEnabled: false,
+    poolerMode: "transaction",
+    disabled: false,
+    passwordlessAccess: true,
+    provisioner: "k8s-pod",
+    name: undefined,
+  };
+}
+
+/**
+ * Refuses what no endpoint of this plan may be.
+ *
+ * @throws Refusal Invalid (sizes that make no sense), NotAllowed (a limit)
+ */
+export function requireAllowed(config: EndpointConfig, plan: Plan, profile: Profile): void {
+  const problem = sizeProblem(config.minUnits, config.maxUnits, profile.sizes);
+  if (problem?.kind === "Invalid") throw new Refusal("Invalid", problem.message);
+  if (problem !== undefined) throw new Refusal("NotAllowed", problem.message, "COMPUTE_UNITS_LIMIT_EXCEEDED");
+  const isFreeSize = config.minUnits === freeTierUnits && config.maxUnits === freeTierUnits;
+  if (plan === "free" && !isFreeSize) {
+    throw new Refusal(
+      "NotAllowed",
+      `endpoint.autoscaling_limit_max_cu: the free tier has a fixed compute size of ${freeTierUnits}`,
+      "COMPUTE_UNITS_LIMIT_EXCEEDED",
+    );
+  }
+}
+
+/** The work that an update starts, and where the compute goes by it. */
+export interface UpdatePlan {
+  readonly actions: readonly Action[];
+  readonly course: Course;
+  readonly pendingState: PendingState;
+}
+
+/**
+ * Which operations carry an update out.
+ *
+ * A move suspends. Another size restarts an active compute: its configuration is applied first, then it is suspended
+ * and started. Nothing else restarts one, and nothing wakes an idle one.
+ *
+ * @see seed part 3, "Compute endpoint state"
+ */
+export function planUpdate(before: EndpointRecord, after: EndpointRecord): UpdatePlan {
+  const isActive = before.state === "active";
+  if (after.branchId !== before.branchId) {
+    // The seed shows the idle case; an active compute is suspended first, so both run and the suspend ends first.
+    const actions = ["apply_config", "suspend_compute"] as const;
+    return { actions, course: isActive ? "together" : "sequence", pendingState: "idle" };
+  }
+  if (isActive && after.disabled) {
+    return { actions: ["apply_config", "suspend_compute"], course: "sequence", pendingState: "idle" };
+  }
+  const isResized = after.minUnits !== before.minUnits || after.maxUnits !== before.maxUnits;
+  if (isActive && isResized) {
+    const actions = ["apply_config", "suspend_compute", "start_compute"] as const;
+    return { actions, course: "sequence", pendingState: "active" };
+  }
+  return { actions: ["apply_config"], course: "sequence", pendingState: isActive ? "active" : "idle" };
+}

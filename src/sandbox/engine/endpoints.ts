@@ -1,0 +1,168 @@
+import { armAutoSuspend, disarmAutoSuspend } from "./auto-suspend.ts";
+import {
+  changed,
+  defaultConfig,
+  type EndpointChanges,
+  type EndpointCreation,
+  isSame,
+  planUpdate,
+  requireAllowed,
+} from "./endpoint-changes.ts";
+import { regionHost } from "./hosts.ts";
+import { wordyId } from "./identifiers.ts";
+import { requireUnlocked, startOperations } from "./operations.ts";
+import type { Action, EndpointRecord, OperationRecord, PendingState, ProjectRecord } from "./records.ts";
+import { Refusal } from "./refusal.ts";
+import type { World } from "./world.ts";
+
+/** What a write answers: the endpoint as it now is (deleted: as it last was), and the operations it started. */
+export interface Mutation {
+  readonly endpoint: EndpointRecord;
+  readonly operations: readonly OperationRecord[];
+}
+
+/** @throws Refusal NotFound, Locked, Conflict, NotAllowed, Invalid */
+export function createEndpoint(world: World, projectId: string, creation: EndpointCreation): Mutation {
+  const project = world.project(projectId);
+  if (world.store.branches.get(creation.branchId)?.projectId !== projectId) {
+    throw new Refusal("NotFound", "branch not found");
+  }
+  requireUnlocked(world, projectId);
+  if (creation.type === "read_only" && project.plan === "free") {
+    throw new Refusal("NotAllowed", "read replicas need a paid plan", "READ_ONLY_ENDPOINTS_LIMIT_EXCEEDED");
+  }
+  if (creation.type === "read_write") requireNoReadWrite(world, creation.branchId);
+  const endpoint = world.saveEndpoint(newEndpoint(world, project, creation));
+  const action: Action = endpoint.disabled ? "apply_config" : "start_compute";
+  return { endpoint, operations: begin(world, endpoint, [action]) };
+}
+
+function newEndpoint(world: World, project: ProjectRecord, { type, ...changes }: EndpointCreation): EndpointRecord {
+  const config = changed(defaultConfig(changes.branchId, changes), changes);
+  requireAllowed(config, project.plan, world.profile);
+  return placeEndpoint(world, project, {
+    ...config,
+    type,
+    state: "init",
+    pendingState: config.disabled ? "idle" : "active",
+  });
+}
+
+/** Gives a new endpoint what the service chooses: identity, host names, times. */
+export function placeEndpoint(
+  world: World,
+  project: ProjectRecord,
+  given: Pick<EndpointRecord, "type" | "state" | "pendingState"> &
+    Parameters<typeof requireAllowed>[0] & { readonly id?: string | undefined },
+): EndpointRecord {
+  const id = given.id ?? freshEndpointId(world);
+  const proxyHost = regionHost(project.regionId, world.settings.hostSuffix);
+  return {
+    ...given,
+    id,
+    sequence: world.nextSequence(),
+    projectId: project.id,
+    regionId: project.regionId,
+    host: `${id}.${proxyHost}`,
+    proxyHost,
+    lastActiveMs: undefined,
+    startedMs: undefined,
+    suspendedMs: undefined,
+    createdMs: world.nowMs,
+    updatedMs: world.nowMs,
+  };
+}
+
+/** @throws Refusal NotFound, Locked, Conflict, NotAllowed, Invalid */
+export function updateEndpoint(
+  world: World,
+  projectId: string,
+  { endpointId, changes }: { readonly endpointId: string; readonly changes: EndpointChanges },
+): Mutation {
+  const before = world.endpoint(projectId, endpointId);
+  requireUnlocked(world, projectId);
+  const after = changed(before, changes);
+  if (isSame(before, after)) return { endpoint: before, operations: [] };
+  requireAllowed(after, world.project(projectId).plan, world.profile);
+  if (after.branchId !== before.branchId) requireFreeBranch(world, projectId, after.branchId);
+  const { actions, course, pendingState } = planUpdate(before, after);
+  const endpoint = world.saveEndpoint({ ...after, pendingState, updatedMs: world.nowMs });
+  if (endpoint.state === "active") armAutoSuspend(world, endpoint);
+  return { endpoint, operations: startOperations(world, subjectOf(endpoint), { actions, course }) };
+}
+
+/** The endpoint is gone at once; of an active one the compute is still to be suspended. @throws Refusal NotFound, Locked */
+export function deleteEndpoint(world: World, projectId: string, endpointId: string): Mutation {
+  const endpoint = world.endpoint(projectId, endpointId);
+  requireUnlocked(world, projectId);
+  world.removeEndpoint(endpoint);
+  disarmAutoSuspend(world, endpointId);
+  const operations = endpoint.state === "active" ? begin(world, endpoint, ["suspend_compute"]) : [];
+  return { endpoint: { ...endpoint, pendingState: undefined }, operations };
+}
+
+/** Wakes an idle compute; of an active one this is activity and nothing else. @throws Refusal NotFound, Locked, NotAllowed */
+export function startEndpoint(world: World, projectId: string, endpointId: string): Mutation {
+  const endpoint = world.endpoint(projectId, endpointId);
+  requireUnlocked(world, projectId);
+  if (endpoint.disabled) throw new Refusal("NotAllowed", "endpoint is disabled");
+  if (endpoint.state === "active") {
+    return { endpoint: world.saveEndpoint({ ...endpoint, lastActiveMs: world.nowMs }), operations: [] };
+  }
+  return moveTo(world, endpoint, { pendingState: "active", actions: ["start_compute"] });
+}
+
+/** Of an idle compute nothing is to be done. @throws Refusal NotFound, Locked */
+export function suspendEndpoint(world: World, projectId: string, endpointId: string): Mutation {
+  const endpoint = world.endpoint(projectId, endpointId);
+  requireUnlocked(world, projectId);
+  if (endpoint.state !== "active") return { endpoint, operations: [] };
+  return moveTo(world, endpoint, { pendingState: "idle", actions: ["suspend_compute"] });
+}
+
+/** @throws Refusal NotFound, Locked, NotAllowed (the compute is not active) */
+export function restartEndpoint(world: World, projectId: string, endpointId: string): Mutation {
+  const endpoint = world.endpoint(projectId, endpointId);
+  requireUnlocked(world, projectId);
+  if (endpoint.state !== "active") throw new Refusal("NotAllowed", "only an active endpoint can be restarted");
+  return moveTo(world, endpoint, { pendingState: "active", actions: ["suspend_compute", "start_compute"] });
+}
+
+function moveTo(
+  world: World,
+  endpoint: EndpointRecord,
+  { pendingState, actions }: { readonly pendingState: PendingState; readonly actions: readonly Action[] },
+): Mutation {
+  const moving = world.saveEndpoint({ ...endpoint, pendingState, updatedMs: world.nowMs });
+  return { endpoint: moving, operations: begin(world, moving, actions) };
+}
+
+function begin(world: World, endpoint: EndpointRecord, actions: readonly Action[]): readonly OperationRecord[] {
+  return startOperations(world, subjectOf(endpoint), { actions });
+}
+
+function subjectOf({ projectId, branchId, id }: EndpointRecord): Parameters<typeof startOperations>[1] {
+  return { projectId, branchId, endpointId: id };
+}
+
+function requireNoReadWrite(world: World, branchId: string): void {
+  if (world.store.endpoints.ofBranch(branchId).some(({ type }) => type === "read_write")) {
+    throw new Refusal("Conflict", "read_write endpoint already exists");
+  }
+}
+
+/** A move needs a branch without any endpoint. */
+function requireFreeBranch(world: World, projectId: string, branchId: string): void {
+  if (world.store.branches.get(branchId)?.projectId !== projectId) throw new Refusal("NotFound", "branch not found");
+  requireNoReadWrite(world, branchId);
+  if (world.store.endpoints.ofBranch(branchId).length > 0) {
+    throw new Refusal("Conflict", "the branch already has an endpoint");
+  }
+}
+
+function freshEndpointId(world: World): string {
+  for (;;) {
+    const id = wordyId("ep-", world.draw);
+    if (world.store.endpoints.get(id) === undefined) return id;
+  }
+}

@@ -1,0 +1,196 @@
+import type { Fixture } from "../fixture.ts";
+import type { OperationPosition, Store } from "../storage/store.ts";
+import { suspendIfInactive } from "./auto-suspend.ts";
+import { checkAvailability } from "./availability-check.ts";
+import type { EndpointChanges, EndpointCreation } from "./endpoint-changes.ts";
+import {
+  createEndpoint,
+  deleteEndpoint,
+  type Mutation,
+  restartEndpoint,
+  startEndpoint,
+  suspendEndpoint,
+  updateEndpoint,
+} from "./endpoints.ts";
+import type { PlannedFailure } from "./failure-plan.ts";
+import { regionHost } from "./hosts.ts";
+import { ListViews } from "./list-views.ts";
+import { advanceOperation } from "./operation-transitions.ts";
+import type { Profile } from "./profile.ts";
+import type { BranchRecord, EndpointRecord, OperationRecord, ProjectRecord, TimerRecord } from "./records.ts";
+import { Refusal } from "./refusal.ts";
+import { seedWorld } from "./seeding.ts";
+import type { EngineSettings } from "./settings.ts";
+import { World } from "./world.ts";
+
+/** Where the engine reads the time. May stand still; going back counts as standing still. */
+export interface EngineClock {
+  /** Epoch milliseconds. */
+  nowMs(): number;
+}
+
+/** What an engine is made of. */
+export interface EngineParts {
+  readonly store: Store;
+  readonly clock: EngineClock;
+  readonly profile: Profile;
+  readonly settings: EngineSettings;
+}
+
+/**
+ * The control plane without HTTP and without disk.
+ *
+ * Synchronous and deterministic: state depends on the calls, their times and the seed only. Whatever has become due is
+ * carried out at the start of each call, in the order and at the times at which it was due, so that one long step of the
+ * clock gives what many short ones give. Each call is one transaction of the store.
+ * Errors: every method that takes an id throws `Refusal`, and nothing else on purpose.
+ */
+export class Engine {
+  readonly profile: Profile;
+  readonly #world: World;
+  readonly #clock: EngineClock;
+  readonly #lists: ListViews;
+
+  constructor({ store, clock, profile, settings }: EngineParts) {
+    this.profile = profile;
+    this.#world = new World(store, profile, settings);
+    this.#clock = clock;
+    this.#lists = new ListViews(this.#world);
+  }
+
+  /** Empties the store and fills it with the fixture; planned failures and list lag are forgotten too. */
+  reset(fixture: Fixture): void {
+    this.#world.failures.clear();
+    this.#lists.setLag(0);
+    this.#world.nowMs = Math.max(this.#world.nowMs, this.#clock.nowMs());
+    this.#world.store.transaction(() => {
+      this.#world.store.clear();
+      seedWorld(this.#world, fixture);
+    });
+  }
+
+  /** Carries out everything that is due. */
+  advance(): void {
+    const world = this.#world;
+    const untilMs = Math.max(world.nowMs, this.#clock.nowMs());
+    if (this.#isDue(untilMs)) {
+      world.store.transaction(() => {
+        for (let timer = world.store.timers.next(); timer !== undefined && timer.dueMs <= untilMs; ) {
+          world.nowMs = Math.max(world.nowMs, timer.dueMs);
+          this.#fire(timer);
+          timer = world.store.timers.next();
+        }
+      });
+    }
+    world.nowMs = untilMs;
+  }
+
+  /** When something becomes due next, epoch milliseconds; `undefined`: nothing will by itself. */
+  nextDueMs(): number | undefined {
+    return this.#world.store.timers.next()?.dueMs;
+  }
+
+  projects(): readonly ProjectRecord[] {
+    return this.#run(() => this.#world.store.projects.list());
+  }
+
+  project(projectId: string): ProjectRecord {
+    return this.#run(() => this.#world.project(projectId));
+  }
+
+  branches(projectId: string): readonly BranchRecord[] {
+    return this.#run(() => this.#world.store.branches.ofProject(this.#world.project(projectId).id));
+  }
+
+  branch(projectId: string, branchId: string): BranchRecord {
+    return this.#run(() => {
+      const branch = this.#world.store.branches.get(branchId);
+      if (branch?.projectId !== this.#world.project(projectId).id) throw new Refusal("NotFound", "branch not found");
+      return branch;
+    });
+  }
+
+  /** The host name that the project's endpoints share. */
+  proxyHost(project: ProjectRecord): string {
+    return regionHost(project.regionId, this.#world.settings.hostSuffix);
+  }
+
+  /** In the order of creation. Shows the past while a list lag is set. */
+  endpoints(projectId: string): readonly EndpointRecord[] {
+    return this.#run(() => this.#lists.endpoints(projectId));
+  }
+
+  /** As it is now, whatever the list lag. */
+  endpoint(projectId: string, endpointId: string): EndpointRecord {
+    return this.#run(() => this.#world.endpoint(projectId, endpointId));
+  }
+
+  createEndpoint(projectId: string, creation: EndpointCreation): Mutation {
+    return this.#run(() => createEndpoint(this.#world, projectId, creation));
+  }
+
+  updateEndpoint(projectId: string, endpointId: string, changes: EndpointChanges): Mutation {
+    return this.#run(() => updateEndpoint(this.#world, projectId, { endpointId, changes }));
+  }
+
+  deleteEndpoint(projectId: string, endpointId: string): Mutation {
+    return this.#run(() => deleteEndpoint(this.#world, projectId, endpointId));
+  }
+
+  startEndpoint(projectId: string, endpointId: string): Mutation {
+    return this.#run(() => startEndpoint(this.#world, projectId, endpointId));
+  }
+
+  suspendEndpoint(projectId: string, endpointId: string): Mutation {
+    return this.#run(() => suspendEndpoint(this.#world, projectId, endpointId));
+  }
+
+  restartEndpoint(projectId: string, endpointId: string): Mutation {
+    return this.#run(() => restartEndpoint(this.#world, projectId, endpointId));
+  }
+
+  /** Newest first, at most `limit`, strictly after the position. Shows the past while a list lag is set. */
+  operations(
+    projectId: string,
+    page: { readonly limit: number; readonly after: OperationPosition | undefined },
+  ): readonly OperationRecord[] {
+    return this.#run(() => this.#lists.operations(projectId, page));
+  }
+
+  /** As it is now, whatever the list lag. */
+  operation(projectId: string, operationId: string): OperationRecord {
+    return this.#run(() => {
+      const operation = this.#world.store.operations.get(operationId);
+      if (operation?.projectId !== this.#world.project(projectId).id) {
+        throw new Refusal("NotFound", "operation not found");
+      }
+      return operation;
+    });
+  }
+
+  /** Makes operations fail that start from now on. */
+  failNext(failure: PlannedFailure): void {
+    this.#world.failures.add(failure);
+  }
+
+  /** From now on lists of endpoints and operations show what was `lagMs` ago; 0: what is. */
+  setListLag(lagMs: number): void {
+    this.#run(() => this.#lists.setLag(lagMs));
+  }
+
+  #run<T>(work: () => T): T {
+    this.advance();
+    return this.#world.store.transaction(work);
+  }
+
+  #isDue(untilMs: number): boolean {
+    const dueMs = this.nextDueMs();
+    return dueMs !== undefined && dueMs <= untilMs;
+  }
+
+  #fire({ kind, subjectId }: TimerRecord): void {
+    if (kind === "operation") advanceOperation(this.#world, subjectId);
+    else if (kind === "autoSuspend") suspendIfInactive(this.#world, subjectId);
+    else checkAvailability(this.#world, subjectId);
+  }
+}

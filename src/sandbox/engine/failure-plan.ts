@@ -1,0 +1,38 @@
+import type { Action } from "./records.ts";
+
+/** Which of the operations that start next shall fail. */
+export interface PlannedFailure {
+  readonly action: Action;
+  /** `undefined`: of any endpoint. */
+  readonly endpointId: string | undefined;
+  /** How many of them. */
+  readonly times: number;
+  /** What the operation's `error` says, where the profile shows it. */
+  readonly error: string;
+}
+
+/** Failures asked for and not used up yet. The first that fits an operation is used. */
+export class FailurePlan {
+  #planned: readonly PlannedFailure[] = [];
+
+  add(failure: PlannedFailure): void {
+    this.#planned = [...this.#planned, failure];
+  }
+
+  /** The error for an operation that is being made; `undefined`: it will succeed. Uses one failure up. */
+  take(action: Action, endpointId: string | undefined): string | undefined {
+    const fits = (failure: PlannedFailure): boolean =>
+      failure.action === action && (failure.endpointId === undefined || failure.endpointId === endpointId);
+    const found = this.#planned.find(fits);
+    if (found === undefined) return undefined;
+    this.#planned = this.#planned.flatMap((failure) => {
+      if (failure !== found) return [failure];
+      return failure.times > 1 ? [{ ...failure, times: failure.times - 1 }] : [];
+    });
+    return found.error;
+  }
+
+  clear(): void {
+    this.#planned = [];
+  }
+}

@@ -1,0 +1,54 @@
+import type { OperationPosition } from "../storage/store.ts";
+import type { EndpointRecord, OperationRecord } from "./records.ts";
+import type { World } from "./world.ts";
+
+/** What lists show: the present, or the past while a lag is set. */
+export class ListViews {
+  readonly #world: World;
+  #lagMs = 0;
+  /** The newest operation position when the lag was set: older ones are never hidden. */
+  #setAt: OperationPosition = { createdMs: 0, sequence: 0 };
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  setLag(lagMs: number): void {
+    const { nowMs, store } = this.#world;
+    this.#lagMs = lagMs;
+    this.#setAt = { createdMs: nowMs, sequence: store.counters.get("sequence") };
+    this.#world.endpointHistory.setLag(lagMs);
+    this.#world.operationHistory.setLag(lagMs);
+  }
+
+  endpoints(projectId: string): readonly EndpointRecord[] {
+    this.#world.project(projectId);
+    const current = this.#world.store.endpoints.ofProject(projectId);
+    const then = this.#world.endpointHistory.changedSince(this.#asOfMs());
+    if (then.size === 0) return current;
+    const unchanged = current.filter(({ id }) => !then.has(id));
+    const past = [...then.values()].filter((endpoint) => endpoint?.projectId === projectId) as EndpointRecord[];
+    return [...unchanged, ...past].sort((a, b) => a.sequence - b.sequence);
+  }
+
+  operations(
+    projectId: string,
+    { limit, after }: { readonly limit: number; readonly after: OperationPosition | undefined },
+  ): readonly OperationRecord[] {
+    this.#world.project(projectId);
+    const upTo = this.#newestShown();
+    const page = this.#world.store.operations.page({ projectId, limit, after, upTo });
+    const then = this.#world.operationHistory.changedSince(this.#asOfMs());
+    return page.map((operation) => then.get(operation.id) ?? operation);
+  }
+
+  #asOfMs(): number {
+    return this.#world.nowMs - this.#lagMs;
+  }
+
+  #newestShown(): OperationPosition | undefined {
+    if (this.#lagMs === 0) return undefined;
+    const asOfMs = this.#asOfMs();
+    return asOfMs >= this.#setAt.createdMs ? { createdMs: asOfMs, sequence: Number.MAX_SAFE_INTEGER - 1 } : this.#setAt;
+  }
+}

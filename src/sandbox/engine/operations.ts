@@ -1,0 +1,111 @@
+import { uuid } from "./identifiers.ts";
+import type { Action, OperationRecord } from "./records.ts";
+import { Refusal } from "./refusal.ts";
+import type { World } from "./world.ts";
+
+/** What an operation works on. */
+export interface OperationSubject {
+  readonly projectId: string;
+  readonly branchId: string;
+  readonly endpointId: string | undefined;
+}
+
+/**
+ * How siblings share time. `sequence`: the first runs at once, each other when the one before has ended.
+ * `together`: all run at once and end last first. `scheduled`: as `sequence`, but the first waits before it runs.
+ */
+export type Course = "sequence" | "together" | "scheduled";
+
+/**
+ * Records the operations that one request, or the service itself, starts. They share `createdMs`.
+ *
+ * @param actions in the order of the answer; not empty.
+ */
+export function startOperations(
+  world: World,
+  subject: OperationSubject,
+  { actions, course = "sequence" }: { readonly actions: readonly Action[]; readonly course?: Course },
+): readonly OperationRecord[] {
+  return spansOf(world, actions.length, course).map((span, index) => {
+    const action = actions[index] as Action;
+    const runsNow = course === "together" || (course === "sequence" && index === 0);
+    const operation = world.saveOperation({
+      id: uuid(world.draw),
+      sequence: world.nextSequence(),
+      ...subject,
+      action,
+      status: runsNow ? "running" : "scheduling",
+      failuresCount: 0,
+      error: undefined,
+      plannedError: world.failures.take(action, subject.endpointId),
+      ...span,
+      createdMs: world.nowMs,
+      updatedMs: world.nowMs,
+    });
+    armOperationTimer(world, operation);
+    return operation;
+  });
+}
+
+interface Span {
+  readonly runsAtMs: number;
+  readonly endsAtMs: number;
+}
+
+function spansOf(world: World, count: number, course: Course): readonly Span[] {
+  const latenciesMs = Array.from({ length: count }, () => world.drawLatencyMs());
+  if (course === "together") {
+    return latenciesMs.map((_, index) => ({
+      runsAtMs: world.nowMs,
+      endsAtMs: latenciesMs.slice(index).reduce((sum, latencyMs) => sum + latencyMs, world.nowMs),
+    }));
+  }
+  let freeFromMs = world.nowMs + (course === "scheduled" ? world.drawLatencyMs() : 0);
+  return latenciesMs.map((latencyMs) => {
+    const runsAtMs = freeFromMs;
+    freeFromMs += latencyMs;
+    return { runsAtMs, endsAtMs: freeFromMs };
+  });
+}
+
+/**
+ * Sets the timer for the operation's next status. Among timers of the same time an earlier sibling ends before a later
+ * one runs.
+ */
+export function armOperationTimer(world: World, operation: OperationRecord): void {
+  const isWaiting = operation.status === "scheduling";
+  world.store.timers.put({
+    key: `operation ${operation.id}`,
+    kind: "operation",
+    subjectId: operation.id,
+    dueMs: isWaiting ? operation.runsAtMs : operation.endsAtMs,
+    rank: operation.sequence * 2 + (isWaiting ? 0 : 1),
+  });
+}
+
+/** After every operation that is due at the same time. */
+export const rankAfterOperations = Number.MAX_SAFE_INTEGER;
+
+/** The operations of an endpoint that have not ended; checks of availability do not count. */
+export function unfinishedWork(world: World, endpointId: string): readonly OperationRecord[] {
+  return [...world.store.operations.unfinishedOfEndpoint(endpointId)].filter(holdsLock);
+}
+
+/**
+ * While an operation of the project has not ended, no other may be asked for.
+ *
+ * @throws Refusal Locked
+ */
+export function requireUnlocked(world: World, projectId: string): void {
+  for (const operation of world.store.operations.unfinishedOfProject(projectId)) {
+    if (!holdsLock(operation)) continue;
+    throw new Refusal(
+      "Locked",
+      "project already has running conflicting operations, scheduling of new ones is prohibited",
+    );
+  }
+}
+
+function holdsLock(operation: OperationRecord): boolean {
+  return operation.action !== "check_availability";
+}

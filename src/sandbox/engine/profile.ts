@@ -1,0 +1,61 @@
+import { computeSizes, type SizeRules } from "./compute-sizes.ts";
+
+/** Fields of an endpoint beyond the seed's table. */
+export type EndpointExtra =
+  | "name"
+  | "suspend_timeout_seconds"
+  | "provisioner"
+  | "creation_source"
+  | "suspended_at"
+  | "started_at";
+
+/** Fields of an operation beyond the seed's table. */
+export type OperationExtra = "total_duration_ms" | "error";
+
+/** Everything in which the profiles differ, as data. */
+export interface Profile {
+  readonly name: "seed" | "public";
+  readonly sizes: SizeRules;
+  /** Smallest positive `suspend_timeout_seconds`. */
+  readonly shortestSuspendSeconds: number;
+  /** Shown on reads. A profile that does not show `name` does not know it, and drops it. */
+  readonly endpointExtras: readonly EndpointExtra[];
+  readonly operationExtras: readonly OperationExtra[];
+  /** Whether lists show `pending_state` while a compute is moving. */
+  readonly pendingStateInLists: boolean;
+  /** Answer to DELETE of an endpoint that is not there. */
+  readonly deleteOfMissing: 404 | 204;
+  /** Whether a page of operations carries a cursor although nothing follows; then an empty page ends the list. */
+  readonly cursorOnLastPage: boolean;
+}
+
+const steps = (from: number, to: number, step: number): readonly number[] =>
+  Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, index) => from + index * step);
+
+/**
+ * `seed` follows the seed to the letter, `public` today's public API.
+ *
+ * @see docs/sandbox.md "Profiles"
+ */
+export const profiles: Readonly<Record<Profile["name"], Profile>> = {
+  seed: {
+    name: "seed",
+    sizes: { scalable: computeSizes.map((size) => size.units), fixedOnly: [], widestRange: Number.POSITIVE_INFINITY },
+    shortestSuspendSeconds: 1,
+    endpointExtras: [],
+    operationExtras: [],
+    pendingStateInLists: false,
+    deleteOfMissing: 404,
+    cursorOnLastPage: true,
+  },
+  public: {
+    name: "public",
+    sizes: { scalable: [0.25, 0.5, ...steps(1, 16, 1)], fixedOnly: steps(18, 56, 2), widestRange: 8 },
+    shortestSuspendSeconds: 60,
+    endpointExtras: ["name", "suspend_timeout_seconds", "provisioner", "creation_source", "suspended_at", "started_at"],
+    operationExtras: ["total_duration_ms", "error"],
+    pendingStateInLists: true,
+    deleteOfMissing: 204,
+    cursorOnLastPage: false,
+  },
+};

@@ -1,0 +1,16 @@
+/** Why a request is not carried out. Never applied in part. */
+export type RefusalReason = "Invalid" | "NotFound" | "Conflict" | "NotAllowed" | "Locked";
+
+/** A request that the service refuses; the only thing the engine throws on purpose. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly reason: RefusalReason;
+  /** The service's own code, often empty. */
+  readonly code: string;
+
+  constructor(reason: RefusalReason, message: string, code = "") {
+    super(message);
+    this.reason = reason;
+    this.code = code;
+  }
+}

@@ -1,0 +1,54 @@
+import type { Fixture } from "../fixture.ts";
+import { armAutoSuspend } from "./auto-suspend.ts";
+import { armAvailabilityCheck } from "./availability-check.ts";
+import { changed, defaultConfig, requireAllowed } from "./endpoint-changes.ts";
+import { placeEndpoint } from "./endpoints.ts";
+import type { BranchRecord, ProjectRecord } from "./records.ts";
+import type { World } from "./world.ts";
+
+/**
+ * Fills an empty world. Nothing of it counts as an operation.
+ *
+ * @throws Refusal when an endpoint of the fixture is not possible in its plan or in the profile
+ */
+export function seedWorld(world: World, fixture: Fixture): void {
+  world.store.counters.set("random", world.settings.seed >>> 0);
+  const times = { createdMs: world.nowMs, updatedMs: world.nowMs };
+  for (const { branches, ...given } of fixture.projects) {
+    const project: ProjectRecord = { ...given, ...times, sequence: world.nextSequence() };
+    world.store.projects.put(project);
+    const primaryId = branches.find((branch) => branch.primary)?.id;
+    for (const { endpoints, ...branch } of branches) {
+      const record: BranchRecord = {
+        ...branch,
+        ...times,
+        sequence: world.nextSequence(),
+        projectId: project.id,
+        parentId: branch.primary ? undefined : primaryId,
+      };
+      world.store.branches.put(record);
+      armAvailabilityCheck(world, record.id);
+      for (const endpoint of endpoints) seedEndpoint(world, { project, branchId: record.id, endpoint });
+    }
+  }
+}
+
+interface EndpointSeed {
+  readonly project: ProjectRecord;
+  readonly branchId: string;
+  readonly endpoint: Fixture["projects"][number]["branches"][number]["endpoints"][number];
+}
+
+function seedEndpoint(
+  world: World,
+  { project, branchId, endpoint: { id, type, state, ...fields } }: EndpointSeed,
+): void {
+  const config = changed(defaultConfig(branchId, fields), fields);
+  requireAllowed(config, project.plan, world.profile);
+  const placed = placeEndpoint(world, project, { ...config, id, type, state, pendingState: undefined });
+  const isActive = state === "active";
+  const endpoint = world.saveEndpoint(
+    isActive ? { ...placed, startedMs: world.nowMs, lastActiveMs: world.nowMs } : placed,
+  );
+  if (isActive) armAutoSuspend(world, endpoint);
+}

@@ -1,0 +1,78 @@
+import type { Store } from "../storage/store.ts";
+import { FailurePlan } from "./failure-plan.ts";
+import { ListHistory } from "./list-history.ts";
+import type { Profile } from "./profile.ts";
+import { nextRandom } from "./random.ts";
+import type { EndpointRecord, OperationRecord, ProjectRecord } from "./records.ts";
+import { Refusal } from "./refusal.ts";
+import type { EngineSettings } from "./settings.ts";
+
+/** What the parts of the engine share: its records, its time, its randomness. Every write of a record passes here. */
+export class World {
+  readonly store: Store;
+  readonly profile: Profile;
+  readonly settings: EngineSettings;
+  readonly failures = new FailurePlan();
+  readonly endpointHistory = new ListHistory<EndpointRecord>();
+  readonly operationHistory = new ListHistory<OperationRecord>();
+  /** Epoch milliseconds. While something due is worked on, the time at which it was due. */
+  nowMs = 0;
+
+  constructor(store: Store, profile: Profile, settings: EngineSettings) {
+    this.store = store;
+    this.profile = profile;
+    this.settings = settings;
+  }
+
+  /** From 0 (inclusive) to 1 (exclusive). The state is stored, so that a rolled back request draws the same again. */
+  draw = (): number => {
+    const step = nextRandom(this.store.counters.get("random"));
+    this.store.counters.set("random", step.state);
+    return step.value;
+  };
+
+  /** How long the next operation runs. */
+  drawLatencyMs(): number {
+    const { min, max } = this.settings.operationLatencyMs;
+    return Math.round(min + this.draw() * (max - min));
+  }
+
+  /** A number larger than any before. */
+  nextSequence(): number {
+    const next = this.store.counters.get("sequence") + 1;
+    this.store.counters.set("sequence", next);
+    return next;
+  }
+
+  saveEndpoint(endpoint: EndpointRecord): EndpointRecord {
+    this.endpointHistory.note(this.nowMs, endpoint.id, this.store.endpoints.get(endpoint.id));
+    this.store.endpoints.put(endpoint);
+    return endpoint;
+  }
+
+  removeEndpoint(endpoint: EndpointRecord): void {
+    this.endpointHistory.note(this.nowMs, endpoint.id, endpoint);
+    this.store.endpoints.remove(endpoint.id);
+  }
+
+  saveOperation(operation: OperationRecord): OperationRecord {
+    this.operationHistory.note(this.nowMs, operation.id, this.store.operations.get(operation.id));
+    this.store.operations.put(operation);
+    return operation;
+  }
+
+  /** @throws Refusal NotFound */
+  project(projectId: string): ProjectRecord {
+    const project = this.store.projects.get(projectId);
+    if (project === undefined) throw new Refusal("NotFound", "project not found");
+    return project;
+  }
+
+  /** An endpoint of another project counts as missing. @throws Refusal NotFound */
+  endpoint(projectId: string, endpointId: string): EndpointRecord {
+    this.project(projectId);
+    const endpoint = this.store.endpoints.get(endpointId);
+    if (endpoint?.projectId !== projectId) throw new Refusal("NotFound", "endpoint not found");
+    return endpoint;
+  }
+}

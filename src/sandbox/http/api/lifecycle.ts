@@ -1,0 +1,135 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { setTimeout as wait } from "node:timers/promises";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ApiError, unauthenticatedMessage } from "../api-error.ts";
+import type { FaultHit } from "../fault-registry.ts";
+import type { RequestEntry } from "../request-log.ts";
+import type { ServerParts } from "../server-parts.ts";
+import { timeText } from "../views.ts";
+
+/** What is known about a request under `/api/v2` from its arrival on. */
+interface Passage {
+  readonly entry: RequestEntry | undefined;
+  readonly hit: FaultHit | undefined;
+}
+
+/** Marks a request that a fault has set aside and that now comes again by itself. */
+const replayHeader = "x-sandbox-replay";
+
+/**
+ * What happens to every request of the API around its route: it is logged, faults are applied to it, its key and the
+ * rate limit are checked.
+ */
+export class Lifecycle {
+  readonly #app: FastifyInstance;
+  readonly #parts: ServerParts;
+  readonly #passages = new WeakMap<FastifyRequest, Passage>();
+  /** Only this process can mark a replay. */
+  readonly #replayToken = randomUUID();
+  readonly #stopped = new AbortController();
+
+  constructor(app: FastifyInstance, parts: ServerParts) {
+    this.#app = app;
+    this.#parts = parts;
+  }
+
+  install(): void {
+    this.#app.addHook("onRequest", (request, reply) => this.#admit(request, reply));
+    this.#app.addHook("preValidation", (request, reply) => this.#setAside(request, reply));
+    this.#app.addHook("onSend", (request, reply, payload) => this.#beforeAnswer(request, reply, payload));
+    this.#app.addHook("onResponse", async (request, reply) => this.#noteAnswer(request, reply));
+    this.#app.addHook("preClose", async () => this.#stopped.abort());
+  }
+
+  async #admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { keyRing, rateLimit, clock } = this.#parts;
+    const key = keyRing.authenticate(request.headers.authorization);
+    const passage = this.#open(request, key?.name);
+    this.#passages.set(request, passage);
+    if (await this.#cutOrDelay(request, reply, passage.hit)) return;
+    if (key === undefined) throw new ApiError(401, unauthenticatedMessage);
+    const retryAfterSeconds = rateLimit?.take(clock.nowMs());
+    if (retryAfterSeconds !== undefined) throw new ApiError(429, "too many requests", { retryAfterSeconds });
+  }
+
+  #open(request: FastifyRequest, key: string | undefined): Passage {
+    if (request.headers[replayHeader] === this.#replayToken) return { entry: undefined, hit: undefined };
+    const { method } = request;
+    const { pathname: path, searchParams: query } = new URL(request.url, "http://sandbox.invalid");
+    const { faults, requestLog, clock } = this.#parts;
+    const route = request.is404 ? undefined : request.routeOptions.url;
+    const entry = requestLog.open({ time: timeText(clock.nowMs()), method, path, route, key });
+    const hit = faults.take({ method, path, query });
+    entry.fault = hit?.effect.kind;
+    return { entry, hit };
+  }
+
+  /** Faults that act before the request is looked at. @returns whether the connection was cut. */
+  async #cutOrDelay(request: FastifyRequest, reply: FastifyReply, hit: FaultHit | undefined): Promise<boolean> {
+    const effect = hit?.effect;
+    if (effect?.kind === "status") {
+      const { status, message = "a fault was asked for", code = "", retryAfterSeconds } = effect;
+      throw new ApiError(status, message, { code, retryAfterSeconds });
+    }
+    if (effect?.kind === "delay") await wait(effect.milliseconds, undefined, { signal: this.#stopped.signal });
+    if (effect?.kind !== "dropBefore") return false;
+    cut(request, reply);
+    return true;
+  }
+
+  /** `applyLate`: the client loses its connection now, the request comes again later. Its body has been read by now. */
+  async #setAside(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const effect = this.#passages.get(request)?.hit?.effect;
+    if (effect?.kind !== "applyLate") return;
+    const { method, url, sentContentType, sentBody } = request;
+    const headers = {
+      authorization: request.headers.authorization ?? "",
+      [replayHeader]: this.#replayToken,
+      ...(sentContentType === undefined ? {} : { "content-type": sentContentType }),
+    };
+    cut(request, reply);
+    void wait(effect.milliseconds, undefined, { signal: this.#stopped.signal }).then(
+      () => this.#app.inject({ method: method as "POST", url, headers, ...(sentBody && { payload: sentBody }) }),
+      () => undefined, // The sandbox stops: the request is never applied, as if it were lost on its way.
+    );
+  }
+
+  /** Faults that act once the request has been carried out. */
+  async #beforeAnswer(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+    this.#parts.pacemaker.look();
+    const hit = this.#passages.get(request)?.hit;
+    switch (hit?.effect.kind) {
+      case "dropAfter":
+      case "applyLate":
+        request.raw.socket.destroy();
+        return payload;
+      case "hold":
+        await hit.hold(Promise.race([once(request.raw.socket, "close"), aborted(this.#stopped.signal)]).then(() => {}));
+        return payload;
+      case "garbage": {
+        const { body, status = reply.statusCode, contentType } = hit.effect;
+        reply.code(status).removeHeader("content-length");
+        if (contentType !== undefined) reply.header("content-type", contentType);
+        return body;
+      }
+      default:
+        return payload;
+    }
+  }
+
+  #noteAnswer(request: FastifyRequest, reply: FastifyReply): void {
+    const entry = this.#passages.get(request)?.entry;
+    const wasCut = entry?.fault === "dropAfter" || entry?.fault === "applyLate" || entry?.fault === "dropBefore";
+    if (entry !== undefined && !wasCut && reply.raw.writableFinished) entry.status = reply.statusCode;
+  }
+}
+
+function cut(request: FastifyRequest, reply: FastifyReply): void {
+  reply.hijack();
+  request.raw.socket.destroy();
+}
+
+function aborted(signal: AbortSignal): Promise<unknown> {
+  return signal.aborted ? Promise.resolve() : once(signal, "abort");
+}

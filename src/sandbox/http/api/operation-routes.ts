@@ -1,0 +1,52 @@
+import type { FastifyInstance } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import type { OperationRecord } from "../../engine/records.ts";
+import { Refusal } from "../../engine/refusal.ts";
+import { cursorOf, parseCursor } from "../operation-cursor.ts";
+import type { ServerParts } from "../server-parts.ts";
+import { operationView } from "../views.ts";
+import { errorResponses, operationBody, operationPath, projectPath } from "../wire.ts";
+
+/** Page size when the client names none. The seed does not show one. */
+const defaultLimit = 100;
+
+const pageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(1000).default(defaultLimit),
+  cursor: z.string().max(64).optional(),
+});
+
+const pageBody = z.object({
+  operations: z.array(operationBody),
+  pagination: z.object({ cursor: z.string() }).optional(),
+});
+
+/** The log of operations: a page, newest first, and a single one. @see seed part 4 */
+export function operationRoutes(app: FastifyInstance, { engine }: ServerParts): void {
+  const { profile } = engine;
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+  routes.get(
+    "/projects/:project_id/operations",
+    { schema: { params: projectPath, querystring: pageQuery, response: { 200: pageBody, ...errorResponses } } },
+    async ({ params, query }) => {
+      const after = query.cursor === undefined ? undefined : parseCursor(query.cursor);
+      if (query.cursor !== undefined && after === undefined) {
+        throw new Refusal("Invalid", "cursor: is not one that a page of operations has given");
+      }
+      // One more than asked for tells whether anything follows.
+      const found = engine.operations(params.project_id, { limit: query.limit + 1, after });
+      const page = found.slice(0, query.limit);
+      const operations = page.map((operation) => operationView(operation, profile));
+      const last = page.at(-1);
+      const hasCursor = last !== undefined && (profile.cursorOnLastPage || found.length > page.length);
+      return hasCursor ? { operations, pagination: { cursor: cursorOf(last as OperationRecord) } } : { operations };
+    },
+  );
+  routes.get(
+    "/projects/:project_id/operations/:operation_id",
+    { schema: { params: operationPath, response: { 200: z.object({ operation: operationBody }), ...errorResponses } } },
+    async ({ params }) => {
+      return { operation: operationView(engine.operation(params.project_id, params.operation_id), profile) };
+    },
+  );
+}

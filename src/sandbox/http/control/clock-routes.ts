@@ -1,0 +1,48 @@
+import type { FastifyInstance } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { ApiError } from "../api-error.ts";
+import type { ServerParts } from "../server-parts.ts";
+import { timeText } from "../views.ts";
+import { errorResponses } from "../wire.ts";
+
+const longestStepMs = 10 * 365 * 86_400_000;
+
+const clockBody = z.object({ mode: z.enum(["real", "scaled", "stepped"]), scale: z.number(), now: z.string() });
+
+const clockChange = z.object({
+  mode: z.enum(["real", "scaled", "stepped"]).optional(),
+  scale: z.number().positive().max(1_000_000).optional(),
+  now: z.iso.datetime().optional(),
+});
+
+/** The sandbox's time. */
+export function clockRoutes(app: FastifyInstance, { clock, engine, pacemaker }: ServerParts): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+  const response = { 200: clockBody, ...errorResponses };
+  const view = (): z.output<typeof clockBody> => {
+    const { mode, scale, nowMs } = clock.state();
+    return { mode, scale, now: timeText(nowMs) };
+  };
+  /** What has become due by the change is carried out before the answer. */
+  const settled = (): z.output<typeof clockBody> => {
+    engine.advance();
+    pacemaker.lookAgain();
+    return view();
+  };
+  routes.get("/clock", { schema: { response } }, async () => view());
+  routes.put("/clock", { schema: { body: clockChange, response } }, async ({ body: { mode, scale, now } }) => {
+    try {
+      clock.set({ mode, scale, nowMs: now === undefined ? undefined : Date.parse(now) });
+    } catch (error) {
+      if (error instanceof RangeError) throw new ApiError(400, error.message);
+      throw error;
+    }
+    return settled();
+  });
+  const step = z.object({ milliseconds: z.int().min(0).max(longestStepMs) });
+  routes.post("/clock/advance", { schema: { body: step, response } }, async ({ body }) => {
+    clock.advance(body.milliseconds);
+    return settled();
+  });
+}

@@ -1,0 +1,49 @@
+import type { FastifyInstance } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { ApiError } from "../api-error.ts";
+import { faultSchema } from "../fault.ts";
+import type { ServerParts } from "../server-parts.ts";
+import { errorResponses } from "../wire.ts";
+
+const idPath = z.object({ id: z.string() });
+const stateBody = z.looseObject({ id: z.string(), seen: z.int(), hits: z.int(), held: z.int() });
+const removedBody = z.object({ removed: z.int() });
+
+/** What goes wrong on purpose between client and service. */
+export function faultRoutes(app: FastifyInstance, { faults }: ServerParts): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+  routes.post(
+    "/faults",
+    { schema: { body: faultSchema, response: { 201: z.object({ id: z.string() }), ...errorResponses } } },
+    async ({ body }, reply) => reply.code(201).send({ id: faults.add(body) }),
+  );
+  routes.get(
+    "/faults",
+    { schema: { response: { 200: z.object({ faults: z.array(stateBody) }), ...errorResponses } } },
+    async () => ({ faults: faults.list().map((fault) => ({ ...fault })) }),
+  );
+  routes.delete("/faults", { schema: { response: { 200: removedBody, ...errorResponses } } }, async () => {
+    return { removed: faults.clear() };
+  });
+  routes.delete(
+    "/faults/:id",
+    { schema: { params: idPath, response: { 200: removedBody, ...errorResponses } } },
+    async ({ params }) => {
+      if (!faults.remove(params.id)) throw new ApiError(404, "fault not found");
+      return { removed: 1 };
+    },
+  );
+  routes.post(
+    "/faults/:id/release",
+    {
+      config: { ignoresBody: true },
+      schema: { params: idPath, response: { 200: z.object({ released: z.int() }), ...errorResponses } },
+    },
+    async ({ params }) => {
+      const released = faults.release(params.id);
+      if (released === undefined) throw new ApiError(404, "fault not found");
+      return { released };
+    },
+  );
+}

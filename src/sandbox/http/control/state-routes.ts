@@ -1,0 +1,119 @@
+import type { FastifyInstance } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { ApiError } from "../api-error.ts";
+import type { ServerParts } from "../server-parts.ts";
+import { errorResponses } from "../wire.ts";
+
+const actions = [
+  "apply_config",
+  "apply_storage_config",
+  "check_availability",
+  "create_branch",
+  "create_timeline",
+  "delete_tenant",
+  "start_compute",
+  "suspend_compute",
+] as const;
+
+const failNextBody = z.object({
+  action: z.enum(actions),
+  endpointId: z.string().optional(),
+  times: z.int().min(1).max(1_000_000).default(1),
+  error: z.string().default("a failure was asked for"),
+});
+
+const lagBody = z.object({ milliseconds: z.int().min(0).max(3_600_000) });
+
+const entryBody = z.object({
+  sequence: z.int(),
+  time: z.string(),
+  method: z.string(),
+  path: z.string(),
+  route: z.string().optional(),
+  key: z.string().optional(),
+  status: z.int().optional(),
+  fault: z.string().optional(),
+});
+
+const countBody = z.object({ method: z.string(), route: z.string(), count: z.int() });
+
+/** Failures, list lag, the request log, and back to the start. */
+export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
+  const { engine, requestLog } = parts;
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+  const nothing = { 200: z.object({}), ...errorResponses };
+  routes.post(
+    "/operations/fail-next",
+    { schema: { body: failNextBody, response: nothing } },
+    async ({ body: { action, endpointId, times, error } }) => {
+      engine.failNext({ action, endpointId, times, error });
+      return {};
+    },
+  );
+  routes.put(
+    "/lists/lag",
+    { schema: { body: lagBody, response: { 200: lagBody, ...errorResponses } } },
+    async ({ body }) => {
+      engine.setListLag(body.milliseconds);
+      return body;
+    },
+  );
+  routes.get(
+    "/requests",
+    {
+      schema: {
+        querystring: z.object({ since: z.coerce.number().int().min(0).default(0) }),
+        response: { 200: z.object({ requests: z.array(entryBody) }), ...errorResponses },
+      },
+    },
+    async ({ query }) => ({ requests: [...requestLog.since(query.since)] }),
+  );
+  routes.get(
+    "/requests/counts",
+    { schema: { response: { 200: z.object({ counts: z.array(countBody) }), ...errorResponses } } },
+    async () => ({ counts: [...requestLog.counts()] }),
+  );
+  routes.post("/reset", { config: { ignoresBody: true }, schema: { response: nothing } }, async () => {
+    parts.reset();
+    return {};
+  });
+  keyRoutes(app, parts);
+}
+
+/** A foreign client is simply another key. */
+function keyRoutes(app: FastifyInstance, { keyRing }: ServerParts): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+  const keyBody = z.object({ id: z.string(), name: z.string() });
+  routes.post(
+    "/keys",
+    {
+      schema: {
+        body: z.object({ name: z.string().min(1).max(64) }),
+        response: { 201: keyBody.extend({ key: z.string() }), ...errorResponses },
+      },
+    },
+    async ({ body }, reply) => reply.code(201).send(keyRing.create(body.name)),
+  );
+  routes.get(
+    "/keys",
+    { schema: { response: { 200: z.object({ keys: z.array(keyBody) }), ...errorResponses } } },
+    async () => {
+      return { keys: keyRing.list().map(({ id, name }) => ({ id, name })) };
+    },
+  );
+  routes.delete(
+    "/keys/:id",
+    {
+      config: { ignoresBody: true },
+      schema: {
+        params: z.object({ id: z.string() }),
+        response: { 200: z.object({ removed: z.int() }), ...errorResponses },
+      },
+    },
+    async ({ params }) => {
+      if (!keyRing.revoke(params.id)) throw new ApiError(404, "key not found");
+      return { removed: 1 };
+    },
+  );
+}

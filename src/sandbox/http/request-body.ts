@@ -1,0 +1,66 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ApiError } from "./api-error.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The route takes no body: whatever comes is dropped, of whatever type. */
+    ignoresBody?: boolean;
+  }
+  interface FastifyRequest {
+    /** What the client said, before fastify had a chance to refuse it. */
+    sentContentType: string | undefined;
+    /** The body as it came; `undefined`: none, or not read. */
+    sentBody: Buffer | undefined;
+  }
+}
+
+/** Largest body, in bytes. */
+export const bodyLimit = 256 * 1024;
+
+const deepestNesting = 32;
+
+/**
+ * Reads bodies by rules of our own: a call without a body may carry any content type, every other body is JSON.
+ *
+ * Errors while reading: 400 malformed or too deep, 413 too large, 415 not JSON.
+ */
+export function readBodies(app: FastifyInstance): void {
+  app.decorateRequest("sentContentType", undefined);
+  app.decorateRequest("sentBody", undefined);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit }, async (request: FastifyRequest, body: Buffer) => {
+    request.sentBody = body;
+    if (request.routeOptions.config.ignoresBody === true || request.is404 || body.length === 0) return undefined;
+    return parseJson(request.sentContentType, body);
+  });
+  app.addHook("onRequest", async (request) => {
+    const { headers } = request.raw;
+    request.sentContentType = headers["content-type"];
+    // fastify answers 415 to a type it cannot parse, body or not; this one it can, and the parser knows the real one.
+    if (headers["content-type"] !== undefined) headers["content-type"] = "application/octet-stream";
+  });
+}
+
+function parseJson(contentType: string | undefined, body: Buffer): unknown {
+  if (!/^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(contentType ?? "")) {
+    throw new ApiError(415, "the content type must be application/json");
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch {
+    throw new ApiError(400, "body: is not well-formed JSON");
+  }
+  if (isDeeperThan(parsed, deepestNesting)) throw new ApiError(400, `body: is nested deeper than ${deepestNesting}`);
+  return parsed;
+}
+
+/** Without recursion, for a body may be nested deeper than the stack. */
+function isDeeperThan(value: unknown, limit: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > limit) return true;
+    level = level.flatMap((node) => (typeof node === "object" && node !== null ? Object.values(node) : []));
+  }
+  return false;
+}

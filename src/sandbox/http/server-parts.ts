@@ -1,0 +1,25 @@
+import type { SandboxClock } from "../clock.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Pacemaker } from "../pacemaker.ts";
+import type { FaultRegistry } from "./fault-registry.ts";
+import type { KeyRing } from "./key-ring.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import type { RequestLog } from "./request-log.ts";
+
+/** What the HTTP side of a sandbox works with. */
+export interface ServerParts {
+  readonly engine: Engine;
+  readonly clock: SandboxClock;
+  readonly pacemaker: Pacemaker;
+  readonly keyRing: KeyRing;
+  readonly faults: FaultRegistry;
+  readonly requestLog: RequestLog;
+  /** `undefined`: no limit. */
+  readonly rateLimit: RateLimit | undefined;
+  /** Puts everything back to how it was after the start; keys made since then are gone. */
+  readonly reset: () => void;
+  /** Who may call `/sandbox/v1`: only this machine, by a name of its own; anybody; nobody (not bound to loopback). */
+  readonly controlAccess: "loopback" | "anybody" | "nobody";
+  /** Gets what should never happen. */
+  readonly onBug: (error: unknown) => void;
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import fastify, { type FastifyInstance } from "fastify";
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
+import { branchRoutes } from "./api/branch-routes.ts";
+import { endpointRoutes } from "./api/endpoint-routes.ts";
+import { Lifecycle } from "./api/lifecycle.ts";
+import { operationRoutes } from "./api/operation-routes.ts";
+import { powerRoutes } from "./api/power-routes.ts";
+import { projectRoutes } from "./api/project-routes.ts";
+import { controlRoutes } from "./control/control-routes.ts";
+import { answerErrors, answerTo, sendError } from "./error-answers.ts";
+import { readBodies } from "./request-body.ts";
+import type { ServerParts } from "./server-parts.ts";
+
+/** Where the API is. Its last part is the version. @see seed part 9 */
+export const apiPrefix = "/api/v2";
+/** Where the control over the sandbox is, never under the API. */
+export const controlPrefix = "/sandbox/v1";
+
+/** The server, not listening yet. */
+export function buildServer(parts: ServerParts): FastifyInstance {
+  const app = fastify({
+    genReqId: requestIdOf,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 256 },
+    clientErrorHandler: answerGarbage,
+    frameworkErrors: (error, request, reply) => {
+      sendError(request, reply, answerTo(error));
+    },
+  }).withTypeProvider<ZodTypeProvider>();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("x-request-id", request.id);
+  });
+  readBodies(app);
+  answerErrors(app, parts.onBug);
+  app.register(async (api) => registerApi(api, parts), { prefix: apiPrefix });
+  app.register(async (control) => controlRoutes(control, parts), { prefix: controlPrefix });
+  return app;
+}
+
+function registerApi(app: FastifyInstance, parts: ServerParts): void {
+  new Lifecycle(app, parts).install();
+  // Registered again so that unknown routes below the prefix pass the hooks, and the key is checked first.
+  answerErrors(app, parts.onBug);
+  for (const routes of [endpointRoutes, powerRoutes, operationRoutes, projectRoutes, branchRoutes]) routes(app, parts);
+}
+
+/** The client's own `X-Request-ID` where it is fit to be repeated. */
+function requestIdOf(request: IncomingMessage): string {
+  const sent = request.headers["x-request-id"];
+  return typeof sent === "string" && /^[\x21-\x7e]{1,128}$/.test(sent) ? sent : randomUUID();
+}
+
+/** What is not HTTP gets an answer of the one shape, and no further attention. */
+function answerGarbage(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  const body = JSON.stringify({ request_id: randomUUID(), code: "", message: "the request is not well-formed HTTP" });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

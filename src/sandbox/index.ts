@@ -1,0 +1,2 @@
+export { defaultFixture, type Fixture, FixtureError, parseFixture } from "./fixture.ts";
+export { type RunningSandbox, type SandboxOptions, startSandbox } from "./sandbox.ts";

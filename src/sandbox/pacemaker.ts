@@ -1,0 +1,47 @@
+import type { SandboxClock } from "./clock.ts";
+import type { Engine } from "./engine/engine.ts";
+
+/** setTimeout fires at once when asked for more than a signed 32-bit number of milliseconds. */
+const longestTimeoutMs = 2 ** 31 - 1;
+
+/** Advances the engine when something becomes due, so that nobody has to ask for it. */
+export class Pacemaker {
+  readonly #engine: Engine;
+  readonly #clock: SandboxClock;
+  #timeout: NodeJS.Timeout | undefined;
+  #armedForMs: number | undefined;
+
+  constructor(engine: Engine, clock: SandboxClock) {
+    this.#engine = engine;
+    this.#clock = clock;
+  }
+
+  /** To be called after anything that may have changed what is due next. Cheap when it has not. */
+  look(): void {
+    const dueMs = this.#engine.nextDueMs();
+    if (dueMs === this.#armedForMs) return;
+    this.lookAgain();
+  }
+
+  /** As `look`, but also when the clock itself was changed. */
+  lookAgain(): void {
+    this.stop();
+    const dueMs = this.#engine.nextDueMs();
+    const delayMs = dueMs === undefined ? undefined : this.#clock.wallDelayMs(dueMs);
+    if (delayMs === undefined) return;
+    this.#armedForMs = dueMs;
+    this.#timeout = setTimeout(() => this.#beat(), Math.min(Math.ceil(delayMs), longestTimeoutMs));
+    this.#timeout.unref();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timeout);
+    this.#timeout = undefined;
+    this.#armedForMs = undefined;
+  }
+
+  #beat(): void {
+    this.#engine.advance();
+    this.lookAgain();
+  }
+}

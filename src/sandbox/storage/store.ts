@@ -1,0 +1,79 @@
+import type {
+  BranchRecord,
+  EndpointRecord,
+  KeyRecord,
+  OperationRecord,
+  ProjectRecord,
+  TimerRecord,
+} from "../engine/records.ts";
+
+/** A position in a project's operations: everything strictly older comes after it. */
+export interface OperationPosition {
+  readonly createdMs: number;
+  readonly sequence: number;
+}
+
+/** Which operations to read. */
+export interface OperationQuery {
+  readonly projectId: string;
+  /** At least 1. */
+  readonly limit: number;
+  /** `undefined`: from the newest. */
+  readonly after: OperationPosition | undefined;
+  /** Operations after this position are left out. `undefined`: none. */
+  readonly upTo: OperationPosition | undefined;
+}
+
+/** Records of one kind, by id. */
+export interface Table<R> {
+  get(id: string): R | undefined;
+  /** Inserts or replaces. */
+  put(record: R): void;
+  /** Of a missing id: nothing happens. */
+  remove(id: string): void;
+}
+
+/** The project's operations. They are only ever added and replaced, in the order of (`createdMs`, `sequence`). */
+export interface OperationTable {
+  get(id: string): OperationRecord | undefined;
+  put(operation: OperationRecord): void;
+  /** Newest first: by `createdMs`, then by `sequence`, both descending. */
+  page(query: OperationQuery): readonly OperationRecord[];
+  /** Those that have not ended. */
+  unfinishedOfProject(projectId: string): Iterable<OperationRecord>;
+  /** Those that have not ended. */
+  unfinishedOfEndpoint(endpointId: string): Iterable<OperationRecord>;
+}
+
+/**
+ * Where the engine keeps everything.
+ *
+ * Synchronous, so that a request is one transaction and nothing interleaves with it. Lists come in the order of
+ * `sequence`. Nothing a request does grows with the number of records of other projects.
+ */
+export interface Store {
+  /** All or nothing: when `work` throws, no write of it remains. A transaction inside one is part of it. */
+  transaction<T>(work: () => T): T;
+  /** Removes everything. */
+  clear(): void;
+  readonly projects: Table<ProjectRecord> & { list(): readonly ProjectRecord[] };
+  readonly branches: Table<BranchRecord> & { ofProject(projectId: string): readonly BranchRecord[] };
+  readonly endpoints: Table<EndpointRecord> & {
+    ofProject(projectId: string): readonly EndpointRecord[];
+    ofBranch(branchId: string): readonly EndpointRecord[];
+  };
+  readonly operations: OperationTable;
+  readonly keys: Table<KeyRecord> & { list(): readonly KeyRecord[] };
+  readonly timers: {
+    /** Replaces the one with the same key. */
+    put(timer: TimerRecord): void;
+    remove(key: string): void;
+    /** The first by `dueMs`, then `rank`, then `key`. */
+    next(): TimerRecord | undefined;
+  };
+  readonly counters: {
+    /** 0 when never set. */
+    get(name: string): number;
+    set(name: string, value: number): void;
+  };
+}
