@@ -6,11 +6,11 @@ const longestInspected = 4_000;
 /** What a secret looks like when we do not know it. Order matters: the wider frames come first. */
 const secretPatterns: readonly (readonly [RegExp, string])[] = [
   [/\bpostgres(?:ql)?:\/\/[^\s"'<>]+/gi, redacted],
-  [/\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>@/]*@[^\s"'<>]*/gi, redacted],
-  [/\bbearer\s+[^\s"',;]+/gi, `Bearer ${redacted}`],
+  [/\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]*@[^\s"'<>]*/gi, redacted],
+  [/\bbearer\s+[^\s"',;]{6,}/gi, `Bearer ${redacted}`],
   [/\bbasic\s+[a-z0-9+/=]{12,}/gi, `Basic ${redacted}`],
   [
-    /\b(password|passwd|pwd|secret|token|api[_ -]?key|authorization)\b(["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;&})]+)/gi,
+    /\b((?:pg)?password|passwd|pwd|secret|token|api[_ -]?key|authorization)\b(["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;&})]+)/gi,
     `$1$2${redacted}`,
   ],
   [/\b(password|passwd|secret|token|key)\s+(?:is\s+)?("[^"]*"|'[^']*')/gi, `$1 ${redacted}`],

@@ -48,7 +48,8 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       try {
         return await exchange(client, request, { clock, timeoutMs, maxResponseBytes, isLastOnConnection: true });
       } finally {
-        await client.destroy();
+        // Not awaited: the call must end at its deadline, whatever the socket does.
+        void client.destroy();
       }
     },
     close: () => pool.destroy(),

@@ -33,7 +33,10 @@ export function pathOf(route: Route, ids: readonly string[]): string {
   return route.template.replace(/\{\w+\}/g, () => escapeSegment(rest.next().value ?? ""));
 }
 
-/** encodeURIComponent leaves dots alone, and a segment of one or two dots means another path. */
+/**
+ * encodeURIComponent leaves dots alone, and a segment of one or two dots, even escaped once, means another path. No
+ * object has such an id; escaped twice it names none either.
+ */
 function escapeSegment(id: string): string {
-  return /^\.{1,2}$/.test(id) ? id.replaceAll(".", "%2E") : encodeURIComponent(id.toWellFormed());
+  return /^\.{1,2}$/.test(id) ? id.replaceAll(".", "%252E") : encodeURIComponent(id.toWellFormed());
 }

@@ -1,0 +1,381 @@
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { describe, expect, test } from "vitest";
+import type { ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
+import {
+  branch,
+  clientOf,
+  everyCall,
+  failureOf,
+  leanEndpoint,
+  leanOperation,
+  project,
+  recordingObserver,
+} from "./client-fixture.ts";
+import {
+  type Answer,
+  cut,
+  cutInBody,
+  json,
+  raw,
+  refusal,
+  silence,
+  stallInBody,
+  startRawService,
+} from "./raw-service.ts";
+
+const creation = { branchId: branch, type: "ReadWrite", name: "orders" } as const;
+const fast = { readTimeoutMs: 150, writeTimeoutMs: 150 };
+
+describe("an error status", () => {
+  const refused: readonly (readonly [number, ControlPlaneReason, "NotApplied" | "Unknown"])[] = [
+    [400, "Malformed", "NotApplied"],
+    [401, "Unauthorized", "NotApplied"],
+    [403, "Forbidden", "NotApplied"],
+    [404, "NotFound", "NotApplied"],
+    [408, "TimedOut", "Unknown"],
+    [409, "Conflict", "NotApplied"],
+    [410, "Rejected", "NotApplied"],
+    [422, "Rejected", "NotApplied"],
+    [423, "Locked", "NotApplied"],
+    [429, "Throttled", "NotApplied"],
+    [500, "ServerError", "Unknown"],
+    [502, "ServerError", "Unknown"],
+    [503, "Unavailable", "NotApplied"],
+    [504, "ServerError", "Unknown"],
+    [524, "ServerError", "Unknown"],
+  ];
+
+  test.each(refused)(
+    "%i in the documented shape → %s, effect of a write %s, of a read none",
+    async (status, reason, effect) => {
+      await using service = await startRawService(refusal(status, "the service's own words"));
+      await using client = clientOf(service.url);
+      const ofWrite = await failureOf(client.createEndpoint(project, creation));
+      expect(ofWrite).toMatchObject({ reason, effect });
+      expect(ofWrite.message).toBe(
+        `cannot create the endpoint: the service answered ${status}: the service's own words`,
+      );
+      const ofRead = await failureOf(client.listEndpoints(project));
+      expect(ofRead).toMatchObject({ reason, effect: "NotApplied", subject: "Project" });
+      expect(service.requests).toHaveLength(2);
+    },
+  );
+
+  test("the same refusal twice → the same message, though the request id differs", async () => {
+    const words = () => `no, see request ${crypto.randomUUID()} of ${new Date(performance.timeOrigin).toISOString()}`;
+    await using service = await startRawService((response, request) => refusal(422, words())(response, request));
+    await using client = clientOf(service.url);
+    const first = await failureOf(client.createEndpoint(project, creation));
+    const second = await failureOf(client.createEndpoint(project, creation));
+    expect(first.message).toBe(second.message);
+    expect(first.message).toContain("no, see request");
+  });
+
+  test("a code beside the message → both are told", async () => {
+    await using service = await startRawService(
+      json(422, { code: "ENDPOINTS_LIMIT_EXCEEDED", message: "endpoints limit exceeded" }),
+    );
+    await using client = clientOf(service.url);
+    const { message } = await failureOf(client.createEndpoint(project, creation));
+    expect(message).toBe(
+      "cannot create the endpoint: the service answered 422 (ENDPOINTS_LIMIT_EXCEEDED): endpoints limit exceeded",
+    );
+  });
+
+  test.each([
+    ["HTML", raw(404, "<html><h1>Not Found</h1></html>")],
+    ["another shape", json(404, { error: "not found" })],
+    ["no body", raw(404, "")],
+    ["a truncated body", cutInBody(404, '{"code":"","message":"endpoint not found"')],
+  ] satisfies [string, Answer][])(
+    "404 with %s → never absence, and unknown effect of a write",
+    async (_name, answer) => {
+      await using service = await startRawService(answer);
+      await using client = clientOf(service.url);
+      for (const [name, kind, call] of everyCall) {
+        expect(await failureOf(call(client)), name).toMatchObject({
+          reason: "UnreadableAnswer",
+          effect: kind === "read" ? "NotApplied" : "Unknown",
+        });
+      }
+    },
+  );
+
+  test.each([
+    ["listEndpoints", "project not found", "Project"],
+    ["listOperations", "nothing here", "Project"],
+    ["createEndpoint", "branch not found", "Branch"],
+    ["createEndpoint", "project not found", "Project"],
+    ["createEndpoint", "nothing here", "Project"],
+    ["updateEndpoint", "endpoint not found", "Endpoint"],
+    ["updateEndpoint", "Branch not found", "Branch"],
+    ["getEndpoint", "project not found", "Project"],
+    ["deleteEndpoint", "project not found", "Project"],
+    ["getOperation", "project not found", "Project"],
+  ])("404 on %s: %s → NotFound of %s", async (name, message, subject) => {
+    await using service = await startRawService(refusal(404, message));
+    await using client = clientOf(service.url);
+    const call = everyCall.find(([candidate]) => candidate === name)?.[2];
+    expect(await failureOf(call?.(client) as Promise<unknown>)).toMatchObject({ reason: "NotFound", subject });
+  });
+
+  test.each([
+    ["seconds", "7", 7_000],
+    ["nothing", undefined, undefined],
+    ["a year", "31536000", 600_000],
+    ["nonsense", "soon", undefined],
+  ])("429 that asks for %s → %s is %s ms", async (_name, header, retryAfterMs) => {
+    const headers = header === undefined ? {} : { "retry-after": header };
+    await using service = await startRawService(refusal(429, "slow down", headers));
+    await using client = clientOf(service.url);
+    expect((await failureOf(client.listEndpoints(project))).retryAfterMs).toBe(retryAfterMs);
+  });
+
+  test("a redirect → not followed, and not believed", async () => {
+    await using service = await startRawService(raw(307, "", { location: "/api/v2/projects/x/endpoints" }));
+    await using client = clientOf(service.url);
+    expect(await failureOf(client.listEndpoints(project))).toMatchObject({ reason: "UnreadableAnswer" });
+    expect(await failureOf(client.createEndpoint(project, creation))).toMatchObject({
+      reason: "UnreadableAnswer",
+      effect: "Unknown",
+    });
+    expect(service.requests).toHaveLength(2);
+  });
+});
+
+describe("a 2xx that says nothing usable", () => {
+  const nonsense: readonly (readonly [string, Answer])[] = [
+    ["HTML", raw(200, "<!doctype html><p>maintenance", { "content-type": "text/html" })],
+    ["nothing", raw(200, "")],
+    ["truncated JSON", raw(200, '{"endpoints":[{"id":"ep-')],
+    ["null", raw(200, "null")],
+    ["a list", json(200, [])],
+    ["another object", json(200, { ok: true })],
+    ["not UTF-8", raw(200, Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]))],
+    ["deep JSON", raw(200, "[".repeat(200_000))],
+    ["a wrong list", json(200, { endpoints: {}, operations: "none", endpoint: [], operation: 1 })],
+  ];
+
+  test.each(nonsense)("%s → UnreadableAnswer from every call, unknown effect of a write", async (_name, answer) => {
+    await using service = await startRawService(answer);
+    await using client = clientOf(service.url);
+    for (const [name, kind, call] of everyCall) {
+      const error = await failureOf(call(client));
+      expect(error, name).toMatchObject({
+        reason: "UnreadableAnswer",
+        effect: kind === "read" ? "NotApplied" : "Unknown",
+      });
+      expect(error.message, name).toMatch(/^cannot [^\n]+: the service answered 200 with [^\n]+$/);
+    }
+  });
+
+  test.each([
+    ["without id", { id: undefined }],
+    ["with an empty id", { id: "" }],
+    ["with a blank in the id", { id: "ep x" }],
+    ["with a number for the state", { current_state: 7 }],
+    ["with text for a size", { autoscaling_limit_min_cu: "0.25" }],
+    ["with text for a flag", { disabled: "false" }],
+    ["with nested settings", { settings: { pg_settings: { work_mem: {} } } }],
+    ["with a time that is none", { created_at: "yesterday" }],
+    ["with a number for the name", { name: 5 }],
+    ["of another project", { project_id: "other-1" }],
+  ])("one endpoint %s among good ones → the list is unreadable, not shorter", async (_name, change) => {
+    await using service = await startRawService(
+      json(200, { endpoints: [leanEndpoint, { ...leanEndpoint, ...change }, leanEndpoint] }),
+    );
+    await using client = clientOf(service.url);
+    const error = await failureOf(client.listEndpoints(project));
+    expect(error.reason).toBe("UnreadableAnswer");
+    expect(error.message).not.toMatch(/\d{4,}/);
+  });
+
+  test("an answer about another object → unreadable", async () => {
+    await using service = await startRawService(
+      json(200, { endpoint: leanEndpoint, operation: leanOperation, operations: [] }),
+    );
+    await using client = clientOf(service.url);
+    expect((await failureOf(client.getEndpoint(project, "ep-mine-1"))).reason).toBe("UnreadableAnswer");
+    expect((await failureOf(client.getOperation(project, "op-mine"))).reason).toBe("UnreadableAnswer");
+    expect(await failureOf(client.updateEndpoint(project, "ep-mine-1", {}))).toMatchObject({ effect: "Unknown" });
+    expect(await failureOf(client.deleteEndpoint(project, "ep-mine-1"))).toMatchObject({ effect: "Unknown" });
+    expect(await failureOf(client.createEndpoint("other-1", creation))).toMatchObject({ effect: "Unknown" });
+  });
+
+  test("more bytes than allowed → unreadable, and the rest is not read", async () => {
+    await using service = await startRawService(raw(200, "x".repeat(200_000)));
+    await using client = clientOf(service.url, { maxResponseBytes: 100_000 });
+    expect((await failureOf(client.listEndpoints(project))).message).toContain("too much text");
+  });
+
+  test("a create answered 204 → unreadable, unknown effect", async () => {
+    await using service = await startRawService(raw(204, ""));
+    await using client = clientOf(service.url);
+    expect(await failureOf(client.createEndpoint(project, creation))).toMatchObject({
+      reason: "UnreadableAnswer",
+      effect: "Unknown",
+    });
+  });
+});
+
+describe("a connection that breaks", () => {
+  test("cut after the request, before the answer → a write is lost and not sent again, a read is tried twice", async () => {
+    await using service = await startRawService(cut);
+    await using client = clientOf(service.url);
+    for (const [name, kind, call] of everyCall) {
+      const before = service.requests.length;
+      expect(await failureOf(call(client)), name).toMatchObject({
+        reason: "ConnectionLost",
+        effect: kind === "read" ? "NotApplied" : "Unknown",
+      });
+      expect(service.requests.length - before, name).toBe(kind === "read" ? 2 : 1);
+    }
+  });
+
+  test("cut in the middle of a 2xx → the same", async () => {
+    await using service = await startRawService(cutInBody(200, '{"endpoints":['));
+    await using client = clientOf(service.url);
+    expect(await failureOf(client.createEndpoint(project, creation))).toMatchObject({
+      reason: "ConnectionLost",
+      effect: "Unknown",
+    });
+    expect(await failureOf(client.listEndpoints(project))).toMatchObject({ reason: "ConnectionLost" });
+    expect(service.requests).toHaveLength(3);
+  });
+
+  test("a kept connection that the service has closed → the read succeeds all the same", async () => {
+    await using service = await startRawService(json(200, { endpoints: [] }));
+    await using client = clientOf(service.url);
+    await client.listEndpoints(project);
+    let isFirst = true;
+    service.answerWith((response, request) => {
+      const answer = isFirst ? cut : json(200, { endpoints: [] });
+      isFirst = false;
+      answer(response, request);
+    });
+    expect(await client.listEndpoints(project)).toEqual([]);
+    service.dropConnections();
+    expect(await client.listEndpoints(project)).toEqual([]);
+  });
+
+  test("idle connections that the service has closed → a write does not meet them", async () => {
+    await using service = await startRawService(json(200, { endpoints: [] }));
+    await using client = clientOf(service.url);
+    await client.listEndpoints(project);
+    service.answerWith(json(201, { endpoint: leanEndpoint, operations: [] }));
+    service.dropConnections();
+    expect((await client.createEndpoint(project, creation)).endpoint.id).toBe(leanEndpoint.id);
+  });
+
+  test("nobody listens → Unreachable, nothing was applied", async () => {
+    const gone = await startRawService();
+    await gone[Symbol.asyncDispose]();
+    const { told, observer } = recordingObserver();
+    await using client = clientOf(gone.url, { observer });
+    for (const [name, , call] of everyCall) {
+      const error = await failureOf(call(client));
+      expect(error, name).toMatchObject({ reason: "Unreachable", effect: "NotApplied" });
+      expect(error.message).toMatch(/^cannot .*: the control plane cannot be reached: connection refused$/);
+    }
+    expect(told).toHaveLength(everyCall.length);
+    expect(told[0]).toBe("GET /projects/{project_id}/endpoints Unreachable");
+  });
+
+  test("TLS towards a server without TLS → Unreachable, nothing was applied", async () => {
+    await using service = await startRawService(json(201, {}));
+    await using client = clientOf(service.url.replace("http:", "https:"));
+    expect(await failureOf(client.createEndpoint(project, creation))).toMatchObject({
+      reason: "Unreachable",
+      effect: "NotApplied",
+    });
+    expect(service.requests).toHaveLength(0);
+  });
+
+  test("TLS that is never answered → Unreachable at the deadline, nothing was applied", async () => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => sockets.push(socket.on("error", () => undefined)));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    {
+      await using client = clientOf(`https://127.0.0.1:${port}/v2`, fast);
+      for (const call of [client.createEndpoint(project, creation), client.listEndpoints(project)]) {
+        const error = await failureOf(call);
+        expect(error).toMatchObject({ reason: "Unreachable", effect: "NotApplied" });
+        expect(error.message).toContain("no connection in time");
+      }
+    }
+    for (const socket of sockets) {
+      socket.destroy();
+    }
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+});
+
+describe("an answer that does not come", () => {
+  test.each([
+    ["no answer", silence],
+    ["an answer that stops in its body", stallInBody(200, '{"endpoints":[')],
+  ] satisfies [string, Answer][])("%s → TimedOut at the deadline, sent once", async (_name, answer) => {
+    await using service = await startRawService(answer);
+    await using client = clientOf(service.url, fast);
+    expect(await failureOf(client.createEndpoint(project, creation))).toMatchObject({
+      reason: "TimedOut",
+      effect: "Unknown",
+    });
+    expect(await failureOf(client.listEndpoints(project))).toMatchObject({ reason: "TimedOut", effect: "NotApplied" });
+    expect(service.requests).toHaveLength(2);
+  });
+
+  test("a status whose body never ends → the status still counts", async () => {
+    await using service = await startRawService(stallInBody(423, '{"code":"",'));
+    await using client = clientOf(service.url, fast);
+    expect(await failureOf(client.createEndpoint(project, creation))).toMatchObject({
+      reason: "Locked",
+      effect: "NotApplied",
+    });
+  });
+
+  test("all connections busy until the deadline → a waiting read was not sent, and is not sent later", async () => {
+    await using service = await startRawService(silence);
+    await using client = clientOf(service.url, { ...fast, connections: 1 });
+    const failures = await Promise.all([
+      failureOf(client.listEndpoints(project)),
+      failureOf(client.listEndpoints(project)),
+      failureOf(client.listEndpoints(project)),
+    ]);
+    expect(failures.map(({ reason }) => reason)).toEqual(["TimedOut", "Unreachable", "Unreachable"]);
+    service.answerWith(json(200, { endpoints: [] }));
+    expect(await client.listEndpoints(project)).toEqual([]);
+    expect(service.requests).toHaveLength(2);
+  });
+});
+
+describe("a secret in an answer", () => {
+  const key = "obviously-fake-key";
+  const words = [
+    `key ${key} refused`,
+    "connect postgres://ann:wonder@db.example/main failed",
+    "Authorization: Bearer abcdef.ghijkl",
+    'password="open sesame" is wrong',
+    "api_key=wonderland1",
+    "line one\u0000\r\nline two\u202e",
+  ].join("; ");
+
+  test("in the words of a refusal → gone from the message", async () => {
+    await using service = await startRawService(json(422, { code: key, message: words }));
+    await using client = clientOf(service.url);
+    const { message } = await failureOf(client.createEndpoint(project, creation));
+    expect(message).not.toMatch(/obviously|wonder|ghijkl|sesame|\p{Cc}|\p{Cf}/u);
+    expect(message).toContain("line one line two");
+  });
+
+  test("in an operation's error, or where a field is missing → gone", async () => {
+    await using service = await startRawService(json(200, { operation: { ...leanOperation, error: words } }));
+    await using client = clientOf(service.url);
+    const operation = await client.getOperation(project, leanOperation.id);
+    expect(operation?.error).not.toMatch(/obviously|wonder|ghijkl|sesame|\p{Cc}|\p{Cf}/u);
+    service.answerWith(json(200, { endpoint: { ...leanEndpoint, settings: { pg_settings: { [key]: {} } } } }));
+    expect((await failureOf(client.getEndpoint(project, leanEndpoint.id))).message).not.toContain(key);
+  });
+});

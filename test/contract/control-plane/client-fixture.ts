@@ -1,0 +1,101 @@
+import {
+  type ControlPlaneClient,
+  type ControlPlaneClientOptions,
+  createControlPlane,
+} from "../../../src/control-plane/create-control-plane.ts";
+import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
+import type { ControlPlaneObserver } from "../../../src/domain/control-plane-observer.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+
+export const project = "green-fox-123456";
+export const branch = "br-quiet-sun-123456";
+
+/** An endpoint with only the fields that both profiles of the service always give. */
+export const leanEndpoint = {
+  id: "ep-cool-dawn-123456",
+  host: "ep-cool-dawn-123456.eu-1.local.example",
+  proxy_host: "eu-1.local.example",
+  project_id: project,
+  branch_id: branch,
+  region_id: "local-eu-1",
+  type: "read_write",
+  autoscaling_limit_min_cu: 0.25,
+  autoscaling_limit_max_cu: 2,
+  current_state: "init",
+  settings: { pg_settings: {} },
+  pooler_enabled: false,
+  pooler_mode: "transaction",
+  disabled: false,
+  passwordless_access: true,
+  created_at: "2026-11-20T10:00:00Z",
+  updated_at: "2026-11-20T10:00:01.5Z",
+};
+
+/** An operation with only the fields that both profiles always give. */
+export const leanOperation = {
+  id: "a07f8772-1877-4da9-a939-3a3ae62d1d8d",
+  project_id: project,
+  action: "start_compute",
+  status: "running",
+  created_at: "2026-11-20T10:00:00Z",
+  updated_at: "2026-11-20T10:00:01Z",
+};
+
+/** Writes down what it is told. */
+export function recordingObserver() {
+  const told: string[] = [];
+  const observer: ControlPlaneObserver = {
+    requestEnded: ({ route, method, code }) => told.push(`${method} ${route} ${code}`),
+    throttled: (reason) => told.push(`throttled ${reason}`),
+    locked: (reason) => told.push(`locked ${reason}`),
+  };
+  return { told, observer };
+}
+
+/** A client of the service at `baseUrl`, disposed of with `await using`. */
+export function clientOf(
+  baseUrl: string,
+  options: Partial<ControlPlaneClientOptions> = {},
+): ControlPlaneClient & AsyncDisposable {
+  const client = createControlPlane({
+    baseUrl,
+    keys: { current: async () => "obviously-fake-key" },
+    clock: systemClock,
+    observer: recordingObserver().observer,
+    userAgent: "endpoint-operator/0.0.0-test",
+    ...options,
+  });
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+}
+
+/** The error of a call that must fail. */
+export async function failureOf(call: Promise<unknown>): Promise<ControlPlaneError> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof ControlPlaneError) {
+      return error;
+    }
+    throw error;
+  }
+  throw new Error("the call succeeded");
+}
+
+/** Every method of the port, called with something plausible. */
+export const everyCall: readonly (readonly [
+  name: string,
+  kind: "read" | "write",
+  call: (client: ControlPlaneClient) => Promise<unknown>,
+])[] = [
+  ["listEndpoints", "read", (client) => client.listEndpoints(project)],
+  ["getEndpoint", "read", (client) => client.getEndpoint(project, leanEndpoint.id)],
+  ["listOperations", "read", (client) => client.listOperations(project, { limit: 100 })],
+  ["getOperation", "read", (client) => client.getOperation(project, leanOperation.id)],
+  [
+    "createEndpoint",
+    "write",
+    (client) => client.createEndpoint(project, { branchId: branch, type: "ReadWrite", name: "orders-k8s-token" }),
+  ],
+  ["updateEndpoint", "write", (client) => client.updateEndpoint(project, leanEndpoint.id, { minUnits: 1 })],
+  ["deleteEndpoint", "write", (client) => client.deleteEndpoint(project, leanEndpoint.id)],
+];

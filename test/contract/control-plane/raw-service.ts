@@ -1,0 +1,103 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+
+/** One request as it came over the wire. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+  /** Counts connections from 1. */
+  readonly connection: number;
+}
+
+/** Answers one request, in any way a socket allows. */
+export type Answer = (response: ServerResponse, request: SeenRequest) => void;
+
+/** A server that does exactly what a test tells it, to the byte. */
+export interface RawService extends AsyncDisposable {
+  /** Base URL, ends in /v2. */
+  readonly url: string;
+  readonly requests: readonly SeenRequest[];
+  /** How every request is answered from now on. */
+  answerWith(answer: Answer): void;
+  /** Ends every open connection, idle ones too. */
+  dropConnections(): void;
+}
+
+/** Listens on a free port of loopback. */
+export async function startRawService(first: Answer = json(200, {})): Promise<RawService> {
+  const requests: SeenRequest[] = [];
+  const connections = new Map<Socket, number>();
+  let answer = first;
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) {
+      chunks.push(chunk as Buffer);
+    }
+    const seen = {
+      method: request.method ?? "",
+      url: request.url ?? "",
+      headers: request.headers,
+      body: Buffer.concat(chunks).toString(),
+      connection: connections.get(request.socket) ?? 0,
+    };
+    requests.push(seen);
+    answer(response, seen);
+  });
+  server.on("connection", (socket) => connections.set(socket, connections.size + 1));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/api/v2`,
+    requests,
+    answerWith: (next) => {
+      answer = next;
+    },
+    dropConnections: () => server.closeAllConnections(),
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** A JSON answer. */
+export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
+  return raw(status, JSON.stringify(value), { "content-type": "application/json", ...headers });
+}
+
+/** Any text as the answer. */
+export function raw(status: number, body: string | Buffer, headers: Readonly<Record<string, string>> = {}): Answer {
+  return (response) => {
+    response.writeHead(status, headers);
+    response.end(body);
+  };
+}
+
+/** The documented error shape. */
+export function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): Answer {
+  return json(status, { request_id: crypto.randomUUID(), code: "", message }, headers);
+}
+
+/** Takes the request and never answers. */
+export const silence: Answer = () => undefined;
+
+/** Takes the request and cuts the connection. */
+export const cut: Answer = (response) => void response.socket?.destroy();
+
+/** Promises more of the body than it sends, then cuts the connection. */
+export function cutInBody(status: number, part: string): Answer {
+  return (response) => {
+    response.writeHead(status, { "content-type": "application/json", "content-length": String(part.length + 100) });
+    response.write(part, () => response.socket?.destroy());
+  };
+}
+
+/** Sends the head and a part of the body, then nothing more. */
+export function stallInBody(status: number, part: string): Answer {
+  return (response) => {
+    response.writeHead(status, { "content-type": "application/json", "content-length": String(part.length + 100) });
+    response.write(part);
+  };
+}
