@@ -1,0 +1,45 @@
+import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import { isSameJson, type Json } from "./merge-diff.ts";
+
+/** Reads stored objects, and remembers of each what a later patch needs to know. */
+export interface ComputeEndpointParser {
+  /** @throws ZodError when the metadata is not that of a stored object. */
+  parse(stored: unknown): ComputeEndpoint;
+  /** Like `parse`, but an object that cannot be used is logged and answers `undefined`. */
+  parseOrSkip(stored: unknown): ComputeEndpoint | undefined;
+  /**
+   * Whether `resource.status` is all that is stored. False when the stored status did not fit the schema, when it has
+   * fields we do not know, and for an object that did not come from here.
+   */
+  hasWholeStatus(resource: ComputeEndpoint): boolean;
+}
+
+/** A parser with a memory that lasts as long as the resources it has made. */
+export function createComputeEndpointParser(logger: Logger): ComputeEndpointParser {
+  const whole = new WeakSet<ComputeEndpoint>();
+  const parse = (stored: unknown): ComputeEndpoint => {
+    const resource = parseComputeEndpoint(stored);
+    if (isSameJson(storedStatus(stored), resource.status as Json)) {
+      whole.add(resource);
+    }
+    return resource;
+  };
+  return {
+    parse,
+    parseOrSkip(stored) {
+      try {
+        return parse(stored);
+      } catch (error) {
+        logger.error({ err: error }, "a stored object cannot be read and is left out");
+        return undefined;
+      }
+    },
+    hasWholeStatus: (resource) => whole.has(resource),
+  };
+}
+
+/** The status of a stored object as it stands there; empty when it has none. */
+export function storedStatus(stored: unknown): Json {
+  return (stored as { readonly status?: Json } | null)?.status ?? {};
+}

@@ -1,0 +1,181 @@
+import { EffectNotPermittedError, type EffectPermit } from "../domain/effect-permit.ts";
+import { KubernetesError, type ResourceKey, type ResourceStore } from "../domain/resource-store.ts";
+import { type ComputeEndpoint, hasFinalizer } from "../resource/compute-endpoint.ts";
+import { finalizer, kind } from "../resource/names.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import { type ComputeEndpointParser, storedStatus } from "./compute-endpoint-parser.ts";
+import type { KubernetesConnection } from "./connection.ts";
+import { diffForMerge, type Json } from "./merge-diff.ts";
+import { computeEndpointPath } from "./paths.ts";
+import type { ResourceCache } from "./resource-cache.ts";
+
+/** The port, bound to our resource. */
+export type ComputeEndpointStore = ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
+
+/** What the store works with. */
+export interface ComputeEndpointStoreOptions {
+  readonly connection: KubernetesConnection;
+  readonly cache: ResourceCache<ComputeEndpoint>;
+  readonly parser: ComputeEndpointParser;
+  readonly permit: EffectPermit;
+}
+
+/** For each call, reads and writes alike. */
+const callTimeoutMs = 8_000;
+
+/** Who we are in `metadata.managedFields`. */
+const fieldManager = "endpoint-operator";
+
+/**
+ * The custom resources of the cluster, over cache and connection.
+ *
+ * Every write is a JSON merge patch that names uid and resourceVersion, asks the permit first, and puts its answer
+ * into the cache before it answers.
+ */
+export function createComputeEndpointStore(options: ComputeEndpointStoreOptions): ComputeEndpointStore {
+  const { cache } = options;
+  const reader = new Reader(options);
+  return {
+    get: (key) => cache.get(key),
+    inProject: (projectId) => cache.inProject(projectId),
+    list: () => cache.list(),
+    read: (key) => reader.read(key),
+    async addFinalizer(resource) {
+      if (hasFinalizer(resource)) {
+        return resource;
+      }
+      const finalizers = [...resource.finalizers, finalizer];
+      return putOwnWrite(options, resource, await patch(options, resource, { metadata: { finalizers } }));
+    },
+    async removeFinalizer(resource) {
+      if (!hasFinalizer(resource)) {
+        return resource;
+      }
+      const finalizers = resource.finalizers.filter((name) => name !== finalizer);
+      const answer = await patch(options, resource, { metadata: { finalizers } });
+      if (isLastFinalizerGone(answer)) {
+        cache.putOwnDeletion(resource);
+        return undefined;
+      }
+      return putOwnWrite(options, resource, answer);
+    },
+    async patchStatus(resource, status) {
+      const stored = await reader.storedStatusOf(resource);
+      const changes = diffForMerge(stored, status as { readonly [key: string]: Json | undefined });
+      if (changes === undefined) {
+        return resource;
+      }
+      return putOwnWrite(options, resource, await patch(options, resource, { status: changes }, "/status"));
+    },
+  };
+}
+
+class Reader {
+  readonly #options: ComputeEndpointStoreOptions;
+
+  constructor(options: ComputeEndpointStoreOptions) {
+    this.#options = options;
+  }
+
+  async read(key: ResourceKey): Promise<ComputeEndpoint | undefined> {
+    const { parser, cache } = this.#options;
+    const stored = await this.#readStored(key);
+    if (stored === undefined) {
+      return undefined;
+    }
+    const resource = parseAnswer(`read ${nameOf(key)}`, () => parser.parse(stored));
+    cache.putRead(resource);
+    return resource;
+  }
+
+  /**
+   * What the API server has as status of exactly this version.
+   *
+   * The cache keeps only what the schema knows. For the rare object whose status holds anything else, it is read
+   * again, so that the difference to the new status is complete.
+   */
+  async storedStatusOf(resource: ComputeEndpoint): Promise<{ readonly [key: string]: Json | undefined }> {
+    if (this.#options.parser.hasWholeStatus(resource)) {
+      return resource.status;
+    }
+    const stored = await this.#readStored(resource.key);
+    if (stored === undefined) {
+      throw new KubernetesError("NotFound", `cannot patch status of ${nameOf(resource.key)}: it does not exist`);
+    }
+    const metadata = (stored as { readonly metadata?: { readonly uid?: unknown; readonly resourceVersion?: unknown } })
+      .metadata;
+    if (metadata?.uid !== resource.uid || metadata.resourceVersion !== resource.resourceVersion) {
+      const message = `cannot patch status of ${nameOf(resource.key)}: it has changed or is another object by now`;
+      throw new KubernetesError("Conflict", message);
+    }
+    const status = storedStatus(stored);
+    return typeof status === "object" && !Array.isArray(status) ? (status as { readonly [key: string]: Json }) : {};
+  }
+
+  async #readStored(key: ResourceKey): Promise<unknown> {
+    const what = `read ${nameOf(key)}`;
+    try {
+      const path = computeEndpointPath(key);
+      return await this.#options.connection.request({ what, method: "GET", path, timeoutMs: callTimeoutMs });
+    } catch (error) {
+      if (error instanceof KubernetesError && error.reason === "NotFound") {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+}
+
+interface Changes {
+  readonly metadata?: { readonly finalizers: readonly string[] };
+  readonly status?: unknown;
+}
+
+async function patch(
+  options: ComputeEndpointStoreOptions,
+  resource: ComputeEndpoint,
+  changes: Changes,
+  subresource: "" | "/status" = "",
+): Promise<unknown> {
+  if (!options.permit.mayStartEffect(callTimeoutMs)) {
+    throw new EffectNotPermittedError();
+  }
+  const { uid, resourceVersion } = resource;
+  return await options.connection.request({
+    what: `patch ${subresource === "" ? "finalizers" : "status"} of ${nameOf(resource.key)}`,
+    method: "PATCH",
+    path: `${computeEndpointPath(resource.key)}${subresource}`,
+    query: { fieldManager },
+    contentType: "application/merge-patch+json",
+    body: { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } },
+    timeoutMs: callTimeoutMs,
+  });
+}
+
+function putOwnWrite(options: ComputeEndpointStoreOptions, before: ComputeEndpoint, answer: unknown): ComputeEndpoint {
+  const after = parseAnswer(`patch ${nameOf(before.key)}`, () => options.parser.parse(answer));
+  options.cache.putOwnWrite(before, after);
+  return after;
+}
+
+function parseAnswer(what: string, parse: () => ComputeEndpoint): ComputeEndpoint {
+  try {
+    return parse();
+  } catch (error) {
+    const message = `cannot ${what}: the answer is not a ${kind}`;
+    throw new KubernetesError("UnreadableAnswer", message, { cause: error });
+  }
+}
+
+/** The API server deletes an object that is being deleted with its last finalizer, and answers what it was. */
+function isLastFinalizerGone(answer: unknown): boolean {
+  const metadata = (
+    answer as { readonly metadata?: { readonly deletionTimestamp?: unknown; readonly finalizers?: unknown } } | null
+  )?.metadata;
+  const finalizers = Array.isArray(metadata?.finalizers) ? metadata.finalizers : [];
+  return typeof metadata?.deletionTimestamp === "string" && finalizers.length === 0;
+}
+
+function nameOf(key: ResourceKey): string {
+  return `${kind} ${key.namespace}/${key.name}`;
+}

@@ -1,0 +1,24 @@
+import type { ResourceKey } from "../domain/resource-store.ts";
+import { group, plural, version } from "../resource/names.ts";
+
+/** ComputeEndpoints of one namespace, or of all. */
+export function computeEndpointsPath(namespace: string | undefined): string {
+  const inNamespace = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
+  return `/apis/${group}/${version}${inNamespace}/${plural}`;
+}
+
+/** One ComputeEndpoint. */
+export function computeEndpointPath(key: ResourceKey): string {
+  return `${computeEndpointsPath(key.namespace)}/${encodeURIComponent(key.name)}`;
+}
+
+/** Events of one namespace; of one event with a name. */
+export function eventsPath(namespace: string, name?: string): string {
+  const inNamespace = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
+  return name === undefined ? inNamespace : `${inNamespace}/${encodeURIComponent(name)}`;
+}
+
+/** One namespace. */
+export function namespacePath(name: string): string {
+  return `/api/v1/namespaces/${encodeURIComponent(name)}`;
+}

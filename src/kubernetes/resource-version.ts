@@ -1,0 +1,30 @@
+/**
+ * Compares two resourceVersions as the numbers they are (unsigned, up to 64 bits, no bound on the length here).
+ *
+ * @returns negative, 0 or positive; `undefined` when one of them is no number, so that nothing can be said.
+ * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions (comparable since 1.35)
+ */
+export function compareResourceVersions(left: string, right: string): number | undefined {
+  if (!isNumber(left) || !isNumber(right)) {
+    return left === right ? 0 : undefined;
+  }
+  const [leftDigits, rightDigits] = [withoutLeadingZeros(left), withoutLeadingZeros(right)];
+  if (leftDigits.length !== rightDigits.length) {
+    return leftDigits.length - rightDigits.length;
+  }
+  return leftDigits === rightDigits ? 0 : leftDigits < rightDigits ? -1 : 1;
+}
+
+/** Whether `left` is known to be older than `right`. */
+export function isOlder(left: string, right: string): boolean {
+  const order = compareResourceVersions(left, right);
+  return order !== undefined && order < 0;
+}
+
+/** The newer of the two; the second when nothing can be said. */
+export function newerOf(left: string | undefined, right: string): string {
+  return left !== undefined && isOlder(right, left) ? left : right;
+}
+
+const isNumber = (text: string) => /^[0-9]+$/.test(text);
+const withoutLeadingZeros = (digits: string) => digits.replace(/^0+(?=.)/, "");
