@@ -1,0 +1,163 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { adminKubectl } from "../support/api-server.ts";
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: Record<string, string> };
+  readonly rules?: readonly Rule[];
+  // biome-ignore lint/suspicious/noExplicitAny: a manifest of any kind, read by path in the assertions
+  readonly spec?: any;
+}
+
+const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const textOf = (path: string) => readFile(pathOf(path), "utf8");
+
+async function render(folder: string): Promise<readonly Manifest[]> {
+  const text = await adminKubectl().run(["kustomize", pathOf(folder)]);
+  return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+}
+
+function named(manifests: readonly Manifest[], kind: string, name: string): Manifest {
+  const found = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+  if (found === undefined) throw new Error(`no ${kind} ${name}`);
+  return found;
+}
+
+/** One line for each verb on each resource. */
+function permissions({ rules = [] }: Manifest): readonly string[] {
+  return rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
+    resources.flatMap((resource) =>
+      verbs.map((verb) => `${verb} ${resource}.${apiGroups.join()}${resourceNames ? ` ${resourceNames.join()}` : ""}`),
+    ),
+  );
+}
+
+/** A server-side dry run stores nothing, so it does not find the namespaces that the same files bring. */
+beforeAll(async () => {
+  for (const path of ["deploy/base/namespace.yaml", "deploy/samples/namespace.yaml"]) {
+    await adminKubectl().run(["apply", "--server-side", "--filename", pathOf(path)]);
+  }
+});
+
+describe("manifests", () => {
+  test("deploy/base on a real API server → accepted whole, without a warning", async () => {
+    const { code, stdout, stderr } = await adminKubectl().tryRun([
+      "apply",
+      "--dry-run=server",
+      "--validate=strict",
+      "--kustomize",
+      pathOf("deploy/base"),
+    ]);
+    expect(`${code} ${stderr.replaceAll(/^Warning: resource .* is missing the .*last-applied.*\n?/gm, "")}`).toBe("0 ");
+    const kinds = stdout
+      .trim()
+      .split("\n")
+      .map((line) => line.split("/")[0]);
+    expect(kinds).toHaveLength((await render("deploy/base")).length);
+    expect(new Set(kinds)).toEqual(
+      new Set([
+        "namespace",
+        "customresourcedefinition.apiextensions.k8s.io",
+        "serviceaccount",
+        "role.rbac.authorization.k8s.io",
+        "clusterrole.rbac.authorization.k8s.io",
+        "rolebinding.rbac.authorization.k8s.io",
+        "clusterrolebinding.rbac.authorization.k8s.io",
+        "configmap",
+        "deployment.apps",
+      ]),
+    );
+  });
+
+  test("deploy/samples on a real API server → four endpoints accepted", async () => {
+    const output = await adminKubectl().run(["apply", "--dry-run=server", "--kustomize", pathOf("deploy/samples")]);
+    expect(output.match(/computeendpoint\S+ created/g)).toHaveLength(4);
+    const adoption = ["apply", "--dry-run=server", "--filename", pathOf("deploy/samples/adopt-staging.yaml")];
+    expect(await adminKubectl().run(adoption)).toContain("/staging created");
+  });
+});
+
+describe("roles", () => {
+  test("the operator → exactly what it uses, nothing on Secrets", async () => {
+    const manifests = await render("deploy/base");
+    expect(permissions(named(manifests, "ClusterRole", "endpoint-operator"))).toEqual([
+      "get computeendpoints.endpoint-operator.dev",
+      "list computeendpoints.endpoint-operator.dev",
+      "watch computeendpoints.endpoint-operator.dev",
+      "patch computeendpoints.endpoint-operator.dev",
+      "patch computeendpoints/status.endpoint-operator.dev",
+      "update computeendpoints/finalizers.endpoint-operator.dev",
+      "create events.events.k8s.io",
+      "patch events.events.k8s.io",
+      "get namespaces. kube-system",
+    ]);
+    expect(permissions(named(manifests, "Role", "endpoint-operator-lease"))).toEqual([
+      "create leases.coordination.k8s.io",
+      "get leases.coordination.k8s.io endpoint-operator",
+      "update leases.coordination.k8s.io endpoint-operator",
+      "patch leases.coordination.k8s.io endpoint-operator",
+    ]);
+  });
+
+  test("people → aggregated into view and edit, never status", async () => {
+    const manifests = await render("deploy/base");
+    const view = named(manifests, "ClusterRole", "endpoint-operator-view");
+    const edit = named(manifests, "ClusterRole", "endpoint-operator-edit");
+    expect(view.metadata.labels).toMatchObject({ "rbac.authorization.k8s.io/aggregate-to-view": "true" });
+    expect(edit.metadata.labels).toMatchObject({ "rbac.authorization.k8s.io/aggregate-to-edit": "true" });
+    expect([...permissions(view), ...permissions(edit)].filter((line) => line.includes("/"))).toEqual([]);
+  });
+});
+
+describe("the pod", () => {
+  test("its container → no root, nothing to write to, no capability, and a key it reads from a file", async () => {
+    const { spec } = named(await render("deploy/base"), "Deployment", "endpoint-operator");
+    const pod = spec.template.spec;
+    const [container] = pod.containers;
+    expect(pod.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      runAsUser: 65532,
+      seccompProfile: { type: "RuntimeDefault" },
+    });
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    });
+    const [keyFile] = container.env;
+    const [mount] = container.volumeMounts;
+    expect(keyFile.name).toBe("CONTROL_PLANE_API_KEY_FILE");
+    expect(keyFile.value.startsWith(`${mount.mountPath}/`)).toBe(true);
+    expect(mount.subPath).toBeUndefined();
+    expect(pod.volumes[0].secret.defaultMode).toBe(0o440);
+    expect({ replicas: spec.replicas, strategy: spec.strategy }).toEqual({
+      replicas: 1,
+      strategy: { type: "Recreate" },
+    });
+  });
+
+  test("image → tag of package.json, base images with exact tags, the same uid", async () => {
+    const { version } = JSON.parse(await textOf("package.json")) as { version: string };
+    const { spec } = named(await render("deploy/base"), "Deployment", "endpoint-operator");
+    expect(spec.template.spec.containers[0].image).toBe(`endpoint-operator:${version}`);
+    const dockerfile = await textOf("Dockerfile");
+    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base = ""]) => base);
+    expect(bases).toHaveLength(2);
+    for (const base of bases) {
+      expect(base).toMatch(/^[a-z/.]+:\d+\.\d+(\.\d+)?(-[a-z]+)*$/);
+    }
+    expect(dockerfile).toContain(`\nUSER ${spec.template.spec.securityContext.runAsUser}:`);
+    const { devDependencies } = JSON.parse(await textOf("package.json")) as { devDependencies: { node: string } };
+    expect(bases[0]).toContain(`:${devDependencies.node}-`);
+  });
+});
