@@ -1,0 +1,269 @@
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { EffectNotPermittedError } from "../../src/domain/effect-permit.ts";
+import type { ResourceKey } from "../../src/domain/resource-store.ts";
+import { ownNamespace, readClusterId } from "../../src/kubernetes/cluster.ts";
+import { createConnection, type KubernetesConnection } from "../../src/kubernetes/connection.ts";
+import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
+import { createResourceWatch, type ResourceWatch } from "../../src/kubernetes/resource-watch.ts";
+import type { ComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
+import { finalizer } from "../../src/resource/names.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createEffectGate } from "../../src/runtime/effect-gate.ts";
+import type { Logger } from "../../src/telemetry/logger.ts";
+import { adminKubectl, createTestNamespace, readAuditEvents, sharedApiServer } from "../support/api-server.ts";
+
+const quietLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+const userAgent = "endpoint-operator-store-test";
+
+function connect(): KubernetesConnection {
+  const load = () => {
+    const config = new KubeConfig();
+    config.loadFromFile(sharedApiServer().kubeconfigFile);
+    return config;
+  };
+  return createConnection({ credentials: loadCredentialSource(load), clock: systemClock, userAgent });
+}
+
+function manifest(key: ResourceKey, spec: object = {}): string {
+  return JSON.stringify({
+    apiVersion: "endpoint-operator.dev/v1alpha1",
+    kind: "ComputeEndpoint",
+    metadata: { ...key, annotations: { "example.com/foreign": "not kept" } },
+    spec: { projectId: "green-fox-1", branchId: "br-quiet-sun-1", type: "ReadWrite", ...spec },
+  });
+}
+
+describe("the store on a real API server", () => {
+  let namespace: string;
+  let connection: KubernetesConnection;
+  let watch: ResourceWatch;
+  const gate = createEffectGate();
+  const changes: string[] = [];
+
+  beforeAll(async () => {
+    namespace = await createTestNamespace("store");
+    connection = connect();
+    watch = createResourceWatch({
+      connection,
+      namespaces: [namespace],
+      onChange: (key, origin) => changes.push(`${key.name} ${origin}`),
+      permit: gate,
+      clock: systemClock,
+      logger: quietLogger,
+    });
+    await applyResource("before-start");
+    watch.start();
+    await vi.waitFor(() => expect(watch.stats()).toMatchObject({ hasSynced: true, isWatching: true }), 10_000);
+  });
+
+  afterAll(async () => {
+    await watch.stop();
+    await connection.close();
+  });
+
+  const keyOf = (name: string): ResourceKey => ({ namespace, name });
+  const applyResource = (name: string, spec: object = {}) =>
+    adminKubectl().run(["apply", "-f", "-"], { stdin: manifest(keyOf(name), spec) });
+  const cached = (name: string) => watch.store.get(keyOf(name));
+  const patchByHand = (name: string, patch: object) =>
+    adminKubectl().run(["patch", "cpe", name, "-n", namespace, "--type=merge", "-p", JSON.stringify(patch)]);
+
+  async function createResource(name: string, spec: object = {}): Promise<ComputeEndpoint> {
+    await applyResource(name, spec);
+    return await vi.waitFor(() => {
+      const resource = cached(name);
+      if (resource === undefined) throw new Error(`${name} did not reach the cache`);
+      return resource;
+    }, 10_000);
+  }
+
+  it("a resource from before the start → is listed, with the status of one nobody has looked at", () => {
+    expect(changes).toContain("before-start Listed");
+    expect(cached("before-start")).toMatchObject({
+      key: keyOf("before-start"),
+      annotations: {},
+      spec: { kind: "Valid", spec: { projectId: "green-fox-1" } },
+      status: { observedGeneration: -1 },
+    });
+    expect(watch.store.inProject("green-fox-1").map((resource) => resource.key.name)).toContain("before-start");
+  });
+
+  it("created, edited, deleted by kubectl → the cache follows and tells the key", async () => {
+    const first = await createResource("followed", { deletionPolicy: "Retain" });
+    await patchByHand("followed", { spec: { branchId: "br-2" } });
+    await vi.waitFor(() => expect(cached("followed")?.generation).toBe(first.generation + 1), 10_000);
+    await adminKubectl().run(["delete", "cpe", "followed", "-n", namespace]);
+    await vi.waitFor(() => expect(cached("followed")).toBeUndefined(), 10_000);
+    expect(changes.filter((change) => change === "followed Changed").length).toBeGreaterThanOrEqual(3);
+  });
+
+  it("finalizer added and removed → others stay, and the cache knows before the answer", async () => {
+    await createResource("finalized");
+    await patchByHand("finalized", { metadata: { finalizers: ["example.com/other"] } });
+    await vi.waitFor(() => expect(cached("finalized")?.finalizers).toEqual(["example.com/other"]), 10_000);
+    const held = await watch.store.addFinalizer(cached("finalized") as ComputeEndpoint);
+    expect(held.finalizers).toEqual(["example.com/other", finalizer]);
+    expect(cached("finalized")).toEqual(held);
+    expect(await watch.store.addFinalizer(held), "already there: no request").toBe(held);
+    await adminKubectl().run(["delete", "cpe", "finalized", "-n", namespace, "--wait=false"]);
+    const deleting = await vi.waitFor(() => {
+      const resource = cached("finalized") as ComputeEndpoint;
+      expect(resource.deletionTimestamp).toBeTypeOf("string");
+      return resource;
+    }, 10_000);
+    const released = await watch.store.removeFinalizer(deleting);
+    expect(released?.finalizers).toEqual(["example.com/other"]);
+    await patchByHand("finalized", { metadata: { finalizers: [] } });
+    await vi.waitFor(() => expect(cached("finalized")).toBeUndefined(), 10_000);
+  });
+
+  it("the last finalizer removed of a resource being deleted → nothing is left, at once", async () => {
+    const held = await watch.store.addFinalizer(await createResource("last"));
+    await adminKubectl().run(["delete", "cpe", "last", "-n", namespace, "--wait=false"]);
+    const deleting = await vi.waitFor(async () => {
+      const resource = (await watch.store.read(held.key)) as ComputeEndpoint;
+      expect(resource.deletionTimestamp).toBeTypeOf("string");
+      return resource;
+    }, 10_000);
+    expect(cached("last"), "what was read is in the cache").toEqual(deleting);
+    expect(await watch.store.removeFinalizer(deleting)).toBeUndefined();
+    expect(cached("last")).toBeUndefined();
+    expect(await watch.store.read(held.key)).toBeUndefined();
+  });
+
+  it("status patched → only what differs is sent, what is gone goes, an equal one costs no request", async () => {
+    const fresh = await createResource("shown");
+    const operations = [
+      {
+        id: "o1",
+        action: "start_compute",
+        status: "running",
+        cause: "SpecChange" as const,
+        createdTime: "t",
+        updatedTime: "t",
+      },
+    ];
+    const first = await watch.store.patchStatus(fresh, { observedGeneration: 1, host: "h", state: "init", operations });
+    expect(first.status).toEqual({ observedGeneration: 1, host: "h", state: "init", operations });
+    const second = await watch.store.patchStatus(first, { observedGeneration: 1, state: "active", host: undefined });
+    expect(second.status).toEqual({ observedGeneration: 1, state: "active" });
+    expect(cached("shown")).toEqual(second);
+    const same = await watch.store.patchStatus(second, { state: "active", observedGeneration: 1 });
+    expect(same).toBe(second);
+    expect(second.generation, "a status patch is no edit").toBe(fresh.generation);
+    const patches = await readAuditEvents(
+      (event) => event.verb === "patch" && event.objectRef?.name === "shown" && event.userAgent === userAgent,
+    );
+    expect(patches.filter((event) => event.objectRef?.subresource === "status")).toHaveLength(2);
+  });
+
+  it("a stored status with more in it than we know → ends as exactly the new one", async () => {
+    await createResource("foreign");
+    const status = {
+      status: {
+        observedGeneration: 7,
+        operations: [{ id: "o", action: "a", status: "s", cause: "Other", createdTime: "t", updatedTime: "t" }],
+        host: "old",
+      },
+    };
+    await adminKubectl().run([
+      "patch",
+      "cpe",
+      "foreign",
+      "-n",
+      namespace,
+      "--subresource=status",
+      "--type=merge",
+      "-p",
+      JSON.stringify(status),
+    ]);
+    await vi.waitFor(() => expect(cached("foreign")?.status.observedGeneration).toBe(7), 10_000);
+    const known = cached("foreign") as ComputeEndpoint;
+    const copy = { ...known, status: {} };
+    const after = await watch.store.patchStatus(copy, { observedGeneration: 8 });
+    expect(after.status).toEqual({ observedGeneration: 8 });
+  });
+
+  it("a write on an older version → Conflict, and nothing is written", async () => {
+    const old = await createResource("raced");
+    await patchByHand("raced", { metadata: { labels: { changed: "true" } } });
+    await expect(watch.store.patchStatus(old, { state: "mine" })).rejects.toMatchObject({ reason: "Conflict" });
+    await expect(watch.store.addFinalizer(old)).rejects.toMatchObject({ reason: "Conflict" });
+    expect((await watch.store.read(old.key))?.status).toEqual({ observedGeneration: -1 });
+  });
+
+  it("a write on another object of the same name → Conflict", async () => {
+    const old = await createResource("reborn");
+    await adminKubectl().run(["delete", "cpe", "reborn", "-n", namespace]);
+    await vi.waitFor(() => expect(cached("reborn")).toBeUndefined(), 10_000);
+    const next = await createResource("reborn");
+    expect(next.uid).not.toBe(old.uid);
+    await expect(watch.store.addFinalizer(old)).rejects.toMatchObject({ reason: "Conflict" });
+    const mixed = { ...next, uid: old.uid };
+    await expect(watch.store.addFinalizer(mixed), "uid alone").rejects.toMatchObject({ reason: "Conflict" });
+    await expect(watch.store.patchStatus(mixed, { state: "x" }), "uid alone").rejects.toMatchObject({
+      reason: "Conflict",
+    });
+  });
+
+  it("a write on a resource that is gone → NotFound", async () => {
+    const gone = await createResource("gone");
+    await adminKubectl().run(["delete", "cpe", "gone", "-n", namespace]);
+    await expect(watch.store.addFinalizer(gone)).rejects.toMatchObject({ reason: "NotFound" });
+    await expect(watch.store.patchStatus(gone, { state: "x" })).rejects.toMatchObject({ reason: "NotFound" });
+  });
+
+  it("a status the schema refuses → Invalid, with the field in one line", async () => {
+    const resource = await createResource("refused");
+    const bad = { observedGeneration: "one" } as unknown as { observedGeneration: number };
+    const error = await watch.store.patchStatus(resource, bad).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ reason: "Invalid" });
+    expect((error as Error).message).toMatch(
+      /^cannot patch status of ComputeEndpoint [^\n]*status\.observedGeneration[^\n]*$/,
+    );
+  });
+
+  it("effects not permitted → nothing is sent, reading goes on", async () => {
+    const resource = await createResource("stopped");
+    const closed = createEffectGate();
+    closed.close();
+    const silent = createResourceWatch({
+      connection,
+      namespaces: [namespace],
+      onChange() {},
+      permit: closed,
+      clock: systemClock,
+      logger: quietLogger,
+    });
+    await expect(silent.store.addFinalizer(resource)).rejects.toBeInstanceOf(EffectNotPermittedError);
+    await expect(silent.store.patchStatus(resource, { state: "x" })).rejects.toBeInstanceOf(EffectNotPermittedError);
+    expect((await silent.store.read(resource.key))?.resourceVersion).toBe(resource.resourceVersion);
+  });
+
+  it("many small pages, all namespaces → the cache is complete", async () => {
+    const names = Array.from({ length: 7 }, (_, index) => `page-${index}`);
+    await Promise.all(names.map((name) => applyResource(name)));
+    const paged = createResourceWatch({
+      connection,
+      namespaces: [],
+      onChange() {},
+      permit: gate,
+      clock: systemClock,
+      logger: quietLogger,
+      timing: { pageLimit: 2 },
+    });
+    paged.start();
+    await vi.waitFor(() => expect(paged.hasSynced()).toBe(true), 10_000);
+    const inNamespace = paged.store.list().filter((resource) => resource.key.namespace === namespace);
+    expect(inNamespace.map((resource) => resource.key.name)).toEqual(expect.arrayContaining(names));
+    await paged.stop();
+  });
+
+  it("the cluster's identity → the uid of kube-system, the same each time", async () => {
+    const uid = await readClusterId(connection);
+    expect(uid).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await readClusterId(connection)).toBe(uid);
+    expect(ownNamespace(connection)).toBe("default");
+  });
+});
