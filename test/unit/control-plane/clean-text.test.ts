@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { cleanText } from "../../../src/control-plane/clean-text.ts";
+
+describe("cleanText", () => {
+  test.each([
+    ["branch not found", "branch not found"],
+    ["project already has running conflicting operations", "project already has running conflicting operations"],
+    ["endpoint ep-cool-dawn-123456 exists already", "endpoint ep-cool-dawn-123456 exists already"],
+    ["the bearer of bad news", "the bearer of bad news"],
+    ["  two\r\n lines\tand\u0000more ", "two lines and more"],
+    ["a\u200bb\u202ec", "abc"],
+    ["postgres://u:p@h/db is down", "[redacted] is down"],
+    ["postgresql://h/db?sslmode=require", "[redacted]"],
+    ["proxy http://ann:se/c@ret@proxy:3128/ refused", "proxy [redacted] refused"],
+    ["see https://docs.example/errors", "see https://docs.example/errors"],
+    ["Authorization: Bearer abc.def.ghi", "Authorization: [redacted] [redacted]"],
+    ["got bearer abcdefgh", "got Bearer [redacted]"],
+    ["basic dXNlcjpwYXNzd29yZA==", "Basic [redacted]"],
+    ["password=hunter2, user=ann", "password=[redacted], user=ann"],
+    ["PGPASSWORD=hunter2 psql", "PGPASSWORD=[redacted] psql"],
+    ['{"password": "hun ter2"}', '{"password": [redacted]}'],
+    ["password 'hun ter2' is weak", "password [redacted] is weak"],
+    ["password authentication failed", "password authentication failed"],
+    ["napi_abc123def456", "[redacted]"],
+    ["npg_Abc123def456", "[redacted]"],
+    ["eyJhbGciOi.eyJzdWIi.c2lnbmF0", "[redacted]"],
+    ["opaque 0a1b2c3d4e5f60718293a4b5c6d7e8f9", "opaque [redacted]"],
+    ["request 3fa85f64-5717-4562-b3fc-2c963f66afa6 failed", "request [id] failed"],
+    ["until 2026-11-20T10:00:00.123Z or so", "until [time] or so"],
+    ["", ""],
+  ])("%j → %j", (text, cleaned) => {
+    expect(cleanText(text)).toBe(cleaned);
+  });
+
+  test("a key in use → gone, however short and wherever", () => {
+    expect(cleanText("xkey1x key1", { secrets: ["key1"] })).toBe("x[redacted]x [redacted]");
+    expect(cleanText("plain", { secrets: [""] })).toBe("plain");
+  });
+
+  test("a long text → cut, marked, without half a character", () => {
+    expect(cleanText("word ".repeat(100), { maxLength: 20 })).toHaveLength(20);
+    expect(cleanText("word ".repeat(100), { maxLength: 20 })).toMatch(/…$/);
+    expect(cleanText(`${"é ".repeat(9)}😀😀`, { maxLength: 20 }).isWellFormed()).toBe(true);
+  });
+
+  test("a secret across the inspected length → does not come back as a half", () => {
+    const text = `postgres://${"a".repeat(3_970)} password=hunter2hunter2hunter2hunter2`;
+    expect(cleanText(text)).not.toContain("hunter");
+  });
+
+  test("any text with the key somewhere → one bounded, well-formed line without the key", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 500 }), fc.string({ unit: "binary" }), (before, after) => {
+        const cleaned = cleanText(`${before}obviously-fake-key${after}`, { secrets: ["obviously-fake-key"] });
+        expect(cleaned).not.toContain("obviously-fake-key");
+        expect(cleaned).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+        expect(cleaned.length).toBeLessThanOrEqual(300);
+        expect(cleaned.isWellFormed()).toBe(true);
+      }),
+    );
+  });
+
+  test("a hostile text of a megabyte → cleaned in well under a second", () => {
+    const startMs = performance.now();
+    for (const text of [
+      "a".repeat(1e6),
+      "a1".repeat(5e5),
+      "password=".repeat(1e5),
+      "x://".repeat(2e5),
+      '"'.repeat(1e6),
+    ]) {
+      cleanText(text);
+    }
+    expect(performance.now() - startMs).toBeLessThan(1_000);
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { meaningOf } from "../../../src/control-plane/error-table.ts";
+
+describe("meaningOf", () => {
+  test.each([
+    [400, "Malformed", "NotApplied"],
+    [401, "Unauthorized", "NotApplied"],
+    [403, "Forbidden", "NotApplied"],
+    [409, "Conflict", "NotApplied"],
+    [422, "Rejected", "NotApplied"],
+    [423, "Locked", "NotApplied"],
+    [429, "Throttled", "NotApplied"],
+    [503, "Unavailable", "NotApplied"],
+    [408, "TimedOut", "Unknown"],
+    [500, "ServerError", "Unknown"],
+    [501, "ServerError", "Unknown"],
+    [502, "ServerError", "Unknown"],
+    [504, "ServerError", "Unknown"],
+    [524, "ServerError", "Unknown"],
+    [599, "ServerError", "Unknown"],
+  ])("%i → %s, %s, whoever wrote the body", (status, reason, writeEffect) => {
+    expect(meaningOf(status, true)).toEqual({ reason, writeEffect });
+    expect(meaningOf(status, false)).toEqual({ reason, writeEffect });
+  });
+
+  test.each([
+    [404, "NotFound"],
+    [402, "Rejected"],
+    [405, "Rejected"],
+    [410, "Rejected"],
+    [413, "Rejected"],
+    [415, "Rejected"],
+    [499, "Rejected"],
+  ])("%i → %s in the documented shape, unreadable and unknown otherwise", (status, reason) => {
+    expect(meaningOf(status, true)).toEqual({ reason, writeEffect: "NotApplied" });
+    expect(meaningOf(status, false)).toEqual({ reason: "UnreadableAnswer", writeEffect: "Unknown" });
+  });
+
+  test.each([300, 301, 302, 304, 307, 308, 399, 600, 999])("%i → unreadable and unknown", (status) => {
+    expect(meaningOf(status, true)).toEqual({ reason: "UnreadableAnswer", writeEffect: "Unknown" });
+    expect(meaningOf(status, false)).toEqual({ reason: "UnreadableAnswer", writeEffect: "Unknown" });
+  });
+});

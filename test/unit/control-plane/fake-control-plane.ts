@@ -1,0 +1,121 @@
+import type { ControlPlane, OperationPage } from "../../../src/domain/control-plane.ts";
+import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
+import type { Operation } from "../../../src/domain/operation.ts";
+
+export const project = "green-fox-123456";
+
+/** An endpoint as the service might describe it. */
+export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoint {
+  return {
+    id: "ep-one-1",
+    projectId: project,
+    branchId: "br-one-1",
+    type: "ReadWrite",
+    host: "ep-one-1.local.example",
+    minUnits: 1,
+    maxUnits: 1,
+    state: "idle",
+    pendingState: undefined,
+    pgSettings: {},
+    poolerEnabled: false,
+    poolerMode: "transaction",
+    disabled: false,
+    suspendTimeoutSeconds: undefined,
+    name: undefined,
+    lastActiveTime: undefined,
+    createdTime: "2026-11-20T10:00:00Z",
+    updatedTime: "2026-11-20T10:00:00Z",
+    ...change,
+  };
+}
+
+/** The nth operation of the project: the higher, the newer. Finished unless told otherwise. */
+export function operation(n: number, change: Partial<Operation> = {}): Operation {
+  const createdTime = new Date(Date.UTC(2026, 10, 20) + n * 1_000).toISOString();
+  return {
+    id: `op-${n}`,
+    projectId: project,
+    branchId: "br-one-1",
+    endpointId: "ep-one-1",
+    action: "start_compute",
+    status: "finished",
+    failuresCount: 0,
+    createdTime,
+    updatedTime: createdTime,
+    totalDurationMs: undefined,
+    error: undefined,
+    ...change,
+  };
+}
+
+/** Finished operations from..to, both included. */
+export function operations(from: number, to: number): Operation[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => operation(from + index));
+}
+
+/**
+ * A service in memory. Each call is counted; `beforeAnswer` may hold or fail it.
+ *
+ * `byId` may know other things than `listed`: real lists lag.
+ */
+export class FakeControlPlane implements ControlPlane {
+  readonly serviceUrl = "http://service.example/v2";
+  endpoints: readonly ObservedEndpoint[] = [endpoint()];
+  listed: readonly Operation[] = [];
+  byId = new Map<string, Operation>();
+  calls: string[] = [];
+  beforeAnswer: (call: string) => Promise<void> = async () => undefined;
+
+  async #answer<Value>(call: string, value: () => Value): Promise<Value> {
+    this.calls.push(call);
+    await this.beforeAnswer(call);
+    return value();
+  }
+
+  countOf(prefix: string): number {
+    return this.calls.filter((call) => call.startsWith(prefix)).length;
+  }
+
+  listEndpoints(projectId: string): Promise<readonly ObservedEndpoint[]> {
+    return this.#answer(`listEndpoints ${projectId}`, () => this.endpoints);
+  }
+
+  listOperations(
+    projectId: string,
+    page: { readonly limit: number; readonly cursor?: string },
+  ): Promise<OperationPage> {
+    return this.#answer(`listOperations ${projectId} ${page.cursor ?? "first"}`, () => {
+      const start = Number(page.cursor ?? "0");
+      const newestFirst = [...this.listed].reverse();
+      const operations = newestFirst.slice(start, start + page.limit);
+      const end = start + operations.length;
+      return { operations, cursor: end < newestFirst.length ? String(end) : undefined };
+    });
+  }
+
+  getOperation(projectId: string, operationId: string): Promise<Operation | undefined> {
+    return this.#answer(`getOperation ${projectId} ${operationId}`, () => this.byId.get(operationId));
+  }
+
+  getEndpoint(projectId: string, endpointId: string): Promise<ObservedEndpoint | undefined> {
+    return this.#answer(`getEndpoint ${projectId}`, () => this.endpoints.find(({ id }) => id === endpointId));
+  }
+
+  createEndpoint(projectId: string) {
+    return this.#answer(`createEndpoint ${projectId}`, () => ({ endpoint: endpoint(), operations: [] }));
+  }
+
+  updateEndpoint(projectId: string) {
+    return this.#answer(`updateEndpoint ${projectId}`, () => ({ endpoint: endpoint(), operations: [] }));
+  }
+
+  deleteEndpoint(projectId: string) {
+    return this.#answer(`deleteEndpoint ${projectId}`, () => undefined);
+  }
+}
+
+/** A door that stays shut until it is opened. */
+export function door() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { passed: promise, open: resolve };
+}
