@@ -9,6 +9,7 @@ import { createOperationCounters } from "./operation-counters.ts";
 import { registerProcessMetrics } from "./process-metrics.ts";
 import { createReconcileMetrics } from "./reconcile-metrics.ts";
 import { registerResourceGauges } from "./resource-gauges.ts";
+import { registerWatchMetrics, type WatchStats } from "./watch-metrics.ts";
 import { createWorkqueueMetrics, type WorkqueueMetrics, type WorkqueueStats } from "./workqueue-metrics.ts";
 
 /** What the metrics are made from. The functions are called at each scrape and must not throw. */
@@ -23,6 +24,7 @@ export interface MetricsOptions {
   /** How many endpoints carry this cluster's token and belong to no resource. */
   readonly orphanCount: () => number;
   readonly queueStats: () => WorkqueueStats;
+  readonly watchStats: () => WatchStats;
   readonly leader: { readonly leaseName: string; readonly isLeader: () => boolean };
 }
 
@@ -55,6 +57,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const controlPlane = createControlPlaneMetrics(registry);
   const passes = createReconcileMetrics(registry, options.workers);
   const queue = createWorkqueueMetrics(registry, options.queueStats);
+  registerWatchMetrics(registry, options.watchStats);
   registerLeader(registry, options.leader);
   registerProcessMetrics(registry, options.version);
   return {

@@ -5,10 +5,16 @@ import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resourc
 import type { WorkQueueObserver } from "../../../src/runtime/work-queue.ts";
 import type { WorkObserver } from "../../../src/runtime/worker-pool.ts";
 import { createMetrics } from "../../../src/telemetry/metrics.ts";
+import type { WatchStats } from "../../../src/telemetry/watch-metrics.ts";
 
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
 
-function metricsOf(resources: () => readonly ComputeEndpoint[] = () => []) {
+const quietWatch = { hasSynced: false, isWatching: false, silentForMs: undefined, lists: 0, watches: 0 };
+
+function metricsOf(
+  resources: () => readonly ComputeEndpoint[] = () => [],
+  watchStats: () => WatchStats = () => quietWatch,
+) {
   const metrics = createMetrics({
     clock: { nowMs: () => nowMs, monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) },
     version: "1.2.3",
@@ -16,6 +22,7 @@ function metricsOf(resources: () => readonly ComputeEndpoint[] = () => []) {
     resources,
     orphanCount: () => 2,
     queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
+    watchStats,
     leader: { leaseName: "endpoint-operator", isLeader: () => true },
   });
   const lines = async () => (await metrics.render()).body.split("\n").filter((line) => line !== "");
@@ -249,6 +256,24 @@ describe("the process", () => {
       ["workqueue_longest_running_processor_seconds", 2],
     ]) {
       expect(await metrics.series(String(name))).toEqual([`${name}${labels} ${value}`]);
+    }
+  });
+
+  test("the watch → lists and watches as they are now, silence once there was a list", async () => {
+    let now: WatchStats = quietWatch;
+    const { series } = metricsOf(undefined, () => now);
+    expect(await series("reflector_synced")).toEqual(['reflector_synced{name="computeendpoint"} 0']);
+    expect(await series("reflector_silent_seconds")).toEqual([]);
+    now = { hasSynced: true, isWatching: true, silentForMs: 1_500, lists: 2, watches: 3 };
+    await series("reflector_lists_total");
+    for (const [name, value] of [
+      ["reflector_lists_total", 2],
+      ["reflector_watches_total", 3],
+      ["reflector_synced", 1],
+      ["reflector_watching", 1],
+      ["reflector_silent_seconds", 1.5],
+    ]) {
+      expect(await series(String(name))).toEqual([`${name}{name="computeendpoint"} ${value}`]);
     }
   });
 

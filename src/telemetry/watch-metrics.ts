@@ -1,0 +1,59 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+import { controllerName } from "./reconcile-metrics.ts";
+
+/** What is asked of the watch on the API server at each scrape. Has the shape of the watch's own statistics. */
+export interface WatchStats {
+  readonly hasSynced: boolean;
+  readonly isWatching: boolean;
+  /** Since the API server was last heard, bookmarks included; `undefined` before the first list. */
+  readonly silentForMs: number | undefined;
+  /** Complete lists so far. */
+  readonly lists: number;
+  /** Watches opened so far. */
+  readonly watches: number;
+}
+
+const labels = { name: controllerName };
+
+/** Shows how the cache is fed; the counters have client-go's names. */
+export function registerWatchMetrics(registry: Registry, stats: () => WatchStats): void {
+  const common = { labelNames: ["name"], registers: [registry] };
+  const counters: readonly (readonly [name: string, help: string, value: (now: WatchStats) => number])[] = [
+    ["reflector_lists_total", "Complete lists read from the API server.", (now) => now.lists],
+    ["reflector_watches_total", "Watches opened on the API server.", (now) => now.watches],
+  ];
+  for (const [name, help, value] of counters) {
+    const counter: Counter = new Counter({
+      ...common,
+      name,
+      help,
+      collect: () => {
+        counter.reset();
+        counter.inc(labels, value(stats()));
+      },
+    });
+  }
+  const gauges: readonly (readonly [name: string, help: string, value: (now: WatchStats) => number | undefined])[] = [
+    ["reflector_synced", "1 once the first list is in the cache.", (now) => Number(now.hasSynced)],
+    ["reflector_watching", "1 while a watch is open.", (now) => Number(now.isWatching)],
+    [
+      "reflector_silent_seconds",
+      "Since the API server was last heard, bookmarks included; grows when the watch is stale.",
+      (now) => (now.silentForMs === undefined ? undefined : now.silentForMs / 1000),
+    ],
+  ];
+  for (const [name, help, value] of gauges) {
+    const gauge: Gauge = new Gauge({
+      ...common,
+      name,
+      help,
+      collect: () => {
+        gauge.reset();
+        const now = value(stats());
+        if (now !== undefined) {
+          gauge.set(labels, now);
+        }
+      },
+    });
+  }
+}
