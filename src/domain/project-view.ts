@@ -1,3 +1,4 @@
+import type { Mutation } from "./control-plane.ts";
 import type { ObservedEndpoint } from "./endpoint.ts";
 import type { Operation } from "./operation.ts";
 
@@ -25,4 +26,10 @@ export interface ProjectView {
    * which began too early share the one that follows it.
    */
   read(projectId: string, notOlderThanMs: number): Promise<ProjectReading>;
+  /** Takes in the answer to a write: lists may not show its operations yet. */
+  noteAnswer(mutation: Mutation): void;
+  /** Asks for an operation of ours, known only by id, until it is seen to have ended. */
+  watchOperation(projectId: string, operationId: string): void;
+  /** Drops what is remembered of a project that no resource names any more. */
+  forget(projectId: string): void;
 }

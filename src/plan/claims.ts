@@ -12,6 +12,8 @@ export interface Claim {
   /** The endpoint its status records. */
   readonly ownedEndpointId: string | undefined;
   readonly openIntent: CreateIntent | undefined;
+  /** Whether it waits for a person: its open create, if any, then has its suspects frozen. */
+  readonly isStalled: boolean;
   /** What its spec asks for; `undefined` when it is not in a position to ask: stalled, paused, deleted, broken. */
   readonly wish: Wish | undefined;
 }
@@ -81,6 +83,7 @@ function claimOf(other: ComputeEndpoint): Claim {
     creationTimestamp: other.creationTimestamp,
     ownedEndpointId: ownership?.resourceUid === other.uid ? ownership.endpointId : undefined,
     openIntent: createIntent,
+    isStalled: isTrue(other.status.conditions, "Stalled"),
     wish: wishOf(other),
   };
 }

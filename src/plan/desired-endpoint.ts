@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { EndpointChanges } from "../domain/endpoint.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
+import { canonicalJson } from "./canonical-json.ts";
 
 /** A field of spec that can be managed or left alone, by its path below spec. */
 export type ManagedField =
@@ -69,14 +70,4 @@ function suspendSeconds(suspend: NonNullable<ComputeEndpointSpec["suspend"]>): n
     case "ServiceDefault":
       return serviceDefaultSuspendSeconds;
   }
-}
-
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    isPlainObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
-  );
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -21,21 +21,15 @@ export function eventsFor(pass: Pass, next: ComputeEndpointStatus): readonly Res
   ].map((event) => ({ ...event, note: event.note.slice(0, noteLimit) }));
 }
 
-/** What has to be said before an effect: afterwards it may be too late for a person to understand a dropped connection. */
+/** What has to be said before a change: afterwards it may be too late to understand a dropped connection. */
 export function eventsBefore(plan: Plan): readonly ResourceEvent[] {
-  switch (plan.kind) {
-    case "UpdateEndpoint":
-      return plan.restarts
-        ? [warning("EndpointRestarting", "Update", "The size changes: the compute restarts and drops its connections.")]
-        : [];
-    case "RemoveFinalizer":
-      return releaseEvents(plan);
-    default:
-      return [];
-  }
+  return plan.kind === "UpdateEndpoint" && plan.restarts
+    ? [warning("EndpointRestarting", "Update", "The size changes: the compute restarts and drops its connections.")]
+    : [];
 }
 
-function releaseEvents(plan: Extract<Plan, { kind: "RemoveFinalizer" }>): readonly ResourceEvent[] {
+/** What is said when the finalizer goes; afterwards there is no resource to say it of. */
+export function releaseEvents(plan: Extract<Plan, { kind: "RemoveFinalizer" }>): readonly ResourceEvent[] {
   const { abandoned } = plan;
   if (abandoned !== undefined) {
     const suspects = (abandoned.suspectIds ?? []).join(", ") || "none seen so far";

@@ -41,8 +41,10 @@ export interface FailureMemory {
   /** Monotonic milliseconds of the first failure in this row. */
   readonly sinceMs: number;
   readonly count: number;
-  /** Monotonic milliseconds before which the same effect is not tried again. */
+  /** Monotonic milliseconds of the next try. */
   readonly retryAtMs: number;
+  /** Whether an effect was refused: then no effect is tried before `retryAtMs`, whatever wakes the key. */
+  readonly holdsBack: boolean;
 }
 
 /** What this process knows of one uid and status does not hold. Lost at a restart, by design. */

@@ -9,7 +9,7 @@ export type Outcome =
   /** The service accepted a write; `undefined` mutation: it said there was nothing to delete. */
   | { readonly kind: "Accepted"; readonly mutation: Mutation | undefined }
   /** Another change of the project goes first, or the project is locked. Not a failure. */
-  | { readonly kind: "Deferred"; readonly waitedMs: number }
+  | { readonly kind: "Deferred"; readonly waitedMs: number; readonly isFirst: boolean }
   /** A read or a write of this pass failed, or an earlier failure still holds it back. */
   | {
       readonly kind: "Failed";

@@ -3,6 +3,7 @@ import type { Operation } from "../domain/operation.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { type AttributedOperation, attribute, operationsOf, ownOperationIds } from "./attribute-operations.ts";
+import { isSameStored } from "./canonical-json.ts";
 import { maxConnectionsOf, sizeText } from "./compute-sizes.ts";
 import { conditionsFor } from "./conditions-for.ts";
 import { failedActionsAfter } from "./failed-actions.ts";
@@ -187,12 +188,6 @@ function withoutEmpty(status: ComputeEndpointStatus): ComputeEndpointStatus {
 
 /** Activity alone is no reason for a write. */
 function keepQuietFields(next: ComputeEndpointStatus, previous: ComputeEndpointStatus): ComputeEndpointStatus {
-  const quiet = { ...next, lastActiveTime: previous.lastActiveTime };
-  return JSON.stringify(withoutEmpty(sorted(quiet))) === JSON.stringify(withoutEmpty(sorted(previous)))
-    ? withoutEmpty(quiet)
-    : next;
-}
-
-function sorted(status: ComputeEndpointStatus): ComputeEndpointStatus {
-  return Object.fromEntries(Object.entries(status).sort(([a], [b]) => (a < b ? -1 : 1))) as ComputeEndpointStatus;
+  const quiet = withoutEmpty({ ...next, lastActiveTime: previous.lastActiveTime });
+  return isSameStored(quiet, withoutEmpty(previous)) ? quiet : next;
 }

@@ -1,0 +1,54 @@
+import type { ResourceKey } from "../domain/resource-store.ts";
+import type { CreateIntent } from "../resource/status-schema.ts";
+
+/** Where a create puts its endpoint. */
+export type CreatePlace = Pick<CreateIntent, "projectId" | "branchId" | "type">;
+
+interface Turn {
+  readonly uid: string;
+  readonly waiting: Map<string, ResourceKey>;
+}
+
+/**
+ * One unresolved create per project, branch and type in this process: two at once could not tell their endpoints apart
+ * where the service does not echo names.
+ */
+export class CreateTurns {
+  readonly #wake: (key: ResourceKey) => void;
+  readonly #turns = new Map<string, Turn>();
+
+  constructor(wake: (key: ResourceKey) => void) {
+    this.#wake = wake;
+  }
+
+  /** Takes the turn if it is free or already this uid's; else the key is woken when it becomes free. */
+  tryTake(place: CreatePlace, uid: string, key: ResourceKey): boolean {
+    const id = idOf(place);
+    const turn = this.#turns.get(id);
+    if (turn === undefined) {
+      this.#turns.set(id, { uid, waiting: new Map() });
+      return true;
+    }
+    if (turn.uid !== uid) {
+      turn.waiting.set(uid, key);
+    }
+    return turn.uid === uid;
+  }
+
+  /** Gives back whatever turn the uid holds. */
+  release(uid: string): void {
+    for (const [id, turn] of this.#turns) {
+      turn.waiting.delete(uid);
+      if (turn.uid === uid) {
+        this.#turns.delete(id);
+        for (const key of turn.waiting.values()) {
+          this.#wake(key);
+        }
+      }
+    }
+  }
+}
+
+function idOf({ projectId, branchId, type }: CreatePlace): string {
+  return `${projectId}/${branchId}/${type}`;
+}

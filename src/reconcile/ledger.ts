@@ -1,0 +1,170 @@
+import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ResourceKey } from "../domain/resource-store.ts";
+import type { AnsweredCreate, FailureMemory, Memory, PostState } from "../plan/observation.ts";
+
+/** An endpoint that a create answered and that no stored status names. */
+export interface UnrecordedEndpoint {
+  readonly uid: string;
+  readonly projectId: string;
+  readonly endpointId: string;
+}
+
+interface Entry {
+  readonly key: ResourceKey;
+  memory: Memory;
+}
+
+const nothing: Memory = {
+  intent: undefined,
+  answeredCreate: undefined,
+  failure: undefined,
+  ownOperationIds: [],
+  lastWriteMs: undefined,
+  lastDeleteMs: undefined,
+};
+
+/** More than one request ever starts, so that ids outlive the status patch that stores them. */
+const ownOperationsLimit = 50;
+
+/**
+ * What this process knows of each uid and status does not hold yet. All of it may be lost at any moment: what must
+ * survive is stored before it is relied on. Times are monotonic milliseconds.
+ */
+export class Ledger {
+  readonly #entries = new Map<string, Entry>();
+
+  /** What is known of a uid; everything empty for one never seen. */
+  memoryOf(uid: string): Memory {
+    return this.#entries.get(uid)?.memory ?? nothing;
+  }
+
+  /** An open intent was met in status. One that this process did not record may have been posted under. */
+  intentSeen(key: ResourceKey, uid: string, sight: { readonly attempt: string; readonly nowMs: number }): void {
+    if (this.memoryOf(uid).intent?.attempt !== sight.attempt) {
+      this.#setIntent(key, uid, { attempt: sight.attempt, posts: "Unresolved", firstSeenMs: sight.nowMs });
+    }
+  }
+
+  /** An intent is about to be stored: under a new attempt nothing can have been sent yet. */
+  intentRecording(key: ResourceKey, uid: string, note: { readonly attempt: string; readonly nowMs: number }): void {
+    if (this.memoryOf(uid).intent?.attempt !== note.attempt) {
+      this.#setIntent(key, uid, { attempt: note.attempt, posts: "NoneSent", firstSeenMs: note.nowMs });
+    }
+  }
+
+  /** A post is about to be sent: until it is answered it may land. Answers what was known before. */
+  postSending(uid: string, nowMs: number): PostState {
+    const before = this.memoryOf(uid).intent?.posts ?? "Unresolved";
+    this.#setPosts(uid, "Unresolved", nowMs);
+    return before;
+  }
+
+  /** The post was definitely not applied. Only then, and only if all before it were definite, is the intent still clean. */
+  postRefused(uid: string, before: PostState, nowMs: number): PostState {
+    const posts = before === "Unresolved" ? "Unresolved" : "AllDefinite";
+    this.#setPosts(uid, posts, nowMs);
+    return posts;
+  }
+
+  /** The post was answered: the endpoint is ours, and status does not say so yet. */
+  postAnswered(uid: string, answer: AnsweredCreate): void {
+    this.#update(uid, (memory) => ({ ...memory, answeredCreate: answer }));
+  }
+
+  /** Status names the endpoint now, or there is none. */
+  createStored(uid: string): void {
+    this.#update(uid, (memory) => ({ ...memory, answeredCreate: undefined, intent: undefined }));
+  }
+
+  /** A write at the service has ended, one way or the other. */
+  writeEnded(
+    key: ResourceKey,
+    uid: string,
+    write: { readonly nowMs: number; readonly isDelete: boolean; readonly operationIds: readonly string[] },
+  ): void {
+    this.#put(key, uid, (memory) => ({
+      ...memory,
+      lastWriteMs: write.nowMs,
+      lastDeleteMs: write.isDelete ? write.nowMs : memory.lastDeleteMs,
+      ownOperationIds: [...memory.ownOperationIds, ...write.operationIds].slice(-ownOperationsLimit),
+    }));
+  }
+
+  /** A call failed. Failures for the same reason and generation form a row. */
+  failed(key: ResourceKey, uid: string, failure: FailureMemory): void {
+    this.#put(key, uid, (memory) => ({ ...memory, failure }));
+  }
+
+  /** Something worked: the row of failures ends. */
+  worked(uid: string): void {
+    if (this.memoryOf(uid).failure !== undefined) {
+      this.#update(uid, (memory) => ({ ...memory, failure: undefined }));
+    }
+  }
+
+  /** Endpoints that creates of other uids under this key made, and that no status will ever name. */
+  unrecordedUnder(key: ResourceKey, liveUid: string | undefined): readonly UnrecordedEndpoint[] {
+    return [...this.#entries]
+      .filter(([uid, entry]) => uid !== liveUid && isSameKey(entry.key, key))
+      .flatMap(([uid, { memory }]) =>
+        memory.answeredCreate === undefined
+          ? []
+          : [
+              {
+                uid,
+                projectId: memory.answeredCreate.endpoint.projectId,
+                endpointId: memory.answeredCreate.endpoint.id,
+              },
+            ],
+      );
+  }
+
+  /** Forgets a uid that is gone. */
+  drop(uid: string): void {
+    this.#entries.delete(uid);
+  }
+
+  /** The uids that anything is known of under a key. */
+  uidsUnder(key: ResourceKey): readonly string[] {
+    return [...this.#entries].filter(([, entry]) => isSameKey(entry.key, key)).map(([uid]) => uid);
+  }
+
+  #setIntent(key: ResourceKey, uid: string, intent: Omit<NonNullable<Memory["intent"]>, "lastPostMs">): void {
+    this.#put(key, uid, (memory) => ({ ...memory, intent: { ...intent, lastPostMs: undefined } }));
+  }
+
+  #setPosts(uid: string, posts: PostState, lastPostMs: number): void {
+    this.#update(uid, (memory) =>
+      memory.intent === undefined ? memory : { ...memory, intent: { ...memory.intent, posts, lastPostMs } },
+    );
+  }
+
+  #put(key: ResourceKey, uid: string, change: (memory: Memory) => Memory): void {
+    this.#entries.set(uid, { key, memory: change(this.memoryOf(uid)) });
+  }
+
+  #update(uid: string, change: (memory: Memory) => Memory): void {
+    const entry = this.#entries.get(uid);
+    if (entry !== undefined) {
+      entry.memory = change(entry.memory);
+    }
+  }
+}
+
+/** The row of failures after one more. */
+export function nextFailure(
+  previous: Memory["failure"],
+  latest: { readonly error: ControlPlaneError; readonly generation: number; readonly nowMs: number },
+): Pick<FailureMemory, "error" | "generation" | "sinceMs" | "count"> {
+  const isSameRow = previous?.error.reason === latest.error.reason && previous.generation === latest.generation;
+  return {
+    error: latest.error,
+    generation: latest.generation,
+    sinceMs: isSameRow ? previous.sinceMs : latest.nowMs,
+    count: isSameRow ? previous.count + 1 : 1,
+  };
+}
+
+function isSameKey(a: ResourceKey, b: ResourceKey): boolean {
+  return a.namespace === b.namespace && a.name === b.name;
+}

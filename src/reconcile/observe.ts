@@ -1,0 +1,137 @@
+import type { ProjectReading } from "../domain/project-view.ts";
+import type { ResourceStore } from "../domain/resource-store.ts";
+import { claimsOf } from "../plan/claims.ts";
+import type { LocalObservation, Observation, RemoteState } from "../plan/observation.ts";
+import { type ComputeEndpoint, isBeingDeleted, projectIdOf } from "../resource/compute-endpoint.ts";
+import { isTrue } from "../resource/conditions.ts";
+import { annotations } from "../resource/names.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Service } from "./service.ts";
+
+/** What observing needs. It reads only, save that it takes the turn of a create it may lead to. */
+export interface ObserveContext {
+  readonly clock: Clock;
+  readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
+  readonly ledger: Ledger;
+  readonly service: Service;
+  /** At rest a reading of the project may be this old. */
+  readonly projectPollMs: number;
+}
+
+/** Gathers what is known without the service. */
+export function observeLocal(context: ObserveContext, resource: ComputeEndpoint): LocalObservation {
+  const { clock, store, ledger, service } = context;
+  const { createIntent } = resource.status;
+  if (createIntent !== undefined) {
+    ledger.intentSeen(resource.key, resource.uid, { attempt: createIntent.attempt, nowMs: clock.monotonicMs() });
+  }
+  const projectId = serviceProjectOf(resource);
+  const others = projectId === undefined ? [] : store.inProject(projectId);
+  return {
+    nowMs: clock.nowMs(),
+    resource,
+    identity: service.identity,
+    claims: claimsOf(others, resource.uid),
+    memory: ledger.memoryOf(resource.uid),
+  };
+}
+
+/**
+ * Completes the observation with what the service shows.
+ *
+ * @throws ControlPlaneError when a read fails.
+ */
+export async function observeService(context: ObserveContext, local: LocalObservation): Promise<Observation> {
+  const { service } = context;
+  const { resource } = local;
+  const projectId = serviceProjectOf(resource);
+  if (projectId === undefined) {
+    throw new Error("a resource without a project got past planLocally");
+  }
+  const isCreateTurn = takeTurn(context, local);
+  watchOwnOperations(context, projectId, resource);
+  const project = await service.view.read(projectId, notOlderThanMs(context, local));
+  service.lanes.observe(project);
+  return {
+    ...local,
+    nowMs: context.clock.nowMs(),
+    project,
+    remote: await observeRemote(context, local, project),
+    isCreateTurn,
+  };
+}
+
+/** The project in which a resource acts: where its endpoint or open create is, else where spec wants it. */
+export function serviceProjectOf(resource: ComputeEndpoint): string | undefined {
+  const { ownership, createIntent } = resource.status;
+  return ownership?.projectId ?? createIntent?.projectId ?? projectIdOf(resource);
+}
+
+/** Gone is proven by a list without it and a 404 by id, both begun after our last write. */
+async function observeRemote(
+  { service }: ObserveContext,
+  { resource, memory }: LocalObservation,
+  project: ProjectReading,
+): Promise<RemoteState> {
+  const { ownership } = resource.status;
+  if (ownership === undefined) {
+    return { kind: "NotOwned" };
+  }
+  const listed = project.endpoints.find(({ id }) => id === ownership.endpointId);
+  if (listed !== undefined) {
+    return { kind: "Present", endpoint: listed };
+  }
+  const byId = await service.controlPlane.getEndpoint(project.projectId, ownership.endpointId);
+  const isListNewEnough = memory.lastWriteMs === undefined || project.asOfMs >= memory.lastWriteMs;
+  return byId === undefined && isListNewEnough ? { kind: "Absent" } : { kind: "Unproven" };
+}
+
+/** Only a settled resource may look at an older reading, and never at one from before its own last write. */
+function notOlderThanMs({ clock, projectPollMs }: ObserveContext, { resource, memory }: LocalObservation): number {
+  const nowMs = clock.monotonicMs();
+  const atRestMs = nowMs - projectPollMs;
+  return isAtRest(resource) && memory.failure === undefined
+    ? Math.max(atRestMs, memory.lastWriteMs ?? atRestMs)
+    : nowMs;
+}
+
+function isAtRest(resource: ComputeEndpoint): boolean {
+  const { status } = resource;
+  return (
+    !isBeingDeleted(resource) &&
+    status.ownership !== undefined &&
+    status.observedGeneration === resource.generation &&
+    isTrue(status.conditions, "Ready") &&
+    status.lastHandledReconcileAt === resource.annotations[annotations.reconcileRequestedAt]
+  );
+}
+
+/** Lists may lag and a restart forgets, so the view is told which operations of ours status shows as unfinished. */
+function watchOwnOperations({ service }: ObserveContext, projectId: string, { status }: ComputeEndpoint): void {
+  for (const operation of status.operations ?? []) {
+    if (operation.cause === "SpecChange" && operation.durationMilliseconds === undefined) {
+      service.view.watchOperation(projectId, operation.id);
+    }
+  }
+}
+
+/** Taken before the reading begins, so that the reading shows what the create before ours has made. */
+function takeTurn({ service }: ObserveContext, { resource, claims }: LocalObservation): boolean {
+  const { ownership, createIntent } = resource.status;
+  if (ownership !== undefined) {
+    return false;
+  }
+  if (createIntent !== undefined) {
+    return service.turns.tryTake(createIntent, resource.uid, resource.key);
+  }
+  if (resource.spec.kind === "Invalid") {
+    return false;
+  }
+  const { projectId, branchId, type } = resource.spec.spec;
+  const isOtherOpen = claims.some(
+    ({ openIntent, isStalled }) => openIntent?.branchId === branchId && openIntent.type === type && !isStalled,
+  );
+  return !isOtherOpen && service.turns.tryTake({ projectId, branchId, type }, resource.uid, resource.key);
+}

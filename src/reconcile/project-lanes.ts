@@ -1,0 +1,186 @@
+import { holdsProjectLock, isInFlight } from "../domain/operation.ts";
+import type { ProjectReading } from "../domain/project-view.ts";
+import type { ResourceKey } from "../domain/resource-store.ts";
+import type { Clock } from "../runtime/clock.ts";
+
+/** A resource that wants to change something in a project. */
+export interface Entrant {
+  readonly key: ResourceKey;
+  readonly uid: string;
+  readonly projectId: string;
+  readonly isDeletion: boolean;
+}
+
+/** Whether a change may start now. */
+export type LaneAnswer =
+  | { readonly kind: "Granted" }
+  | { readonly kind: "Queued"; readonly waitedMs: number; readonly isFirst: boolean };
+
+/** What the lanes need. */
+export interface ProjectLanesOptions {
+  readonly clock: Clock;
+  /** Looks at a key again: its turn may have come. */
+  readonly wake: (key: ResourceKey) => void;
+}
+
+interface Waiting extends Entrant {
+  readonly sinceMs: number;
+  seenMs: number;
+}
+
+interface Holder {
+  readonly uid: string;
+  /** Its place in the queue, should the service turn it away. */
+  readonly place: Waiting;
+  operationIds: readonly string[];
+  sinceMs: number;
+}
+
+interface Lane {
+  holder: Holder | undefined;
+  /** The service has said that the project is busy, whatever its lists show. */
+  closedUntilMs: number;
+  readonly waiting: Map<string, Waiting>;
+}
+
+/** A waiting resource that has not asked again for so long no longer wants to. */
+const forgottenAfterMs = 60_000;
+
+/** An operation that seems never to end must not block deletions: then the service itself is asked, by trying. */
+const longestHoldMs = 10 * 60_000;
+
+/**
+ * One change in flight per project. The service locks a project while it works, so a second change would only be
+ * refused with 423; here it waits its turn instead: first come, first served, deletions first.
+ */
+export class ProjectLanes {
+  readonly #options: ProjectLanesOptions;
+  readonly #lanes = new Map<string, Lane>();
+
+  constructor(options: ProjectLanesOptions) {
+    this.#options = options;
+  }
+
+  /** Asks for the lane. Once granted it is held until `leave`, or `withdraw`. */
+  enter(entrant: Entrant, reading: ProjectReading): LaneAnswer {
+    const nowMs = this.#options.clock.monotonicMs();
+    const lane = this.#laneOf(entrant.projectId);
+    const waiting = lane.waiting.get(entrant.uid) ?? { ...entrant, sinceMs: nowMs, seenMs: nowMs };
+    waiting.seenMs = nowMs;
+    lane.waiting.set(entrant.uid, waiting);
+    this.#dropStale(lane, nowMs);
+    const isFirst = firstOf(lane)?.uid === entrant.uid;
+    const isOwnTurn = lane.holder?.uid === entrant.uid && lane.holder.operationIds.length === 0;
+    const isFree = lane.holder === undefined && isFirst && lane.closedUntilMs <= nowMs && !this.#isLocked(reading);
+    if (!isOwnTurn && !isFree) {
+      return { kind: "Queued", waitedMs: nowMs - waiting.sinceMs, isFirst };
+    }
+    lane.waiting.delete(entrant.uid);
+    const place = isOwnTurn && lane.holder !== undefined ? lane.holder.place : waiting;
+    lane.holder = { uid: entrant.uid, place, operationIds: [], sinceMs: nowMs };
+    return { kind: "Granted" };
+  }
+
+  /** The service answered that the project is locked: nobody tries for a while, and the place in the queue is kept. */
+  close(projectId: string, uid: string, forMs: number): void {
+    const lane = this.#lanes.get(projectId);
+    if (lane?.holder?.uid !== uid) {
+      return;
+    }
+    const nowMs = this.#options.clock.monotonicMs();
+    lane.closedUntilMs = nowMs + forMs;
+    lane.waiting.set(uid, { ...lane.holder.place, seenMs: nowMs });
+    lane.holder = undefined;
+  }
+
+  /** The change was sent and started these operations; the lane is held until they have ended. */
+  leave(projectId: string, uid: string, operationIds: readonly string[]): void {
+    const lane = this.#lanes.get(projectId);
+    if (lane?.holder?.uid !== uid) {
+      return;
+    }
+    if (operationIds.length > 0) {
+      lane.holder = { ...lane.holder, operationIds, sinceMs: this.#options.clock.monotonicMs() };
+    } else {
+      this.#free(projectId, lane);
+    }
+  }
+
+  /** The resource wants nothing changed (any more). Operations it has started still hold the lane. */
+  withdraw(projectId: string, uid: string): void {
+    const lane = this.#lanes.get(projectId);
+    if (lane === undefined) {
+      return;
+    }
+    lane.waiting.delete(uid);
+    if (lane.holder?.uid === uid && lane.holder.operationIds.length === 0) {
+      this.#free(projectId, lane);
+    }
+  }
+
+  /** A newer reading of the project: operations that hold its lane may have ended. */
+  observe(reading: ProjectReading): void {
+    const lane = this.#lanes.get(reading.projectId);
+    const holder = lane?.holder;
+    if (lane === undefined || holder === undefined || holder.operationIds.length === 0) {
+      return;
+    }
+    const hasEnded = holder.operationIds.every((id) => {
+      const operation = reading.operations.find((each) => each.id === id);
+      return operation === undefined || !isInFlight(operation);
+    });
+    const isTooLong = this.#options.clock.monotonicMs() - holder.sinceMs > longestHoldMs;
+    if ((hasEnded && reading.asOfMs >= holder.sinceMs) || isTooLong) {
+      this.#free(reading.projectId, lane);
+    }
+  }
+
+  #laneOf(projectId: string): Lane {
+    const lane = this.#lanes.get(projectId) ?? { holder: undefined, closedUntilMs: 0, waiting: new Map() };
+    this.#lanes.set(projectId, lane);
+    return lane;
+  }
+
+  #free(projectId: string, lane: Lane): void {
+    lane.holder = undefined;
+    const next = firstOf(lane);
+    if (next === undefined) {
+      this.#lanes.delete(projectId);
+    } else {
+      this.#options.wake(next.key);
+    }
+  }
+
+  #dropStale(lane: Lane, nowMs: number): void {
+    for (const waiting of lane.waiting.values()) {
+      if (nowMs - waiting.seenMs > forgottenAfterMs) {
+        lane.waiting.delete(waiting.uid);
+      }
+    }
+    const { holder } = lane;
+    if (holder !== undefined && holder.operationIds.length === 0 && nowMs - holder.sinceMs > forgottenAfterMs) {
+      lane.holder = undefined;
+    }
+  }
+
+  #isLocked(reading: ProjectReading): boolean {
+    const nowMs = this.#options.clock.nowMs();
+    return reading.operations.some(
+      (operation) => holdsProjectLock(operation) && nowMs - Date.parse(operation.createdTime) < longestHoldMs,
+    );
+  }
+}
+
+function firstOf(lane: Lane): Waiting | undefined {
+  let first: Waiting | undefined;
+  for (const waiting of lane.waiting.values()) {
+    if (first === undefined || comesBefore(waiting, first)) {
+      first = waiting;
+    }
+  }
+  return first;
+}
+
+function comesBefore(a: Waiting, b: Waiting): boolean {
+  return a.isDeletion === b.isDeletion ? a.sinceMs < b.sinceMs : a.isDeletion;
+}

@@ -1,0 +1,182 @@
+import { EffectNotPermittedError } from "../domain/effect-permit.ts";
+import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
+import { releaseEvents } from "../plan/events-for.ts";
+import type { Pass } from "../plan/pass.ts";
+import type { Plan } from "../plan/plan.ts";
+import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
+import { conditionOf } from "../resource/conditions.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import { deleteUnrecorded } from "./delete-unrecorded.ts";
+import { serviceProjectOf } from "./observe.ts";
+import { type ReportTargets, reportPass, resourceFields } from "./report-pass.ts";
+import { nextLookMs, type Requeue } from "./requeue.ts";
+import { type PassContext, runPass } from "./run-pass.ts";
+import type { Service } from "./service.ts";
+import { type StoredStep, storeStatus } from "./store-status.ts";
+
+/** What the reconciler works with. */
+export interface ReconcilerOptions extends Omit<PassContext, "service" | "announce">, ReportTargets {
+  /** The control plane that knows a resource; `undefined` asks for the one of the settings. */
+  readonly controlPlaneFor: (resource: ComputeEndpoint | undefined) => Service;
+  /** Looks at another key again. */
+  readonly wake: (key: ResourceKey) => void;
+}
+
+/**
+ * One pass for one key: observe → plan → apply → status. Level-triggered: why a key came is unknown here.
+ *
+ * Guarantees: at most one effect a pass; at most one status patch, and only if something changed; a crash anywhere is an
+ * ordinary starting state. Errors: none; what is not expected is logged and tried again.
+ */
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** Works on one key. Assumption: never called for a key that is being worked on. */
+  async reconcile(key: ResourceKey): Promise<Requeue> {
+    const resource = this.#options.store.get(key);
+    try {
+      await this.#cleanUp(key, resource);
+      return resource === undefined ? this.#forget(key) : await this.#reconcileResource(resource);
+    } catch (error) {
+      this.#logUnexpected(key, error);
+      return { kind: "Retry" };
+    }
+  }
+
+  async #reconcileResource(resource: ComputeEndpoint): Promise<Requeue> {
+    const service = this.#options.controlPlaneFor(resource);
+    const announce: PassContext["announce"] = (events) => {
+      for (const event of events) {
+        this.#options.events.record(resource, event);
+      }
+    };
+    const pass = await runPass({ ...this.#options, service, announce }, resource);
+    if (pass.plan?.kind === "AddFinalizer") {
+      await this.#options.store.addFinalizer(resource);
+      return { kind: "RequeueAfter", delayMs: 0 };
+    }
+    if (pass.plan?.kind === "RemoveFinalizer") {
+      announce(releaseEvents(pass.plan));
+      return this.#release(service, resource, pass.plan);
+    }
+    const stored = await storeStatus(this.#options.store, pass);
+    if (stored === undefined) {
+      return { kind: "RequeueAfter", delayMs: 0 };
+    }
+    this.#afterStoring(service, pass, stored);
+    return this.#requeueFor(pass);
+  }
+
+  #afterStoring(service: Service, pass: Pass, stored: StoredStep): void {
+    const { resource } = pass.local;
+    if (stored.status.ownership !== undefined || stored.status.createIntent === undefined) {
+      this.#options.ledger.createStored(resource.uid);
+    }
+    reportPass(this.#options, pass, stored);
+    giveBack(service, pass, stored.status);
+    if (hasNewStanding(resource.status, stored.status)) {
+      this.#wakeLosers(this.#options.store.inProject(projectIdOf(resource) ?? ""));
+    }
+  }
+
+  async #release(
+    service: Service,
+    resource: ComputeEndpoint,
+    plan: Extract<Plan, { kind: "RemoveFinalizer" }>,
+  ): Promise<Requeue> {
+    const { store, ledger, logger } = this.#options;
+    await store.removeFinalizer(resource);
+    ledger.drop(resource.uid);
+    leaveAll(service, resource);
+    this.#wakeLosers(store.inProject(projectIdOf(resource) ?? ""));
+    logger.info({ ...resourceFields(resource), plan: plan.kind, cause: plan.cause }, "resource released");
+    return { kind: "Done" };
+  }
+
+  /** A create was answered for a resource that was gone by then: that endpoint is ours, and no status will name it. */
+  async #cleanUp(key: ResourceKey, resource: ComputeEndpoint | undefined): Promise<void> {
+    const { ledger, logger } = this.#options;
+    for (const unrecorded of ledger.unrecordedUnder(key, resource?.uid)) {
+      await deleteUnrecorded(this.#options.controlPlaneFor(resource), unrecorded);
+      ledger.drop(unrecorded.uid);
+      logger.warn({ ...key, endpointId: unrecorded.endpointId }, "deleted the endpoint of a resource that was gone");
+    }
+  }
+
+  #forget(key: ResourceKey): Requeue {
+    const { ledger, metrics, store } = this.#options;
+    for (const uid of ledger.uidsUnder(key)) {
+      this.#options.controlPlaneFor(undefined).turns.release(uid);
+      ledger.drop(uid);
+    }
+    metrics.forgetResource(key);
+    this.#wakeLosers(store.list());
+    return { kind: "Done" };
+  }
+
+  #requeueFor(pass: Pass): Requeue {
+    const { policy, ledger, clock, random } = this.#options;
+    if (pass.outcome.kind === "Failed") {
+      const retryAtMs = ledger.memoryOf(pass.local.resource.uid).failure?.retryAtMs ?? 0;
+      return { kind: "RequeueAfter", delayMs: Math.max(0, retryAtMs - clock.monotonicMs()) };
+    }
+    return { kind: "RequeueAfter", delayMs: nextLookMs(pass) ?? policy.resyncMs * (1 - 0.2 * random()) };
+  }
+
+  /** Whoever waits for another resource to give way is looked at when that one goes or changes its standing. */
+  #wakeLosers(resources: readonly ComputeEndpoint[]): void {
+    for (const { key, status } of resources) {
+      if (conditionOf(status.conditions, "Stalled")?.reason === "ClaimedByAnother") {
+        this.#options.wake(key);
+      }
+    }
+  }
+
+  /** Conflicts are everyday life, and a process that may not act says so elsewhere. */
+  #logUnexpected(key: ResourceKey, error: unknown): void {
+    const isSilent =
+      error instanceof EffectNotPermittedError ||
+      (error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound"));
+    if (!isSilent) {
+      this.#options.logger.error({ ...key, err: error }, "pass failed");
+    }
+  }
+}
+
+/** Lane and turn are kept only by who still needs them. */
+function giveBack(service: Service, { local, plan, outcome, observation }: Pass, status: ComputeEndpointStatus): void {
+  const { uid } = local.resource;
+  const isCreating = status.createIntent !== undefined && plan?.kind !== "Stall";
+  if (!isCreating) {
+    service.turns.release(uid);
+  }
+  const isTurnedAway = outcome.kind === "Deferred" || (outcome.kind === "Failed" && outcome.error.reason === "Locked");
+  const isAboutToPost = isCreating && plan?.kind === "RecordIntent";
+  const projectId = observation?.project.projectId;
+  if (projectId !== undefined && !isTurnedAway && !isAboutToPost) {
+    service.lanes.withdraw(projectId, uid);
+  }
+}
+
+function leaveAll(service: Service, resource: ComputeEndpoint): void {
+  service.turns.release(resource.uid);
+  const projectId = serviceProjectOf(resource);
+  if (projectId !== undefined) {
+    service.lanes.withdraw(projectId, resource.uid);
+  }
+}
+
+function hasNewStanding(before: ComputeEndpointStatus, next: ComputeEndpointStatus): boolean {
+  const reasonOf = (status: ComputeEndpointStatus, type: "Ready" | "Stalled") =>
+    conditionOf(status.conditions, type)?.reason;
+  return (
+    reasonOf(before, "Stalled") !== reasonOf(next, "Stalled") ||
+    reasonOf(before, "Ready") !== reasonOf(next, "Ready") ||
+    before.ownership?.endpointId !== next.ownership?.endpointId ||
+    before.createIntent?.attempt !== next.createIntent?.attempt
+  );
+}

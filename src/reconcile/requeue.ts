@@ -1,0 +1,70 @@
+import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { Policy } from "../plan/observation.ts";
+import type { Pass } from "../plan/pass.ts";
+import { patienceMs } from "../plan/verdict-for-failure.ts";
+
+/** What is to become of a key after a pass; the worker pool understands it. */
+export type Requeue =
+  /** Nothing to do until something happens. */
+  | { readonly kind: "Done" }
+  /** No failure; look again after `delayMs`. 0: at once. */
+  | { readonly kind: "RequeueAfter"; readonly delayMs: number }
+  /** A conflict or a bug: again after the queue's own backoff. */
+  | { readonly kind: "Retry" };
+
+/** What the schedule of a failure depends on. */
+export interface FailureRow {
+  /** Failures in this row, from 1. */
+  readonly count: number;
+  /** Milliseconds since the first of them. */
+  readonly forMs: number;
+}
+
+const longestBackoffMs = 60_000;
+
+/** The first in a lane looks soon whether the project is free; the others are woken, and look by themselves in the end. */
+const lanePollMs = 500;
+const laneSafetyMs = 20_000;
+
+/**
+ * When a failed call is tried again. The one place that turns a reason into a schedule.
+ *
+ * @returns milliseconds, without jitter.
+ */
+export function retryDelayMs(error: ControlPlaneError, row: FailureRow, policy: Policy): number {
+  const askedMs = error.retryAfterMs ?? 0;
+  switch (error.reason) {
+    case "Locked":
+      return Math.min(policy.operationPollMs, backoffMs(row, 250));
+    case "Forbidden":
+    case "Malformed":
+      return policy.resyncMs;
+    case "NotFound":
+    case "Rejected":
+      return row.forMs >= patienceMs ? policy.resyncMs : backoffMs(row, 5_000);
+    case "Unauthorized":
+      return backoffMs(row, 2_000);
+    default:
+      return Math.max(askedMs, backoffMs(row, 1_000));
+  }
+}
+
+/** When a key is looked at again after a pass that did not fail. `undefined`: at the next resync. */
+export function nextLookMs({ plan, outcome }: Pass): number | undefined {
+  if (outcome.kind === "Deferred") {
+    return outcome.isFirst ? lanePollMs : laneSafetyMs;
+  }
+  switch (plan?.kind) {
+    case "Wait":
+      return plan.requeueAfterMs;
+    case "Settled":
+    case "Stall":
+      return undefined;
+    default:
+      return 0;
+  }
+}
+
+function backoffMs({ count }: FailureRow, firstMs: number): number {
+  return Math.min(longestBackoffMs, firstMs * 2 ** Math.min(count - 1, 20));
+}

@@ -1,0 +1,19 @@
+import type { ControlPlane } from "../domain/control-plane.ts";
+import { EffectNotPermittedError, type EffectPermit } from "../domain/effect-permit.ts";
+
+/** Lets a write start only while this process may act for as long as the write may take. Reads always may. */
+export function withPermit(controlPlane: ControlPlane, permit: EffectPermit, writeTimeoutMs: number): ControlPlane {
+  const permitted = <Answer>(write: () => Promise<Answer>): Promise<Answer> =>
+    permit.mayStartEffect(writeTimeoutMs) ? write() : Promise.reject(new EffectNotPermittedError());
+  return {
+    serviceUrl: controlPlane.serviceUrl,
+    listEndpoints: (projectId) => controlPlane.listEndpoints(projectId),
+    getEndpoint: (projectId, endpointId) => controlPlane.getEndpoint(projectId, endpointId),
+    listOperations: (projectId, page) => controlPlane.listOperations(projectId, page),
+    getOperation: (projectId, operationId) => controlPlane.getOperation(projectId, operationId),
+    createEndpoint: (projectId, creation) => permitted(() => controlPlane.createEndpoint(projectId, creation)),
+    updateEndpoint: (projectId, endpointId, changes) =>
+      permitted(() => controlPlane.updateEndpoint(projectId, endpointId, changes)),
+    deleteEndpoint: (projectId, endpointId) => permitted(() => controlPlane.deleteEndpoint(projectId, endpointId)),
+  };
+}
