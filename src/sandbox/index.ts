@@ -1,2 +1,4 @@
+export { parseSandboxArguments } from "./arguments.ts";
+export { type CommandIo, runSandboxCommand, sandboxUsage } from "./command.ts";
 export { defaultFixture, type Fixture, FixtureError, parseFixture } from "./fixture.ts";
 export { type RunningSandbox, type SandboxOptions, startSandbox } from "./sandbox.ts";

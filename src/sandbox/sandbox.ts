@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import { type ClockMode, SandboxClock } from "./clock.ts";
+import { type ClockChange, type ClockMode, SandboxClock } from "./clock.ts";
 import { Engine } from "./engine/engine.ts";
 import { type Profile, profiles } from "./engine/profile.ts";
 import { defaultEngineSettings, type EngineSettings } from "./engine/settings.ts";
@@ -65,7 +65,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
   const { host = "127.0.0.1", port = 0, fixture = defaultFixture, allowRemoteControl = false } = options;
   const apiKey = options.apiKey ?? `sbx_${randomBytes(24).toString("hex")}`;
   const store = new MemoryStore();
-  const clock = clockOf(options);
+  const pace = paceOf(options);
+  const clock = new SandboxClock();
   const engine = new Engine({
     store,
     clock,
@@ -83,6 +84,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     controlAccess: allowRemoteControl ? "anybody" : isLoopback(host) ? "loopback" : "nobody",
     onBug: options.onBug ?? writeBug,
     reset: (): void => {
+      clock.set(pace);
       engine.reset(fixture);
       parts.keyRing.admit("default", apiKey);
       parts.faults.clear();
@@ -109,10 +111,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
   };
 }
 
-function clockOf({ clock: mode, timeScale }: SandboxOptions): SandboxClock {
-  const clock = new SandboxClock();
-  clock.set({ mode: mode ?? (timeScale === undefined ? "real" : "scaled"), scale: timeScale });
-  return clock;
+function paceOf({ clock, timeScale }: SandboxOptions): ClockChange {
+  return { mode: clock ?? (timeScale === undefined ? "real" : "scaled"), scale: timeScale ?? 1 };
 }
 
 function settingsOf({ operationLatencyMs, availabilityCheckIntervalMs, seed }: SandboxOptions): EngineSettings {

@@ -75,9 +75,11 @@ function deleteRoute(app: FastifyInstance, engine: ServerParts["engine"]): void 
           operations: operations.map((operation) => operationView(operation, profile)),
         });
       } catch (error) {
-        const isMissing = error instanceof Refusal && error.message === "endpoint not found";
-        if (isMissing && profile.deleteOfMissing === 204) return reply.code(204).send();
-        throw error;
+        const isMissing = error instanceof Refusal && error.reason === "NotFound";
+        if (!isMissing || profile.deleteOfMissing === 404) throw error;
+        // Of an unknown project nothing can be missing: that stays an error.
+        engine.project(params.project_id);
+        return reply.code(204).send();
       }
     },
   );

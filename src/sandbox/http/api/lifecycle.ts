@@ -72,10 +72,10 @@ export class Lifecycle {
       const { status, message = "a fault was asked for", code = "", retryAfterSeconds } = effect;
       throw new ApiError(status, message, { code, retryAfterSeconds });
     }
-    if (effect?.kind === "delay") await wait(effect.milliseconds, undefined, { signal: this.#stopped.signal });
-    if (effect?.kind !== "dropBefore") return false;
-    cut(request, reply);
-    return true;
+    if (effect?.kind === "delay") await this.#wait(effect.milliseconds);
+    const isCut = effect?.kind === "dropBefore" || this.#stopped.signal.aborted;
+    if (isCut) cut(request, reply);
+    return isCut;
   }
 
   /** `applyLate`: the client loses its connection now, the request comes again later. Its body has been read by now. */
@@ -89,10 +89,16 @@ export class Lifecycle {
       ...(sentContentType === undefined ? {} : { "content-type": sentContentType }),
     };
     cut(request, reply);
-    void wait(effect.milliseconds, undefined, { signal: this.#stopped.signal }).then(
-      () => this.#app.inject({ method: method as "POST", url, headers, ...(sentBody && { payload: sentBody }) }),
-      () => undefined, // The sandbox stops: the request is never applied, as if it were lost on its way.
-    );
+    void this.#wait(effect.milliseconds).then(() => {
+      // When the sandbox stops the request is never applied, as if it were lost on its way.
+      if (this.#stopped.signal.aborted) return;
+      this.#app.inject({ method: method as "POST", url, headers, ...(sentBody && { payload: sentBody }) }, () => {});
+    });
+  }
+
+  /** Of the machine's time, for this plays the network; the sandbox's own clock may stand. Ends early on a stop. */
+  async #wait(milliseconds: number): Promise<void> {
+    await wait(milliseconds, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
   }
 
   /** Faults that act once the request has been carried out. */

@@ -1,0 +1,95 @@
+import { readFile } from "node:fs/promises";
+import { parseSandboxArguments } from "./arguments.ts";
+import { Refusal } from "./engine/refusal.ts";
+import { type Fixture, FixtureError, parseFixture } from "./fixture.ts";
+import { type RunningSandbox, type SandboxOptions, startSandbox } from "./sandbox.ts";
+
+/** What the command needs of its process. */
+export interface CommandIo {
+  readonly out: { write(text: string): unknown };
+  readonly err: { write(text: string): unknown };
+  /** Aborted when the process is asked to stop. */
+  readonly stop: AbortSignal;
+}
+
+/** Exit code after a clean stop. */
+const stopped = 0;
+/** Exit code when the sandbox could not do its work. */
+const failed = 1;
+/** Exit code when it was asked for something that cannot be. */
+const badConfiguration = 2;
+
+/** The text of `--help`. */
+export const sandboxUsage = `Usage: endpoint-operator sandbox [options]
+
+A local control plane. Everything it knows is gone when it stops.
+
+  --port PORT                  port to listen on, 0 for a free one (default 8787)
+  --host HOST                  address to listen on (default 127.0.0.1)
+  --api-key KEY                key that clients send (default: one is made up and printed)
+  --profile seed|public        which dialect of the API to speak (default seed)
+  --fixture FILE               projects and branches to start with, JSON (default: built in)
+  --data :memory:              where state is kept; only memory so far
+  --clock real|stepped         stepped: time moves only when told to (default real)
+  --time-scale N               sandbox seconds per second (default 1)
+  --operation-latency MS       how long an operation runs, MS or MIN-MAX (default 300-1000)
+  --availability-check-interval SECONDS
+                               time between two checks of a branch (default 86400)
+  --rate-limit RULE            off, public, or PER_MINUTE:PER_SECOND (default off)
+  --seed N                     start of the randomness of ids and latencies
+  --allow-remote-control       let anybody who reaches the port use /sandbox/v1
+  -h, --help                   this text
+`;
+
+/**
+ * Runs `endpoint-operator sandbox` until it is asked to stop.
+ *
+ * @param args what follows `sandbox` on the command line.
+ * @returns the exit code: 0 clean stop, 1 failure, 2 bad configuration (every problem is named).
+ */
+export async function runSandboxCommand(args: readonly string[], io: CommandIo): Promise<number> {
+  const parsed = parseSandboxArguments(args);
+  if (parsed.kind === "Help") {
+    io.out.write(sandboxUsage);
+    return stopped;
+  }
+  if (parsed.kind === "Wrong") return refuse(io, parsed.problems);
+  try {
+    const fixture = parsed.fixtureFile === undefined ? undefined : await readFixture(parsed.fixtureFile);
+    return await serve({ ...parsed.options, fixture }, io);
+  } catch (error) {
+    if (error instanceof FixtureError) return refuse(io, [`--fixture: ${error.message.replaceAll("\n", "\n  ")}`]);
+    if (error instanceof Refusal) return refuse(io, [`--fixture: ${error.message}`]);
+    io.err.write(`sandbox: ${(error as Error).message}\n`);
+    return failed;
+  }
+}
+
+async function serve(
+  options: SandboxOptions & { readonly fixture: Fixture | undefined },
+  io: CommandIo,
+): Promise<number> {
+  const sandbox: RunningSandbox = await startSandbox(options);
+  io.out.write(`sandbox: listening on ${sandbox.url}\n`);
+  io.out.write(`sandbox: control API on ${sandbox.controlUrl}\n`);
+  if (options.apiKey === undefined) io.out.write(`sandbox: API key ${sandbox.apiKey}\n`);
+  // An open server keeps the process alive, a pending promise would not.
+  if (!io.stop.aborted) await new Promise((resolve) => io.stop.addEventListener("abort", resolve, { once: true }));
+  await sandbox.stop();
+  return stopped;
+}
+
+async function readFixture(file: string): Promise<Fixture> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    throw new FixtureError(`cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  return parseFixture(text);
+}
+
+function refuse(io: CommandIo, problems: readonly string[]): number {
+  io.err.write(`the sandbox cannot start:\n${problems.map((problem) => `  ${problem}\n`).join("")}`);
+  return badConfiguration;
+}
