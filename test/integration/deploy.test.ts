@@ -50,34 +50,39 @@ beforeAll(async () => {
 });
 
 describe("manifests", () => {
-  test("deploy/base on a real API server → accepted whole, without a warning", async () => {
-    const { code, stdout, stderr } = await adminKubectl().tryRun([
-      "apply",
-      "--dry-run=server",
-      "--validate=strict",
-      "--kustomize",
-      pathOf("deploy/base"),
-    ]);
-    expect(`${code} ${stderr.replaceAll(/^Warning: resource .* is missing the .*last-applied.*\n?/gm, "")}`).toBe("0 ");
-    const kinds = stdout
-      .trim()
-      .split("\n")
-      .map((line) => line.split("/")[0]);
-    expect(kinds).toHaveLength((await render("deploy/base")).length);
-    expect(new Set(kinds)).toEqual(
-      new Set([
-        "namespace",
-        "customresourcedefinition.apiextensions.k8s.io",
-        "serviceaccount",
-        "role.rbac.authorization.k8s.io",
-        "clusterrole.rbac.authorization.k8s.io",
-        "rolebinding.rbac.authorization.k8s.io",
-        "clusterrolebinding.rbac.authorization.k8s.io",
-        "configmap",
-        "deployment.apps",
-      ]),
-    );
-  });
+  test.each(["deploy/base", "deploy/namespaced"])(
+    "%s on a real API server → accepted whole, without a warning",
+    async (folder) => {
+      const { code, stdout, stderr } = await adminKubectl().tryRun([
+        "apply",
+        "--dry-run=server",
+        "--validate=strict",
+        "--kustomize",
+        pathOf(folder),
+      ]);
+      expect(`${code} ${stderr.replaceAll(/^Warning: resource .* is missing the .*last-applied.*\n?/gm, "")}`).toBe(
+        "0 ",
+      );
+      const kinds = stdout
+        .trim()
+        .split("\n")
+        .map((line) => line.split("/")[0]);
+      expect(kinds).toHaveLength((await render(folder)).length);
+      expect(new Set(kinds)).toEqual(
+        new Set([
+          "namespace",
+          "customresourcedefinition.apiextensions.k8s.io",
+          "serviceaccount",
+          "role.rbac.authorization.k8s.io",
+          "clusterrole.rbac.authorization.k8s.io",
+          "rolebinding.rbac.authorization.k8s.io",
+          "clusterrolebinding.rbac.authorization.k8s.io",
+          "configmap",
+          "deployment.apps",
+        ]),
+      );
+    },
+  );
 
   test("deploy/samples on a real API server → four endpoints accepted", async () => {
     const output = await adminKubectl().run(["apply", "--dry-run=server", "--kustomize", pathOf("deploy/samples")]);
@@ -107,6 +112,17 @@ describe("roles", () => {
       "update leases.coordination.k8s.io endpoint-operator",
       "patch leases.coordination.k8s.io endpoint-operator",
     ]);
+  });
+
+  test("an install for some namespaces → the same rights, there alone", async () => {
+    const everywhere = permissions(named(await render("deploy/base"), "ClusterRole", "endpoint-operator"));
+    const manifests = await render("deploy/namespaced");
+    const clusterWide = permissions(named(manifests, "ClusterRole", "endpoint-operator"));
+    const there = permissions(named(manifests, "Role", "endpoint-operator"));
+    expect(clusterWide).toEqual(["get namespaces. kube-system"]);
+    expect([...there, ...clusterWide]).toEqual(everywhere);
+    const settings = manifests.filter(({ kind }) => kind === "ConfigMap");
+    expect(settings).toMatchObject([{ data: { WATCH_NAMESPACES: "shop", LOG_LEVEL: "info" } }]);
   });
 
   test("people → aggregated into view and edit, never status", async () => {
