@@ -1,0 +1,125 @@
+import { hostname } from "node:os";
+import { Command } from "commander";
+import type { Config } from "./config.ts";
+import type { Logger } from "./telemetry/logger.ts";
+import { programVersion } from "./telemetry/program-version.ts";
+
+const exitFailure = 1;
+const exitBadConfiguration = 2;
+
+/** Aborted by the first SIGTERM or SIGINT; a second one ends the process at once. */
+function stopOnSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (controller.signal.aborted) {
+        process.exit(exitFailure);
+      }
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+/** An operator whose own code has failed in an unforeseen place must not go on: the last line says why. */
+function exitOnUnhandled(logger: Logger): void {
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (error: unknown) => {
+      logger.error({ err: error, event }, "the process ends because of an unhandled error");
+      process.exit(exitFailure);
+    });
+  }
+}
+
+async function runOperator(): Promise<number> {
+  const { parseConfig, ConfigError } = await import("./config.ts");
+  try {
+    return await operate(parseConfig(process.env));
+  } catch (error) {
+    const isRefused = error instanceof ConfigError || (error instanceof Error && error.name === "KubeconfigError");
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return isRefused ? exitBadConfiguration : exitFailure;
+  }
+}
+
+async function operate(config: Config): Promise<number> {
+  const [{ createKeySource }, { loadCredentialSource }, { createPinoLogger }, { systemClock }, { startOperator }] =
+    await Promise.all([
+      import("./control-plane/key-source.ts"),
+      import("./kubernetes/credentials.ts"),
+      import("./telemetry/pino-logger.ts"),
+      import("./runtime/clock.ts"),
+      import("./operator.ts"),
+    ]);
+  const source =
+    config.apiKey.kind === "File"
+      ? createKeySource({ file: config.apiKey.path, clock: systemClock })
+      : createKeySource({ key: config.apiKey.value });
+  const seenKeys = new Set<string>();
+  const keys = {
+    current: async () => {
+      const key = await source.current();
+      seenKeys.add(key);
+      return key;
+    },
+  };
+  const logger = createPinoLogger({ level: config.logLevel, knownSecrets: () => [...seenKeys] });
+  exitOnUnhandled(logger);
+  const stop = stopOnSignal();
+  const operator = await startOperator({
+    config,
+    credentials: loadCredentialSource(),
+    keys,
+    clock: systemClock,
+    logger,
+    version: programVersion,
+    instance: hostname(),
+    random: Math.random,
+  });
+  await aborted(stop);
+  return (await operator.stop()) ? 0 : exitFailure;
+}
+
+async function runSandbox(args: readonly string[]): Promise<number> {
+  const { runSandboxCommand } = await import("./sandbox/index.ts");
+  return runSandboxCommand(args, { out: process.stdout, err: process.stderr, stop: stopOnSignal() });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) {
+    resolve();
+  }
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  return promise;
+}
+
+function buildProgram(): Command {
+  const program = new Command("endpoint-operator")
+    .description("Manages the compute endpoints of a managed Postgres service as Kubernetes resources.")
+    .version(programVersion)
+    .enablePositionalOptions();
+  program
+    .command("run")
+    .description("run the operator; settings come from the environment, see docs/settings.md")
+    .action(async () => {
+      process.exitCode = await runOperator();
+    });
+  program
+    .command("sandbox")
+    .description("run a local control plane for tests and demos; sandbox --help lists its options")
+    .helpOption(false)
+    .allowUnknownOption()
+    .passThroughOptions()
+    .argument("[options...]")
+    .action(async (args: readonly string[]) => {
+      process.exitCode = await runSandbox(args);
+    });
+  return program;
+}
+
+await buildProgram()
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitBadConfiguration))
+  .parseAsync();
+// Everything is closed by now; a socket somebody else holds open must not keep the process.
+process.exit();
