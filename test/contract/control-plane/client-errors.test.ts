@@ -24,7 +24,7 @@ import {
 } from "./raw-service.ts";
 
 const creation = { branchId: branch, type: "ReadWrite", name: "orders" } as const;
-const fast = { readTimeoutMs: 150, writeTimeoutMs: 150 };
+const fast = { readTimeoutMs: 400, writeTimeoutMs: 400 };
 
 describe("an error status", () => {
   const refused: readonly (readonly [number, ControlPlaneReason, "NotApplied" | "Unknown"])[] = [
@@ -86,7 +86,7 @@ describe("an error status", () => {
     ["HTML", raw(404, "<html><h1>Not Found</h1></html>")],
     ["another shape", json(404, { error: "not found" })],
     ["no body", raw(404, "")],
-    ["a truncated body", cutInBody(404, '{"code":"","message":"endpoint not found"')],
+    ["a body that ends too early", cutInBody(404, '{"code":"","message":"endpoint not found"}')],
   ] satisfies [string, Answer][])(
     "404 with %s → never absence, and unknown effect of a write",
     async (_name, answer) => {

@@ -64,3 +64,13 @@ test("an interim 1xx → not taken for the answer; no timer is left", async () =
   expect(await outcome).toMatchObject({ kind: "Answered", status: 201, retryAfter: "7", bodyEnd: "Complete" });
   expect(clock.pendingTimers).toBe(0);
 });
+
+test("an interim 1xx and then a broken connection → no answer", async () => {
+  const { dispatcher, handlers } = playedDispatcher();
+  const outcome = exchange(dispatcher, request, { ...limits, clock: new FakeClock() });
+  const { played } = controller();
+  handlers[0]?.onRequestStart?.(played, null);
+  handlers[0]?.onResponseStart?.(played, 103, {});
+  handlers[0]?.onResponseError?.(played, new Error("closed"));
+  expect(await outcome).toMatchObject({ kind: "Lost", timedOut: false });
+});

@@ -112,6 +112,31 @@ describe("sharing readings", () => {
     expect((await late).endpoints).toHaveLength(1);
   });
 
+  test("a caller in any moment between one reading's end and the next one's begin → shares the next one", async () => {
+    const { clock, controlPlane, view } = startView();
+    let underWay = 0;
+    let most = 0;
+    const gate = door();
+    controlPlane.beforeAnswer = async (call) => {
+      underWay += call.startsWith("listOperations") ? 1 : 0;
+      most = Math.max(most, underWay);
+      await gate.passed;
+      underWay -= call.startsWith("listEndpoints") ? 1 : 0;
+    };
+    const readings = [view.read(project, clock.monotonicMs())];
+    await clock.advance(1);
+    const nowMs = clock.monotonicMs();
+    readings.push(view.read(project, nowMs));
+    gate.open();
+    for (let tick = 0; tick < 60; tick++) {
+      readings.push(view.read(project, nowMs));
+      await null;
+    }
+    await Promise.all(readings);
+    expect(most).toBe(1);
+    expect(controlPlane.countOf("listOperations")).toBe(2);
+  });
+
   test("two projects → two readings, side by side", async () => {
     const { controlPlane, view } = startView();
     await Promise.all([view.read("project-a", 0), view.read("project-b", 0)]);
