@@ -173,7 +173,9 @@ class UndiciConnection implements KubernetesConnection {
       return answer;
     }
     const retryAfter = answer.headers["retry-after"];
-    const body = await readBounded(answer.body, this.#maxBodyBytes).then(parseJson, () => undefined);
+    const body = await readBounded(answer.body, this.#maxBodyBytes)
+      .then(parseJson)
+      .catch(() => undefined);
     const status = parseStatusAnswer(answer.statusCode, body, typeof retryAfter === "string" ? retryAfter : undefined);
     throw errorForStatus(call.what, status);
   }

@@ -1,0 +1,224 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { KubernetesError } from "../../../src/domain/resource-store.ts";
+import {
+  createConnection,
+  type KubernetesCall,
+  type KubernetesConnection,
+} from "../../../src/kubernetes/connection.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./fake-api-server.ts";
+
+describe("a connection", () => {
+  let server: FakeApiServer;
+  let connection: KubernetesConnection;
+  let credentials: ReturnType<typeof countingCredentials>;
+
+  beforeEach(async () => {
+    server = await startFakeApiServer();
+    credentials = countingCredentials(server.url);
+    connection = createConnection({ credentials, clock: systemClock, userAgent: "agent/1", maxBodyBytes: 10_000 });
+  });
+
+  afterEach(async () => {
+    await connection.close();
+    await server.stop();
+  });
+
+  const call = (changes: Partial<KubernetesCall> = {}): KubernetesCall => ({
+    what: "read thing n/a",
+    method: "GET",
+    path: "/api/v1/things/a",
+    timeoutMs: 5_000,
+    ...changes,
+  });
+
+  async function failureOf(promise: Promise<unknown>): Promise<KubernetesError> {
+    const error = await promise.then(
+      () => undefined,
+      (caught: unknown) => caught,
+    );
+    expect(error).toBeInstanceOf(KubernetesError);
+    return error as KubernetesError;
+  }
+
+  it("a call → method, path, query, headers and body as asked; the parsed answer", async () => {
+    server.answer((_request, response) => sendJson(response, 200, { text: "é😀" }));
+    const contentType = "application/merge-patch+json";
+    const answer = await connection.request(
+      call({ method: "PATCH", query: { fieldManager: "me" }, contentType, body: { a: 1 } }),
+    );
+    expect(answer).toEqual({ text: "é😀" });
+    expect(server.requests[0]).toMatchObject({
+      method: "PATCH",
+      path: "/api/v1/things/a",
+      query: { fieldManager: "me" },
+      headers: {
+        "content-type": contentType,
+        authorization: "Bearer token-1",
+        "user-agent": "agent/1",
+        accept: "application/json",
+      },
+      body: { a: 1 },
+    });
+  });
+
+  it("one call after the other → sockets are kept, not one for each", async () => {
+    server.answer((_request, response) => sendJson(response, 200, {}));
+    for (let count = 0; count < 20; count += 1) await connection.request(call());
+    expect(new Set(server.requests.map((request) => request.remotePort)).size).toBeLessThanOrEqual(2);
+  });
+
+  it("a server with a path of its own → is kept before the call's", async () => {
+    server.answer((_request, response) => sendJson(response, 200, {}));
+    const behindProxy = createConnection({
+      credentials: { ...credentials, server: `${server.url}/k8s/clusters/c1` },
+      clock: systemClock,
+      userAgent: "agent/1",
+    });
+    await behindProxy.request(call());
+    expect(server.requests[0]?.path).toBe("/k8s/clusters/c1/api/v1/things/a");
+    await behindProxy.close();
+  });
+
+  const statuses = [
+    [400, {}, "Invalid"],
+    [403, { message: "things is forbidden" }, "Forbidden"],
+    [404, {}, "NotFound"],
+    [409, {}, "Conflict"],
+    [410, {}, "Expired"],
+    [422, {}, "Invalid"],
+    [422, { details: { causes: [{ field: "metadata.uid" }] } }, "Conflict"],
+    [429, {}, "Throttled"],
+    [500, {}, "Unavailable"],
+    [500, { reason: "Expired" }, "Expired"],
+    [503, {}, "Unavailable"],
+    [504, {}, "TimedOut"],
+    [302, {}, "UnreadableAnswer"],
+  ] as const;
+  for (const [code, status, reason] of statuses) {
+    it(`${code} ${JSON.stringify(status)} → ${reason}`, async () => {
+      server.answer((_request, response) =>
+        sendJson(response, code, { kind: "Status", ...status }, { "x-secret": "h1dden" }),
+      );
+      const error = await failureOf(connection.request(call()));
+      expect(error.reason).toBe(reason);
+      expect(error.message).toMatch(/^cannot read thing n\/a: [^\n]+$/);
+      expect(error.message).not.toContain("h1dden");
+    });
+  }
+
+  it("a refusal of many lines → one line, bounded; the wait the server asks for in milliseconds", async () => {
+    const message = `spec.a: bad\n\tspec.b: ${"x".repeat(5_000)}`;
+    server.answer((_request, response) => sendJson(response, 422, { message, details: { retryAfterSeconds: 7 } }));
+    const error = await failureOf(connection.request(call()));
+    expect(error.message).toContain("spec.a: bad spec.b:");
+    expect(error.message.length).toBeLessThan(600);
+    expect(error.retryAfterMs).toBe(7_000);
+    server.answer((_request, response) => sendJson(response, 429, {}, { "retry-after": "3" }));
+    expect((await failureOf(connection.request(call()))).retryAfterMs).toBe(3_000);
+  });
+
+  it("an error page in place of a Status → the reason by its code, nothing of the page", async () => {
+    server.answer((_request, response) =>
+      response.writeHead(502, { "content-type": "text/html" }).end("<h1>secret</h1>"),
+    );
+    const error = await failureOf(connection.request(call()));
+    expect(error).toMatchObject({
+      reason: "Unavailable",
+      message: "cannot read thing n/a: the API server answered 502",
+    });
+  });
+
+  it("success with no JSON, half of it, or too much of it → UnreadableAnswer", async () => {
+    for (const body of ["<html>", '{"a":', "", `"${"x".repeat(20_000)}"`]) {
+      server.answer((_request, response) => response.writeHead(200).end(body));
+      const error = await failureOf(connection.request(call()));
+      expect(error.reason).toBe("UnreadableAnswer");
+      expect(error.message).not.toContain("xxx");
+    }
+  });
+
+  it("no answer, or half an answer → TimedOut in time", async () => {
+    server.answer(() => {});
+    expect((await failureOf(connection.request(call({ timeoutMs: 50 })))).reason).toBe("TimedOut");
+    server.answer((_request, response) => response.writeHead(200).write('{"a":'));
+    expect((await failureOf(connection.request(call({ timeoutMs: 50 })))).reason).toBe("TimedOut");
+  });
+
+  it("nobody listens, or the connection is cut → Unavailable, and nothing is sent twice", async () => {
+    server.answer((_request, response) => response.destroy());
+    const cut = await failureOf(connection.request(call({ method: "PATCH", body: {} })));
+    expect(cut.reason).toBe("Unavailable");
+    expect(server.requests).toHaveLength(1);
+    await server.stop();
+    const refused = await failureOf(connection.request(call()));
+    expect(refused).toMatchObject({
+      reason: "Unavailable",
+      message: "cannot read thing n/a: the API server cannot be reached (ECONNREFUSED)",
+    });
+    server = await startFakeApiServer();
+  });
+
+  it("given up by the caller → ends at once", async () => {
+    server.answer(() => {});
+    const controller = new AbortController();
+    const pending = failureOf(connection.request(call({ signal: controller.signal })));
+    controller.abort();
+    expect((await pending).reason).toBe("Unavailable");
+  });
+
+  it("401 → credentials are read again and the call is sent once more, writes too", async () => {
+    server.answer((request, response) =>
+      request.headers.authorization === "Bearer token-2"
+        ? sendJson(response, 200, { ok: true })
+        : sendJson(response, 401, {}),
+    );
+    expect(await connection.request(call({ method: "PATCH", body: {} }))).toEqual({ ok: true });
+    expect(credentials.reloads()).toBe(1);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it("401 for many calls at once → credentials are read again once", async () => {
+    server.answer((request, response) =>
+      request.headers.authorization === "Bearer token-2" ? sendJson(response, 200, {}) : sendJson(response, 401, {}),
+    );
+    await connection.request(call({ path: "/first" }));
+    await Promise.all(Array.from({ length: 10 }, () => connection.request(call())));
+    expect(credentials.reloads()).toBe(1);
+  });
+
+  it("401 for good → Unauthorized, and no storm of reads of the credentials", async () => {
+    server.answer((_request, response) => sendJson(response, 401, { message: "token-1 is bad" }));
+    const errors = await Promise.all(Array.from({ length: 10 }, () => failureOf(connection.request(call()))));
+    for (const error of errors) {
+      expect(error).toMatchObject({
+        reason: "Unauthorized",
+        message: "cannot read thing n/a: the API server does not accept our credentials",
+      });
+    }
+    await failureOf(connection.request(call()));
+    expect(credentials.reloads()).toBe(1);
+    expect(server.requests.length).toBeLessThanOrEqual(21);
+  });
+
+  it("credentials that cannot be read → Unauthorized, without what the plugin said", async () => {
+    const broken = createConnection({
+      credentials: { ...credentials, current: () => Promise.reject(new Error("plugin printed s3cret")) },
+      clock: systemClock,
+      userAgent: "agent/1",
+    });
+    const error = await failureOf(broken.request(call()));
+    expect(error.reason).toBe("Unauthorized");
+    expect(error.message).not.toContain("s3cret");
+    await broken.close();
+  });
+
+  it("closed → calls under way end, and new ones fail", async () => {
+    server.answer(() => {});
+    const pending = failureOf(connection.request(call()));
+    await expect.poll(() => server.requests.length).toBe(1);
+    await connection.close();
+    expect((await pending).reason).toBe("Unavailable");
+    expect((await failureOf(connection.request(call()))).reason).toBe("Unavailable");
+  });
+});

@@ -1,0 +1,195 @@
+import type { ServerResponse } from "node:http";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { KubernetesError } from "../../../src/domain/resource-store.ts";
+import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/connection.ts";
+import { createListWatch, type ListWatch, type WatchEvent } from "../../../src/kubernetes/list-watch.ts";
+import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { quietLogger } from "../../support/quiet-logger.ts";
+import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./fake-api-server.ts";
+
+function stored(name: string, version: number) {
+  return {
+    apiVersion: "endpoint-operator.dev/v1alpha1",
+    kind: "ComputeEndpoint",
+    metadata: {
+      namespace: "n",
+      name,
+      uid: `uid-${name}`,
+      resourceVersion: String(version),
+      annotations: { note: "é😀" },
+    },
+    spec: { projectId: "p", branchId: "b", type: "ReadWrite" },
+  };
+}
+
+const line = (type: string, object: unknown) => `${JSON.stringify({ type, object })}\n`;
+
+describe("list and watch over HTTP", () => {
+  let server: FakeApiServer;
+  let connection: KubernetesConnection;
+  let listWatch: ListWatch;
+
+  beforeEach(async () => {
+    server = await startFakeApiServer();
+    connection = createConnection({
+      credentials: countingCredentials(server.url),
+      clock: systemClock,
+      userAgent: "agent/1",
+    });
+    listWatch = createListWatch({
+      connection,
+      path: "/things",
+      what: "things",
+      listTimeoutMs: 2_000,
+      openTimeoutMs: 2_000,
+    });
+  });
+
+  afterEach(async () => {
+    await connection.close();
+    await server.stop();
+  });
+
+  async function follow(write: (response: ServerResponse) => void, controller?: AbortController) {
+    const { signal } = controller ?? new AbortController();
+    server.answer((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      write(response);
+    });
+    const onBytes = vi.fn();
+    const events: WatchEvent[] = [];
+    const error = await (async () => {
+      const stream = await listWatch.watch({ resourceVersion: "5", timeoutSeconds: 300, signal, onBytes });
+      for await (const event of stream) {
+        events.push(event);
+        controller?.abort();
+      }
+    })().catch((caught: unknown) => caught);
+    return { events, error, pieces: onBytes.mock.calls.length };
+  }
+
+  it("a watch → asks for bookmarks from a version, and ends when the server closes it", async () => {
+    const { events, error } = await follow((response) =>
+      response.end(line("ADDED", stored("a", 6)) + line("BOOKMARK", {})),
+    );
+    expect(error).toBeUndefined();
+    expect(events.map((event) => event.type)).toEqual(["ADDED", "BOOKMARK"]);
+    expect(server.requests[0]?.query).toEqual({
+      watch: "true",
+      allowWatchBookmarks: "true",
+      resourceVersion: "5",
+      timeoutSeconds: "300",
+    });
+  });
+
+  it("a line cut anywhere, in the middle of a character too → arrives whole, and each piece counts as a sign of life", async () => {
+    const bytes = Buffer.from(line("ADDED", stored("a", 6)));
+    const emoji = bytes.indexOf(Buffer.from("😀"));
+    const cuts = [0, 10, emoji + 2, bytes.length - 1, bytes.length];
+    const { events, error, pieces } = await follow((response) => {
+      const send = (index: number) => {
+        if (index + 1 === cuts.length) response.end();
+        else response.write(bytes.subarray(cuts[index], cuts[index + 1]), () => setImmediate(send, index + 1));
+      };
+      send(0);
+    });
+    expect(error).toBeUndefined();
+    expect(events).toEqual([{ type: "ADDED", object: stored("a", 6) }]);
+    expect(pieces).toBeGreaterThan(1);
+  });
+
+  for (const [name, text] of [
+    ["a stream that ends in the middle of a line", '{"type":"ADDED","obj'],
+    ["a line that is no JSON", "<html>\n"],
+    ["a line without a type", '{"object":{}}\n'],
+    ["a line of null", "null\n"],
+  ] as const) {
+    it(`${name} → the events before it, then UnreadableAnswer`, async () => {
+      const { events, error } = await follow((response) => response.end(line("ADDED", stored("a", 6)) + text));
+      expect(events).toHaveLength(1);
+      expect(error).toMatchObject({
+        reason: "UnreadableAnswer",
+        message: "cannot watch things: a line of it cannot be read",
+      });
+    });
+  }
+
+  it("a connection cut in the middle of a line → Unavailable", async () => {
+    const { events, error } = await follow((response) => {
+      response.write(`${line("ADDED", stored("a", 6))}{"type":`, () => setImmediate(() => response.destroy()));
+    });
+    expect(events).toHaveLength(1);
+    expect(error).toMatchObject({ reason: "Unavailable" });
+  });
+
+  it("410 on opening → Expired", async () => {
+    server.answer((_request, response) => sendJson(response, 410, { kind: "Status", reason: "Expired" }));
+    const request = { resourceVersion: "5", timeoutSeconds: 300, signal: new AbortController().signal, onBytes() {} };
+    await expect(listWatch.watch(request)).rejects.toMatchObject({ reason: "Expired" });
+  });
+
+  it("given up in the middle → ends, and the server sees it go", async () => {
+    const controller = new AbortController();
+    const closed = Promise.withResolvers<void>();
+    const { events, error } = await follow((response) => {
+      response.on("close", closed.resolve);
+      response.write(line("ADDED", stored("a", 6)));
+    }, controller);
+    expect(events).toHaveLength(1);
+    expect(error).toBeInstanceOf(KubernetesError);
+    await closed.promise;
+  });
+
+  it("a list → its items and versions; an empty token is the last page", async () => {
+    server.answer((_request, response) =>
+      sendJson(response, 200, { metadata: { resourceVersion: "9", continue: "" }, items: [{}] }),
+    );
+    const page = await listWatch.list({ limit: 3, continueToken: "t" }, new AbortController().signal);
+    expect(page).toEqual({ items: [{}], resourceVersion: "9", continueToken: undefined });
+    expect(server.requests[0]?.query).toEqual({ limit: "3", continue: "t" });
+  });
+
+  for (const body of [
+    {},
+    { items: null, metadata: { resourceVersion: "9" } },
+    { items: [], metadata: {} },
+    [],
+    null,
+    "x",
+  ]) {
+    it(`${JSON.stringify(body)} in place of a list → UnreadableAnswer, not an empty list`, async () => {
+      server.answer((_request, response) => sendJson(response, 200, body));
+      const pending = listWatch.list({ limit: 3, continueToken: undefined }, new AbortController().signal);
+      await expect(pending).rejects.toMatchObject({ reason: "UnreadableAnswer" });
+    });
+  }
+
+  it("a resource watch on a server that goes silent (half-open) → reconnects and misses nothing", async () => {
+    server.answer((request, response) => {
+      if (request.query.watch === undefined) {
+        sendJson(response, 200, { metadata: { resourceVersion: "5" }, items: [stored("a", 4)] });
+        return;
+      }
+      response.writeHead(200);
+      response.flushHeaders();
+      const isSecond = server.requests.filter((earlier) => earlier.query.watch !== undefined).length === 2;
+      if (isSecond) response.write(line("ADDED", stored("b", 6)));
+    });
+    const watch = createResourceWatch({
+      connection,
+      namespaces: [],
+      onChange() {},
+      permit: { mayStartEffect: () => true },
+      clock: systemClock,
+      logger: quietLogger,
+      timing: { inactivityMs: 150, shortWatchMs: 100 },
+    });
+    watch.start();
+    await vi.waitFor(() => expect(watch.store.get({ namespace: "n", name: "b" })).toBeDefined(), 5_000);
+    await watch.stop();
+    const watches = server.requests.filter((request) => request.query.watch !== undefined);
+    expect(watches[0]?.query.resourceVersion).toBe("5");
+    expect(watch.stats()).toMatchObject({ lists: 1, resources: 2, isWatching: false });
+  });
+});
