@@ -1,5 +1,3 @@
-import { readdir } from "node:fs/promises";
-import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { startApiServer } from "../../tools/api-server/api-server.ts";
@@ -25,11 +23,11 @@ declare module "vitest" {
   }
 }
 
-const crdDirectory = fileURLToPath(new URL("../../crds/", import.meta.url));
+const baseDirectory = fileURLToPath(new URL("../../deploy/base/", import.meta.url));
 
 /**
  * Vitest's global set-up for the tiers that need Kubernetes: one API server with namespace controller and garbage
- * collector, the custom resource installed. Vitest calls what it answers when the tier is done.
+ * collector, the shipped manifests installed as a user would install them. Vitest calls what it answers when the tier is done.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const names = ["etcd", "kube-apiserver", "kubectl", "kube-controller-manager"] as const;
@@ -37,7 +35,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const apiServer = await startApiServer({ assets });
   try {
     const { url, kubeconfigFile, caFile, token, auditLogFile } = apiServer;
-    await installCustomResources(createKubectl({ binary: assets.kubectl, kubeconfigFile }));
+    await installOperatorManifests(createKubectl({ binary: assets.kubectl, kubeconfigFile }));
     project.provide("sharedApiServer", { url, kubeconfigFile, caFile, token, auditLogFile, assets });
   } catch (error) {
     await apiServer.stop();
@@ -46,10 +44,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return () => apiServer.stop();
 }
 
-async function installCustomResources(kubectl: ReturnType<typeof createKubectl>): Promise<void> {
-  const files = (await readdir(crdDirectory)).filter((name) => name.endsWith(".yaml"));
-  if (files.length === 0) return;
-  const filenames = files.flatMap((name) => ["--filename", path.join(crdDirectory, name)]);
-  await kubectl.run(["apply", "--server-side", ...filenames]);
-  await kubectl.run(["wait", "--for=condition=Established", "--timeout=30s", ...filenames]);
+/** No kubelet runs here, so the Deployment only stands there; what counts is the definition and the rights. */
+async function installOperatorManifests(kubectl: ReturnType<typeof createKubectl>): Promise<void> {
+  await kubectl.run(["apply", "--server-side", "-k", baseDirectory]);
+  await kubectl.run([
+    "wait",
+    "--for=condition=Established",
+    "--timeout=30s",
+    "crd",
+    "computeendpoints.endpoint-operator.dev",
+  ]);
 }

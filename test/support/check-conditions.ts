@@ -1,0 +1,49 @@
+import { conditionOf, otherReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
+import type { ComputeEndpointStatus, Condition } from "../../src/resource/status-schema.ts";
+
+const reasons: readonly string[] = [...stallReasons, ...progressReasons, ...otherReasons];
+
+/**
+ * The rules that every status keeps, whatever it says: kstatus and people read conditions without a plugin.
+ *
+ * @returns each breach in words; empty when all is well.
+ */
+export function checkConditions(status: ComputeEndpointStatus, generation: number): readonly string[] {
+  const conditions = status.conditions ?? [];
+  const breaches: readonly (readonly [boolean, string])[] = [
+    ...conditions.flatMap((condition) => breachesOf(condition, generation)),
+    ...summaryBreaches(status, generation),
+    [(status.operations ?? []).length > 20, "more than 20 operations"],
+  ];
+  return breaches.filter(([isBroken]) => isBroken).map(([, words]) => words);
+}
+
+function breachesOf(condition: Condition, generation: number): readonly (readonly [boolean, string])[] {
+  const { type, status, reason, message, observedGeneration, lastTransitionTime } = condition;
+  const isOnlyTrue = type === "Reconciling" || type === "Stalled";
+  return [
+    [!reasons.includes(reason), `${type}: reason ${reason} is not of the closed set`],
+    [message.trim() === "" || message.includes("\n"), `${type}: the message is not one line of words`],
+    [observedGeneration > generation, `${type}: observedGeneration ${observedGeneration} is of the future`],
+    [Number.isNaN(Date.parse(lastTransitionTime)), `${type}: lastTransitionTime is no time`],
+    [isOnlyTrue && status !== "True", `${type} is present and not True`],
+  ];
+}
+
+function summaryBreaches(
+  { conditions = [], observedGeneration }: ComputeEndpointStatus,
+  generation: number,
+): readonly (readonly [boolean, string])[] {
+  const types = conditions.map(({ type }) => type);
+  const ready = conditionOf(conditions, "Ready");
+  const isReady = ready?.status === "True";
+  const isCurrent = ready?.observedGeneration === generation;
+  const hasProgress = types.includes("Reconciling") || types.includes("Stalled");
+  return [
+    [new Set(types).size !== types.length, `a condition type stands twice: ${types.join(", ")}`],
+    [conditions.length > 0 && ready === undefined, "Ready is missing"],
+    [isReady && isCurrent && hasProgress, "Ready is True beside Reconciling or Stalled"],
+    [types.includes("Reconciling") && types.includes("Stalled"), "Reconciling beside Stalled"],
+    [isReady && isCurrent && observedGeneration !== generation, "Ready is True for a generation not observed"],
+  ];
+}

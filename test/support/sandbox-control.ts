@@ -1,0 +1,103 @@
+import type { RunningSandbox } from "../../src/sandbox/index.ts";
+
+/** An endpoint as the sandbox's API shows it, as far as tests read it. */
+export interface SandboxEndpoint {
+  readonly id: string;
+  readonly branch_id: string;
+  readonly type: string;
+  readonly name?: string;
+  readonly current_state: string;
+  readonly autoscaling_limit_min_cu: number;
+  readonly autoscaling_limit_max_cu: number;
+  readonly disabled: boolean;
+  readonly settings: { readonly pg_settings: Readonly<Record<string, string>> };
+}
+
+/** An entry of the sandbox's request log. */
+export interface LoggedRequest {
+  readonly sequence: number;
+  readonly method: string;
+  readonly path: string;
+  readonly key: string;
+  readonly status: number;
+}
+
+/** Which requests a fault meets. */
+export interface FaultMatch {
+  readonly method: string;
+  /** Of the server, each segment literal or an asterisk, for instance /api/v2/projects/green-fox-123456/endpoints. */
+  readonly path: string;
+  readonly skip?: number;
+  readonly times?: number;
+}
+
+/** The sandbox as a test steers and inspects it: over HTTP, like anybody else. */
+export class SandboxControl {
+  readonly #sandbox: Pick<RunningSandbox, "url" | "controlUrl" | "apiKey">;
+
+  constructor(sandbox: Pick<RunningSandbox, "url" | "controlUrl" | "apiKey">) {
+    this.#sandbox = sandbox;
+  }
+
+  /** Calls the API with the sandbox's own key, as a foreign client would. @throws Error unless it answers 2xx */
+  async api<Body = unknown>(method: string, path: string, body?: unknown): Promise<Body> {
+    return send<Body>(`${this.#sandbox.url}${path}`, method, body, this.#sandbox.apiKey);
+  }
+
+  /** Calls the control API. @throws Error unless it answers 2xx */
+  async control<Body = unknown>(method: string, path: string, body?: unknown): Promise<Body> {
+    return send<Body>(`${this.#sandbox.controlUrl}${path}`, method, body);
+  }
+
+  async endpoints(projectId: string): Promise<readonly SandboxEndpoint[]> {
+    const { endpoints } = await this.api<{ endpoints: readonly SandboxEndpoint[] }>(
+      "GET",
+      `/projects/${projectId}/endpoints`,
+    );
+    return endpoints;
+  }
+
+  /** Creates an endpoint that is none of the operator's. @returns its id */
+  async createForeign(projectId: string, branchId: string, type = "read_write"): Promise<string> {
+    const { endpoint } = await this.api<{ endpoint: SandboxEndpoint }>("POST", `/projects/${projectId}/endpoints`, {
+      endpoint: { branch_id: branchId, type },
+    });
+    return endpoint.id;
+  }
+
+  /** @returns the fault's id */
+  async fault(match: FaultMatch, effect: Readonly<Record<string, unknown>>): Promise<string> {
+    const { id } = await this.control<{ id: string }>("POST", "/faults", { match, effect });
+    return id;
+  }
+
+  async clearFaults(): Promise<void> {
+    await this.control("DELETE", "/faults");
+  }
+
+  async failNext(action: string, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
+    await this.control("POST", "/operations/fail-next", { action, times: 1, ...more });
+  }
+
+  /** Requests to the API, oldest first. */
+  async requests(since = 0): Promise<readonly LoggedRequest[]> {
+    const { requests } = await this.control<{ requests: readonly LoggedRequest[] }>("GET", `/requests?since=${since}`);
+    return requests;
+  }
+}
+
+async function send<Body>(url: string, method: string, body: unknown, key?: string): Promise<Body> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) {
+    throw new Error(`${method} ${new URL(url).pathname} answered ${response.status}: ${text}`);
+  }
+  return (text === "" ? undefined : JSON.parse(text)) as Body;
+}

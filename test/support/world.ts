@@ -1,0 +1,329 @@
+import { randomUUID } from "node:crypto";
+import { KubeConfig } from "@kubernetes/client-node";
+import { expect, onTestFinished } from "vitest";
+import { parseConfig } from "../../src/config.ts";
+import { createKeySource } from "../../src/control-plane/key-source.ts";
+import { createConnection, type KubernetesConnection } from "../../src/kubernetes/connection.ts";
+import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
+import { computeEndpointPath, computeEndpointsPath } from "../../src/kubernetes/paths.ts";
+import { type RunningOperator, startOperator } from "../../src/operator.ts";
+import { conditionOf } from "../../src/resource/conditions.ts";
+import { annotations } from "../../src/resource/names.ts";
+import type { ComputeEndpointStatus } from "../../src/resource/status-schema.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { type SandboxOptions, startSandbox } from "../../src/sandbox/index.ts";
+import type { LogFields, Logger } from "../../src/telemetry/logger.ts";
+import {
+  type AuditEvent,
+  adminKubectl,
+  createTestNamespace,
+  isWrite,
+  readAuditEvents,
+  serviceAccountAccess,
+  sharedApiServer,
+} from "./api-server.ts";
+import { checkConditions } from "./check-conditions.ts";
+import type { Kubectl } from "./kubectl.ts";
+import { SandboxControl } from "./sandbox-control.ts";
+import { waitUntil } from "./wait-until.ts";
+
+/** The built-in fixture's paid project and its branches. */
+export const project = "green-fox-123456";
+export const branches = {
+  main: "br-still-lake-123456",
+  orders: "br-quiet-sun-123456",
+  staging: "br-bold-river-123456",
+  preview: "br-soft-rain-123456",
+} as const;
+
+/** A resource as the API server stores it. */
+export interface StoredResource {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly generation: number;
+    readonly resourceVersion: string;
+    readonly finalizers?: readonly string[];
+    readonly deletionTimestamp?: string;
+  };
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly status: ComputeEndpointStatus;
+}
+
+/** A line the operator logged. */
+export interface LogLine {
+  readonly level: string;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+/** How a world differs from the usual one. */
+export interface WorldOptions {
+  readonly sandbox?: SandboxOptions;
+  /** Settings of the operator over the test defaults. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+const namespaceOfOperator = "endpoint-operator-system";
+
+/** Short times, so that tests wait for states and not for pauses. */
+const testEnvironment = {
+  OPERATION_POLL_SECONDS: "0.5",
+  PROJECT_POLL_SECONDS: "1",
+  RESYNC_SECONDS: "600",
+  CREATE_SETTLE_SECONDS: "2",
+  METRICS_ADDR: "127.0.0.1:0",
+  HEALTH_ADDR: "127.0.0.1:0",
+  LEADER_ELECTION: "false",
+  LOG_LEVEL: "debug",
+};
+
+/** One test's world: a namespace, a sandbox, and an operator bound to the shipped roles, all ended with the test. */
+export class World {
+  readonly namespace: string;
+  readonly sandbox: SandboxControl;
+  readonly kubectl: Kubectl;
+  readonly logs: LogLine[] = [];
+  readonly #serviceUrl: string;
+  readonly #apiKey: string;
+  readonly #operatorKubeconfig: string;
+  readonly #environment: Readonly<Record<string, string>>;
+  readonly #admin: KubernetesConnection;
+  #operator: RunningOperator | undefined;
+
+  constructor(parts: {
+    readonly namespace: string;
+    readonly sandbox: { readonly url: string; readonly controlUrl: string; readonly apiKey: string };
+    readonly operatorKubeconfig: string;
+    readonly environment: Readonly<Record<string, string>>;
+  }) {
+    this.namespace = parts.namespace;
+    this.sandbox = new SandboxControl(parts.sandbox);
+    this.kubectl = adminKubectl();
+    this.#serviceUrl = parts.sandbox.url;
+    this.#apiKey = parts.sandbox.apiKey;
+    this.#operatorKubeconfig = parts.operatorKubeconfig;
+    this.#environment = parts.environment;
+    this.#admin = connectionOf(sharedApiServer().kubeconfigFile, "endpoint-operator-test");
+  }
+
+  /** Starts the operator in this process, with the rights of the shipped service account alone. */
+  async startOperator(environment: Readonly<Record<string, string>> = {}): Promise<void> {
+    const config = parseConfig({
+      ...testEnvironment,
+      CONTROL_PLANE_URL: this.#serviceUrl,
+      CONTROL_PLANE_API_KEY: this.#apiKey,
+      WATCH_NAMESPACES: this.namespace,
+      ...this.#environment,
+      ...environment,
+    });
+    this.#operator = await startOperator({
+      config,
+      credentials: loadCredentialSource(() => kubeConfigOf(this.#operatorKubeconfig)),
+      keys: createKeySource({ key: config.apiKey.kind === "Value" ? config.apiKey.value : this.#apiKey }),
+      clock: systemClock,
+      logger: this.#logger(),
+      version: "0.0.0-test",
+      instance: `test-${this.namespace}`,
+      random: Math.random,
+    });
+  }
+
+  async stopOperator(): Promise<void> {
+    await this.#operator?.stop();
+    this.#operator = undefined;
+  }
+
+  async restartOperator(environment: Readonly<Record<string, string>> = {}): Promise<void> {
+    await this.stopOperator();
+    await this.startOperator(environment);
+  }
+
+  /** The metrics page. */
+  async metrics(): Promise<string> {
+    const response = await fetch(`http://127.0.0.1:${this.#operator?.metricsPort}/metrics`);
+    return response.text();
+  }
+
+  /** `kubectl apply` of one resource. */
+  async apply(name: string, spec: object, metadata: object = {}): Promise<void> {
+    await this.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(this.manifest(name, spec, metadata)) });
+  }
+
+  manifest(name: string, spec: object, metadata: object = {}): object {
+    return {
+      apiVersion: "endpoint-operator.dev/v1alpha1",
+      kind: "ComputeEndpoint",
+      metadata: { name, namespace: this.namespace, ...metadata },
+      spec: { projectId: project, ...spec },
+    };
+  }
+
+  async annotate(name: string, key: keyof typeof annotations, value: string): Promise<void> {
+    await this.kubectl.run([
+      "-n",
+      this.namespace,
+      "annotate",
+      "--overwrite",
+      "cpe",
+      name,
+      `${annotations[key]}=${value}`,
+    ]);
+  }
+
+  /** Asks for deletion without waiting for it. */
+  async delete(name: string): Promise<void> {
+    await this.kubectl.run(["-n", this.namespace, "delete", "cpe", name, "--wait=false"]);
+  }
+
+  /** The stored resource; `undefined` when there is none. Every status seen keeps the rules of conditions. */
+  async get(name: string): Promise<StoredResource | undefined> {
+    const path = computeEndpointPath({ namespace: this.namespace, name });
+    const resource = (await this.#admin
+      .request({ what: `get ${name}`, method: "GET", path, timeoutMs: 10_000 })
+      .catch((error: { readonly reason?: string }) => {
+        if (error.reason === "NotFound") return undefined;
+        throw error;
+      })) as StoredResource | undefined;
+    if (resource !== undefined) {
+      expect(checkConditions(resource.status, resource.metadata.generation), JSON.stringify(resource.status)).toEqual(
+        [],
+      );
+    }
+    return resource;
+  }
+
+  async list(): Promise<readonly StoredResource[]> {
+    const path = computeEndpointsPath(this.namespace);
+    const { items } = (await this.#admin.request({ what: "list", method: "GET", path, timeoutMs: 10_000 })) as {
+      readonly items: readonly StoredResource[];
+    };
+    return items;
+  }
+
+  /** Waits until the resource is as wanted. */
+  async until(
+    name: string,
+    what: string,
+    isWanted: (resource: StoredResource) => boolean,
+    timeoutMs = 30_000,
+  ): Promise<StoredResource> {
+    let seen: StoredResource | undefined;
+    return waitUntil(
+      async () => {
+        seen = await this.get(name);
+        return seen !== undefined && isWanted(seen) ? seen : undefined;
+      },
+      { what: `${name}: ${what}`, timeoutMs, lastSeen: () => ({ resource: seen, logs: this.logs.slice(-15) }) },
+    );
+  }
+
+  untilReady(name: string, timeoutMs?: number): Promise<StoredResource> {
+    return this.until(name, "Ready for its generation", isReady, timeoutMs);
+  }
+
+  untilStalled(name: string, reason: string, timeoutMs?: number): Promise<StoredResource> {
+    const isStalled = ({ status }: StoredResource) => conditionOf(status.conditions, "Stalled")?.reason === reason;
+    return this.until(name, `Stalled ${reason}`, isStalled, timeoutMs);
+  }
+
+  async untilGone(name: string, timeoutMs?: number): Promise<void> {
+    let seen: StoredResource | undefined;
+    await waitUntil(
+      async () => {
+        seen = await this.get(name);
+        return seen === undefined ? true : undefined;
+      },
+      {
+        what: `${name} is gone`,
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+        lastSeen: () => ({ resource: seen, logs: this.logs.slice(-15) }),
+      },
+    );
+  }
+
+  /** Forces a pass and waits until it has been made: what had to happen has happened then. */
+  async pass(name: string): Promise<StoredResource> {
+    const value = randomUUID();
+    await this.annotate(name, "reconcileRequestedAt", value);
+    return this.until(name, "the requested pass was made", ({ status }) => status.lastHandledReconcileAt === value);
+  }
+
+  /** Writes to this namespace's resources that the operator made, oldest first. */
+  async operatorWrites(): Promise<readonly AuditEvent[]> {
+    return readAuditEvents(
+      (event) =>
+        isWrite(event) &&
+        event.objectRef?.namespace === this.namespace &&
+        event.user.username === `system:serviceaccount:${namespaceOfOperator}:endpoint-operator`,
+    );
+  }
+
+  /** Reasons of the events of a resource, oldest first. */
+  async eventReasons(name: string): Promise<readonly string[]> {
+    const { items } = await this.kubectl.getJson<{
+      items: readonly { reason: string; regarding: { name: string }; eventTime: string }[];
+    }>(["-n", this.namespace, "get", "events.events.k8s.io"]);
+    return items
+      .filter(({ regarding }) => regarding.name === name)
+      .sort((a, b) => (a.eventTime < b.eventTime ? -1 : 1))
+      .map(({ reason }) => reason);
+  }
+
+  async dispose(): Promise<void> {
+    await this.stopOperator();
+    await this.#admin.close();
+  }
+
+  #logger(): Logger {
+    const write = (level: string) => (fields: LogFields, message: string) => {
+      this.logs.push({ level, message, fields });
+    };
+    return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+  }
+}
+
+/** Whether the resource is Ready for the generation it has now. */
+export function isReady({ metadata, status }: StoredResource): boolean {
+  const ready = conditionOf(status.conditions, "Ready");
+  return ready?.status === "True" && ready.observedGeneration === metadata.generation;
+}
+
+/** A world for one test, with the operator running. */
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const bugs: unknown[] = [];
+  const sandbox = await startSandbox({
+    operationLatencyMs: 200,
+    onBug: (error) => bugs.push(error),
+    ...options.sandbox,
+  });
+  onTestFinished(async () => {
+    await sandbox.stop();
+    expect(bugs, "bugs that the sandbox reported").toEqual([]);
+  });
+  const namespace = await createTestNamespace("cpe");
+  const { kubeconfigFile } = await serviceAccountAccess(namespaceOfOperator, "endpoint-operator");
+  const world = new World({
+    namespace,
+    sandbox,
+    operatorKubeconfig: kubeconfigFile,
+    environment: options.environment ?? {},
+  });
+  onTestFinished(() => world.dispose());
+  await world.startOperator();
+  return world;
+}
+
+function kubeConfigOf(file: string): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromFile(file);
+  return config;
+}
+
+function connectionOf(file: string, userAgent: string): KubernetesConnection {
+  return createConnection({
+    credentials: loadCredentialSource(() => kubeConfigOf(file)),
+    clock: systemClock,
+    userAgent,
+  });
+}
