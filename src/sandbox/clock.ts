@@ -43,10 +43,12 @@ export class SandboxClock {
   }
 
   /** @throws RangeError when it would go back, or the scale is not above 0 */
-  set({ mode = this.#mode, scale = this.#scale, nowMs = this.nowMs() }: ClockChange): void {
-    if (nowMs < this.nowMs()) throw new RangeError("now: the clock cannot go back");
+  set({ mode = this.#mode, scale = this.#scale, nowMs }: ClockChange): void {
+    // Read once: a running clock would be later at the next look.
+    const currentMs = this.nowMs();
+    if (nowMs !== undefined && nowMs < currentMs) throw new RangeError("now: the clock cannot go back");
     if (!(scale > 0)) throw new RangeError("scale: must be above 0");
-    this.#anchorAt(nowMs);
+    this.#anchorAt(nowMs ?? currentMs);
     this.#mode = mode;
     this.#scale = mode === "scaled" ? scale : 1;
   }

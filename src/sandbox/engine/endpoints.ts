@@ -1,4 +1,5 @@
 import { armAutoSuspend, disarmAutoSuspend } from "./auto-suspend.ts";
+import { armAvailabilityCheck } from "./availability-check.ts";
 import {
   changed,
   defaultConfig,
@@ -33,6 +34,7 @@ export function createEndpoint(world: World, projectId: string, creation: Endpoi
   }
   if (creation.type === "read_write") requireNoReadWrite(world, creation.branchId);
   const endpoint = world.saveEndpoint(newEndpoint(world, project, creation));
+  armAvailabilityCheck(world, endpoint.branchId);
   const action: Action = endpoint.disabled ? "apply_config" : "start_compute";
   return { endpoint, operations: begin(world, endpoint, [action]) };
 }
@@ -88,6 +90,7 @@ export function updateEndpoint(
   const { actions, course, pendingState } = planUpdate(before, after);
   const endpoint = world.saveEndpoint({ ...after, pendingState, updatedMs: world.nowMs });
   if (endpoint.state === "active") armAutoSuspend(world, endpoint);
+  armAvailabilityCheck(world, endpoint.branchId);
   return { endpoint, operations: startOperations(world, subjectOf(endpoint), { actions, course }) };
 }
 

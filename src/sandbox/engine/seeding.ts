@@ -27,7 +27,6 @@ export function seedWorld(world: World, fixture: Fixture): void {
         parentId: branch.primary ? undefined : primaryId,
       };
       world.store.branches.put(record);
-      armAvailabilityCheck(world, record.id);
       for (const endpoint of endpoints) seedEndpoint(world, { project, branchId: record.id, endpoint });
     }
   }
@@ -51,4 +50,5 @@ function seedEndpoint(
     isActive ? { ...placed, startedMs: world.nowMs, lastActiveMs: world.nowMs } : placed,
   );
   if (isActive) armAutoSuspend(world, endpoint);
+  armAvailabilityCheck(world, branchId);
 }

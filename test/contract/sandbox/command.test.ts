@@ -1,0 +1,157 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { runSandboxCommand } from "../../../src/sandbox/index.ts";
+
+/** Runs the command as `main` does, with what it writes kept. */
+function run(args: readonly string[]) {
+  const stop = new AbortController();
+  const written = { out: "", err: "" };
+  const code = runSandboxCommand(args, {
+    out: { write: (text) => (written.out += text) },
+    err: { write: (text) => (written.err += text) },
+    stop: stop.signal,
+  });
+  onTestFinished(async () => {
+    stop.abort();
+    await code;
+  });
+  return { code, written, stop: () => stop.abort() };
+}
+
+/** Waits for the first line of a sandbox that listens, and reads its base URL from it. */
+async function urlOf(running: ReturnType<typeof run>): Promise<string> {
+  return await vi.waitFor(
+    () => {
+      const [, url] = /^sandbox: listening on (\S+)\n/.exec(running.written.out) ?? [];
+      if (url === undefined) throw new Error(`no address yet: ${running.written.err}`);
+      return url;
+    },
+    { timeout: 5000, interval: 5 },
+  );
+}
+
+async function fixtureFile(content: unknown): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "sandbox-fixture-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "fixture.json");
+  await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
+  return file;
+}
+
+describe("endpoint-operator sandbox", () => {
+  test("key given → listens, answers to it, does not print it, ends with 0 when asked to stop", async () => {
+    const running = run(["--port", "0", "--api-key", "not-a-real-key", "--data", ":memory:"]);
+    const url = await urlOf(running);
+    const headers = { authorization: "Bearer not-a-real-key" };
+    expect((await fetch(`${url}/projects`, { headers })).status).toBe(200);
+    running.stop();
+    expect(await running.code).toBe(0);
+    expect(running.written).toEqual({ out: expect.not.stringContaining("not-a-real-key"), err: "" });
+    await expect(fetch(`${url}/projects`, { headers })).rejects.toThrow("fetch failed");
+  });
+
+  test("no key → one is made up and printed", async () => {
+    const running = run(["--port=0", "--profile=public"]);
+    const url = await urlOf(running);
+    const key = await vi.waitFor(() => /API key (\S+)\n/.exec(running.written.out)?.[1] ?? expect.fail());
+    expect((await fetch(`${url}/projects`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(200);
+  });
+
+  test("several bad options → 2, every one named, the key not shown", async () => {
+    const args = [
+      "--port",
+      "70000",
+      "--data",
+      "/somewhere",
+      "--api-key",
+      "a secret",
+      "--profile",
+      "other",
+      "--colour",
+      "x",
+    ];
+    const running = run([...args, "--time-scale", "-1", "--operation-latency", "5-3", "--seed"]);
+    expect(await running.code).toBe(2);
+    const { err } = running.written;
+    for (const name of ["--port", "--data", "--api-key", "--profile", "--colour", "--operation-latency", "--seed"]) {
+      expect(err).toContain(`  ${name}: `);
+    }
+    expect(err).toContain("only :memory: can be used");
+    expect(err).not.toContain("a secret");
+  });
+
+  test("fixture that is missing, no JSON, wrong in two places, or impossible in its plan → 2, says what", async () => {
+    const branch = { id: "br-a", name: "main", primary: true };
+    const project = { id: "p", name: "p", regionId: "aws-eu-central-1", branches: [branch] };
+    const freeReplica = {
+      ...project,
+      plan: "free",
+      branches: [{ ...branch, endpoints: [{ type: "read_write", maxUnits: 2 }] }],
+    };
+    const cases = [
+      ["/nowhere/fixture.json", ["cannot be read"]],
+      [await fixtureFile("{"), ["is not JSON"]],
+      [
+        await fixtureFile({ projects: [project, { ...project, plan: "gold", branches: [] }] }),
+        ["projects[1].plan", "projects[1].branches"],
+      ],
+      [await fixtureFile({ projects: [project, project] }), ["projects[1].id: p is used twice", "br-a is used twice"]],
+      [await fixtureFile({ projects: [freeReplica] }), ["the free tier has a fixed compute size"]],
+    ] as const;
+    for (const [file, wanted] of cases) {
+      const running = run(["--port", "0", "--fixture", file]);
+      expect(await running.code).toBe(2);
+      for (const text of wanted) expect(running.written.err).toContain(text);
+    }
+  });
+
+  test("fixture with an active endpoint → it is there, and is suspended in time", async () => {
+    const endpoint = {
+      id: "ep-first-one-12345678",
+      type: "read_write",
+      maxUnits: 2,
+      state: "active",
+      suspendTimeoutSeconds: 5,
+    };
+    const branches = [{ id: "br-a", name: "main", primary: true, endpoints: [endpoint] }];
+    const file = await fixtureFile({ projects: [{ id: "p", name: "p", regionId: "gcp-x-1", branches }] });
+    const running = run(["--port", "0", "--api-key", "k", "--fixture", file, "--clock", "stepped"]);
+    const url = await urlOf(running);
+    const read = async () => {
+      const answer = await fetch(`${url}/projects/p/endpoints`, { headers: { authorization: "Bearer k" } });
+      return ((await answer.json()) as { endpoints: unknown[] }).endpoints;
+    };
+    expect(await read()).toMatchObject([
+      {
+        id: endpoint.id,
+        current_state: "active",
+        autoscaling_limit_max_cu: 2,
+        proxy_host: "x-1.gcp.sandbox.localhost",
+      },
+    ]);
+    await fetch(url.replace("/api/v2", "/sandbox/v1/clock/advance"), {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ milliseconds: 6000 }),
+    });
+    expect(await read()).toMatchObject([{ current_state: "idle" }]);
+  });
+
+  test("port in use → 1", async () => {
+    const first = run(["--port", "0"]);
+    const { port } = new URL(await urlOf(first));
+    const second = run(["--port", port]);
+    expect(await second.code).toBe(1);
+    expect(second.written.err).toContain("EADDRINUSE");
+  });
+
+  test("--help → every option, 0", async () => {
+    const running = run(["--help"]);
+    expect(await running.code).toBe(0);
+    for (const name of ["port", "api-key", "data", "profile", "time-scale", "operation-latency", "fixture", "host"]) {
+      expect(running.written.out).toContain(`--${name} `);
+    }
+  });
+});

@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import { branches, free, freshSandbox, latencyMs, paid, type SandboxClient } from "./sandbox-client.ts";
+
+interface Listed {
+  readonly id: string;
+  readonly action: string;
+  readonly created_at: string;
+}
+
+/** Reads pages until the list says that it ends; `between` runs after each page. */
+async function everyPage(client: SandboxClient, limit: number, between = async () => {}): Promise<Listed[][]> {
+  const pages: Listed[][] = [];
+  let cursor = "";
+  for (;;) {
+    // The cursor goes into the query as it came: some clients do not escape it.
+    const { status, body } = await client.api("GET", `${paid}/operations?limit=${limit}${cursor}`);
+    expect(status).toBe(200);
+    if (body.operations.length > 0) pages.push(body.operations);
+    if (body.pagination?.cursor === undefined || body.operations.length === 0) return pages;
+    cursor = `&cursor=${body.pagination.cursor}`;
+    await between();
+  }
+}
+
+/** An endpoint with some history: siblings of the same millisecond among it. */
+async function withHistory(client: SandboxClient): Promise<string> {
+  const id = await client.activeEndpoint(branches.orders);
+  for (let count = 0; count < 4; count += 1) {
+    await client.api("POST", `${paid}/endpoints/${id}/restart`);
+    await client.advance(2 * latencyMs);
+  }
+  return id;
+}
+
+describe("list", () => {
+  test("no operations → an empty page without a cursor", async () => {
+    const client = await freshSandbox();
+    expect((await client.api("GET", `${paid}/operations`)).body).toEqual({ operations: [] });
+  });
+
+  test("several → newest first, of siblings the later one first", async () => {
+    const client = await freshSandbox();
+    await withHistory(client);
+    const { body } = await client.api("GET", `${paid}/operations`);
+    const times = body.operations.map((operation: Listed) => operation.created_at);
+    expect(times).toEqual([...times].sort().reverse());
+    const actions = body.operations.map((operation: Listed) => operation.action);
+    expect(actions).toEqual([...Array(4).fill(["start_compute", "suspend_compute"]).flat(), "start_compute"]);
+  });
+
+  test.each([1, 2, 3, 9, 10, 1000])("pages of %d while operations arrive → none lost, none twice", async (limit) => {
+    const client = await freshSandbox();
+    const id = await withHistory(client);
+    const { body } = await client.api("GET", `${paid}/operations?limit=1000`);
+    const wanted = body.operations.map((operation: Listed) => operation.id);
+    expect(wanted).toHaveLength(9);
+    const pages = await everyPage(client, limit, async () => {
+      await client.api("POST", `${paid}/endpoints/${id}/restart`);
+      await client.advance(2 * latencyMs);
+    });
+    expect(pages.flat().map((operation) => operation.id)).toEqual(wanted);
+    expect(Math.max(...pages.map((page) => page.length))).toBeLessThanOrEqual(limit);
+  });
+
+  test("cursor → a timestamp with fractional seconds that needs no escaping", async () => {
+    const client = await freshSandbox();
+    await withHistory(client);
+    const { body } = await client.api("GET", `${paid}/operations?limit=1`);
+    expect(body.pagination.cursor).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{4,}Z$/);
+    const escaped = encodeURIComponent(body.pagination.cursor);
+    const plain = await client.api("GET", `${paid}/operations?limit=2&cursor=${body.pagination.cursor}`);
+    expect((await client.api("GET", `${paid}/operations?limit=2&cursor=${escaped}`)).body).toEqual(plain.body);
+  });
+
+  test.each(["limit=0", "limit=1001", "limit=x", "limit=1.5", "limit=", "limit=1&limit=2"])(
+    "%s → 400 naming limit",
+    async (query) => {
+      const client = await freshSandbox();
+      const { status, body } = await client.api("GET", `${paid}/operations?${query}`);
+      expect({ status, message: body.message }).toEqual({ status: 400, message: expect.stringContaining("limit") });
+    },
+  );
+
+  test.each(["x", "2026-01-01", "2026-13-01T00:00:00.000Z", "", "a".repeat(500)])(
+    "cursor %j → 400 naming cursor",
+    async (cursor) => {
+      const client = await freshSandbox();
+      const { status, body } = await client.api("GET", `${paid}/operations?cursor=${cursor}`);
+      expect({ status, message: body.message }).toEqual({ status: 400, message: expect.stringContaining("cursor") });
+    },
+  );
+});
+
+describe("get", () => {
+  test("known → the same as in the list; of another project, or unknown → 404", async () => {
+    const client = await freshSandbox();
+    await client.activeEndpoint(branches.orders);
+    const { body } = await client.api("GET", `${paid}/operations`);
+    const [listed] = body.operations;
+    expect((await client.api("GET", `${paid}/operations/${listed.id}`)).body).toEqual({ operation: listed });
+    expect((await client.api("GET", `${free}/operations/${listed.id}`)).status).toBe(404);
+    expect((await client.api("GET", `${paid}/operations/none`)).status).toBe(404);
+  });
+});
+
+describe("availability checks", () => {
+  const checked = { availabilityCheckIntervalMs: 60_000 };
+
+  test("branch with an endpoint → checked each interval; branches without → never", async () => {
+    const client = await freshSandbox(checked);
+    const id = await client.activeEndpoint(branches.orders, { suspend_timeout_seconds: -1 });
+    await client.advance(180_000);
+    const { body } = await client.api("GET", `${paid}/operations`);
+    const checks = body.operations.filter((operation: Listed) => operation.action === "check_availability");
+    expect(checks.length).toBe(3);
+    for (const check of checks) expect(check).toMatchObject({ endpoint_id: id, branch_id: branches.orders });
+  });
+
+  test("a check that runs → scheduling, then running, then finished; holds no lock", async () => {
+    const client = await freshSandbox(checked);
+    const id = await client.activeEndpoint(branches.orders, { suspend_timeout_seconds: -1 });
+    const newest = async () => (await client.api("GET", `${paid}/operations?limit=1`)).body.operations[0];
+    await client.advance(60_000 - latencyMs);
+    expect(await newest()).toMatchObject({ action: "check_availability", status: "scheduling" });
+    await client.advance(latencyMs);
+    expect(await newest()).toMatchObject({ action: "check_availability", status: "running" });
+    const patch = await client.api("PATCH", `${paid}/endpoints/${id}`, {
+      body: { endpoint: { pooler_enabled: true } },
+    });
+    expect(patch.status).toBe(200);
+    await client.advance(latencyMs);
+    const { body } = await client.api("GET", `${paid}/operations?limit=2`);
+    expect(body.operations[1]).toMatchObject({ action: "check_availability", status: "finished" });
+  });
+});
+
+describe("projects and branches", () => {
+  test("lists and reads → what the fixture holds", async () => {
+    const client = await freshSandbox();
+    const { body: projects } = await client.api("GET", "/projects");
+    expect(projects.projects.map(({ id }: Listed) => id)).toEqual(["green-fox-123456", "tiny-owl-654321"]);
+    expect((await client.api("GET", paid)).body).toEqual({ project: projects.projects[0] });
+    const { body: list } = await client.api("GET", `${paid}/branches`);
+    expect(list.branches.map(({ id }: Listed) => id)).toEqual(Object.values(branches));
+    expect(list.annotations).toEqual({});
+    expect(list.pagination?.next).toBeUndefined();
+    const one = await client.api("GET", `${paid}/branches/${branches.orders}`);
+    expect(one.body).toEqual({ branch: list.branches[1] });
+    expect((await client.api("GET", `${free}/branches/${branches.orders}`)).status).toBe(404);
+    expect((await client.api("GET", "/projects/none")).status).toBe(404);
+  });
+});

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { SandboxClock } from "../../../src/sandbox/clock.ts";
+
+function clockOn(wall: { ms: number }): SandboxClock {
+  return new SandboxClock(() => wall.ms);
+}
+
+test("real → as the wall; scaled → that many times as fast, from where it was; stepped → stands", () => {
+  const wall = { ms: 1000 };
+  const clock = clockOn(wall);
+  wall.ms = 1500;
+  expect(clock.nowMs()).toBe(1500);
+  clock.set({ mode: "scaled", scale: 60 });
+  wall.ms = 1600;
+  expect(clock.nowMs()).toBe(1500 + 6000);
+  clock.set({ mode: "stepped" });
+  wall.ms = 9999;
+  expect(clock.nowMs()).toBe(7500);
+  clock.advance(250);
+  expect(clock.state()).toEqual({ mode: "stepped", scale: 0, nowMs: 7750 });
+  clock.set({ mode: "real" });
+  wall.ms = 10_000;
+  expect(clock.nowMs()).toBe(7751);
+});
+
+test("a clock that runs between two looks → set does not mistake it for going back", () => {
+  let ms = 0;
+  const clock = new SandboxClock(() => {
+    ms += 1;
+    return ms;
+  });
+  expect(() => clock.set({ mode: "stepped" })).not.toThrow();
+});
+
+test("wall delay → in the machine's milliseconds, none for a stepped clock", () => {
+  const wall = { ms: 0 };
+  const clock = clockOn(wall);
+  expect(clock.wallDelayMs(600)).toBe(600);
+  clock.set({ mode: "scaled", scale: 60 });
+  expect(clock.wallDelayMs(600)).toBe(10);
+  expect(clock.wallDelayMs(-5)).toBe(0);
+  clock.set({ mode: "stepped" });
+  expect(clock.wallDelayMs(600)).toBeUndefined();
+});
+
+test("back, or a scale of nothing → refused", () => {
+  const clock = clockOn({ ms: 100 });
+  expect(() => clock.set({ nowMs: 99 })).toThrow("cannot go back");
+  expect(() => clock.set({ mode: "scaled", scale: 0 })).toThrow("above 0");
+});
