@@ -1,0 +1,108 @@
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ownNamespace, readClusterId } from "../../src/kubernetes/cluster.ts";
+import { createConnection, type KubernetesConnection } from "../../src/kubernetes/connection.ts";
+import { type CredentialSource, loadCredentialSource } from "../../src/kubernetes/credentials.ts";
+import { createEventRecorder } from "../../src/kubernetes/event-recorder.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { adminKubectl, createTestNamespace, sharedApiServer } from "../support/api-server.ts";
+import { quietLogger } from "../support/quiet-logger.ts";
+
+const serviceAccountPath = "var/run/secrets/kubernetes.io/serviceaccount";
+
+describe("the connection of a pod, on a real API server", () => {
+  let root: string;
+  let directory: string;
+  const connections: KubernetesConnection[] = [];
+
+  beforeEach(async () => {
+    root = await mkdtemp(path.join(tmpdir(), "endpoint-operator-pod-"));
+    directory = path.join(root, serviceAccountPath);
+    await mkdir(directory, { recursive: true });
+    await cp(sharedApiServer().caFile, path.join(directory, "ca.crt"));
+    await writeFile(path.join(directory, "token"), sharedApiServer().token);
+    await writeFile(path.join(directory, "namespace"), "own-namespace");
+    const { hostname, port } = new URL(sharedApiServer().url);
+    vi.stubEnv("KUBERNETES_SERVICE_HOST", hostname);
+    vi.stubEnv("KUBERNETES_SERVICE_PORT", port);
+  });
+
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    await Promise.all(connections.splice(0).map((connection) => connection.close()));
+    await rm(root, { recursive: true });
+  });
+
+  function loadPod(): CredentialSource {
+    return loadCredentialSource(() => {
+      const config = new KubeConfig();
+      config.loadFromCluster(`${root}/`);
+      return config;
+    });
+  }
+
+  function connect(credentials: CredentialSource): KubernetesConnection {
+    const connection = createConnection({ credentials, clock: systemClock, userAgent: "endpoint-operator-pod-test" });
+    connections.push(connection);
+    return connection;
+  }
+
+  it("token, CA and namespace of the service account → let in", async () => {
+    const connection = connect(loadPod());
+    expect(await readClusterId(connection)).toMatch(/^[0-9a-f-]{36}$/);
+    expect(ownNamespace(connection)).toBe("own-namespace");
+  });
+
+  it("a token that is no longer valid, replaced in the file → read again, and the call succeeds", async () => {
+    await writeFile(path.join(directory, "token"), "expired-token");
+    const credentials = loadPod();
+    expect((await credentials.current()).headers.authorization).toBe("Bearer expired-token");
+    await writeFile(path.join(directory, "token"), sharedApiServer().token);
+    expect(await readClusterId(connect(credentials))).toBeTypeOf("string");
+  });
+
+  it("a token that is not valid → Unauthorized; a CA that does not fit → Unavailable, nothing is trusted", async () => {
+    await writeFile(path.join(directory, "token"), "wrong-token");
+    await expect(readClusterId(connect(loadPod()))).rejects.toMatchObject({ reason: "Unauthorized" });
+    await writeFile(path.join(directory, "ca.crt"), "");
+    await expect(readClusterId(connect(loadPod()))).rejects.toMatchObject({ reason: "Unavailable" });
+  });
+
+  it("events, repeated → shown by kubectl with their count", async () => {
+    const namespace = await createTestNamespace("events");
+    const recorder = createEventRecorder({
+      connection: connect(loadPod()),
+      permit: { mayStartEffect: () => true },
+      clock: systemClock,
+      logger: quietLogger,
+      instance: "pod-1",
+    });
+    const resource = { key: { namespace, name: "orders" }, uid: "u1", resourceVersion: "7" };
+    const event = {
+      type: "Warning",
+      reason: "OperationFailed",
+      action: "Observe",
+      note: "start_compute failed",
+    } as const;
+    recorder.record(resource, event);
+    expect(await recorder.flush(10_000)).toBe(true);
+    recorder.record(resource, event);
+    recorder.record(resource, event);
+    expect(await recorder.flush(10_000)).toBe(true);
+    expect(recorder.stats()).toEqual({ sent: 3, dropped: 0 });
+    const { items } = await adminKubectl().getJson<{ items: object[] }>([
+      "get",
+      "events.events.k8s.io",
+      "-n",
+      namespace,
+    ]);
+    expect(items).toHaveLength(1);
+    expect(items[0]).toMatchObject({ ...event, reportingController: "endpoint-operator", series: { count: 3 } });
+    expect(await adminKubectl().run(["events", "-n", namespace])).toMatch(
+      /OperationFailed +ComputeEndpoint\/orders +start_compute failed/,
+    );
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { EffectNotPermittedError } from "../../../src/domain/effect-permit.ts";
+import { createComputeEndpointParser } from "../../../src/kubernetes/compute-endpoint-parser.ts";
+import { createComputeEndpointStore } from "../../../src/kubernetes/compute-endpoint-store.ts";
+import { ResourceCache } from "../../../src/kubernetes/resource-cache.ts";
+import { type ComputeEndpoint, projectIdOf } from "../../../src/resource/compute-endpoint.ts";
+import { quietLogger } from "../../support/quiet-logger.ts";
+import { ScriptedConnection } from "./scripted-connection.ts";
+
+const key = { namespace: "shop", name: "orders" };
+const spec = { projectId: "p1", branchId: "b1", type: "ReadWrite" };
+
+function stored(status: unknown, resourceVersion = "10", metadata: object = {}) {
+  return {
+    metadata: { ...key, uid: "u1", resourceVersion, ...metadata },
+    spec,
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+function createStore(options: { mayAct?: boolean } = {}) {
+  const connection = new ScriptedConnection();
+  const cache = new ResourceCache<ComputeEndpoint>({ projectOf: projectIdOf, onChange() {}, onHandlerError() {} });
+  const parser = createComputeEndpointParser(quietLogger);
+  const askedMs: number[] = [];
+  const mayStartEffect = (timeoutMs: number) => {
+    askedMs.push(timeoutMs);
+    return options.mayAct ?? true;
+  };
+  const store = createComputeEndpointStore({ connection, cache, parser, permit: { mayStartEffect } });
+  const put = (object: unknown) => {
+    const resource = parser.parse(object);
+    cache.scope(undefined).applyChange(resource);
+    return resource;
+  };
+  return { connection, store, put, askedMs };
+}
+
+describe("the store", () => {
+  it("a status that differs → a merge patch of the difference, conditioned on uid and version", async () => {
+    const { connection, store, put, askedMs } = createStore();
+    const resource = put(stored({ host: "h", state: "init", compute: { minUnits: 1, maxUnits: 2, size: "1-2" } }));
+    connection.respond = () => stored({ state: "active" }, "11");
+    const compute = { minUnits: 1, maxUnits: 4, size: "1-4" };
+    const after = await store.patchStatus(resource, { state: "active", compute, ownership: undefined });
+    expect(connection.calls).toEqual([
+      {
+        what: "patch status of ComputeEndpoint shop/orders",
+        method: "PATCH",
+        path: "/apis/endpoint-operator.dev/v1alpha1/namespaces/shop/computeendpoints/orders/status",
+        query: { fieldManager: "endpoint-operator" },
+        contentType: "application/merge-patch+json",
+        body: {
+          metadata: { uid: "u1", resourceVersion: "10" },
+          status: { host: null, state: "active", compute: { maxUnits: 4, size: "1-4" } },
+        },
+        timeoutMs: 8_000,
+      },
+    ]);
+    expect(store.get(key)).toBe(after);
+    expect(after.resourceVersion).toBe("11");
+    expect(askedMs).toEqual([8_000]);
+  });
+
+  it("a stored status that did not fit the schema → is read again, so that nothing of it stays", async () => {
+    const { connection, store, put } = createStore();
+    const raw = stored({ operations: "garbage", ownership: { endpointId: 5 }, later: { a: 1 }, host: "h" });
+    const resource = put(raw);
+    expect(resource.status.host).toBeUndefined();
+    connection.respond = (call) => (call.method === "GET" ? raw : stored({ host: "h", state: "idle" }, "11"));
+    await store.patchStatus(resource, { host: "h", state: "idle" });
+    expect(connection.calls.map((call) => call.method)).toEqual(["GET", "PATCH"]);
+    expect(connection.calls[1]?.body).toMatchObject({
+      status: { operations: null, ownership: null, later: null, state: "idle" },
+    });
+    expect(connection.calls[1]?.body).not.toHaveProperty("status.host");
+  });
+
+  it("a stored status that did not fit and has changed since → Conflict, nothing is written", async () => {
+    const { connection, store, put } = createStore();
+    const resource = put(stored({ operations: "garbage" }));
+    for (const now of [stored({}, "11"), stored({}, "10", { uid: "u2" })]) {
+      connection.respond = () => now;
+      await expect(store.patchStatus(resource, {})).rejects.toMatchObject({ reason: "Conflict" });
+    }
+    expect(connection.calls.map((call) => call.method)).toEqual(["GET", "GET"]);
+  });
+
+  it("a status that is no object at all → the new one in its place", async () => {
+    const { connection, store, put } = createStore();
+    const resource = put(stored("garbage"));
+    connection.respond = (call) => (call.method === "GET" ? stored("garbage") : stored({ state: "idle" }, "11"));
+    await store.patchStatus(resource, { state: "idle" });
+    expect(connection.calls[1]?.body).toMatchObject({ status: { state: "idle" } });
+  });
+
+  it("nothing differs → no request, and the permit is not asked", async () => {
+    const { connection, store, put, askedMs } = createStore();
+    const resource = put(stored({ state: "idle", operations: [] }));
+    expect(await store.patchStatus(resource, { operations: [], state: "idle", host: undefined })).toBe(resource);
+    expect(await store.removeFinalizer(resource)).toBe(resource);
+    expect(connection.calls).toEqual([]);
+    expect(askedMs).toEqual([]);
+  });
+
+  it("a process that may not act → nothing is sent", async () => {
+    const { connection, store, put } = createStore({ mayAct: false });
+    const resource = put(stored({}, "10", { finalizers: ["endpoint-operator.dev/endpoint"] }));
+    const other = put(stored({}, "11"));
+    await expect(store.addFinalizer(other)).rejects.toBeInstanceOf(EffectNotPermittedError);
+    await expect(store.removeFinalizer(resource)).rejects.toBeInstanceOf(EffectNotPermittedError);
+    await expect(store.patchStatus(other, { state: "x" })).rejects.toBeInstanceOf(EffectNotPermittedError);
+    expect(connection.calls).toEqual([]);
+  });
+
+  it("an answer that is no resource → UnreadableAnswer", async () => {
+    const { connection, store, put } = createStore();
+    const resource = put(stored({}));
+    for (const answer of [null, {}, { metadata: {} }, "text"]) {
+      connection.respond = () => answer;
+      await expect(store.patchStatus(resource, { state: "x" })).rejects.toMatchObject({ reason: "UnreadableAnswer" });
+      await expect(store.read(key)).rejects.toMatchObject({ reason: "UnreadableAnswer" });
+    }
+  });
+
+  it("a name that is no path segment → is escaped", async () => {
+    const { connection, store } = createStore();
+    connection.respond = () => stored({});
+    await store.read({ namespace: "a/b", name: "../c" });
+    expect(connection.calls[0]?.path).toMatch(/\/namespaces\/a%2Fb\/computeendpoints\/\.\.%2Fc$/);
+  });
+});
