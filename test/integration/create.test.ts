@@ -1,15 +1,135 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { conditionOf } from "../../src/resource/conditions.ts";
 import { branches, project, startWorld } from "../support/world.ts";
 
-test("a new read-write resource → one endpoint, Ready, its start seen", async () => {
-  const world = await startWorld();
-  await world.apply("orders", {
-    branchId: branches.orders,
-    type: "ReadWrite",
-    compute: { minUnits: 0.25, maxUnits: 2 },
+/** The two dialects of the service: seed drops endpoint names, public echoes them. */
+const profiles = ["seed", "public"] as const;
+
+describe.each(profiles)("profile %s", (profile) => {
+  test("a new read-write resource → one endpoint, Ready, its start seen in flight and ended", async () => {
+    const world = await startWorld({ sandbox: { profile, operationLatencyMs: 1_500 } });
+    const spec = { branchId: branches.orders, type: "ReadWrite", compute: { minUnits: 0.25, maxUnits: 2 } };
+    await world.apply("orders", spec);
+
+    const starting = await world.until("orders", "start_compute in flight", ({ status }) =>
+      (status.operations ?? []).some(({ action, status: state }) => action === "start_compute" && state !== "finished"),
+    );
+    expect(conditionOf(starting.status.conditions, "Ready")?.status).toBe("False");
+    expect(conditionOf(starting.status.conditions, "Reconciling")?.status).toBe("True");
+
+    const { status } = await world.untilReady("orders");
+    const endpoints = await world.sandbox.endpoints(project);
+    expect(endpoints.map(({ id }) => id)).toEqual([status.ownership?.endpointId]);
+    expect(status.operations?.[0]).toMatchObject({ action: "start_compute", status: "finished", cause: "SpecChange" });
+    expect(status.operations?.[0]?.durationMilliseconds).toBeGreaterThan(1_000);
+    expect(status).toMatchObject({
+      ownership: { origin: "Created", projectId: project },
+      state: "active",
+      compute: { minUnits: 0.25, maxUnits: 2, size: "0.25-2", maxConnections: 112 },
+    });
+    expect(status.host).toContain(`${status.ownership?.endpointId}.`);
+    expect(status.poolerHost).toContain(`${status.ownership?.endpointId}-pooler.`);
+    expect(status.createIntent).toBeUndefined();
+    expect(await world.eventReasons("orders")).toEqual(["EndpointCreated", "EndpointReady"]);
   });
-  const { status } = await world.untilReady("orders");
-  const endpoints = await world.sandbox.endpoints(project);
-  expect(endpoints.map(({ id }) => id)).toEqual([status.ownership?.endpointId]);
-  expect(status.operations?.[0]).toMatchObject({ action: "start_compute", status: "finished", cause: "SpecChange" });
+
+  test("three replicas of one branch → three endpoints, each with its own resource", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    const names = ["replica-1", "replica-2", "replica-3"];
+    for (const name of names) {
+      await world.apply(name, { branchId: branches.main, type: "ReadOnly" });
+    }
+    const ready = await Promise.all(names.map((name) => world.untilReady(name)));
+    const owned = ready.map(({ status }) => status.ownership?.endpointId).sort();
+    const endpoints = await world.sandbox.endpoints(project);
+    expect(new Set(owned).size).toBe(3);
+    expect(endpoints.map(({ id }) => id).sort()).toEqual(owned);
+  });
+
+  test("an endpoint that nobody manages, policy Never → Stalled, told how to adopt it, then adopted", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    const foreignId = await world.sandbox.createForeign(project, branches.staging);
+    await world.apply("staging", { branchId: branches.staging, type: "ReadWrite" });
+
+    const stalled = await world.untilStalled("staging", "EndpointExists");
+    expect(conditionOf(stalled.status.conditions, "Stalled")?.message).toContain(
+      `adoption: {policy: AdoptOrCreate, endpointId: ${foreignId}}`,
+    );
+    await world.apply("staging", {
+      branchId: branches.staging,
+      type: "ReadWrite",
+      adoption: { policy: "AdoptOrCreate", endpointId: foreignId },
+    });
+
+    const { status } = await world.untilReady("staging");
+    expect(status.ownership).toMatchObject({ endpointId: foreignId, origin: "Adopted" });
+    expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+  });
+
+  test("an adopted endpoint of another size → made to match spec", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    const foreignId = await world.sandbox.createForeign(project, branches.staging);
+    await world.apply("staging", {
+      branchId: branches.staging,
+      type: "ReadWrite",
+      compute: { minUnits: 1, maxUnits: 1 },
+      adoption: { policy: "AdoptOnly" },
+    });
+    const { status } = await world.untilReady("staging");
+    expect(status.ownership?.endpointId).toBe(foreignId);
+    expect(await world.sandbox.endpoints(project)).toMatchObject([{ id: foreignId, autoscaling_limit_min_cu: 1 }]);
+  });
+
+  test("a replica to adopt by its id → taken over; on the wrong branch → AdoptionMismatch; missing → says so", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    const foreignId = await world.sandbox.createForeign(project, branches.main, "read_only");
+    const adoption = { policy: "AdoptOnly", endpointId: foreignId };
+    await world.apply("mismatch", { branchId: branches.staging, type: "ReadOnly", adoption });
+    await world.untilStalled("mismatch", "AdoptionMismatch");
+    await world.apply("missing", {
+      branchId: branches.main,
+      type: "ReadOnly",
+      adoption: { policy: "AdoptOnly", endpointId: "ep-nobody-knows-000000" },
+    });
+    await world.untilStalled("missing", "AdoptionTargetMissing");
+    await world.apply("replica", { branchId: branches.main, type: "ReadOnly", adoption });
+    const { status } = await world.untilReady("replica");
+    expect(status.ownership).toMatchObject({ endpointId: foreignId, origin: "Adopted" });
+  });
 });
+
+test("two resources for the read-write place of one branch → the older has it, the other follows when it goes", async () => {
+  const world = await startWorld();
+  await world.apply("first", { branchId: branches.orders, type: "ReadWrite" });
+  const first = await world.untilReady("first");
+  await world.apply("second", { branchId: branches.orders, type: "ReadWrite" });
+  const second = await world.untilStalled("second", "ClaimedByAnother");
+  expect(conditionOf(second.status.conditions, "Stalled")?.message).toContain("ComputeEndpoint first");
+  expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+
+  await world.delete("first");
+  await world.untilGone("first");
+  const heir = await world.untilReady("second");
+  expect(heir.status.ownership?.endpointId).not.toBe(first.status.ownership?.endpointId);
+  expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+});
+
+test("applied together for one branch → exactly one endpoint, one Ready and one Stalled", async () => {
+  const world = await startWorld();
+  const items = ["left", "right"].map((name) => world.manifest(name, { branchId: branches.orders, type: "ReadWrite" }));
+  await world.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
+  const all = await Promise.all([
+    world.until("left", "settled", isSettled),
+    world.until("right", "settled", isSettled),
+  ]);
+  expect(all.map(({ status }) => conditionOf(status.conditions, "Ready")?.reason).sort()).toEqual([
+    "ClaimedByAnother",
+    "UpToDate",
+  ]);
+  expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+});
+
+function isSettled({ status }: { readonly status: { readonly conditions?: readonly { type: string }[] | undefined } }) {
+  const types = (status.conditions ?? []).map(({ type }) => type);
+  return types.includes("Ready") && !types.includes("Reconciling");
+}
