@@ -182,7 +182,6 @@ describe("a connection", () => {
     server.answer((request, response) =>
       request.headers.authorization === "Bearer token-2" ? sendJson(response, 200, {}) : sendJson(response, 401, {}),
     );
-    await connection.request(call({ path: "/first" }));
     await Promise.all(Array.from({ length: 10 }, () => connection.request(call())));
     expect(credentials.reloads()).toBe(1);
   });

@@ -185,7 +185,7 @@ describe("list and watch", () => {
 
   it("3: old events replayed → dropped, and the version to resume from does not go back", async () => {
     const { server, clock, versions, changes } = await startWatching();
-    server.lastWatch.send(modified("a", 30), modified("a", 25), added("a", 10), modified("a", 30));
+    server.lastWatch.send(modified("a", 30), modified("a", 30), added("a", 10), modified("a", 25));
     await clock.advance(10_000);
     expect(versions()).toEqual({ a: 30 });
     expect(changes).toEqual(["a", "a"]);
@@ -426,6 +426,21 @@ describe("silence and age", () => {
     await settlePromises();
     expect(versions(), "an event that was lost costs no more than this").toEqual({ lost: 50 });
     expect(server.lastWatch.resourceVersion).toBe("200");
+  });
+
+  it("10: ten minutes are over while a watch is being opened → a list at once", async () => {
+    const { server, clock } = await startWatching();
+    for (let minute = 0; minute < 9; minute += 1) {
+      await clock.advance(60_000);
+      server.lastWatch.onBytes();
+    }
+    await clock.advance(50_000);
+    server.lastWatch.end();
+    await clock.advance(9_999);
+    expect(server.watches).toHaveLength(2);
+    expect(server.lists).toHaveLength(1);
+    await clock.advance(1);
+    expect(server.lists).toHaveLength(2);
   });
 
   it("14: a bookmark older than what was seen → a list, which starts over", async () => {

@@ -54,6 +54,16 @@ describe("events", () => {
     expect(cache.inProject("p2")).toHaveLength(1);
   });
 
+  it("a name taken over and then free → late events of either object bring nothing back", () => {
+    const { scope, version } = createCache();
+    scope.applyChange(thing("a", 10, { uid: "old" }));
+    scope.applyChange(thing("a", 12, { uid: "new" }));
+    scope.applyDeletion(thing("a", 13, { uid: "new" }));
+    scope.applyChange(thing("a", 10, { uid: "old" }));
+    scope.applyChange(thing("a", 12, { uid: "new" }));
+    expect(version("a")).toBeUndefined();
+  });
+
   it("a change after the deletion, but from before it → does not bring it back", () => {
     const { scope, changes, version } = createCache();
     scope.applyChange(thing("a", 10));
@@ -165,7 +175,8 @@ describe("lists", () => {
     expect([version("a"), version("b"), version("gone")]).toEqual(["40", undefined, "30"]);
     expect(changes.toSorted()).toEqual(["a Changed", "b Changed", "gone Changed"]);
     scope.applyChange(thing("a", 51));
-    expect(version("a"), "versions count from the new epoch on").toBe("51");
+    scope.applyChange(thing("gone", 52));
+    expect([version("a"), version("gone")], "versions count from the new epoch on").toEqual(["51", "52"]);
     expect(list(60, thing("a", 51))).toBe(false);
   });
 

@@ -193,6 +193,7 @@ describe("fairness", () => {
     const { queue } = startQueue();
     for (const key of ["a", "b", "c"]) queue.add(key, "Background");
     queue.add("c");
+    expect(queue.stats().depth).toBe(3);
     expect(await takeAll(queue)).toEqual(["c", "a", "b"]);
   });
 
