@@ -11,7 +11,10 @@ function projectOf(tier: Tier) {
       maxWorkers: tier.workers,
       fileParallelism: tier.workers > 1,
       // One API server for all files of the tier, with the custom resource installed; each test has its namespace.
-      globalSetup: tier.assets.includes("kube-apiserver") ? ["./test/support/api-server-setup.ts"] : [],
+      globalSetup: [
+        ...(tier.assets.includes("kube-apiserver") ? ["./test/support/api-server-setup.ts"] : []),
+        ...(tier.name === "e2e" ? ["./test/support/e2e-setup.ts"] : []),
+      ],
       // Tiers do not run at once: each has both cores.
       sequence: { groupOrder: tiers.indexOf(tier) },
     },

@@ -77,6 +77,7 @@ async function operate(config: Config): Promise<number> {
     random: Math.random,
   });
   await aborted(stop);
+  logger.info({}, "operator stopping");
   return (await operator.stop()) ? 0 : exitFailure;
 }
 
@@ -98,7 +99,9 @@ function buildProgram(): Command {
   const program = new Command("endpoint-operator")
     .description("Manages the compute endpoints of a managed Postgres service as Kubernetes resources.")
     .version(programVersion)
-    .enablePositionalOptions();
+    .enablePositionalOptions()
+    // Before the commands are made: they take it over from here.
+    .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitBadConfiguration));
   program
     .command("run")
     .description("run the operator; settings come from the environment, see docs/settings.md")
@@ -118,8 +121,6 @@ function buildProgram(): Command {
   return program;
 }
 
-await buildProgram()
-  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitBadConfiguration))
-  .parseAsync();
+await buildProgram().parseAsync();
 // Everything is closed by now; a socket somebody else holds open must not keep the process.
 process.exit();

@@ -79,7 +79,11 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     });
     const metrics = await startMetricsServer({ address: config.metricsAddress, metrics: parts.metrics, clock, logger });
     parts.start();
-    logger.info({ clusterId, controlPlaneUrl: config.controlPlaneUrl, workers: config.workers }, "operator started");
+    const ports = { metricsPort: metrics.port, healthPort: health.port };
+    logger.info(
+      { clusterId, controlPlaneUrl: config.controlPlaneUrl, workers: config.workers, ...ports },
+      "operator started",
+    );
     const stop = async () => {
       const isInTime = await parts.stop();
       await Promise.all([health.close(), metrics.close()]);
@@ -87,7 +91,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
       logger.info({ isInTime }, "operator stopped");
       return isInTime;
     };
-    return { metricsPort: metrics.port, healthPort: health.port, stop };
+    return { ...ports, stop };
   } catch (error) {
     await connection.close();
     throw error;

@@ -119,11 +119,18 @@ function noticesOf(packages: readonly BundledPackage[]): string {
   return [`This program contains the following packages.\n`, ...parts].join(`\n${"-".repeat(80)}\n\n`);
 }
 
-async function main(): Promise<void> {
+/** Bundles this package's program, in its present version, into a folder. @throws BuildFailure of esbuild */
+export async function buildProgram(outDir: string): Promise<Bundle & { readonly version: string }> {
   const { version = "" } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as PackageJson;
-  const bundle = await buildBundle({ entry: join(root, "src/main.ts"), outDir: join(root, "dist"), version });
+  return { ...(await buildBundle({ entry: join(root, "src/main.ts"), outDir, version })), version };
+}
+
+async function main(): Promise<void> {
+  const bundle = await buildProgram(join(root, "dist"));
   const megabytes = (bundle.bytes / 1_000_000).toFixed(1);
-  console.log(`${relative(root, bundle.program)} ${version}, ${megabytes} MB, ${bundle.licences.size} packages inside`);
+  console.log(
+    `${relative(root, bundle.program)} ${bundle.version}, ${megabytes} MB, ${bundle.licences.size} packages inside`,
+  );
 }
 
 if (import.meta.main) {
