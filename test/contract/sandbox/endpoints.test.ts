@@ -344,6 +344,22 @@ describe("power", () => {
   });
 });
 
+describe("bodies nobody asked for", () => {
+  test.each([
+    ["application/json", "{"],
+    ["text/plain", "hello"],
+    ["application/json", '{"endpoint":{"disabled":true}}'],
+  ])("power call and delete with %s %s → as without", async (type, body) => {
+    const client = await freshSandbox();
+    const id = await client.activeEndpoint(branches.orders);
+    const sending = { headers: { "content-type": type }, body };
+    const { status, body: answer } = await client.api("POST", `${paid}/endpoints/${id}/suspend`, sending);
+    expect({ status, disabled: answer.endpoint.disabled }).toEqual({ status: 200, disabled: false });
+    await client.advance(latencyMs);
+    expect((await client.api("DELETE", `${paid}/endpoints/${id}`, sending)).status).toBe(200);
+  });
+});
+
 describe("auto-suspend", () => {
   test("no activity for 300 s → a suspend_compute of the service, idle", async () => {
     const client = await freshSandbox();

@@ -151,6 +151,13 @@ describe("matching", () => {
     expect((await client.api("GET", `${paid}/endpoints?limit=3`)).status).toBe(200);
   });
 
+  test("* → one segment, not the ones below it", async () => {
+    const client = await freshSandbox();
+    await client.control("POST", "/faults", { match: { path: "/projects/*" }, effect: failing });
+    expect((await client.api("GET", `${paid}/endpoints`)).status).toBe(200);
+    expect((await client.api("GET", paid)).status).toBe(500);
+  });
+
   test("** and a full path → anything below; removed → nothing any more", async () => {
     const client = await freshSandbox();
     const { body } = await client.control("POST", "/faults", { match: { path: "/api/v2/**" }, effect: failing });

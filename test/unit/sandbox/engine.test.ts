@@ -4,7 +4,7 @@ import { Engine } from "../../../src/sandbox/engine/engine.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
 import type { EndpointRecord, OperationRecord } from "../../../src/sandbox/engine/records.ts";
 import { Refusal } from "../../../src/sandbox/engine/refusal.ts";
-import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
+import { defaultEngineSettings, type EngineSettings } from "../../../src/sandbox/engine/settings.ts";
 import { defaultFixture } from "../../../src/sandbox/fixture.ts";
 import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
 
@@ -17,13 +17,13 @@ class Stage {
   nowMs = Date.UTC(2026, 0, 1);
   readonly engine: Engine;
 
-  constructor(seed = 1) {
+  constructor(seed = 1, changes: Partial<EngineSettings> = {}) {
     const clock = { nowMs: () => this.nowMs };
     this.engine = new Engine({
       store: new MemoryStore(),
       clock,
       profile: profiles.seed,
-      settings: { ...settings, seed },
+      settings: { ...settings, seed, ...changes },
     });
     this.engine.reset(defaultFixture);
   }
@@ -248,6 +248,31 @@ describe("time", () => {
     stage.step(60_000);
     const [suspend] = stage.everything().operations.filter(({ action }) => action === "suspend_compute");
     expect(suspend?.createdMs).toBe(operations[0]?.endsAtMs);
+  });
+
+  test("operations that take no time → siblings still end in order", () => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const stage = new Stage(seed, { operationLatencyMs: { min: 0, max: 0 } });
+      const { endpoint } = stage.engine.createEndpoint(projectId, { branchId: branchIds[1], type: "read_write" });
+      const { operations } = stage.engine.restartEndpoint(projectId, endpoint.id);
+      expect(operations.map(({ status }) => status)).toEqual(["running", "scheduling"]);
+      expect(stage.engine.endpoint(projectId, endpoint.id)).toMatchObject({ state: "active", pendingState: undefined });
+    }
+  });
+
+  test("endpoint that is deleted → nothing of it falls due any more", () => {
+    const stage = new Stage();
+    const { endpoint } = stage.engine.createEndpoint(projectId, {
+      branchId: branchIds[1],
+      type: "read_write",
+      suspendTimeoutSeconds: 10,
+    });
+    stage.step(2000);
+    stage.engine.deleteEndpoint(projectId, endpoint.id);
+    stage.step(2000);
+    expect(stage.engine.nextDueMs()).toBe(Date.UTC(2026, 0, 1) + settings.availabilityCheckIntervalMs);
+    stage.step(settings.availabilityCheckIntervalMs);
+    expect(stage.engine.nextDueMs()).toBeUndefined();
   });
 
   test("next due → the earliest thing that will happen by itself", () => {

@@ -62,6 +62,7 @@ test("a transaction that throws, with another inside → nothing of it remains",
   const work = () => {
     store.projects.remove("a");
     store.projects.put({ ...project("b", 2), name: "changed" });
+    store.projects.put({ ...project("b", 2), name: "changed again" });
     store.projects.put(project("c", 3));
     store.operations.put(operation(1, { status: "finished" }));
     store.transaction(() => store.operations.put(operation(2)));

@@ -56,7 +56,8 @@ export class Lifecycle {
   #open(request: FastifyRequest, key: string | undefined): Passage {
     if (request.headers[replayHeader] === this.#replayToken) return { entry: undefined, hit: undefined };
     const { method } = request;
-    const { pathname: path, searchParams: query } = new URL(request.url, "http://sandbox.invalid");
+    const [path = "", ...queryParts] = request.url.split("?");
+    const query = new URLSearchParams(queryParts.join("?"));
     const { faults, requestLog, clock } = this.#parts;
     const route = request.is404 ? undefined : request.routeOptions.url;
     const entry = requestLog.open({ time: timeText(clock.nowMs()), method, path, route, key });
