@@ -50,14 +50,16 @@ export function attribute(operations: readonly Operation[], attribution: Attribu
   const configuredAt = new Set(
     operations.filter(({ action }) => action === "apply_config").map(({ createdTime }) => createdTime),
   );
-  return operations
-    .filter((operation) => concerns(operation, attribution))
-    .sort(compareNewestFirst)
-    .map((operation) => ({
-      operation,
-      outcome: outcomeOf(operation),
-      cause: causeOf(operation, attribution, configuredAt),
-    }));
+  const own = operations.filter((operation) => concerns(operation, attribution)).sort(compareNewestFirst);
+  const firstStart = own.findLast(({ action }) => action === "start_compute");
+  return own.map((operation) => ({
+    operation,
+    outcome: outcomeOf(operation),
+    cause:
+      operation === firstStart && isStartOfOurCreate(operation, attribution)
+        ? "SpecChange"
+        : causeOf(operation, attribution, configuredAt),
+  }));
 }
 
 /** Ids of operations that our own calls started: from status, and what status does not hold yet. */
@@ -77,7 +79,7 @@ function concerns(operation: Operation, { resource, endpointId, ownIds }: Attrib
 }
 
 function causeOf(operation: Operation, attribution: Attribution, configuredAt: ReadonlySet<string>): OperationCause {
-  if (attribution.ownIds.has(operation.id) || isStartOfOurCreate(operation, attribution)) {
+  if (attribution.ownIds.has(operation.id)) {
     return "SpecChange";
   }
   // A start or suspend beside an apply_config of the same request is part of somebody's change.
@@ -87,10 +89,10 @@ function causeOf(operation: Operation, attribution: Attribution, configuredAt: R
 
 /** After a create whose answer was lost nobody told us the id of its operation. */
 function isStartOfOurCreate(operation: Operation, { createdTime }: Attribution): boolean {
-  if (createdTime === undefined || operation.action !== "start_compute") {
-    return false;
-  }
-  return Math.abs(Date.parse(operation.createdTime) - Date.parse(createdTime)) <= createdTogetherMs;
+  return (
+    createdTime !== undefined &&
+    Math.abs(Date.parse(operation.createdTime) - Date.parse(createdTime)) <= createdTogetherMs
+  );
 }
 
 function createdTimeOf({ resource, remote }: Observation): string | undefined {

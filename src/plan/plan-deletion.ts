@@ -2,8 +2,8 @@ import type { Observation, Policy } from "./observation.ts";
 import type { Plan } from "./plan.ts";
 import { planDuplicate } from "./plan-duplicate.ts";
 
-/** How long a DELETE that was accepted is given before it is sent again. */
-const deleteAgainAfterMs = 30_000;
+/** Looks at an endpoint whose DELETE was accepted before the DELETE is sent again. */
+const looksBeforeDeletingAgain = 6;
 
 /** The next step of a resource that is being deleted, with its endpoint, and has no open create. */
 export function planDeletion(observation: Observation, policy: Policy): Plan {

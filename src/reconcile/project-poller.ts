@@ -4,6 +4,7 @@ import type { ResourceKey, ResourceStore } from "../domain/resource-store.ts";
 import { canonicalJson } from "../plan/canonical-json.ts";
 import { isTokenOfCluster, ownershipToken, tokenIn } from "../plan/ownership-token.ts";
 import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
+import { isTrue } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { Clock, Timer } from "../runtime/clock.ts";
 import type { Logger } from "../telemetry/logger.ts";
@@ -111,16 +112,16 @@ export class ProjectPoller {
     }
   }
 
-  /** A recovered or a first poll has nothing to compare with beyond what passes have seen themselves. */
+  /** After a first poll, or one that follows failures, nobody knows what was missed: everybody looks. */
   #wakeChanged(before: PolledProject | undefined, now: PolledProject, resources: readonly ComputeEndpoint[]): void {
-    const hasRecovered = (before?.failuresInARow ?? 0) > 0;
+    const isBlind = before === undefined || before.failuresInARow > 0;
     const ids = new Set([...(before?.endpoints.keys() ?? []), ...now.endpoints.keys()]);
     const changed = new Set([...ids].filter((id) => before?.endpoints.get(id) !== now.endpoints.get(id)));
-    const hasNewSet = [...ids].some((id) => before?.endpoints.has(id) !== now.endpoints.has(id));
     for (const { key, status } of resources) {
-      const ownedId = status.ownership?.endpointId;
-      const isConcerned = ownedId === undefined ? hasNewSet : changed.has(ownedId);
-      if (hasRecovered || isConcerned) {
+      const isOwnChanged = changed.has(status.ownership?.endpointId ?? "");
+      // Whoever is not Ready may be waiting for just this change of another endpoint.
+      const isWaiting = changed.size > 0 && !isTrue(status.conditions, "Ready");
+      if (isBlind || isOwnChanged || isWaiting) {
         this.#wakeKey(key);
       }
     }

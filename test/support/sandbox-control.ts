@@ -1,4 +1,5 @@
 import type { RunningSandbox } from "../../src/sandbox/index.ts";
+import { waitUntil } from "./wait-until.ts";
 
 /** An endpoint as the sandbox's API shows it, as far as tests read it. */
 export interface SandboxEndpoint {
@@ -63,6 +64,20 @@ export class SandboxControl {
       endpoint: { branch_id: branchId, type },
     });
     return endpoint.id;
+  }
+
+  /** Waits until no operation holds the project's lock. */
+  async untilUnlocked(projectId: string): Promise<void> {
+    await waitUntil(
+      async () => {
+        const { operations } = await this.api<{ operations: readonly { status: string }[] }>(
+          "GET",
+          `/projects/${projectId}/operations`,
+        );
+        return operations.every(({ status }) => status === "finished" || status === "failed") ? true : undefined;
+      },
+      { what: `no operation runs in ${projectId}` },
+    );
   }
 
   /** @returns the fault's id */

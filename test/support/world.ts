@@ -214,7 +214,7 @@ export class World {
         seen = await this.get(name);
         return seen !== undefined && isWanted(seen) ? seen : undefined;
       },
-      { what: `${name}: ${what}`, timeoutMs, lastSeen: () => ({ resource: seen, logs: this.logs.slice(-15) }) },
+      { what: `${name}: ${what}`, timeoutMs, lastSeen: () => this.#describe(seen) },
     );
   }
 
@@ -237,7 +237,7 @@ export class World {
       {
         what: `${name} is gone`,
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
-        lastSeen: () => ({ resource: seen, logs: this.logs.slice(-15) }),
+        lastSeen: () => this.#describe(seen),
       },
     );
   }
@@ -273,6 +273,20 @@ export class World {
   async dispose(): Promise<void> {
     await this.stopOperator();
     await this.#admin.close();
+  }
+
+  /** What a person needs to see when a wait was in vain. */
+  #describe(resource: StoredResource | undefined): unknown {
+    const seen = resource && {
+      generation: resource.metadata.generation,
+      deletionTimestamp: resource.metadata.deletionTimestamp,
+      spec: resource.spec,
+      status: resource.status,
+    };
+    const logs = this.logs
+      .slice(-15)
+      .map(({ level, message, fields }) => `${level} ${message} ${JSON.stringify(fields)}`);
+    return { seen, logs };
   }
 
   #logger(): Logger {

@@ -1,0 +1,108 @@
+import type { ProcessExit } from "../../tools/process/guarded-process.ts";
+import {
+  bareEnvironment,
+  bundledProgram,
+  type ProgramOptions,
+  type RunningProgram,
+  startProgram,
+} from "./e2e-program.ts";
+import { waitUntil } from "./wait-until.ts";
+
+/** Short times, so that tests wait for states and not for pauses. */
+const testSettings = {
+  OPERATION_POLL_SECONDS: "0.2",
+  PROJECT_POLL_SECONDS: "1",
+  CREATE_SETTLE_SECONDS: "2",
+  METRICS_ADDR: "127.0.0.1:0",
+  HEALTH_ADDR: "127.0.0.1:0",
+  LEADER_ELECTION: "false",
+  LOG_LEVEL: "debug",
+};
+
+/** The operator as a process of its own: `endpoint-operator run`. */
+export class OperatorProcess {
+  readonly #program: RunningProgram;
+  readonly #ports: { readonly metricsPort: number; readonly healthPort: number };
+  readonly #scrapes: string[] = [];
+
+  private constructor(program: RunningProgram, ports: { readonly metricsPort: number; readonly healthPort: number }) {
+    this.#program = program;
+    this.#ports = ports;
+  }
+
+  /**
+   * Starts it and waits until it is ready.
+   *
+   * @param settings environment variables over those that make tests quick.
+   * @param how what to start instead of the plain bundle.
+   */
+  static async start(
+    settings: Readonly<Record<string, string>>,
+    how: Pick<ProgramOptions, "command" | "args"> = bundledProgram("run"),
+  ): Promise<OperatorProcess> {
+    const program = await startProgram({ ...how, env: { ...bareEnvironment, ...testSettings, ...settings } });
+    try {
+      const [line] = await program.untilOutput(/^\{.*"operator started".*\}$/m);
+      const operator = new OperatorProcess(program, JSON.parse(line));
+      await waitUntil(async () => ((await operator.probe("/readyz")).status === 200 ? true : undefined), {
+        what: "the operator is ready",
+        lastSeen: () => operator.output(),
+      });
+      return operator;
+    } catch (error) {
+      await program.end("SIGKILL");
+      throw error;
+    }
+  }
+
+  get pid(): number {
+    return this.#program.pid;
+  }
+
+  get exited(): Promise<ProcessExit> {
+    return this.#program.exited;
+  }
+
+  /** A probe as the kubelet makes it. */
+  async probe(path: "/livez" | "/readyz"): Promise<{ readonly status: number; readonly body: string }> {
+    const response = await fetch(`http://127.0.0.1:${this.#ports.healthPort}${path}`);
+    return { status: response.status, body: await response.text() };
+  }
+
+  /** The metrics page. It is kept for `everythingSaid`. */
+  async scrape(): Promise<string> {
+    const response = await fetch(`http://127.0.0.1:${this.#ports.metricsPort}/metrics`);
+    const text = await response.text();
+    this.#scrapes.push(text);
+    return text;
+  }
+
+  /** `kill -9`, and waits until it is gone. */
+  async kill(): Promise<void> {
+    await this.scrape();
+    await this.#program.end("SIGKILL");
+  }
+
+  /** What a pod's end begins with. The process may go on for a while. */
+  async askToStop(): Promise<void> {
+    await this.scrape();
+    this.#program.signal("SIGTERM");
+    await this.#program.untilOutput(/"operator stopping"/);
+  }
+
+  /** Stops it as a pod is stopped. @returns how it ended */
+  async stop(): Promise<ProcessExit> {
+    await this.askToStop();
+    return this.#program.exited;
+  }
+
+  /** Standard output and error so far. */
+  output(): string {
+    return this.#program.stdout() + this.#program.stderr();
+  }
+
+  /** Logs and every metrics page that was read: what must hold no secret. */
+  everythingSaid(): string {
+    return [this.output(), ...this.#scrapes].join("\n");
+  }
+}

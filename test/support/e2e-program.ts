@@ -1,0 +1,76 @@
+import { inject } from "vitest";
+import { type GuardedProcess, type ProcessExit, startGuardedProcess } from "../../tools/process/guarded-process.ts";
+import { waitUntil } from "./wait-until.ts";
+
+/** A program as an operating-system process of its own, with what it has written so far. */
+export interface RunningProgram {
+  readonly pid: number;
+  readonly exited: Promise<ProcessExit>;
+  stdout(): string;
+  stderr(): string;
+  /** Sends a signal to the process itself and waits until it is gone. */
+  end(signal: NodeJS.Signals): Promise<ProcessExit>;
+  /** Sends a signal and does not wait. */
+  signal(signal: NodeJS.Signals): void;
+  /** Waits until standard output holds this. @throws Error when the process ends before, with what it wrote */
+  untilOutput(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+/** What to run. */
+export interface ProgramOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** What every program here gets, and nothing else of ours: no HOME, no KUBECONFIG, no proxy. */
+export const bareEnvironment: Readonly<Record<string, string>> = { PATH: process.env.PATH ?? "" };
+
+/** Starts a process that cannot outlive the test run. */
+export async function startProgram({ command, args, env }: ProgramOptions): Promise<RunningProgram> {
+  const child = await startGuardedProcess({ command, args, env, graceMs: 10_000 });
+  const output = collect(child);
+  let exit: ProcessExit | undefined;
+  void child.exited.then((ended) => {
+    exit = ended;
+  });
+  return {
+    pid: child.pid,
+    exited: child.exited,
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    signal: (signal) => void child.kill(signal),
+    end(signal) {
+      child.kill(signal);
+      return child.exited;
+    },
+    untilOutput: (pattern) =>
+      waitUntil(
+        () => {
+          const match = pattern.exec(output.stdout);
+          if (match === null && exit !== undefined) {
+            throw new Error(`${command} ${args.join(" ")} ended: ${JSON.stringify({ ...exit, ...output })}`);
+          }
+          return match ?? undefined;
+        },
+        { what: `${args[0]} writes ${pattern}`, lastSeen: () => output },
+      ),
+  };
+}
+
+/** Arguments that start the bundled program, on this very Node. */
+export function bundledProgram(...args: readonly string[]): Pick<ProgramOptions, "command" | "args"> {
+  return { command: process.execPath, args: [inject("bundledProgram"), ...args] };
+}
+
+function collect({ stdout, stderr }: GuardedProcess): { readonly stdout: string; readonly stderr: string } {
+  const output = { stdout: "", stderr: "" };
+  stdout?.setEncoding("utf8").on("data", (text: string) => {
+    output.stdout += text;
+  });
+  stderr?.setEncoding("utf8").on("data", (text: string) => {
+    output.stderr += text;
+  });
+  return output;
+}

@@ -1,0 +1,97 @@
+import path from "node:path";
+import { sharedApiServer } from "./api-server.ts";
+import { checkConditions } from "./check-conditions.ts";
+import { bareEnvironment, type RunningProgram, startProgram } from "./e2e-program.ts";
+import { waitUntil } from "./wait-until.ts";
+import type { StoredResource } from "./world.ts";
+
+interface WatchEvent {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly object: StoredResource;
+}
+
+/** Every state that the resources of a namespace go through, as `kubectl get --watch` shows them to an administrator. */
+export class KubectlWatch {
+  readonly #program: RunningProgram;
+  readonly #latest = new Map<string, StoredResource>();
+  readonly #breaches: string[] = [];
+  #readTo = 0;
+
+  private constructor(program: RunningProgram) {
+    this.#program = program;
+  }
+
+  static async start(namespace: string): Promise<KubectlWatch> {
+    const { assets, kubeconfigFile } = sharedApiServer();
+    const what = ["get", "computeendpoints", "--namespace", namespace];
+    const how = ["--watch", "--output-watch-events", "--output=json", "--kubeconfig", kubeconfigFile];
+    const cache = ["--cache-dir", path.join(path.dirname(kubeconfigFile), "kubectl-cache")];
+    const program = await startProgram({
+      command: assets.kubectl,
+      args: [...what, ...how, ...cache],
+      env: bareEnvironment,
+    });
+    return new KubectlWatch(program);
+  }
+
+  /** The resource as it was last seen; `undefined` when there is none. */
+  get(name: string): StoredResource | undefined {
+    this.#read();
+    return this.#latest.get(name);
+  }
+
+  /** Waits until the resource is as wanted. */
+  until(name: string, what: string, isWanted: (resource: StoredResource) => boolean): Promise<StoredResource> {
+    const look = () => {
+      const resource = this.get(name);
+      return resource !== undefined && isWanted(resource) ? resource : undefined;
+    };
+    return waitUntil(look, {
+      what: `${name}: ${what}`,
+      lastSeen: () => this.get(name) ?? this.#program.stdout() + this.#program.stderr(),
+    });
+  }
+
+  async untilGone(name: string): Promise<void> {
+    await waitUntil(() => (this.get(name) === undefined ? true : undefined), {
+      what: `${name} is gone`,
+      lastSeen: () => this.get(name),
+    });
+  }
+
+  /** Whatever was ever seen, as text. */
+  text(): string {
+    return this.#program.stdout();
+  }
+
+  /** Where any status ever seen broke the rules of conditions. */
+  breaches(): readonly string[] {
+    this.#read();
+    return this.#breaches;
+  }
+
+  async stop(): Promise<void> {
+    await this.#program.end("SIGKILL");
+  }
+
+  /** kubectl writes one object after the other, each indented, so that a lone brace ends it. */
+  #read(): void {
+    const end = "\n}\n";
+    const text = this.#program.stdout();
+    for (let at = text.indexOf(end, this.#readTo); at >= 0; at = text.indexOf(end, this.#readTo)) {
+      const next = at + end.length;
+      this.#take(JSON.parse(text.slice(this.#readTo, next)) as WatchEvent);
+      this.#readTo = next;
+    }
+  }
+
+  #take({ type, object }: WatchEvent): void {
+    const { name, generation } = object.metadata;
+    this.#breaches.push(...checkConditions(object.status, generation).map((breach) => `${name}: ${breach}`));
+    if (type === "DELETED") {
+      this.#latest.delete(name);
+    } else {
+      this.#latest.set(name, object);
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { bareEnvironment, bundledProgram, startProgram } from "./e2e-program.ts";
+import { type FaultMatch, SandboxControl } from "./sandbox-control.ts";
+import { waitUntil } from "./wait-until.ts";
+
+/** A project of the fixture that no other test uses. */
+export interface TestProject {
+  readonly id: string;
+  /** Branches without endpoints. */
+  readonly branches: readonly [string, string];
+}
+
+/** An entry of the sandbox's request log. */
+export interface RequestEntry {
+  readonly sequence: number;
+  readonly method: string;
+  readonly path: string;
+  /** Absent when it was never answered. */
+  readonly status?: number;
+  /** Kind of the fault that met it. */
+  readonly fault?: string;
+}
+
+/** How it is started. */
+export interface SandboxProcessOptions {
+  /** "seed" drops the names of endpoints, "public" echoes them. @default "seed" */
+  readonly profile?: "seed" | "public";
+  /** @default a free one */
+  readonly port?: number;
+  /** @default a new one */
+  readonly apiKey?: string;
+}
+
+/** A fault that stops the requests it matches until it is told otherwise. */
+export interface Fault {
+  /** Waits until so many requests have been met. */
+  untilHit(count?: number): Promise<void>;
+  /** Waits until answers are being held back at this moment. */
+  untilHolding(): Promise<void>;
+  /** Lets held answers go; the next ones are held again. */
+  release(): Promise<void>;
+  /** Ends it; held answers go. */
+  remove(): Promise<void>;
+}
+
+const projectCount = 40;
+const operationLatencyMs = 200;
+
+/** A key that nobody else has. */
+export function newApiKey(): string {
+  return `test-key-${randomBytes(12).toString("hex")}`;
+}
+
+/** The sandbox as a process of its own: `endpoint-operator sandbox`, with projects enough for a file of tests. */
+export class SandboxProcess {
+  readonly control: SandboxControl;
+  /** Base URL of the API. */
+  readonly url: string;
+  readonly apiKey: string;
+  readonly #stop: () => Promise<void>;
+  #projectsTaken = 0;
+
+  private constructor(parts: { readonly url: string; readonly apiKey: string; readonly stop: () => Promise<void> }) {
+    this.url = parts.url;
+    this.apiKey = parts.apiKey;
+    this.#stop = parts.stop;
+    const controlUrl = new URL("/sandbox/v1", parts.url).href;
+    this.control = new SandboxControl({ url: parts.url, controlUrl, apiKey: parts.apiKey });
+  }
+
+  static async start(options: SandboxProcessOptions = {}): Promise<SandboxProcess> {
+    const { profile = "seed", port = 0, apiKey = newApiKey() } = options;
+    const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-sandbox-"));
+    const fixtureFile = path.join(folder, "fixture.json");
+    await writeFile(fixtureFile, JSON.stringify({ projects: fixtureProjects() }));
+    const settings = {
+      port,
+      profile,
+      fixture: fixtureFile,
+      "api-key": apiKey,
+      "operation-latency": operationLatencyMs,
+    };
+    const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, `${value}`]);
+    const program = await startProgram({ ...bundledProgram("sandbox", ...args), env: bareEnvironment });
+    const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
+    const stop = async () => {
+      await program.end("SIGTERM");
+      await rm(folder, { recursive: true, force: true });
+    };
+    return new SandboxProcess({ url, apiKey, stop });
+  }
+
+  stop(): Promise<void> {
+    return this.#stop();
+  }
+
+  /** @throws Error when the file has used all of them up */
+  takeProject(): TestProject {
+    this.#projectsTaken += 1;
+    if (this.#projectsTaken > projectCount) throw new Error(`the fixture has ${projectCount} projects only`);
+    return testProject(this.#projectsTaken);
+  }
+
+  /** Adds a fault below a project. @param tail what follows the project in the path, for instance /endpoints. */
+  async fault(
+    match: { readonly method: string; readonly project: TestProject; readonly tail: string } & Pick<
+      FaultMatch,
+      "times"
+    >,
+    effect: Readonly<Record<string, unknown>>,
+  ): Promise<Fault> {
+    const { method, project, tail, times } = match;
+    const faultMatch = { method, path: `/api/v2/projects/${project.id}${tail}`, ...(times !== undefined && { times }) };
+    const id = await this.control.fault(faultMatch, effect);
+    const until = (what: string, isSo: (state: FaultState) => boolean) =>
+      waitUntil(async () => isSo(await this.#faultState(id)) || undefined, { what: `${method} ${tail} ${what}` });
+    return {
+      untilHit: async (count = 1) => void (await until("was met", ({ hits }) => hits >= count)),
+      untilHolding: async () => void (await until("is held", ({ held }) => held > 0)),
+      release: () => this.control.control("POST", `/faults/${id}/release`),
+      remove: () => this.control.control("DELETE", `/faults/${id}`),
+    };
+  }
+
+  /** Requests about a project, oldest first; those a client of the operator's made and those of tests alike. */
+  async requests(project: TestProject, method: string): Promise<readonly RequestEntry[]> {
+    const { requests } = await this.control.control<{ requests: readonly RequestEntry[] }>("GET", "/requests?since=0");
+    const isWanted = (entry: RequestEntry) =>
+      entry.method === method && `${entry.path}/`.startsWith(`/api/v2/projects/${project.id}/`);
+    return requests.filter(isWanted);
+  }
+
+  /** Ids of the endpoints that are there now. */
+  async endpointIds(project: TestProject): Promise<readonly string[]> {
+    return (await this.control.endpoints(project.id)).map(({ id }) => id);
+  }
+
+  /** Ids of every endpoint there ever was, by the service's own log: what was made and deleted again is among them. */
+  async endpointIdsEver(project: TestProject): Promise<readonly string[]> {
+    const operations = await this.operations(project);
+    return [...new Set(operations.flatMap(({ endpoint_id: id }) => (id === undefined ? [] : [id])))];
+  }
+
+  async operations(project: TestProject): Promise<readonly LoggedOperation[]> {
+    const { operations } = await this.control.api<{ operations: readonly LoggedOperation[] }>(
+      "GET",
+      `/projects/${project.id}/operations?limit=1000`,
+    );
+    return operations;
+  }
+
+  async #faultState(id: string): Promise<FaultState> {
+    const { faults } = await this.control.control<{ faults: readonly FaultState[] }>("GET", "/faults");
+    const state = faults.find((each) => each.id === id);
+    if (state === undefined) throw new Error("the fault is gone");
+    return state;
+  }
+}
+
+/** An operation as the API shows it, as far as tests read it. */
+export interface LoggedOperation {
+  readonly id: string;
+  readonly action: string;
+  readonly status: string;
+  readonly endpoint_id?: string;
+}
+
+interface FaultState {
+  readonly id: string;
+  readonly hits: number;
+  readonly held: number;
+}
+
+function testProject(number: number): TestProject {
+  const digits = String(number).padStart(6, "0");
+  return { id: `brave-lynx-${digits}`, branches: [`br-first-lake-${digits}`, `br-other-lake-${digits}`] };
+}
+
+function fixtureProjects(): readonly object[] {
+  return Array.from({ length: projectCount }, (_, index) => {
+    const { id, branches } = testProject(index + 1);
+    const named = branches.map((branch, at) => ({ id: branch, name: `branch-${at}`, primary: at === 0 }));
+    return { id, name: id, regionId: "aws-us-east-2", branches: named };
+  });
+}

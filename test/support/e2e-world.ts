@@ -1,0 +1,174 @@
+import { expect, onTestFinished } from "vitest";
+import { conditionOf } from "../../src/resource/conditions.ts";
+import { annotations } from "../../src/resource/names.ts";
+import type { ProcessExit } from "../../tools/process/guarded-process.ts";
+import {
+  type AuditEvent,
+  adminKubectl,
+  createTestNamespace,
+  isWrite,
+  readAuditEvents,
+  type ServiceAccountAccess,
+  serviceAccountAccess,
+} from "./api-server.ts";
+import { OperatorProcess } from "./e2e-operator.ts";
+import type { ProgramOptions } from "./e2e-program.ts";
+import { KubectlWatch } from "./e2e-resource-watch.ts";
+import type { TestProject } from "./e2e-sandbox.ts";
+import type { Kubectl } from "./kubectl.ts";
+import type { StoredResource } from "./world.ts";
+
+/** The service account that deploy/base ships. */
+export const shippedAccount = { namespace: "endpoint-operator-system", name: "endpoint-operator" } as const;
+
+/** Where the operator finds the service, and by which key. */
+export interface ServiceAccess {
+  readonly url: string;
+  readonly apiKey: string;
+}
+
+/**
+ * One test's world, all of it processes of their own: a namespace of the shared API server, the real kubectl, and
+ * operators with the rights of the shipped service account. It ends with the test, and then everything that an operator
+ * said or left is searched for its secrets.
+ */
+export class E2eWorld {
+  readonly namespace: string;
+  readonly kubectl: Kubectl = adminKubectl();
+  readonly resources: KubectlWatch;
+  readonly account: ServiceAccountAccess;
+  readonly #service: ServiceAccess;
+  readonly #operators: OperatorProcess[] = [];
+  readonly #secrets: string[];
+  readonly #settings: Readonly<Record<string, string>>;
+
+  private constructor(parts: {
+    readonly namespace: string;
+    readonly resources: KubectlWatch;
+    readonly account: ServiceAccountAccess;
+    readonly service: ServiceAccess;
+    readonly settings: Readonly<Record<string, string>>;
+  }) {
+    this.namespace = parts.namespace;
+    this.resources = parts.resources;
+    this.account = parts.account;
+    this.#service = parts.service;
+    this.#settings = parts.settings;
+    this.#secrets = [parts.service.apiKey, parts.account.token];
+  }
+
+  /** A world for the running test, without an operator yet. @param settings of all its operators */
+  static async start(service: ServiceAccess, settings: Readonly<Record<string, string>> = {}): Promise<E2eWorld> {
+    const namespace = await createTestNamespace("e2e");
+    const account = await serviceAccountAccess(shippedAccount.namespace, shippedAccount.name);
+    const resources = await KubectlWatch.start(namespace);
+    const world = new E2eWorld({ namespace, resources, account, service, settings });
+    onTestFinished(() => world.#end());
+    return world;
+  }
+
+  /** Starts an operator and waits until it is ready. @param how what to start instead of the plain bundle */
+  async startOperator(
+    settings: Readonly<Record<string, string>> = {},
+    how?: Pick<ProgramOptions, "command" | "args">,
+  ): Promise<OperatorProcess> {
+    const all = {
+      CONTROL_PLANE_URL: this.#service.url,
+      CONTROL_PLANE_API_KEY: this.#service.apiKey,
+      KUBECONFIG: this.account.kubeconfigFile,
+      WATCH_NAMESPACES: this.namespace,
+      ...this.#settings,
+      ...settings,
+    };
+    const operator = await OperatorProcess.start(all, how);
+    this.#operators.push(operator);
+    return operator;
+  }
+
+  /** Counts a value among those that must show nowhere. */
+  addSecret(secret: string): void {
+    this.#secrets.push(secret);
+  }
+
+  /** `kubectl apply` of one resource. */
+  async apply(name: string, project: TestProject, spec: object): Promise<void> {
+    const manifest = {
+      apiVersion: "endpoint-operator.dev/v1alpha1",
+      kind: "ComputeEndpoint",
+      metadata: { name, namespace: this.namespace },
+      spec: { projectId: project.id, branchId: project.branches[0], ...spec },
+    };
+    await this.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(manifest) });
+  }
+
+  async annotate(name: string, key: keyof typeof annotations, value: string): Promise<void> {
+    const annotation = `${annotations[key]}=${value}`;
+    await this.kubectl.run(["-n", this.namespace, "annotate", "--overwrite", "cpe", name, annotation]);
+  }
+
+  /** Asks for deletion without waiting for it. */
+  async delete(...names: readonly string[]): Promise<void> {
+    await this.kubectl.run(["-n", this.namespace, "delete", "cpe", ...names, "--wait=false"]);
+  }
+
+  untilReady(name: string): Promise<StoredResource> {
+    return this.resources.until(name, "Ready for its generation", isReady);
+  }
+
+  untilStalled(name: string, reason: string): Promise<StoredResource> {
+    const isStalled = ({ status }: StoredResource) => conditionOf(status.conditions, "Stalled")?.reason === reason;
+    return this.resources.until(name, `Stalled ${reason}`, isStalled);
+  }
+
+  untilIntent(name: string): Promise<StoredResource> {
+    return this.resources.until(name, "an open create", ({ status }) => status.createIntent !== undefined);
+  }
+
+  untilReadyReason(name: string, reason: string): Promise<StoredResource> {
+    const isSo = ({ status }: StoredResource) => conditionOf(status.conditions, "Ready")?.reason === reason;
+    return this.resources.until(name, `Ready with reason ${reason}`, isSo);
+  }
+
+  /** What the operators wrote in this namespace, events included, oldest first. */
+  operatorWrites(): Promise<readonly AuditEvent[]> {
+    const username = `system:serviceaccount:${shippedAccount.namespace}:${shippedAccount.name}`;
+    return readAuditEvents(
+      (event) => isWrite(event) && event.objectRef?.namespace === this.namespace && event.user.username === username,
+    );
+  }
+
+  async #end(): Promise<void> {
+    const exits = await Promise.all(this.#operators.map(endOf));
+    const events = await this.kubectl.run(["-n", this.namespace, "get", "events.events.k8s.io", "-o", "yaml"]);
+    await this.resources.stop();
+    expect(exits, "how the operators ended that the test had not ended").toEqual(exits.map(() => "well"));
+    expect(this.resources.breaches(), "what conditions broke").toEqual([]);
+    for (const secret of this.#secrets) {
+      const places = { events, resources: this.resources.text(), said: this.#said() };
+      expect(
+        Object.entries(places)
+          .filter(([, text]) => text.includes(secret))
+          .map(([place]) => place),
+      ).toEqual([]);
+    }
+  }
+
+  #said(): string {
+    return this.#operators.map((operator) => operator.everythingSaid()).join("\n");
+  }
+}
+
+async function endOf(operator: OperatorProcess): Promise<string> {
+  const isRunning = await Promise.race([operator.exited.then(() => false), Promise.resolve(true)]);
+  if (!isRunning) {
+    return "well";
+  }
+  const exit: ProcessExit = await operator.stop();
+  return exit.code === 0 ? "well" : `${JSON.stringify(exit)} ${operator.output().slice(-2_000)}`;
+}
+
+/** Whether the resource is Ready for the generation it has now. */
+export function isReady({ metadata, status }: StoredResource): boolean {
+  const ready = conditionOf(status.conditions, "Ready");
+  return ready?.status === "True" && ready.observedGeneration === metadata.generation;
+}
