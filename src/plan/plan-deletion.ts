@@ -20,6 +20,7 @@ export function planDeletion(observation: Observation, policy: Policy): Plan {
     case "Unproven":
       return deleting(policy);
     case "Present": {
+      const deleteAgainAfterMs = looksBeforeDeletingAgain * policy.operationPollMs;
       const isJustSent = memory.lastDeleteMs !== undefined && project.asOfMs - memory.lastDeleteMs < deleteAgainAfterMs;
       return isJustSent
         ? deleting(policy)
