@@ -20,9 +20,21 @@ export function statusOperations(
   );
   const inFlight = shown.filter(({ outcome }) => outcome === "InFlight");
   const others = shown.filter(({ outcome }) => outcome !== "InFlight");
-  return [...inFlight, ...others]
+  return [...inFlight.sort(compareForReading), ...others.sort(compareForReading)]
     .slice(0, statusOperationsLimit)
     .map((each) => unchanged(each, previous) ?? statusOperation(each));
+}
+
+/**
+ * What is running comes before what waits for it; of a request's operations, which share their time of creation, the one
+ * that moved last comes first. The first entry is what `kubectl get -o wide` shows.
+ */
+function compareForReading({ operation: a }: AttributedOperation, { operation: b }: AttributedOperation): number {
+  return (
+    Number(a.status === "scheduling") - Number(b.status === "scheduling") ||
+    Date.parse(b.createdTime) - Date.parse(a.createdTime) ||
+    Date.parse(b.updatedTime) - Date.parse(a.updatedTime)
+  );
 }
 
 function unchanged({ operation, cause }: AttributedOperation, previous: readonly StatusOperation[]) {
