@@ -59,6 +59,11 @@ export class OperatorProcess {
     return this.#program.pid;
   }
 
+  /** How it ended; `undefined` while it runs. */
+  get exit(): ProcessExit | undefined {
+    return this.#program.exit();
+  }
+
   get exited(): Promise<ProcessExit> {
     return this.#program.exited;
   }

@@ -6,6 +6,8 @@ import { waitUntil } from "./wait-until.ts";
 export interface RunningProgram {
   readonly pid: number;
   readonly exited: Promise<ProcessExit>;
+  /** How it ended; `undefined` while it runs. */
+  exit(): ProcessExit | undefined;
   stdout(): string;
   stderr(): string;
   /** Sends a signal to the process itself and waits until it is gone. */
@@ -38,6 +40,7 @@ export async function startProgram({ command, args, env }: ProgramOptions): Prom
   return {
     pid: child.pid,
     exited: child.exited,
+    exit: () => exit,
     stdout: () => output.stdout,
     stderr: () => output.stderr,
     signal: (signal) => void child.kill(signal),

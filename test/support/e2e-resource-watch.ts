@@ -48,7 +48,7 @@ export class KubectlWatch {
     };
     return waitUntil(look, {
       what: `${name}: ${what}`,
-      lastSeen: () => this.get(name) ?? this.#program.stdout() + this.#program.stderr(),
+      lastSeen: () => this.get(name) ?? this.#program.stderr(),
     });
   }
 
@@ -74,14 +74,12 @@ export class KubectlWatch {
     await this.#program.end("SIGKILL");
   }
 
-  /** kubectl writes one object after the other, each indented, so that a lone brace ends it. */
+  /** kubectl writes one event a line; the last line may not be complete yet. */
   #read(): void {
-    const end = "\n}\n";
     const text = this.#program.stdout();
-    for (let at = text.indexOf(end, this.#readTo); at >= 0; at = text.indexOf(end, this.#readTo)) {
-      const next = at + end.length;
-      this.#take(JSON.parse(text.slice(this.#readTo, next)) as WatchEvent);
-      this.#readTo = next;
+    for (let at = text.indexOf("\n", this.#readTo); at >= 0; at = text.indexOf("\n", this.#readTo)) {
+      this.#take(JSON.parse(text.slice(this.#readTo, at)) as WatchEvent);
+      this.#readTo = at + 1;
     }
   }
 

@@ -1,7 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { annotations } from "../../src/resource/names.ts";
-import type { ProcessExit } from "../../tools/process/guarded-process.ts";
 import {
   type AuditEvent,
   adminKubectl,
@@ -158,12 +157,12 @@ export class E2eWorld {
   }
 }
 
+/** Stops an operator that the test has left running. */
 async function endOf(operator: OperatorProcess): Promise<string> {
-  const isRunning = await Promise.race([operator.exited.then(() => false), Promise.resolve(true)]);
-  if (!isRunning) {
+  if (operator.exit !== undefined) {
     return "well";
   }
-  const exit: ProcessExit = await operator.stop();
+  const exit = await operator.stop();
   return exit.code === 0 ? "well" : `${JSON.stringify(exit)} ${operator.output().slice(-2_000)}`;
 }
 
