@@ -3,6 +3,7 @@ import type { ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
+import { ownershipToken, tokenIn } from "./ownership-token.ts";
 
 /** What one other resource of the project holds or asks for. */
 export interface Claim {
@@ -22,6 +23,8 @@ export interface Claim {
 export interface Wish {
   readonly branchId: string;
   readonly type: EndpointType;
+  /** Whether it would take over an endpoint, by name or whichever has its branch's read-write place. */
+  readonly adopts: boolean;
   readonly adoptsEndpointId: string | undefined;
 }
 
@@ -33,6 +36,19 @@ export function claimsOf(others: readonly ComputeEndpoint[], selfUid: string): r
 /** The resource that owns the endpoint, if another one does. */
 export function ownerAmong(claims: readonly Claim[], endpointId: string): Claim | undefined {
   return claims.find((claim) => claim.ownedEndpointId === endpointId);
+}
+
+/**
+ * The resource that created the endpoint, by the token in its name: it owns it, whether its record says so already or
+ * not any more.
+ */
+export function creatorAmong(
+  claims: readonly Claim[],
+  endpoint: ObservedEndpoint,
+  clusterId: string,
+): Claim | undefined {
+  const token = tokenIn(endpoint.name);
+  return token === undefined ? undefined : claims.find(({ uid }) => ownershipToken(clusterId, uid) === token);
 }
 
 /** The resource whose open create may have made the endpoint: nobody else may take it until that is settled. */
@@ -54,13 +70,21 @@ export function rivalForBranch(claims: readonly Claim[], branchId: string, self:
   return withIntent ?? elderAmong(claims, self, (wish) => wish.branchId === branchId && wish.type === "ReadWrite");
 }
 
-/** The older resource that asks to adopt the same endpoint. */
+/** The older resource that asks to adopt the same endpoint; one that owns another endpoint adopts no more. */
 export function rivalForAdoption(
   claims: readonly Claim[],
-  endpointId: string,
+  endpoint: ObservedEndpoint,
   self: ComputeEndpoint,
 ): Claim | undefined {
-  return elderAmong(claims, self, (wish) => wish.adoptsEndpointId === endpointId);
+  const asking = claims.filter(({ ownedEndpointId }) => ownedEndpointId === undefined);
+  return elderAmong(asking, self, (wish) => isWishFor(wish, endpoint));
+}
+
+function isWishFor({ adopts, adoptsEndpointId, branchId, type }: Wish, endpoint: ObservedEndpoint): boolean {
+  if (adoptsEndpointId !== undefined) {
+    return adoptsEndpointId === endpoint.id;
+  }
+  return adopts && type === "ReadWrite" && endpoint.type === "ReadWrite" && branchId === endpoint.branchId;
 }
 
 function elderAmong(claims: readonly Claim[], self: ComputeEndpoint, isRival: (wish: Wish) => boolean) {
@@ -94,5 +118,6 @@ function wishOf(other: ComputeEndpoint): Wish | undefined {
     return undefined;
   }
   const { branchId, type, adoption } = other.spec.spec;
-  return { branchId, type, adoptsEndpointId: adoption?.endpointId };
+  const adopts = adoption !== undefined && adoption.policy !== "Never";
+  return { branchId, type, adopts, adoptsEndpointId: adoption?.endpointId };
 }

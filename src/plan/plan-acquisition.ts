@@ -1,26 +1,21 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
-import { type Claim, ownerAmong, rivalForAdoption, rivalForBranch, suspectorAmong } from "./claims.ts";
+import { type Claim, creatorAmong, ownerAmong, rivalForAdoption, rivalForBranch, suspectorAmong } from "./claims.ts";
 import { newIntent } from "./create-intent.ts";
-import type { Observation } from "./observation.ts";
+import type { Observation, Policy } from "./observation.ts";
 import type { Plan } from "./plan.ts";
-import { endpointsWithOwnToken, recordOwnership } from "./record-ownership.ts";
+import { planRediscovery, recordOwnership } from "./record-ownership.ts";
+import { waitForTurn } from "./wait-for-turn.ts";
 
 /** The next step of a resource that owns nothing and has no create under way: take over, create, or say why not. */
-export function planAcquisition(observation: Observation, spec: ComputeEndpointSpec): Plan {
+export function planAcquisition(observation: Observation, spec: ComputeEndpointSpec, policy: Policy): Plan {
   return (
     planRediscovery(observation) ??
     planNamedAdoption(observation, spec) ??
     planReadWritePlace(observation, spec) ??
     planAdoptOnlyMiss(spec) ??
-    planCreate(observation, spec)
+    planCreate(observation, spec, policy)
   );
-}
-
-/** Our token is on an endpoint that no record names any more, for instance after a restored etcd. */
-function planRediscovery(observation: Observation): Plan | undefined {
-  const own = endpointsWithOwnToken(observation).find(({ id }) => ownerAmong(observation.claims, id) === undefined);
-  return own === undefined ? undefined : recordOwnership(observation, own, "Created");
 }
 
 function planNamedAdoption(observation: Observation, spec: ComputeEndpointSpec): Plan | undefined {
@@ -51,7 +46,7 @@ function planReadWritePlace(observation: Observation, spec: ComputeEndpointSpec)
 
 function planAdoption(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
   const { claims, resource } = observation;
-  const rival = holderOf(observation, endpoint) ?? rivalForAdoption(claims, endpoint.id, resource);
+  const rival = holderOf(observation, endpoint) ?? rivalForAdoption(claims, endpoint, resource);
   if (rival !== undefined) {
     return claimedByAnother(observation, rival, `endpoint ${endpoint.id}`);
   }
@@ -80,16 +75,10 @@ function planAdoptOnlyMiss(spec: ComputeEndpointSpec): Plan | undefined {
   };
 }
 
-function planCreate(observation: Observation, spec: ComputeEndpointSpec): Plan {
-  if (!observation.isCreateTurn) {
-    return {
-      kind: "Wait",
-      reason: "WaitingForProject",
-      message: "Another create on this branch is not resolved yet; this one follows.",
-      requeueAfterMs: undefined,
-    };
-  }
-  return { kind: "RecordIntent", intent: newIntent(observation, spec) };
+function planCreate(observation: Observation, spec: ComputeEndpointSpec, policy: Policy): Plan {
+  return observation.isCreateTurn
+    ? { kind: "RecordIntent", intent: newIntent(observation, spec) }
+    : waitForTurn(policy);
 }
 
 function readWriteOf(observation: Observation, branchId: string): ObservedEndpoint | undefined {
@@ -98,9 +87,13 @@ function readWriteOf(observation: Observation, branchId: string): ObservedEndpoi
   );
 }
 
-/** The resource that owns the endpoint, or whose open create may have made it. */
-function holderOf({ claims }: Observation, endpoint: ObservedEndpoint): Claim | undefined {
-  return ownerAmong(claims, endpoint.id) ?? suspectorAmong(claims, endpoint);
+/** The resource that owns the endpoint, or whose create made it or may have made it. */
+function holderOf({ claims, identity }: Observation, endpoint: ObservedEndpoint): Claim | undefined {
+  return (
+    ownerAmong(claims, endpoint.id) ??
+    creatorAmong(claims, endpoint, identity.clusterId) ??
+    suspectorAmong(claims, endpoint)
+  );
 }
 
 /** The winner is named only within the namespace: others are none of the reader's business. */

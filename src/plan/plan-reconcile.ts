@@ -37,7 +37,7 @@ export function planReconcile(observation: Observation, policy: Policy): Plan {
   }
   const spec = validSpec(observation);
   return resource.status.ownership === undefined
-    ? planAcquisition(observation, spec)
+    ? planAcquisition(observation, spec, policy)
     : planConvergence(observation, spec, policy);
 }
 

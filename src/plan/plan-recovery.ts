@@ -2,17 +2,15 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
-import { ownerAmong } from "./claims.ts";
+import { creatorAmong, ownerAmong } from "./claims.ts";
 import { createUnder, intentFreshMs, isIntentCurrent, isIntentFresh, newIntent } from "./create-intent.ts";
 import type { Observation, Policy } from "./observation.ts";
-import { tokenIn } from "./ownership-token.ts";
 import type { Plan } from "./plan.ts";
-import { recordOwnership } from "./record-ownership.ts";
+import { planRediscovery, recordOwnership } from "./record-ownership.ts";
+import { waitForTurn } from "./wait-for-turn.ts";
 
 /** What the endpoints that appeared since an intent say about it. */
 interface Candidates {
-  /** Their name carries our token; oldest first. */
-  readonly mine: readonly ObservedEndpoint[];
   /** Nameless at a service that may not echo names: perhaps ours. */
   readonly suspects: readonly ObservedEndpoint[];
   /** Certainly somebody else's. */
@@ -21,19 +19,18 @@ interface Candidates {
 
 /** The next step of a resource with an open create. Works from the intent, never from the present spec's place. */
 export function planRecovery(observation: Observation, intent: CreateIntent, policy: Policy): Plan {
-  const resolved = planResolution(observation, intent);
-  if (resolved !== undefined) {
-    return resolved;
-  }
+  const plan =
+    planResolution(observation, intent) ?? planRediscovery(observation) ?? planUnresolved(observation, intent, policy);
+  const isCreating = plan.kind === "CreateEndpoint" || plan.kind === "RecordIntent";
+  return isCreating && !observation.isCreateTurn ? waitForTurn(policy) : plan;
+}
+
+function planUnresolved(observation: Observation, intent: CreateIntent, policy: Policy): Plan {
   const memory = observation.memory.intent;
   if (memory?.attempt === intent.attempt && memory.posts !== "Unresolved") {
     return planUnsent(observation, intent);
   }
   const candidates = judge(observation, intent);
-  const [oldest] = candidates.mine;
-  if (oldest !== undefined) {
-    return recordOwnership(observation, oldest, "Created");
-  }
   return intent.type === "ReadWrite"
     ? planReadWrite(observation, intent, { candidates, policy })
     : planReadOnly(observation, intent, { candidates, policy });
@@ -139,7 +136,7 @@ function unresolved(waitMs: number): Plan {
 
 /** Milliseconds until a reading can prove that no post of ours is still on its way. */
 function settleLeftMs({ memory, project }: Observation, policy: Policy): number {
-  const intent = memory.intent;
+  const { intent } = memory;
   if (intent === undefined) {
     return policy.createSettleMs;
   }
@@ -157,19 +154,34 @@ function judge({ project, claims }: Observation, intent: CreateIntent): Candidat
         ownerAmong(claims, endpoint.id) === undefined,
     )
     .sort((a, b) => Date.parse(a.createdTime) - Date.parse(b.createdTime));
-  const mine = appeared.filter(({ name }) => tokenIn(name) === intent.token);
   const suspects = appeared.filter(({ name }) => name === undefined && !project.echoesNames);
-  return { mine, suspects, foreign: appeared.filter((each) => !mine.includes(each) && !suspects.includes(each)) };
+  return { suspects, foreign: appeared.filter((each) => !suspects.includes(each)) };
 }
 
-/** Created no earlier than the intent (it was not in the list before) and no later than a post of ours may land. */
+/** The two clocks, the service's and ours, are trusted to be this close. */
+const clockSkewMs = 60_000;
+
+/**
+ * Created no earlier than the intent and no later than a post of ours may land. An endpoint that was not in the list
+ * before may all the same be an old one: somebody has moved it here.
+ */
 function isWithinReach(suspect: ObservedEndpoint, intent: CreateIntent, policy: Policy): boolean {
-  return Date.parse(suspect.createdTime) <= Date.parse(intent.time) + intentFreshMs + policy.createSettleMs;
+  const sinceIntentMs = Date.parse(suspect.createdTime) - Date.parse(intent.time);
+  return sinceIntentMs >= -clockSkewMs && sinceIntentMs <= intentFreshMs + policy.createSettleMs;
 }
 
-/** Suspects once frozen stay so until a person decides or they are gone: a later name echo does not clear them. */
-function suspectIdsOf({ project }: Observation, intent: CreateIntent, candidates: Candidates): readonly string[] {
-  const frozen = (intent.suspectIds ?? []).filter((id) => project.endpoints.some((endpoint) => endpoint.id === id));
+/**
+ * Suspects once frozen stay so until a person decides, they are gone or somebody else is recorded as their owner: a
+ * later name echo does not clear them.
+ */
+function suspectIdsOf(
+  { project, claims }: Observation,
+  intent: CreateIntent,
+  candidates: Candidates,
+): readonly string[] {
+  const frozen = (intent.suspectIds ?? []).filter(
+    (id) => project.endpoints.some((endpoint) => endpoint.id === id) && ownerAmong(claims, id) === undefined,
+  );
   return [...new Set([...frozen, ...candidates.suspects.map(({ id }) => id)])].sort();
 }
 
@@ -198,6 +210,7 @@ function planResolution(observation: Observation, intent: CreateIntent): Plan | 
     chosen.branchId === intent.branchId &&
     chosen.type === intent.type &&
     !intent.preIds.includes(chosen.id) &&
-    ownerAmong(observation.claims, chosen.id) === undefined;
+    ownerAmong(observation.claims, chosen.id) === undefined &&
+    creatorAmong(observation.claims, chosen, observation.identity.clusterId) === undefined;
   return isOffered ? recordOwnership(observation, chosen, "Adopted") : undefined;
 }

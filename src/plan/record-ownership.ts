@@ -1,5 +1,6 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Ownership } from "../resource/status-schema.ts";
+import { ownerAmong } from "./claims.ts";
 import type { Observation } from "./observation.ts";
 import { ownershipToken, tokenIn } from "./ownership-token.ts";
 import type { Plan } from "./plan.ts";
@@ -37,6 +38,15 @@ export function recordAnsweredCreate(observation: Observation): Plan | undefined
     return undefined;
   }
   return { ...recordOwnership(observation, answeredCreate.endpoint, "Created"), acknowledgedHash: answeredCreate.hash };
+}
+
+/**
+ * Our token is on an endpoint that no record names: the answer to its create was lost, or the record was, for instance
+ * with a restored etcd. Of two the oldest is kept.
+ */
+export function planRediscovery(observation: Observation): Plan | undefined {
+  const own = endpointsWithOwnToken(observation).find(({ id }) => ownerAmong(observation.claims, id) === undefined);
+  return own === undefined ? undefined : recordOwnership(observation, own, "Created");
 }
 
 /** Endpoints of the project whose name carries this resource's token, oldest first. */
