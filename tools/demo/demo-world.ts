@@ -1,0 +1,217 @@
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { type ApiServer, startApiServer } from "../api-server/api-server.ts";
+import { findFreePorts } from "../api-server/free-ports.ts";
+import { writeKubeconfig } from "../api-server/kubeconfig.ts";
+import { apiServerAssets } from "../assets/asset-table.ts";
+import type { ProgressSink } from "../assets/progress.ts";
+import { resolveAssets } from "../assets/resolve-assets.ts";
+import { buildBundle } from "../build.ts";
+import { createKubectl, type Kubectl } from "./kubectl.ts";
+import { type Program, startProgram } from "./program.ts";
+import type { SandboxAddress } from "./sandbox-client.ts";
+import { waitUntil } from "./wait-until.ts";
+
+/** The repository; commands of the story are typed there. */
+export const repositoryRoot = fileURLToPath(new URL("../..", import.meta.url));
+
+const operatorNamespace = "endpoint-operator-system";
+const operatorAccount = "endpoint-operator";
+
+/** How often the operator's ports are chosen again when somebody took them in the meantime. */
+const portAttempts = 4;
+
+/** What stands before anything of ours runs. */
+export interface Cluster {
+  readonly apiServer: ApiServer;
+  readonly kubectl: Kubectl;
+}
+
+/**
+ * The processes of the demo and the one temporary directory they use. Each method starts one part; `stop` ends them all,
+ * the last one first, and removes the directory.
+ */
+export class DemoWorld {
+  readonly directory: string;
+  /** Aborted when the demo is to end, or when a program ended although nobody stopped it. */
+  readonly signal: AbortSignal;
+  readonly #broken = new AbortController();
+  readonly #parts = new AsyncDisposableStack();
+  readonly #programs: Program[] = [];
+  #isStopping = false;
+
+  private constructor(directory: string, interruption: AbortSignal) {
+    this.directory = directory;
+    this.signal = AbortSignal.any([interruption, this.#broken.signal]);
+    this.#parts.defer(() => rm(directory, { recursive: true, force: true }));
+  }
+
+  /** An empty world. */
+  static async create(interruption: AbortSignal): Promise<DemoWorld> {
+    return new DemoWorld(await mkdtemp(path.join(tmpdir(), "endpoint-operator-demo-")), interruption);
+  }
+
+  /** A file or directory of this world. */
+  file(name: string): string {
+    return path.join(this.directory, name);
+  }
+
+  /** Finds the binaries, then starts an API server with its etcd. */
+  async startCluster(progress: ProgressSink): Promise<Cluster> {
+    const assets = await resolveAssets(apiServerAssets as readonly ["kube-apiserver", "etcd", "kubectl"], {
+      progress,
+      signal: this.signal,
+    });
+    const apiServer = await startApiServer({ assets });
+    this.#parts.defer(() => apiServer.stop());
+    await mkdir(this.file("bin"));
+    await symlink(assets.kubectl, this.file("bin/kubectl"));
+    const kubectl = createKubectl({
+      binary: assets.kubectl,
+      // Nothing of the user's own set-up reaches it, and it leaves nothing there.
+      env: {
+        ...process.env,
+        KUBECONFIG: apiServer.kubeconfigFile,
+        KUBECACHEDIR: this.file("kubectl-cache"),
+        KUBERC: "off",
+      },
+      cwd: repositoryRoot,
+      signal: this.signal,
+    });
+    return { apiServer, kubectl };
+  }
+
+  /** Bundles the program, as it ships. */
+  async buildProgram(): Promise<string> {
+    const { version } = JSON.parse(await readFile(path.join(repositoryRoot, "package.json"), "utf8")) as {
+      readonly version: string;
+    };
+    const entry = path.join(repositoryRoot, "src/main.ts");
+    return (await buildBundle({ entry, outDir: this.file("dist"), version })).program;
+  }
+
+  /** Starts the sandbox on a free port with a key it makes up. `args` follow `endpoint-operator sandbox`. */
+  async startSandbox(program: string, args: readonly string[]): Promise<SandboxAddress> {
+    const sandbox = await this.#start({ name: "sandbox", file: program, args: ["sandbox", ...args], settings: {} });
+    const address = await waitUntil(async () => sandboxAddress(await sandbox.readLog()), {
+      what: "the sandbox listens",
+      signal: this.signal,
+    });
+    await writeFile(this.file("sandbox-key"), address.apiKey, { mode: 0o600 });
+    return address;
+  }
+
+  /** A kubeconfig that holds nothing but a token of the shipped service account. */
+  async writeOperatorKubeconfig({ apiServer, kubectl }: Cluster): Promise<string> {
+    const token = await kubectl.run(["-n", operatorNamespace, "create", "token", operatorAccount, "--duration=24h"]);
+    const file = this.file("operator-kubeconfig");
+    await writeKubeconfig(file, {
+      server: apiServer.url,
+      caFile: apiServer.caFile,
+      token: token.trim(),
+      namespace: operatorNamespace,
+    });
+    return file;
+  }
+
+  /**
+   * Starts the operator and waits until it is ready.
+   *
+   * @param settings without its addresses.
+   * @returns the URL of its metrics page.
+   */
+  async startOperator(program: string, settings: Readonly<Record<string, string>>): Promise<string> {
+    for (let attempt = 1; ; attempt += 1) {
+      const [metricsPort, healthPort] = await findFreePorts(2);
+      const operator = await this.#start({
+        name: "operator",
+        file: program,
+        args: ["run"],
+        settings: {
+          ...settings,
+          METRICS_ADDR: `127.0.0.1:${metricsPort}`,
+          HEALTH_ADDR: `127.0.0.1:${healthPort}`,
+        },
+        mayLosePort: attempt < portAttempts,
+      });
+      const state = await waitUntil(() => readiness(operator, `http://127.0.0.1:${healthPort}/readyz`), {
+        what: "the operator is ready",
+        signal: this.signal,
+      });
+      if (state === "Ready") return `http://127.0.0.1:${metricsPort}/metrics`;
+    }
+  }
+
+  /** Where our programs write. */
+  get logFiles(): readonly string[] {
+    return this.#programs.map(({ logFile }) => logFile);
+  }
+
+  /** The end of each program's log, for a person who has to find out what went wrong. */
+  async logTails(): Promise<readonly { readonly name: string; readonly lines: readonly string[] }[]> {
+    return await Promise.all(
+      this.#programs.map(async ({ name, readLog }) => ({
+        name,
+        lines: (await readLog())
+          .trimEnd()
+          .split("\n")
+          .filter((line) => !line.includes("API key"))
+          .slice(-12),
+      })),
+    );
+  }
+
+  /** Ends everything and waits until it is gone. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#parts.disposeAsync();
+  }
+
+  async #start(options: {
+    readonly name: string;
+    readonly file: string;
+    readonly args: readonly string[];
+    readonly settings: Readonly<Record<string, string>>;
+    readonly mayLosePort?: boolean;
+  }): Promise<Program> {
+    const { name, file, args, settings, mayLosePort = false } = options;
+    const { PATH, HOME, TMPDIR } = process.env;
+    const program = await startProgram({
+      name,
+      file,
+      args,
+      env: { PATH, HOME, TMPDIR, ...settings },
+      logFile: this.file(`${name}-${this.#programs.length}.log`),
+    });
+    this.#programs.push(program);
+    this.#parts.defer(async () => {
+      await program.process.stop();
+    });
+    void program.process.exited.then(async ({ code, signal }) => {
+      if (this.#isStopping || (mayLosePort && hasLostPort(await program.readLog()))) return;
+      this.#broken.abort(new Error(`the ${name} ended by itself (${signal ?? `code ${code}`})`));
+    });
+    return program;
+  }
+}
+
+function sandboxAddress(log: string): SandboxAddress | undefined {
+  const origin = /listening on (http:\/\/[^/\s]+)/.exec(log)?.[1];
+  const apiKey = /API key (\S+)\n/.exec(log)?.[1];
+  return origin === undefined || apiKey === undefined ? undefined : { origin, apiKey };
+}
+
+function hasLostPort(log: string): boolean {
+  return log.includes("EADDRINUSE");
+}
+
+async function readiness({ readLog }: Program, url: string): Promise<"Ready" | "LostPort" | undefined> {
+  if (hasLostPort(await readLog())) return "LostPort";
+  const isReady = await fetch(url, { signal: AbortSignal.timeout(2_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+  return isReady ? "Ready" : undefined;
+}

@@ -1,0 +1,103 @@
+// Tells the story of the operator on a real API server: `npm run demo`, or `npm run demo -- --keep` to go on by hand.
+import { parseArgs } from "node:util";
+import { isUsageError } from "../process/usage-error.ts";
+import { DemoWorld } from "./demo-world.ts";
+import { keepRunning } from "./keep-running.ts";
+import { secondsSince } from "./narrate.ts";
+import { create } from "./steps/create.ts";
+import { fail, recover } from "./steps/fail.ts";
+import { idle } from "./steps/idle.ts";
+import { remove } from "./steps/remove.ts";
+import { replicate } from "./steps/replicate.ts";
+import { resize } from "./steps/resize.ts";
+import { startStage } from "./steps/start.ts";
+import type { Step } from "./story.ts";
+import { standardTerminal, type Terminal } from "./terminal.ts";
+
+const usage = `Usage: npm run demo -- [--keep]
+
+Starts an API server, the sandbox and the operator, and shows what they do with the samples.
+  --keep   leave out the last step, leave it all running, and say how to go on by hand`;
+
+const exitFailure = 1;
+const exitUsage = 2;
+const exitInterrupted = 130;
+
+const steps: readonly Step[] = [create, replicate, resize, idle, fail, recover, remove];
+
+interface DemoOptions {
+  readonly terminal: Terminal;
+  readonly isKept: boolean;
+  readonly interruption: AbortSignal;
+}
+
+/** @returns the exit code. */
+async function runDemo({ terminal, isKept, interruption }: DemoOptions): Promise<number> {
+  const startMs = performance.now();
+  const world = await DemoWorld.create(interruption);
+  try {
+    await playStory(world, { terminal, isKept, interruption });
+    return 0;
+  } catch (error) {
+    if (interruption.aborted) {
+      terminal.say("Interrupted; ending what was started.");
+      return exitInterrupted;
+    }
+    await tellFailure(terminal, world, error);
+    return exitFailure;
+  } finally {
+    await world.stop();
+    terminal.heading(`Every process has ended, nothing is left on this machine (${secondsSince(startMs)} in all).`);
+  }
+}
+
+async function playStory(world: DemoWorld, { terminal, isKept, interruption }: DemoOptions): Promise<void> {
+  const chosen = isKept ? steps.filter((step) => step !== remove) : steps;
+  const heading = (index: number, title: string) => terminal.heading(`${index}/${chosen.length + 1}  ${title}`);
+  heading(1, "An API server, a control plane and the operator start");
+  const story = { terminal, world, ...(await startStage(terminal, world)) };
+  for (const [index, { title, play }] of chosen.entries()) {
+    heading(index + 2, title);
+    await play(story);
+  }
+  if (isKept) await keepRunning(story, interruption);
+}
+
+async function tellFailure(terminal: Terminal, world: DemoWorld, error: unknown): Promise<void> {
+  terminal.heading("The demo could not go on");
+  const reason = world.signal.aborted ? world.signal.reason : error;
+  const [first = "", ...rest] = (reason instanceof Error ? reason.message : String(reason)).split("\n");
+  terminal.failure(first);
+  terminal.quote(rest.join("\n"));
+  for (const { name, lines } of await world.logTails()) {
+    terminal.say(`The last lines of the ${name}'s log:`);
+    terminal.quote(lines.join("\n"));
+  }
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: { keep: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
+  });
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
+  const controller = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => controller.abort());
+  // Whoever read our output is gone: nobody is left to tell the story to.
+  process.stdout.on("error", () => controller.abort());
+  return await runDemo({
+    terminal: standardTerminal(process.stdout),
+    isKept: values.keep,
+    interruption: controller.signal,
+  });
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (!isUsageError(error)) throw error;
+  console.error(`${error.message}\n\n${usage}`);
+  process.exitCode = exitUsage;
+}

@@ -1,0 +1,64 @@
+import { curlWords, type SandboxRequest, send } from "./sandbox-client.ts";
+import { shellWords } from "./shell-words.ts";
+import type { Story } from "./story.ts";
+import { waitUntil } from "./wait-until.ts";
+
+/** Seconds since `startMs` (of performance.now), as text. */
+export function secondsSince(startMs: number): string {
+  return `${((performance.now() - startMs) / 1000).toFixed(1)} s`;
+}
+
+/** Types a kubectl command: shows it, runs it, quotes its answer. */
+export async function kubectl(
+  { terminal, kubectl: { run } }: Pick<Story, "terminal" | "kubectl">,
+  args: readonly string[],
+): Promise<void> {
+  terminal.command(shellWords(["kubectl", ...args]));
+  terminal.quote(await run(args));
+}
+
+/** As `kubectl`, but answers only once the output is as wanted: what it shows may be a moment behind. */
+export async function kubectlUntil(
+  { terminal, world, kubectl: { run } }: Story,
+  args: readonly string[],
+  isWanted: (output: string) => boolean,
+): Promise<void> {
+  const words = shellWords(["kubectl", ...args]);
+  terminal.command(words);
+  let last = "";
+  const look = async () => {
+    last = await run(args);
+    return isWanted(last) || undefined;
+  };
+  try {
+    await waitUntil(look, { what: `the answer of ${words.join(" ")}`, signal: world.signal });
+  } finally {
+    terminal.quote(last);
+  }
+}
+
+/** Makes a request to the sandbox: shows the curl command that does the same, and makes it. @returns the answer */
+export async function curl({ terminal, sandbox }: Story, request: SandboxRequest): Promise<unknown> {
+  terminal.command(curlWords(request));
+  return await send(request, sandbox);
+}
+
+/** Shows the lines of the metrics page that a pattern fits, once they are as wanted. */
+export async function metricsUntil(
+  { terminal, world, metricsUrl }: Story,
+  pattern: string,
+  isWanted: (lines: readonly string[]) => boolean,
+): Promise<void> {
+  const words = ["curl", "-s", "$METRICS", "|", "grep", `'${pattern}'`];
+  terminal.command(words);
+  const expression = new RegExp(pattern);
+  const lines = await waitUntil(
+    async () => {
+      const page = await (await fetch(metricsUrl, { signal: AbortSignal.timeout(10_000) })).text();
+      const found = page.split("\n").filter((each) => expression.test(each));
+      return isWanted(found) ? found : undefined;
+    },
+    { what: `the answer of ${words.join(" ")}`, signal: world.signal },
+  );
+  terminal.quote(lines.join("\n"));
+}

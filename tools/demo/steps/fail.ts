@@ -1,0 +1,63 @@
+import { endpointsPath, inNamespace, operationColumns, samples } from "../names.ts";
+import { curl, kubectl, kubectlUntil, metricsUntil, secondsSince } from "../narrate.ts";
+import type { Step } from "../story.ts";
+
+const newSize = JSON.stringify({ spec: { compute: { minUnits: 1, maxUnits: 4 } } });
+const resource = `cpe/${samples.primary}`;
+const failureMessage = '{.status.conditions[?(@.type=="LastOperationSucceeded")].message}{"\\n"}';
+
+/** A failed operation shows wherever somebody may look. */
+export const fail: Step = {
+  title: "An operation fails, and shows",
+  async play(story) {
+    const { terminal } = story;
+    const startMs = performance.now();
+    terminal.say("The sandbox shall let the next start fail; another size brings one about:");
+    await curl(story, {
+      method: "POST",
+      path: "/sandbox/v1/operations/fail-next",
+      body: { action: "start_compute", error: "no compute node has room" },
+      isAuthorized: false,
+    });
+    await kubectl(story, inNamespace("patch", "cpe", samples.primary, "--type=merge", `-p=${newSize}`));
+    await kubectl(
+      story,
+      inNamespace("wait", "--for=condition=LastOperationSucceeded=false", resource, "--timeout=60s"),
+    );
+    await kubectl(story, operationColumns());
+    await kubectl(story, inNamespace("get", "cpe", samples.primary, `-o=jsonpath=${failureMessage}`));
+    await kubectlUntil(
+      story,
+      inNamespace(
+        "get",
+        "events",
+        "--field-selector=reason=OperationFailed",
+        "-o=custom-columns=TYPE:.type,REASON:.reason,MESSAGE:.message",
+      ),
+      (output) => output.includes("OperationFailed"),
+    );
+    await metricsUntil(story, "^compute_endpoint_operation_fail", (lines) => lines.length >= 2);
+    terminal.success(`the failure shows in the resource, the events and the metrics (${secondsSince(startMs)})`);
+  },
+};
+
+/** Only a success of the same action, or a person's word, ends what is remembered of a failure. */
+export const recover: Step = {
+  title: "The next start ends the failure",
+  async play(story) {
+    const { terminal, kubectl: client } = story;
+    const startMs = performance.now();
+    const { status } = await client.getJson<{
+      readonly status: { readonly ownership: { readonly endpointId: string } };
+    }>(inNamespace("get", "cpe", samples.primary));
+    terminal.say("The operator does not repeat a failed start. Somebody wakes the compute by the service's API:");
+    await curl(story, {
+      method: "POST",
+      path: `${endpointsPath}/${status.ownership.endpointId}/start`,
+      isAuthorized: true,
+    });
+    await kubectl(story, inNamespace("wait", "--for=condition=LastOperationSucceeded", resource, "--timeout=60s"));
+    await metricsUntil(story, "^compute_endpoint_operation_fail", (lines) => lines.length === 1);
+    terminal.success(`no failure is left to act on; the counter keeps what happened (${secondsSince(startMs)})`);
+  },
+};

@@ -1,0 +1,28 @@
+import { inNamespace, samples } from "../names.ts";
+import { curl, kubectl, secondsSince } from "../narrate.ts";
+import type { Step } from "../story.ts";
+
+/** A suspended compute is healthy. */
+export const idle: Step = {
+  title: "An idle endpoint stays Ready",
+  async play(story) {
+    const { terminal } = story;
+    const startMs = performance.now();
+    terminal.say(
+      `${samples.sleeper} suspends after ${samples.sleeperSuspendSeconds} s of rest. They pass at once here:`,
+    );
+    await curl(story, {
+      method: "POST",
+      path: "/sandbox/v1/clock/advance",
+      body: { milliseconds: samples.sleeperSuspendSeconds * 1000 },
+      isAuthorized: false,
+    });
+    await kubectl(
+      story,
+      inNamespace("wait", "--for=jsonpath={.status.state}=idle", `cpe/${samples.sleeper}`, "--timeout=60s"),
+    );
+    await kubectl(story, inNamespace("wait", "--for=condition=Ready", `cpe/${samples.sleeper}`, "--timeout=60s"));
+    await kubectl(story, inNamespace("get", "cpe"));
+    terminal.success(`${samples.sleeper} is idle and Ready (${secondsSince(startMs)})`);
+  },
+};

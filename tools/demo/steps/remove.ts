@@ -1,0 +1,31 @@
+import { endpointsPath, inNamespace } from "../names.ts";
+import { curl, kubectl, kubectlUntil, secondsSince } from "../narrate.ts";
+import type { Step } from "../story.ts";
+
+/** Everything goes, in Kubernetes and at the service. */
+export const remove: Step = {
+  title: "Everything is deleted",
+  async play(story) {
+    const { terminal } = story;
+    const startMs = performance.now();
+    await kubectl(story, inNamespace("delete", "cpe", "--all"));
+    await kubectlUntil(
+      story,
+      inNamespace(
+        "get",
+        "events",
+        "--field-selector=reason=EndpointDeleted",
+        "-o=custom-columns=RESOURCE:.involvedObject.name,REASON:.reason,MESSAGE:.message",
+      ),
+      (output) => (output.match(/EndpointDeleted/g) ?? []).length === 4,
+    );
+    const answer = (await curl(story, {
+      method: "GET",
+      path: endpointsPath,
+      isAuthorized: true,
+    })) as { readonly endpoints: readonly unknown[] };
+    terminal.quote(JSON.stringify(answer));
+    if (answer.endpoints.length > 0) throw new Error("the sandbox still has endpoints");
+    terminal.success(`nothing is left in the cluster or in the sandbox (${secondsSince(startMs)})`);
+  },
+};

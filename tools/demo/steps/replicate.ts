@@ -1,0 +1,20 @@
+import { operationColumns, samples } from "../names.ts";
+import { kubectl, secondsSince } from "../narrate.ts";
+import { isSettled } from "../row-checks.ts";
+import type { Step } from "../story.ts";
+import { RowWatch } from "../watch-rows.ts";
+
+/** Read replicas of the same branch; the service works on one change of a project at a time. */
+export const replicate: Step = {
+  title: "Three read replicas follow",
+  async play(story) {
+    const watch = new RowWatch(story, operationColumns("--watch"));
+    await watch.started();
+    const startMs = performance.now();
+    await kubectl(story, ["apply", "-f", samples.replicasFile]);
+    await watch.show("three replicas are Ready", (rows) => samples.replicas.every((name) => isSettled(rows, name)));
+    story.terminal.success(
+      `all three Ready in ${secondsSince(startMs)}, one create at a time: the service locks the project`,
+    );
+  },
+};

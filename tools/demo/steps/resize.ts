@@ -1,0 +1,32 @@
+import { inNamespace, operationColumns, samples } from "../names.ts";
+import { kubectl, kubectlUntil, secondsSince } from "../narrate.ts";
+import { isSettled } from "../row-checks.ts";
+import type { Step } from "../story.ts";
+import { RowWatch } from "../watch-rows.ts";
+
+const newSize = JSON.stringify({ spec: { compute: { minUnits: 0.5, maxUnits: 4 } } });
+
+/** A size change restarts the compute, and people are told before it happens. */
+export const resize: Step = {
+  title: "Another size restarts the compute",
+  async play(story) {
+    const watch = new RowWatch(story, operationColumns(samples.primary, "--watch"));
+    await watch.started();
+    const startMs = performance.now();
+    await kubectl(story, inNamespace("patch", "cpe", samples.primary, "--type=merge", `-p=${newSize}`));
+    await watch.show("the compute was suspended and started again", (rows) =>
+      isSettled(rows, samples.primary, "suspend_compute", "start_compute"),
+    );
+    story.terminal.success(`restarted and Ready in ${secondsSince(startMs)}; the event came before the restart:`);
+    await kubectlUntil(
+      story,
+      inNamespace(
+        "get",
+        "events",
+        "--field-selector=reason=EndpointRestarting",
+        "-o=custom-columns=REASON:.reason,MESSAGE:.message",
+      ),
+      (output) => output.includes("EndpointRestarting"),
+    );
+  },
+};

@@ -1,0 +1,44 @@
+import type { DemoWorld } from "../demo-world.ts";
+import { kubectl as runKubectl, secondsSince } from "../narrate.ts";
+import { keyVariable } from "../sandbox-client.ts";
+import { shellWords } from "../shell-words.ts";
+import type { Stage } from "../story.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** Slow enough to be seen in flight, quick enough for a demo. */
+const sandboxArgs = ["--port", "0", "--profile", "public", "--operation-latency", "1500"];
+
+/** What the service does by itself is seen this soon; the default is 30 seconds. */
+const projectPollSeconds = "1";
+
+/** Starts the three parts, each a process of its own, and installs what a cluster needs. */
+export async function startStage(terminal: Terminal, world: DemoWorld): Promise<Stage> {
+  const startMs = performance.now();
+  const cluster = await world.startCluster((line) => terminal.say(line));
+  const program = await world.buildProgram();
+  const { apiServer, kubectl } = cluster;
+  terminal.success(`a real kube-apiserver with its etcd runs on ${apiServer.url} (${secondsSince(startMs)})`);
+
+  terminal.command(shellWords(["endpoint-operator", "sandbox", ...sandboxArgs]));
+  const sandbox = await world.startSandbox(program, sandboxArgs);
+  terminal.success("the sandbox, a local control plane with a key that it made up, runs");
+  terminal.command([`SANDBOX=${sandbox.origin}`]);
+  terminal.command([`${keyVariable}=$(cat ${world.file("sandbox-key")})`]);
+
+  await runKubectl({ terminal, kubectl }, ["apply", "-k", "deploy/base"]);
+  await runKubectl({ terminal, kubectl }, ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+  terminal.say("No node runs pods here: the operator runs beside, with nothing but its service account's token.");
+  const settings = {
+    CONTROL_PLANE_URL: `${sandbox.origin}/api/v2`,
+    CONTROL_PLANE_API_KEY_FILE: world.file("sandbox-key"),
+    KUBECONFIG: await world.writeOperatorKubeconfig(cluster),
+    PROJECT_POLL_SECONDS: projectPollSeconds,
+  };
+  const operatorMs = performance.now();
+  const assignments = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  terminal.command([...shellWords(assignments), "endpoint-operator", "run"]);
+  const metricsUrl = await world.startOperator(program, settings);
+  terminal.success(`the operator is ready (${secondsSince(operatorMs)})`);
+  terminal.command([`METRICS=${metricsUrl}`]);
+  return { kubectl, sandbox, kubeconfigFile: apiServer.kubeconfigFile, metricsUrl };
+}

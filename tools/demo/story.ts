@@ -1,0 +1,27 @@
+import type { DemoWorld } from "./demo-world.ts";
+import type { Kubectl } from "./kubectl.ts";
+import type { SandboxAddress } from "./sandbox-client.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What the first step leaves running. */
+export interface Stage {
+  readonly kubectl: Kubectl;
+  readonly sandbox: SandboxAddress;
+  /** Kubeconfig of the administrator, who plays the user. */
+  readonly kubeconfigFile: string;
+  /** URL of the operator's metrics page. */
+  readonly metricsUrl: string;
+}
+
+/** What a step works with. */
+export interface Story extends Stage {
+  readonly terminal: Terminal;
+  readonly world: DemoWorld;
+}
+
+/** One part of the story, once everything runs. */
+export interface Step {
+  readonly title: string;
+  /** Says what is done, does it, and waits for what has to come of it. Throws when it does not. */
+  readonly play: (story: Story) => Promise<void>;
+}

@@ -1,0 +1,115 @@
+import { stripVTControlCharacters, styleText } from "node:util";
+
+/** Where the demo writes, and how. */
+export interface TerminalOptions {
+  readonly write: (text: string) => void;
+  /** No line is longer. */
+  readonly columns: number;
+  readonly isColoured: boolean;
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Words of one kind stand at one depth, so that the eye can tell what is typed, what was answered and what it means. */
+const indents = { quote: "  ", continued: "    " } as const;
+
+/** Prints the story. Each call ends its line; nothing is longer than `columns`. */
+export class Terminal {
+  readonly #options: TerminalOptions;
+
+  constructor(options: TerminalOptions) {
+    this.#options = options;
+  }
+
+  /** Opens a part of the story. */
+  heading(text: string): void {
+    this.#lines("", []);
+    this.#lines(text, [""], "bold");
+    this.#lines("", []);
+  }
+
+  /** A sentence of ours. */
+  say(text: string): void {
+    this.#lines(text, [""]);
+  }
+
+  /**
+   * A command as a person would type it; a long one goes on in the next line, as a shell allows.
+   *
+   * @param words each as the shell reads it, quotes included, so that none is broken.
+   */
+  command(words: readonly string[]): void {
+    const room = this.#options.columns - " \\".length;
+    const lines: string[] = [];
+    let line = "$";
+    for (const word of words) {
+      const isFull = line.length + 1 + word.length > room;
+      if (isFull) lines.push(`${line} \\`);
+      line = isFull ? `${indents.continued}${word}` : `${line} ${word}`;
+      // A word that is too long by itself goes on at the very start of the next line, where the shell joins it.
+      for (; line.length > room; line = line.slice(room)) lines.push(`${line.slice(0, room)}\\`);
+    }
+    for (const each of [...lines, line]) this.#print(each, "cyan");
+  }
+
+  /** What a program answered. */
+  quote(text: string): void {
+    for (const line of text.trimEnd().split("\n")) this.#lines(line, [indents.quote, indents.continued]);
+  }
+
+  /** What was waited for came true. */
+  success(text: string): void {
+    this.#lines(text, ["ok  ", indents.continued], "green");
+  }
+
+  /** It did not. */
+  failure(text: string): void {
+    this.#lines(text, ["FAILED  ", "        "], "red");
+  }
+
+  #lines(text: string, prefixes: readonly string[], style?: Style): void {
+    const [first = "", rest = first] = prefixes;
+    const { columns } = this.#options;
+    for (const line of wrap(printable(text), { columns, indents: [first, rest] })) this.#print(line, style);
+  }
+
+  #print(line: string, style?: Style): void {
+    const { isColoured, write } = this.#options;
+    write(`${isColoured && style !== undefined ? styleText(style, line, { validateStream: false }) : line}\n`);
+  }
+}
+
+/** Breaks a line at blanks, or anywhere if there is none, into lines of at most `columns`. Blanks inside are kept. */
+export function wrap(
+  text: string,
+  { columns, indents: [first, rest] }: { readonly columns: number; readonly indents: readonly [string, string] },
+): readonly string[] {
+  const lines: string[] = [];
+  let left = text;
+  let indent = first;
+  while (indent.length + left.length > columns) {
+    const room = columns - indent.length;
+    const blank = left.lastIndexOf(" ", room);
+    const end = blank > 0 ? blank : room;
+    lines.push(`${indent}${left.slice(0, end)}`.trimEnd());
+    left = left.slice(end).trimStart();
+    indent = rest;
+  }
+  return [...lines, `${indent}${left}`.trimEnd()];
+}
+
+/** Nothing that a program writes may move our cursor. */
+function printable(text: string): string {
+  return stripVTControlCharacters(text).replaceAll("\t", "  ").replaceAll("\r", "");
+}
+
+/** The terminal on standard output: at most 100 columns, coloured only where that can be seen and is wanted. */
+export function standardTerminal(stream: NodeJS.WriteStream): Terminal {
+  const isTerminal = stream.isTTY === true;
+  return new Terminal({
+    write: (text) => stream.write(text),
+    columns: Math.min(100, isTerminal && stream.columns >= 40 ? stream.columns : 100),
+    // hasColors knows NO_COLOR and TERM=dumb.
+    isColoured: isTerminal && stream.hasColors(),
+  });
+}

@@ -1,0 +1,89 @@
+import type { KubectlWatch } from "./kubectl.ts";
+import { shellWords } from "./shell-words.ts";
+import type { Story } from "./story.ts";
+import { waitUntil } from "./wait-until.ts";
+
+/** A row of `kubectl get --watch`, by column. */
+export type Row = Readonly<Record<string, string>>;
+
+/** Wide enough for what the columns hold in this story: kubectl itself widens a column only when it has to. */
+const columnWidths: Readonly<Record<string, number>> = { NAME: 16, READY: 6, REASON: 17, STATE: 6, OPERATION: 15 };
+
+/** Watches the resources as a person in a second terminal would. */
+export class RowWatch {
+  readonly rows: Row[] = [];
+  readonly #story: Story;
+  readonly #args: readonly string[];
+  readonly #lines: string[] = [];
+  readonly #watch: KubectlWatch;
+  #header: readonly string[] | undefined;
+  #failure: unknown;
+  #isShown = false;
+
+  /** Starts watching; nothing is shown yet. `args` follow `kubectl` and hold `--watch`. */
+  constructor(story: Story, args: readonly string[]) {
+    this.#story = story;
+    this.#args = args;
+    this.#watch = story.kubectl.watch(args, (line) => this.#add(line));
+    this.#watch.ended.catch((error: unknown) => {
+      this.#failure = error;
+    });
+  }
+
+  /** Waits for the first rows: whatever changes from then on is seen. */
+  async started(): Promise<void> {
+    await this.#until("the first row", () => this.rows.length > 0);
+  }
+
+  /** Shows the command and its rows, those so far and those to come, until they are as wanted. Ends the watch. */
+  async show(what: string, isWanted: (rows: readonly Row[]) => boolean): Promise<void> {
+    const { terminal } = this.#story;
+    terminal.command(shellWords(["kubectl", ...this.#args]));
+    this.#isShown = true;
+    for (const line of this.#lines) terminal.quote(line);
+    try {
+      await this.#until(what, () => isWanted(this.rows));
+    } finally {
+      await this.stop();
+    }
+  }
+
+  /** Ends the watch. */
+  async stop(): Promise<void> {
+    this.#isShown = false;
+    await this.#watch.stop();
+  }
+
+  async #until(what: string, isTrue: () => boolean): Promise<void> {
+    await waitUntil(
+      () => {
+        if (this.#failure !== undefined) throw this.#failure;
+        return isTrue() || undefined;
+      },
+      { what, signal: this.#story.world.signal },
+    );
+  }
+
+  #add(output: string): void {
+    const cells = output.trim().split(/\s+/);
+    const header = this.#header ?? cells;
+    const line = aligned(header, cells);
+    if (this.#header === undefined) this.#header = cells;
+    else {
+      const row: Row = Object.fromEntries(header.map((name, index) => [name, cells[index] ?? ""]));
+      // kubectl prints a row for every change of the object; one that changed nothing we look at would only repeat.
+      const before = this.rows.findLast(({ NAME }) => NAME === row.NAME);
+      if (before !== undefined && aligned(header, Object.values(before)) === line) return;
+      this.rows.push(row);
+    }
+    this.#lines.push(line);
+    if (this.#isShown) this.#story.terminal.quote(line);
+  }
+}
+
+function aligned(header: readonly string[], cells: readonly string[]): string {
+  return cells
+    .map((cell, index) => cell.padEnd(columnWidths[header[index] ?? ""] ?? 0))
+    .join("   ")
+    .trimEnd();
+}
