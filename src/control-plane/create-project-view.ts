@@ -22,18 +22,6 @@ export interface ProjectViewOptions {
   readonly idleMs?: number;
 }
 
-/** The shared readings, and what the callers of writes tell it. */
-export interface RememberingProjectView extends ProjectView {
-  /** The last good reading, however old; `undefined` when there is none. */
-  latest(projectId: string): ProjectReading | undefined;
-  /** Takes in the answer to a write: its operations, which lists may not show yet, and whether names are echoed. */
-  noteAnswer(mutation: Mutation): void;
-  /** Asks for an operation of ours, known only by id, until it is seen to have ended. */
-  watchOperation(projectId: string, operationId: string): void;
-  /** Drops what is remembered of a project: no resource names it any more. */
-  forget(projectId: string): void;
-}
-
 /** One project: what is remembered, the reading under way, and the one promised to follow it. */
 interface Project {
   readonly id: string;
@@ -50,11 +38,11 @@ interface Project {
  * Within a reading the operations come first and the endpoints after them: an endpoint is then never older than the
  * word that its operation has ended, which would look like drift.
  */
-export function createProjectView(options: ProjectViewOptions): RememberingProjectView {
+export function createProjectView(options: ProjectViewOptions): ProjectView {
   return new SharedReadings(options);
 }
 
-class SharedReadings implements RememberingProjectView {
+class SharedReadings implements ProjectView {
   readonly #options: Required<ProjectViewOptions>;
   readonly #projects = new Map<string, Project>();
   /** Of the service, not of a project; once seen it stays true. */
@@ -91,10 +79,6 @@ class SharedReadings implements RememberingProjectView {
     return project.next;
   }
 
-  latest(projectId: string): ProjectReading | undefined {
-    return this.#projects.get(projectId)?.last;
-  }
-
   noteAnswer(mutation: Mutation): void {
     this.#echoesNames ||= mutation.endpoint.name !== undefined;
     const project = this.#project(mutation.endpoint.projectId);
@@ -113,9 +97,15 @@ class SharedReadings implements RememberingProjectView {
 
   #begin(project: Project): Promise<ProjectReading> {
     const asOfMs = this.#options.clock.monotonicMs();
-    const reading = this.#take(project, asOfMs).finally(() => {
-      project.current = undefined;
-    });
+    const reading = this.#take(project, asOfMs)
+      .catch((error: unknown) => {
+        // What was true before the failure is not what the service says now.
+        project.last = undefined;
+        throw error;
+      })
+      .finally(() => {
+        project.current = undefined;
+      });
     project.current = { asOfMs, reading };
     project.next = undefined;
     return reading;
