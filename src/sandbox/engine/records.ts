@@ -34,10 +34,17 @@ export interface ProjectRecord {
   /** `<cloud>-<region>`. */
   readonly regionId: string;
   readonly plan: Plan;
+  /** Major version of Postgres. */
+  readonly pgVersion: number;
   readonly historyRetentionSeconds: number;
   readonly createdMs: number;
   readonly updatedMs: number;
+  /** Set: the project is gone. It stays, for its operations can still be read. */
+  readonly deletedMs: number | undefined;
 }
+
+/** `init`: the operation that creates the branch has not finished. */
+export type BranchState = "init" | "ready";
 
 /** A branch. Times are epoch milliseconds of the sandbox's clock. */
 export interface BranchRecord {
@@ -47,6 +54,9 @@ export interface BranchRecord {
   readonly parentId: string | undefined;
   readonly name: string;
   readonly primary: boolean;
+  /** A protected branch cannot be deleted. */
+  readonly protected: boolean;
+  readonly state: BranchState;
   readonly createdMs: number;
   readonly updatedMs: number;
 }
@@ -110,11 +120,47 @@ export interface OperationRecord {
   readonly updatedMs: number;
 }
 
+/** A database user of a branch. Times are epoch milliseconds of the sandbox's clock. */
+export interface RoleRecord {
+  /** `<branch id>/<name>`. */
+  readonly id: string;
+  readonly sequence: number;
+  readonly projectId: string;
+  readonly branchId: string;
+  readonly name: string;
+  /** As it can be revealed; `undefined`: the role cannot log in. */
+  readonly password: string | undefined;
+  readonly createdMs: number;
+  readonly updatedMs: number;
+}
+
+/** A database of a branch. Times are epoch milliseconds of the sandbox's clock. */
+export interface DatabaseRecord {
+  /** `<branch id>/<sequence>`, for the name may change. */
+  readonly id: string;
+  readonly sequence: number;
+  readonly projectId: string;
+  readonly branchId: string;
+  readonly name: string;
+  /** Name of a role of the same branch. */
+  readonly ownerName: string;
+  readonly createdMs: number;
+  readonly updatedMs: number;
+}
+
+/** What a key may do: everything, or everything that changes nothing and shows no secret. */
+export type KeyAccess = "write" | "read";
+
 /** An API key. The key itself is never kept. */
 export interface KeyRecord {
   readonly id: string;
   readonly sequence: number;
   readonly name: string;
+  readonly access: KeyAccess;
+  /** The only project that it is good for; `undefined`: all of the account. */
+  readonly projectId: string | undefined;
+  /** Epoch milliseconds of the sandbox's clock. */
+  readonly createdMs: number;
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
 }

@@ -4,6 +4,7 @@ import { armAvailabilityCheck } from "./availability-check.ts";
 import { changed, defaultConfig, requireAllowed } from "./endpoint-changes.ts";
 import { placeEndpoint } from "./endpoints.ts";
 import type { BranchRecord, ProjectRecord } from "./records.ts";
+import { defaultPgVersion } from "./settings.ts";
 import type { World } from "./world.ts";
 
 /**
@@ -15,7 +16,13 @@ export function seedWorld(world: World, fixture: Fixture): void {
   world.store.counters.set("random", world.settings.seed >>> 0);
   const times = { createdMs: world.nowMs, updatedMs: world.nowMs };
   for (const { branches, ...given } of fixture.projects) {
-    const project: ProjectRecord = { ...given, ...times, sequence: world.nextSequence() };
+    const project: ProjectRecord = {
+      ...given,
+      ...times,
+      sequence: world.nextSequence(),
+      pgVersion: defaultPgVersion,
+      deletedMs: undefined,
+    };
     world.store.projects.put(project);
     const primaryId = branches.find((branch) => branch.primary)?.id;
     for (const { endpoints, ...branch } of branches) {
@@ -25,6 +32,8 @@ export function seedWorld(world: World, fixture: Fixture): void {
         sequence: world.nextSequence(),
         projectId: project.id,
         parentId: branch.primary ? undefined : primaryId,
+        protected: false,
+        state: "ready",
       };
       world.store.branches.put(record);
       for (const endpoint of endpoints) seedEndpoint(world, { project, branchId: record.id, endpoint });

@@ -23,3 +23,6 @@ export const defaultSuspendSeconds = 300;
 
 /** 7 days. @see seed part 8 */
 export const longestSuspendSeconds = 604_800;
+
+/** Major version of Postgres of a project that names none. */
+export const defaultPgVersion = 18;

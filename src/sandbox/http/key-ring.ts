@@ -22,7 +22,15 @@ export class KeyRing {
     return this.#store.transaction(() => {
       const sequence = this.#store.counters.get("keys") + 1;
       this.#store.counters.set("keys", sequence);
-      const record = { id: randomUUID(), sequence, name, hash: hashOf(key).toString("hex") };
+      const record: KeyRecord = {
+        id: randomUUID(),
+        sequence,
+        name,
+        access: "write",
+        projectId: undefined,
+        createdMs: 0,
+        hash: hashOf(key).toString("hex"),
+      };
       this.#store.keys.put(record);
       return record;
     });

@@ -43,6 +43,11 @@ export class MemoryOperations implements OperationTable {
     return this.#unfinished.get(`endpoint ${endpointId}`)?.values() ?? [];
   }
 
+  /** All of them, in the order of `sequence`. */
+  list(): readonly OperationRecord[] {
+    return [...this.#records.values()].sort((a, b) => a.sequence - b.sequence);
+  }
+
   clear(): void {
     for (const map of [this.#records, this.#order, this.#idAt, this.#unfinished]) map.clear();
   }

@@ -1,9 +1,11 @@
 import type {
   BranchRecord,
+  DatabaseRecord,
   EndpointRecord,
   KeyRecord,
   OperationRecord,
   ProjectRecord,
+  RoleRecord,
   TimerRecord,
 } from "../engine/records.ts";
 
@@ -45,6 +47,19 @@ export interface OperationTable {
   unfinishedOfEndpoint(endpointId: string): Iterable<OperationRecord>;
 }
 
+/** Everything a store holds, as plain values: each list in the order of `sequence`, timers in any order. */
+export interface StoreContent {
+  readonly projects: readonly ProjectRecord[];
+  readonly branches: readonly BranchRecord[];
+  readonly endpoints: readonly EndpointRecord[];
+  readonly operations: readonly OperationRecord[];
+  readonly roles: readonly RoleRecord[];
+  readonly databases: readonly DatabaseRecord[];
+  readonly keys: readonly KeyRecord[];
+  readonly timers: readonly TimerRecord[];
+  readonly counters: Readonly<Record<string, number>>;
+}
+
 /**
  * Where the engine keeps everything.
  *
@@ -56,6 +71,10 @@ export interface Store {
   transaction<T>(work: () => T): T;
   /** Removes everything. */
   clear(): void;
+  /** A copy of everything. */
+  export(): StoreContent;
+  /** Replaces everything. The caller has checked the content; of operations the order of `sequence` is that of time. */
+  import(content: StoreContent): void;
   readonly projects: Table<ProjectRecord> & { list(): readonly ProjectRecord[] };
   readonly branches: Table<BranchRecord> & { ofProject(projectId: string): readonly BranchRecord[] };
   readonly endpoints: Table<EndpointRecord> & {
@@ -63,6 +82,8 @@ export interface Store {
     ofBranch(branchId: string): readonly EndpointRecord[];
   };
   readonly operations: OperationTable;
+  readonly roles: Table<RoleRecord> & { ofBranch(branchId: string): readonly RoleRecord[] };
+  readonly databases: Table<DatabaseRecord> & { ofBranch(branchId: string): readonly DatabaseRecord[] };
   readonly keys: Table<KeyRecord> & { list(): readonly KeyRecord[] };
   readonly timers: {
     /** Replaces the one with the same key. */

@@ -32,6 +32,11 @@ export class TimerQueue {
     return undefined;
   }
 
+  /** All of them, in no order. */
+  list(): readonly TimerRecord[] {
+    return [...this.#live.values()];
+  }
+
   clear(): void {
     this.#live.clear();
     this.#heap = [];

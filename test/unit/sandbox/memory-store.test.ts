@@ -9,9 +9,11 @@ const project = (id: string, sequence: number): ProjectRecord => ({
   name: id,
   regionId: "aws-x",
   plan: "paid",
+  pgVersion: 18,
   historyRetentionSeconds: 0,
   createdMs: 0,
   updatedMs: 0,
+  deletedMs: undefined,
 });
 
 const operation = (sequence: number, fields: Partial<OperationRecord> = {}): OperationRecord => ({
