@@ -1,31 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
-import { SandboxProcess, type TestProject } from "../support/e2e-sandbox.ts";
+import { SandboxProcess } from "../support/e2e-sandbox.ts";
+import {
+  expectExactlyOne,
+  expectNothingLeft,
+  forEach,
+  type Profile,
+  profiles,
+  type Scene,
+  scenesOf,
+} from "../support/e2e-scene.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
-
-/** The two dialects of the service: seed drops endpoint names, public echoes them. */
-const profiles = ["seed", "public"] as const;
-type Profile = (typeof profiles)[number];
-
-/** One resource of each type, each in a project of its own, so that neither waits for the other. */
-const names = { ReadWrite: "writer", ReadOnly: "replica" } as const;
-type EndpointType = keyof typeof names;
-const types = Object.keys(names) as readonly EndpointType[];
 
 /** Longer than anything here is late. */
 const settings = { CREATE_SETTLE_SECONDS: "2.5" };
 const lateMs = 1_000;
 
-interface Scene {
-  readonly sandbox: SandboxProcess;
-  readonly world: E2eWorld;
-  readonly type: EndpointType;
-  readonly project: TestProject;
-}
-
 /** A point between two steps of a create at which the operator is killed. */
 interface CrashPoint {
-  readonly name: string;
   /** Prepares the service before the resource is applied. @returns waits until the operator is at the point */
   prepare(scene: Scene): Promise<() => Promise<void>>;
   /** POSTs that the service received before the kill. */
@@ -34,24 +26,22 @@ interface CrashPoint {
   readonly isApplied: boolean;
 }
 
-const points: readonly CrashPoint[] = [
-  {
-    name: "after the intent was stored and before the POST",
+const points = {
+  "between intent and POST": {
     postsBefore: 0,
     isApplied: false,
     /** Between the two stands a fresh list: the first one leads to the intent, the second one is held. */
-    async prepare({ sandbox, world, project, type }) {
+    async prepare({ sandbox, world, project, name }) {
       const lists = await sandbox.fault({ method: "GET", project, tail: "/endpoints" }, { kind: "hold" });
       return async () => {
         await lists.untilHolding();
         await lists.release();
-        await world.untilIntent(names[type]);
+        await world.untilIntent(name);
         await lists.untilHolding();
       };
     },
   },
-  {
-    name: "after the POST was sent, which was lost on its way",
+  "after a POST that is lost": {
     postsBefore: 1,
     isApplied: false,
     async prepare({ sandbox, project }) {
@@ -59,8 +49,7 @@ const points: readonly CrashPoint[] = [
       return () => posts.untilHit();
     },
   },
-  {
-    name: "after the POST was sent, which is applied after the kill",
+  "after a POST that is applied late": {
     postsBefore: 1,
     isApplied: true,
     async prepare({ sandbox, project }) {
@@ -69,8 +58,7 @@ const points: readonly CrashPoint[] = [
       return () => posts.untilHit();
     },
   },
-  {
-    name: "after the POST was applied and before its answer",
+  "after the POST was applied and before its answer": {
     postsBefore: 1,
     isApplied: true,
     async prepare({ sandbox, project }) {
@@ -78,20 +66,20 @@ const points: readonly CrashPoint[] = [
       return () => posts.untilHolding();
     },
   },
-];
+} as const satisfies Readonly<Record<string, CrashPoint>>;
 
 /** Applies a resource of each type, and kills the operator when both are at the point. */
-async function killAt(point: CrashPoint, sandbox: SandboxProcess): Promise<readonly Scene[]> {
+async function killAt(point: CrashPoint, sandbox: SandboxProcess, spec: object = {}): Promise<readonly Scene[]> {
   const world = await E2eWorld.start(sandbox, settings);
-  const scenes = types.map((type) => ({ sandbox, world, type, project: sandbox.takeProject() }));
-  const arrivals = await Promise.all(scenes.map((scene) => point.prepare(scene)));
+  const scenes = scenesOf(sandbox, world);
+  const arrivals = await forEach(scenes, (scene) => point.prepare(scene));
   // Nothing but the passes of the resources lists endpoints.
   const operator = await world.startOperator({ PROJECT_POLL_SECONDS: "600" });
-  await Promise.all(scenes.map(({ type, project }) => world.apply(names[type], project, { type })));
+  await forEach(scenes, ({ name, type, project }) => world.apply(name, project, { type, ...spec }));
   await Promise.all(arrivals.map((arrive) => arrive()));
   await operator.kill();
-  for (const { type, project } of scenes) {
-    expect(world.resources.get(names[type])?.status.createIntent, `${type}: the intent stands`).toBeDefined();
+  for (const { type, name, project } of scenes) {
+    expect(world.resources.get(name)?.status.createIntent, `${type}: the intent stands`).toBeDefined();
     expect(await sandbox.requests(project, "POST"), `${type}: POSTs`).toHaveLength(point.postsBefore);
   }
   await sandbox.control.clearFaults();
@@ -99,20 +87,26 @@ async function killAt(point: CrashPoint, sandbox: SandboxProcess): Promise<reado
 }
 
 /** Whether a person must say which endpoint it is: a replica that was made, at a service that does not echo names. */
-function isAmbiguous(point: CrashPoint, profile: Profile, type: EndpointType): boolean {
+function isAmbiguous(point: CrashPoint, profile: Profile, { type }: Scene): boolean {
   return point.isApplied && profile === "seed" && type === "ReadOnly";
 }
 
-/** One Ready resource, one endpoint, and never another one. */
-async function expectExactlyOne({ sandbox, world, type, project }: Scene): Promise<void> {
-  const { status } = await world.untilReady(names[type]);
-  const owned = status.ownership?.endpointId;
-  expect(status.createIntent).toBeUndefined();
-  expect(await sandbox.endpointIds(project)).toEqual([owned]);
-  expect(await sandbox.endpointIdsEver(project), "endpoints that ever were").toEqual([owned]);
-  expect((await sandbox.operations(project)).map(({ action, status: state }) => [action, state])).toEqual([
-    ["start_compute", "finished"],
-  ]);
+/** Neither a second POST nor a guess: one endpoint there, and a condition that names it and both ways out. */
+async function expectAmbiguous({ sandbox, world, name, project }: Scene): Promise<{
+  readonly suspect: string;
+  readonly attempt: string;
+}> {
+  const { status } = await world.untilStalled(name, "CreateAmbiguous");
+  const [suspect = "", ...others] = await sandbox.endpointIds(project);
+  const attempt = status.createIntent?.attempt ?? "";
+  expect(others).toEqual([]);
+  expect(status.ownership).toBeUndefined();
+  expect(status.createIntent?.suspectIds).toEqual([suspect]);
+  const message = conditionOf(status.conditions, "Stalled")?.message;
+  expect(message).toContain(suspect);
+  expect(message).toContain("endpoint-operator.dev/resolve-create=adopt=");
+  expect(message).toContain(`endpoint-operator.dev/resolve-create=abandon=${attempt}`);
+  return { suspect, attempt };
 }
 
 describe.each(profiles)("kill -9 during a create, profile %s", (profile) => {
@@ -122,29 +116,72 @@ describe.each(profiles)("kill -9 during a create, profile %s", (profile) => {
   });
   afterAll(() => sandbox?.stop());
 
-  test.each(points)("$name → after a restart one endpoint each, none left over", async (point) => {
-    const scenes = await killAt(point, sandbox);
-    await scenes[0]?.world.startOperator();
-    for (const scene of scenes) {
-      if (isAmbiguous(point, profile, scene.type)) {
-        await expectAmbiguous(scene);
-      } else {
-        await expectExactlyOne(scene);
+  for (const [name, point] of Object.entries(points)) {
+    test(`${name} → after a restart exactly one endpoint each, none left over`, async () => {
+      const scenes = await killAt(point, sandbox);
+      await scenes[0]?.world.startOperator();
+      for (const scene of scenes) {
+        if (isAmbiguous(point, profile, scene)) {
+          await expectAmbiguous(scene);
+          continue;
+        }
+        const { status } = await expectExactlyOne(scene);
+        const starts = await sandbox.operations(scene.project);
+        expect(starts.map(({ action, status: state }) => [action, state])).toEqual([["start_compute", "finished"]]);
+        if (profile === "public" || !point.isApplied) {
+          expect(status.ownership?.origin).toBe("Created");
+        }
       }
+    });
+  }
+
+  test("create applied, not answered, resource deleted meanwhile → after a restart nothing is left", async () => {
+    const point = points["after the POST was applied and before its answer"];
+    const scenes = await killAt(point, sandbox, { deletionPolicy: "Delete" });
+    const world = scenes[0]?.world;
+    await world?.delete(...scenes.map(({ name }) => name));
+    await world?.startOperator();
+    for (const scene of scenes) {
+      if (isAmbiguous(point, profile, scene)) {
+        const { suspect } = await expectAmbiguous(scene);
+        await scene.world.annotate(scene.name, "resolveCreate", `adopt=${suspect}`);
+      }
+      await expectNothingLeft(scene);
     }
   });
 });
 
-/** Neither a second POST nor a guess: one endpoint there, and a condition that names it and both ways out. */
-async function expectAmbiguous({ sandbox, world, type, project }: Scene): Promise<string> {
-  const { status } = await world.untilStalled(names[type], "CreateAmbiguous");
-  const [suspect = "", ...others] = await sandbox.endpointIds(project);
-  expect(others).toEqual([]);
-  expect(status.ownership).toBeUndefined();
-  expect(status.createIntent?.suspectIds).toEqual([suspect]);
-  const message = conditionOf(status.conditions, "Stalled")?.message;
-  expect(message).toContain(suspect);
-  expect(message).toContain("endpoint-operator.dev/resolve-create=adopt=");
-  expect(message).toContain(`endpoint-operator.dev/resolve-create=abandon=${status.createIntent?.attempt}`);
-  return suspect;
-}
+describe("a replica whose create is ambiguous", () => {
+  let sandbox: SandboxProcess;
+  beforeAll(async () => {
+    sandbox = await SandboxProcess.start({ profile: "seed" });
+  });
+  afterAll(() => sandbox?.stop());
+
+  async function startAmbiguous() {
+    const [, replica] = await killAt(points["after the POST was applied and before its answer"], sandbox);
+    if (replica === undefined) throw new Error("there is no replica");
+    await replica.world.startOperator();
+    return { replica, ...(await expectAmbiguous(replica)) };
+  }
+
+  test("resolve-create: adopt=<id> → Ready with that endpoint, nothing else is made", async () => {
+    const { replica, suspect } = await startAmbiguous();
+    await replica.world.annotate(replica.name, "resolveCreate", `adopt=${suspect}`);
+    const { status } = await expectExactlyOne(replica);
+    expect(status.ownership?.endpointId).toBe(suspect);
+  });
+
+  test("resolve-create: abandon=<attempt> → Ready with a new endpoint, the suspect is left alone", async () => {
+    const { replica, suspect, attempt } = await startAmbiguous();
+    await replica.world.annotate(replica.name, "resolveCreate", `abandon=${attempt}`);
+    const { status } = await replica.world.untilReady(replica.name);
+    const owned = status.ownership?.endpointId ?? "";
+    expect(owned).not.toBe(suspect);
+    expect(await sandbox.endpointIds(replica.project)).toEqual(expect.arrayContaining([suspect, owned]));
+    expect(await sandbox.endpointIdsEver(replica.project)).toHaveLength(2);
+    await replica.world.delete(replica.name);
+    await replica.world.resources.untilGone(replica.name);
+    expect(await sandbox.endpointIds(replica.project)).toEqual([suspect]);
+  });
+});

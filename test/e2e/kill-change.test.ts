@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SandboxProcess } from "../support/e2e-sandbox.ts";
+import { expectExactlyOne, expectNothingLeft, forEach, profiles, type Scene, scenesOf } from "../support/e2e-scene.ts";
+import { E2eWorld } from "../support/e2e-world.ts";
+
+/** What people ask of an endpoint that is there, and what must be true when it is done. */
+interface Change {
+  readonly name: string;
+  readonly method: "PATCH" | "DELETE";
+  ask(scene: Scene): Promise<void>;
+  expectDone(scene: Scene): Promise<void>;
+}
+
+const changes: readonly Change[] = [
+  {
+    name: "a size change",
+    method: "PATCH",
+    ask: ({ world, name, project, type }) =>
+      world.apply(name, project, { type, compute: { minUnits: 1, maxUnits: 2 } }),
+    async expectDone(scene) {
+      await expectExactlyOne(scene);
+      const [endpoint] = await scene.sandbox.control.endpoints(scene.project.id);
+      expect(endpoint).toMatchObject({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2 });
+      const starts = (await scene.sandbox.operations(scene.project)).filter(({ action }) => action === "start_compute");
+      expect(starts, "starts of the compute: by the create and by the one change").toHaveLength(2);
+    },
+  },
+  {
+    name: "a move",
+    method: "PATCH",
+    ask: ({ world, name, project, type }) => world.apply(name, project, { type, branchId: project.branches[1] }),
+    async expectDone(scene) {
+      await expectExactlyOne(scene);
+      const [endpoint] = await scene.sandbox.control.endpoints(scene.project.id);
+      expect(endpoint?.branch_id).toBe(scene.project.branches[1]);
+    },
+  },
+  {
+    name: "a deletion",
+    method: "DELETE",
+    ask: ({ world, name }) => world.delete(name),
+    expectDone: expectNothingLeft,
+  },
+];
+
+/** A point between two steps of a change at which the operator is killed. */
+interface CrashPoint {
+  readonly name: string;
+  readonly isFor: (change: Change) => boolean;
+  /** Prepares the service before the change is asked for. @returns waits until the operator is at the point */
+  prepare(scene: Scene, change: Change): Promise<() => Promise<void>>;
+  /** Changes that the service received before the kill. */
+  readonly sentBefore: number;
+}
+
+const points: readonly CrashPoint[] = [
+  {
+    name: "before it is sent",
+    isFor: () => true,
+    sentBefore: 0,
+    /** Before a change is sent the endpoints are listed afresh. */
+    async prepare({ sandbox, project }) {
+      const lists = await sandbox.fault({ method: "GET", project, tail: "/endpoints" }, { kind: "hold" });
+      return () => lists.untilHolding();
+    },
+  },
+  {
+    name: "after it was applied and before its answer",
+    isFor: () => true,
+    sentBefore: 1,
+    async prepare({ sandbox, project }, { method }) {
+      const sent = await sandbox.fault({ method, project, tail: "/endpoints/*" }, { kind: "hold" });
+      return () => sent.untilHolding();
+    },
+  },
+  {
+    name: "after its answer and before the proof that the endpoint is gone",
+    isFor: ({ method }) => method === "DELETE",
+    sentBefore: 1,
+    async prepare({ sandbox, project }) {
+      const readings = await sandbox.fault({ method: "GET", project, tail: "/endpoints/*" }, { kind: "hold" });
+      return () => readings.untilHolding();
+    },
+  },
+  {
+    name: "while its operations are in flight",
+    isFor: ({ method }) => method === "PATCH",
+    sentBefore: 1,
+    async prepare({ sandbox, world, name }) {
+      await sandbox.control.control("PUT", "/clock", { mode: "stepped" });
+      const isInFlight = ({
+        cause,
+        durationMilliseconds,
+      }: {
+        cause: string;
+        durationMilliseconds?: number | undefined;
+      }) => cause === "SpecChange" && durationMilliseconds === undefined;
+      return async () => {
+        await world.resources.until(name, "operations in flight", ({ status }) =>
+          (status.operations ?? []).some(isInFlight),
+        );
+      };
+    },
+  },
+];
+
+describe.each(profiles)("kill -9 during a change, profile %s", (profile) => {
+  let sandbox: SandboxProcess;
+  beforeAll(async () => {
+    sandbox = await SandboxProcess.start({ profile });
+  });
+  afterAll(() => sandbox?.stop());
+
+  for (const change of changes) {
+    for (const point of points.filter(({ isFor }) => isFor(change))) {
+      test(`${change.name}, ${point.name} → after a restart it is done, sent once`, async () => {
+        const world = await E2eWorld.start(sandbox);
+        const scenes = scenesOf(sandbox, world);
+        // Nothing but the passes of the resources lists endpoints.
+        const operator = await world.startOperator({ PROJECT_POLL_SECONDS: "600" });
+        await forEach(scenes, ({ name, type, project }) => world.apply(name, project, { type }));
+        await forEach(scenes, ({ name }) => world.untilReady(name));
+        const arrivals = await forEach(scenes, (scene) => point.prepare(scene, change));
+        await forEach(scenes, (scene) => change.ask(scene));
+        await Promise.all(arrivals.map((arrive) => arrive()));
+        await operator.kill();
+        for (const { type, project } of scenes) {
+          expect(await sandbox.requests(project, change.method), type).toHaveLength(point.sentBefore);
+        }
+        await sandbox.control.clearFaults();
+        await sandbox.control.control("PUT", "/clock", { mode: "real" });
+
+        await world.startOperator();
+        for (const scene of scenes) {
+          await change.expectDone(scene);
+          expect(await sandbox.requests(scene.project, change.method), scene.type).toHaveLength(1);
+        }
+      });
+    }
+  }
+});

@@ -1,0 +1,52 @@
+import { expect } from "vitest";
+import type { SandboxProcess, TestProject } from "./e2e-sandbox.ts";
+import type { E2eWorld } from "./e2e-world.ts";
+import type { StoredResource } from "./world.ts";
+
+/** The two dialects of the service: seed drops endpoint names, public echoes them. */
+export const profiles = ["seed", "public"] as const;
+export type Profile = (typeof profiles)[number];
+
+/** One resource of each type stands in every world of these tests. */
+export const names = { ReadWrite: "writer", ReadOnly: "replica" } as const;
+export type EndpointType = keyof typeof names;
+const types = Object.keys(names) as readonly EndpointType[];
+
+/** One resource of a world, in a project of its own, so that it waits for no other. */
+export interface Scene {
+  readonly sandbox: SandboxProcess;
+  readonly world: E2eWorld;
+  readonly type: EndpointType;
+  readonly name: string;
+  readonly project: TestProject;
+}
+
+/** A scene for each type of endpoint. */
+export function scenesOf(sandbox: SandboxProcess, world: E2eWorld): readonly Scene[] {
+  return types.map((type) => ({ sandbox, world, type, name: names[type], project: sandbox.takeProject() }));
+}
+
+/** The same for every scene at once. */
+export async function forEach<Result>(
+  scenes: readonly Scene[],
+  act: (scene: Scene) => Promise<Result>,
+): Promise<readonly Result[]> {
+  return Promise.all(scenes.map(act));
+}
+
+/** The resource is Ready and owns the one endpoint that its project has, and ever had. */
+export async function expectExactlyOne({ sandbox, world, name, project }: Scene): Promise<StoredResource> {
+  const resource = await world.untilReady(name);
+  const owned = resource.status.ownership?.endpointId;
+  expect(resource.status.createIntent).toBeUndefined();
+  expect(await sandbox.endpointIds(project)).toEqual([owned]);
+  expect(await sandbox.endpointIdsEver(project), "endpoints that ever were").toEqual([owned]);
+  return resource;
+}
+
+/** The resource is gone, and so is the one endpoint that its project ever had. */
+export async function expectNothingLeft({ sandbox, world, name, project }: Scene): Promise<void> {
+  await world.resources.untilGone(name);
+  expect(await sandbox.endpointIds(project)).toEqual([]);
+  expect(await sandbox.endpointIdsEver(project), "endpoints that ever were").toHaveLength(1);
+}
