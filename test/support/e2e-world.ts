@@ -66,9 +66,14 @@ export class E2eWorld {
     return world;
   }
 
-  /** Starts an operator and waits until it is ready. @param how what to start instead of the plain bundle */
+  /**
+   * Starts an operator and waits until it is ready.
+   *
+   * @param settings over those of the world; `undefined` leaves one out.
+   * @param how what to start instead of the plain bundle.
+   */
   async startOperator(
-    settings: Readonly<Record<string, string>> = {},
+    settings: Readonly<Record<string, string | undefined>> = {},
     how?: Pick<ProgramOptions, "command" | "args">,
   ): Promise<OperatorProcess> {
     const all = {
@@ -79,7 +84,8 @@ export class E2eWorld {
       ...this.#settings,
       ...settings,
     };
-    const operator = await OperatorProcess.start(all, how);
+    const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const operator = await OperatorProcess.start(Object.fromEntries(given), how);
     this.#operators.push(operator);
     return operator;
   }

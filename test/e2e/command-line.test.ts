@@ -1,0 +1,104 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import type { ProcessExit } from "../../tools/process/guarded-process.ts";
+import { bareEnvironment, bundledProgram, startProgram } from "../support/e2e-program.ts";
+import { newApiKey } from "../support/e2e-sandbox.ts";
+
+interface Ended extends ProcessExit {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the bundled program to its end. */
+async function run(args: readonly string[], settings: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const program = await startProgram({ ...bundledProgram(...args), env: { ...bareEnvironment, ...settings } });
+  const exit = await program.exited;
+  return { ...exit, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+describe("wrong or missing settings", () => {
+  test("run without any setting → exit code 2, one message that names each missing one", async () => {
+    const { code, stdout, stderr } = await run(["run"]);
+    expect(code).toBe(2);
+    expect(stdout).toBe("");
+    for (const name of ["CONTROL_PLANE_URL", "CONTROL_PLANE_API_KEY_FILE", "CONTROL_PLANE_API_KEY"]) {
+      expect(stderr).toContain(name);
+    }
+    expect(stderr.match(/bad configuration/g)).toHaveLength(1);
+  });
+
+  test("run with nothing but bad settings → exit code 2, every one named, the key in none of them", async () => {
+    const key = newApiKey();
+    const bad = {
+      CONTROL_PLANE_URL: "http://127.0.0.1/v1",
+      WATCH_NAMESPACES: "Not A Namespace",
+      METRICS_ADDR: "8080",
+      HEALTH_ADDR: "localhost:99999",
+      LOG_LEVEL: "loud",
+      WORKERS: "0",
+      OPERATION_POLL_SECONDS: "soon",
+      PROJECT_POLL_SECONDS: "-1",
+      RESYNC_SECONDS: "0",
+      LEADER_ELECTION: "yes",
+      LEASE_NAMESPACE: "A B",
+      LEASE_NAME: "A B",
+      CLUSTER_ID: "a b",
+      CREATE_SETTLE_SECONDS: "0",
+    };
+    const { code, stderr } = await run(["run"], {
+      ...bad,
+      CONTROL_PLANE_API_KEY: key,
+      CONTROL_PLANE_API_KEY_FILE: `/nonexistent/${key}`,
+    });
+    expect(code).toBe(2);
+    for (const name of [...Object.keys(bad), "CONTROL_PLANE_API_KEY_FILE"]) {
+      expect(stderr).toMatch(new RegExp(`^ +${name}\\b`, "m"));
+    }
+    expect(stderr).not.toContain(key);
+  });
+
+  test.each([
+    ["no kubeconfig and no pod around", {}],
+    ["a kubeconfig that is not there", { KUBECONFIG: "/nonexistent/kubeconfig" }],
+  ])("run with %s → exit code 2 and why", async (_, settings) => {
+    const { code, stderr } = await run(["run"], {
+      CONTROL_PLANE_URL: "http://127.0.0.1:9/api/v2",
+      CONTROL_PLANE_API_KEY: newApiKey(),
+      ...settings,
+    });
+    expect(stderr).toMatch(/kubeconfig/i);
+    expect(code).toBe(2);
+  });
+
+  test("sandbox with a bad port and a bad profile → exit code 2, both named", async () => {
+    const { code, stderr } = await run(["sandbox", "--port", "x", "--profile", "y"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("--port");
+    expect(stderr).toContain("--profile");
+  });
+
+  test.each([[["nonsense"]], [["run", "--wrong"]], [[]]])(
+    "%j, which means nothing → exit code 2 and a hint",
+    async (args) => {
+      const { code, stderr } = await run(args);
+      expect(code).toBe(2);
+      expect(stderr).not.toBe("");
+    },
+  );
+});
+
+describe("questions", () => {
+  test.each([[["--help"]], [["run", "--help"]], [["sandbox", "--help"]]])(
+    "%j → exit code 0 and the usage",
+    async (args) => {
+      const { code, stdout, stderr } = await run(args);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toContain("Usage: endpoint-operator");
+    },
+  );
+
+  test("--version → exit code 0 and the version of the package", async () => {
+    const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
+    expect(await run(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+});

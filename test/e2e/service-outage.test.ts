@@ -1,0 +1,83 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { conditionOf } from "../../src/resource/conditions.ts";
+import { findFreePorts } from "../../tools/api-server/free-ports.ts";
+import { newApiKey, SandboxProcess, type SandboxProcessOptions } from "../support/e2e-sandbox.ts";
+import { expectExactlyOne, scenesOf } from "../support/e2e-scene.ts";
+import { E2eWorld } from "../support/e2e-world.ts";
+
+async function startSandbox(options: SandboxProcessOptions = {}): Promise<SandboxProcess> {
+  const sandbox = await SandboxProcess.start(options);
+  onTestFinished(() => sandbox.stop());
+  return sandbox;
+}
+
+test("a service that is not there yet → the condition says so, the operator lives on, Ready once it is there", async () => {
+  const [port = 0] = await findFreePorts(1);
+  const apiKey = newApiKey();
+  const world = await E2eWorld.start({ url: `http://127.0.0.1:${port}/api/v2`, apiKey });
+  const operator = await world.startOperator();
+  await world.apply(
+    "early",
+    { id: "brave-lynx-000001", branches: ["br-first-lake-000001", ""] },
+    { type: "ReadWrite" },
+  );
+  const { status } = await world.untilReadyReason("early", "ServiceUnavailable");
+  expect(conditionOf(status.conditions, "Reconciling")?.status).toBe("True");
+  expect((await operator.probe("/livez")).status).toBe(200);
+  expect((await operator.probe("/readyz")).status).toBe(200);
+
+  const sandbox = await startSandbox({ port, apiKey });
+  const ready = await world.untilReady("early");
+  expect(await sandbox.endpointIdsEver(sandbox.takeProject())).toEqual([ready.status.ownership?.endpointId]);
+  expect(operator.exit).toBeUndefined();
+});
+
+test.each([
+  [
+    "a page of HTML",
+    { contentType: "text/html", body: "<html><body>Service temporarily moved</body></html>", status: 200 },
+  ],
+  ["truncated JSON", { contentType: "application/json", body: '{"endpoints": [{"id": "ep-', status: 200 }],
+  ["wrong types", { contentType: "application/json", body: '{"endpoints": {"id": 7}, "operations": 3}', status: 200 }],
+])("a service that answers %s → the condition names it, Ready once it makes sense", async (_, garbage) => {
+  const sandbox = await startSandbox();
+  const world = await E2eWorld.start(sandbox);
+  const [scene] = scenesOf(sandbox, world);
+  if (scene === undefined) throw new Error("there is no scene");
+  const nonsense = await sandbox.fault(
+    { method: "*", project: scene.project, tail: "/**" },
+    { kind: "garbage", ...garbage },
+  );
+  const operator = await world.startOperator();
+  await world.apply(scene.name, scene.project, { type: scene.type });
+  await world.untilReadyReason(scene.name, "UnreadableAnswer");
+  expect((await operator.probe("/livez")).status).toBe(200);
+  await nonsense.remove();
+  await expectExactlyOne(scene);
+  expect(operator.exit).toBeUndefined();
+});
+
+test("a key that the service refuses → CredentialsValid False; a new one in its file → Ready without a restart", async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-key-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const keyFile = path.join(folder, "api-key");
+  const wrongKey = newApiKey();
+  await writeFile(keyFile, `${wrongKey}\n`, { mode: 0o600 });
+
+  const sandbox = await startSandbox();
+  const world = await E2eWorld.start(sandbox);
+  world.addSecret(wrongKey);
+  const [scene] = scenesOf(sandbox, world);
+  if (scene === undefined) throw new Error("there is no scene");
+  const operator = await world.startOperator({ CONTROL_PLANE_API_KEY: undefined, CONTROL_PLANE_API_KEY_FILE: keyFile });
+  await world.apply(scene.name, scene.project, { type: scene.type });
+  const { status } = await world.untilReadyReason(scene.name, "Unauthorized");
+  expect(conditionOf(status.conditions, "CredentialsValid")?.status).toBe("False");
+  await writeFile(keyFile, `${sandbox.apiKey}\n`);
+  const ready = await expectExactlyOne(scene);
+  expect(conditionOf(ready.status.conditions, "CredentialsValid")?.status).toBe("True");
+  expect(operator.exit).toBeUndefined();
+});
