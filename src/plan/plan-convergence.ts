@@ -11,6 +11,7 @@ import type { Plan } from "./plan.ts";
 import { claimedByAnother } from "./plan-acquisition.ts";
 import { planDuplicate } from "./plan-duplicate.ts";
 import { pollDelayMs } from "./poll-delay.ts";
+import { waitingMessage } from "./waiting-message.ts";
 
 /** The next step of a resource that owns an endpoint: make it match, wait for what we started, or be settled. */
 export function planConvergence(observation: Observation, spec: ComputeEndpointSpec, policy: Policy): Plan {
@@ -154,7 +155,7 @@ function planOperationWait(observation: Observation, policy: Policy): Plan | und
   return {
     kind: "Wait",
     reason: "OperationInFlight",
-    message: `Waiting for ${[...new Set(inFlight.map(({ operation }) => operation.action))].sort().join(", ")} to end.`,
+    message: waitingMessage(inFlight.map(({ operation }) => operation)),
     requeueAfterMs: pollDelayMs(observation.nowMs - Date.parse(newest.operation.createdTime), policy),
   };
 }

@@ -79,7 +79,7 @@ function endpointFacts(pass: Pass): Partial<ComputeEndpointStatus> {
     host: endpoint.host,
     poolerHost: endpoint.host.replace(endpoint.id, `${endpoint.id}-pooler`),
     state: endpoint.state,
-    pendingState: endpoint.pendingState,
+    pendingState: endpoint.pendingState ?? keptPendingState(pass, endpoint),
     compute: {
       minUnits: endpoint.minUnits,
       maxUnits: endpoint.maxUnits,
@@ -88,6 +88,13 @@ function endpointFacts(pass: Pass): Partial<ComputeEndpointStatus> {
     },
     lastActiveTime: endpoint.lastActiveTime,
   };
+}
+
+/** Only answers to writes name it in the seed's dialect; it stands as long as the operations of that write do. */
+function keptPendingState({ local, plan }: Pass, endpoint: ObservedEndpoint): string | undefined {
+  const { state, pendingState } = local.resource.status;
+  const isStillMoving = plan?.kind === "Wait" && plan.reason === "OperationInFlight" && state === endpoint.state;
+  return isStillMoving ? pendingState : undefined;
 }
 
 interface Log {
@@ -122,6 +129,7 @@ function operationFacts(pass: Pass, { hasNewEndpoint, endpointId }: LogTarget): 
     failedActions: failedActionsAfter(previous.failedActions ?? [], operations, {
       acknowledgedOperationId: resource.annotations[annotations.acknowledgeOperation],
       sinceTime,
+      shown: previous.operations ?? [],
     }),
     operationWatermark: watermark,
     ended,

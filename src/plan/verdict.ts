@@ -1,9 +1,11 @@
+import { isInFlight } from "../domain/operation.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";
 import type { LocalObservation } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
 import { assertNever, type Plan } from "./plan.ts";
 import { verdictForFailure } from "./verdict-for-failure.ts";
+import { waitingMessage } from "./waiting-message.ts";
 
 /** What one pass says about the resource, before it is spelled out in conditions. */
 export type Verdict =
@@ -26,6 +28,11 @@ export function verdictFor(observation: LocalObservation, plan: Plan | undefined
     return outcome.waitedMs < silentDeferralMs
       ? { kind: "Unchanged" }
       : progressing("WaitingForProject", "Waiting until other changes of the project have ended.");
+  }
+  const started = outcome.kind === "Accepted" ? (outcome.mutation?.operations ?? []).filter(isInFlight) : [];
+  if (started.length > 0 && plan?.kind !== "DeleteEndpoint") {
+    // The next pass will say just this, so saying anything else now would cost a second write.
+    return progressing("OperationInFlight", waitingMessage(started));
   }
   return plan === undefined ? { kind: "Unchanged" } : verdictForPlan(observation, plan);
 }

@@ -130,8 +130,12 @@ function takeTurn({ service }: ObserveContext, { resource, claims }: LocalObserv
     return false;
   }
   const { projectId, branchId, type } = resource.spec.spec;
-  const isOtherOpen = claims.some(
-    ({ openIntent, isStalled }) => openIntent?.branchId === branchId && openIntent.type === type && !isStalled,
-  );
-  return !isOtherOpen && service.turns.tryTake({ projectId, branchId, type }, resource.uid, resource.key);
+  const place = { projectId, branchId, type };
+  for (const { key, uid, openIntent, isStalled } of claims) {
+    if (openIntent?.branchId === branchId && openIntent.type === type && !isStalled) {
+      // An open create has the turn, also one that this process has not looked at yet.
+      service.turns.tryTake(place, uid, key);
+    }
+  }
+  return service.turns.tryTake(place, resource.uid, resource.key);
 }

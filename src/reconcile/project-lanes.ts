@@ -112,8 +112,10 @@ export class ProjectLanes {
     if (lane === undefined) {
       return;
     }
-    lane.waiting.delete(uid);
-    if (lane.holder?.uid === uid && lane.holder.operationIds.length === 0) {
+    const wasWaiting = lane.waiting.delete(uid);
+    const isIdleHolder = lane.holder?.uid === uid && lane.holder.operationIds.length === 0;
+    // The first in a free lane was the only one who looked: whoever is first now has to be told.
+    if (isIdleHolder || (wasWaiting && lane.holder === undefined)) {
       this.#free(projectId, lane);
     }
   }

@@ -151,7 +151,8 @@ export class Reconciler {
 function giveBack(service: Service, { local, plan, outcome, observation }: Pass, status: ComputeEndpointStatus): void {
   const { uid } = local.resource;
   const isCreating = status.createIntent !== undefined && plan?.kind !== "Stall";
-  if (!isCreating) {
+  const isAboutToCreate = plan?.kind === "RecordIntent" && outcome.kind === "Deferred";
+  if (!isCreating && !isAboutToCreate) {
     service.turns.release(uid);
   }
   const isTurnedAway = outcome.kind === "Deferred" || (outcome.kind === "Failed" && outcome.error.reason === "Locked");

@@ -94,6 +94,24 @@ export class SandboxControl {
     await this.control("POST", "/operations/fail-next", { action, times: 1, ...more });
   }
 
+  /** Waits until a fault of kind `hold` holds an answer: its request has been applied by then. */
+  async untilHeld(faultId: string): Promise<void> {
+    await waitUntil(
+      async () => {
+        const { faults } = await this.control<{ faults: readonly { id: string; held: number }[] }>("GET", "/faults");
+        return faults.some(({ id, held }) => id === faultId && held > 0) ? true : undefined;
+      },
+      { what: "an answer is held back" },
+    );
+  }
+
+  /** Waits until so many more requests have come in. */
+  async untilRequests(count: number, since: number): Promise<void> {
+    await waitUntil(async () => ((await this.requests(since)).length >= count ? true : undefined), {
+      what: `${count} more requests`,
+    });
+  }
+
   /** Requests to the API, oldest first. */
   async requests(since = 0): Promise<readonly LoggedRequest[]> {
     const { requests } = await this.control<{ requests: readonly LoggedRequest[] }>("GET", `/requests?since=${since}`);

@@ -251,6 +251,7 @@ export class World {
 
   /** Writes to this namespace's resources that the operator made, oldest first. */
   async operatorWrites(): Promise<readonly AuditEvent[]> {
+    await this.#auditLogHasCaughtUp();
     return readAuditEvents(
       (event) =>
         isWrite(event) &&
@@ -287,6 +288,15 @@ export class World {
       .slice(-15)
       .map(({ level, message, fields }) => `${level} ${message} ${JSON.stringify(fields)}`);
     return { seen, logs };
+  }
+
+  /** The effect of a request may be seen a moment before its line: a marker sent now comes after all that was seen. */
+  async #auditLogHasCaughtUp(): Promise<void> {
+    const marker = `marker-${randomUUID()}`;
+    expect(await this.get(marker)).toBeUndefined();
+    const hasMarker = async () =>
+      (await readAuditEvents(({ objectRef }) => objectRef?.name === marker)).length > 0 ? true : undefined;
+    await waitUntil(hasMarker, { what: "the audit log has caught up" });
   }
 
   #logger(): Logger {

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { branches, project, startWorld, type World } from "../support/world.ts";
+
+const names = ["orders", "replica-1", "replica-2"];
+
+async function settle(world: World): Promise<void> {
+  await world.apply("orders", {
+    branchId: branches.orders,
+    type: "ReadWrite",
+    compute: { minUnits: 0.25, maxUnits: 1 },
+    suspend: { mode: "Never" },
+  });
+  for (const name of names.slice(1)) {
+    await world.apply(name, { branchId: branches.orders, type: "ReadOnly" });
+  }
+  for (const name of names) await world.untilReady(name);
+}
+
+describe.each(["seed", "public"] as const)("profile %s", (profile) => {
+  test("settled resources → no Kubernetes write, however often they are looked at; none after a restart", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    await settle(world);
+    for (const name of names) await world.pass(name);
+    const before = await resourceWrites(world);
+
+    // A pass is forced by an annotation and proven by its echo: one status write each, and nothing else.
+    for (const name of names) await world.pass(name);
+    expect(await resourceWrites(world)).toBe(before + names.length);
+
+    await world.restartOperator();
+    for (const name of names) await world.pass(name);
+    expect(await resourceWrites(world), "only the echoes").toBe(before + 2 * names.length);
+    const changes = (await world.sandbox.requests()).filter(({ method }) => method !== "GET");
+    expect(changes.map(({ method }) => method)).toEqual(["POST", "POST", "POST"]);
+  });
+});
+
+test("from apply to Ready → at most four writes to a resource", async () => {
+  const world = await startWorld();
+  await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
+  await world.untilReady("orders");
+  const writes = await world.operatorWrites();
+  const toResource = writes.filter(({ objectRef }) => objectRef?.resource === "computeendpoints");
+  expect(toResource.length).toBeLessThanOrEqual(4);
+  const kinds = new Set(writes.map(({ objectRef }) => objectRef?.resource));
+  expect([...kinds].sort()).toEqual(["computeendpoints", "events"]);
+});
+
+test("at rest → calls to the service grow with projects, not with resources", async () => {
+  const world = await startWorld({ environment: { PROJECT_POLL_SECONDS: "1" } });
+  await settle(world);
+  const since = (await world.sandbox.requests()).at(-1)?.sequence ?? 0;
+  await world.sandbox.untilRequests(6, since);
+  const paths = (await world.sandbox.requests(since)).map(({ method, path }) => `${method} ${path.split("?")[0]}`);
+  expect([...new Set(paths)].sort()).toEqual([
+    `GET /api/v2/projects/${project}/endpoints`,
+    `GET /api/v2/projects/${project}/operations`,
+  ]);
+  const lists = paths.filter((path) => path.endsWith("/endpoints")).length;
+  expect(paths.length, "one read of each for all three resources").toBeLessThanOrEqual(2 * lists + 1);
+});
+
+async function resourceWrites(world: World): Promise<number> {
+  const writes = await world.operatorWrites();
+  return writes.filter(({ objectRef }) => objectRef?.resource === "computeendpoints").length;
+}

@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import { branches, project, startWorld, type World } from "../support/world.ts";
+
+const endpointsPath = `/api/v2/projects/${project}/endpoints`;
+const orders = { branchId: branches.orders, type: "ReadWrite" } as const;
+
+/** Holds the next such request after it was applied, and restarts the operator while its answer is held. */
+async function restartWhileHeld(world: World, match: { method: string; path: string }, begin: () => Promise<void>) {
+  const fault = await world.sandbox.fault({ ...match, times: 1 }, { kind: "hold" });
+  await begin();
+  await world.sandbox.untilHeld(fault);
+  const stopping = world.stopOperator();
+  await world.sandbox.control("POST", `/faults/${fault}/release`);
+  await stopping;
+  await world.startOperator();
+}
+
+describe.each(["seed", "public"] as const)("profile %s", (profile) => {
+  test("stopped in the middle of a create → the answer is still recorded, exactly one endpoint", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    await restartWhileHeld(world, { method: "POST", path: endpointsPath }, () => world.apply("orders", orders));
+    const { status } = await world.untilReady("orders");
+    expect(status.ownership?.origin).toBe("Created");
+    expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+  });
+
+  test("stopped in the middle of a replica's create → the same", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    await restartWhileHeld(world, { method: "POST", path: endpointsPath }, () =>
+      world.apply("replica", { branchId: branches.main, type: "ReadOnly" }),
+    );
+    await world.untilReady("replica");
+    expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+  });
+
+  test("stopped in the middle of an update → one restart of the compute, not two", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    await world.apply("orders", { ...orders, compute: { minUnits: 0.25, maxUnits: 0.25 } });
+    await world.untilReady("orders");
+    await restartWhileHeld(world, { method: "PATCH", path: `${endpointsPath}/*` }, () =>
+      world.apply("orders", { ...orders, compute: { minUnits: 2, maxUnits: 2 } }),
+    );
+    await world.untilReady("orders");
+    const patches = (await world.sandbox.requests()).filter(({ method }) => method === "PATCH");
+    expect(patches).toHaveLength(1);
+  });
+
+  test("stopped in the middle of a move → moved once", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    await world.apply("orders", orders);
+    const before = await world.untilReady("orders");
+    await restartWhileHeld(world, { method: "PATCH", path: `${endpointsPath}/*` }, () =>
+      world.apply("orders", { ...orders, branchId: branches.staging }),
+    );
+    await world.untilReady("orders");
+    expect(await world.sandbox.endpoints(project)).toMatchObject([
+      { id: before.status.ownership?.endpointId, branch_id: branches.staging },
+    ]);
+  });
+
+  test("stopped in the middle of a deletion → gone, nothing left", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    await world.apply("orders", orders);
+    await world.untilReady("orders");
+    await restartWhileHeld(world, { method: "DELETE", path: `${endpointsPath}/*` }, () => world.delete("orders"));
+    await world.untilGone("orders");
+    expect(await world.sandbox.endpoints(project)).toEqual([]);
+  });
+
+  test("stopped while an operation is in flight → its end is seen and counted after the restart", async () => {
+    const world = await startWorld({ sandbox: { profile, operationLatencyMs: 2_000 } });
+    await world.apply("orders", orders);
+    await world.until("orders", "its start is in flight", ({ status }) => status.operations?.[0]?.status !== undefined);
+    await world.restartOperator();
+    await world.untilReady("orders");
+    const metrics = await world.metrics();
+    expect(metrics).toMatch(
+      /compute_endpoint_operations_total\{[^}]*action="start_compute"[^}]*outcome="succeeded"[^}]*\} 1/,
+    );
+    expect(metrics).toMatch(/compute_endpoint_operation_duration_seconds_count\{[^}]*action="start_compute"[^}]*\} 1/);
+  });
+
+  test("adopted, stopped before anything was changed → adopted once", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    const foreignId = await world.sandbox.createForeign(project, branches.orders);
+    await restartWhileHeld(world, { method: "PATCH", path: `${endpointsPath}/*` }, () =>
+      world.apply("orders", { ...orders, compute: { minUnits: 3, maxUnits: 3 }, adoption: { policy: "AdoptOnly" } }),
+    );
+    const { status } = await world.untilReady("orders");
+    expect(status.ownership).toMatchObject({ endpointId: foreignId, origin: "Adopted" });
+    expect(await world.sandbox.endpoints(project)).toMatchObject([{ id: foreignId, autoscaling_limit_min_cu: 3 }]);
+  });
+});
