@@ -1,81 +1,117 @@
 import type { OperationRecord } from "../engine/records.ts";
+import type { Collection, Journal } from "./journal.ts";
 import type { OperationPosition, OperationQuery, OperationTable } from "./store.ts";
-import type { UndoJournal } from "./undo-journal.ts";
+
+interface Content {
+  readonly records: Map<string, OperationRecord>;
+  /** By project, ascending. */
+  readonly order: Map<string, OperationPosition[]>;
+  readonly idAt: Map<number, string>;
+  /** By group, see `groupsOf`; no group is empty. */
+  readonly unfinished: Map<string, Map<string, OperationRecord>>;
+}
+
+const nothing = (): Content => ({ records: new Map(), order: new Map(), idAt: new Map(), unfinished: new Map() });
 
 /** Operations in memory: per project an array of ids in the order they were made, so that paging is a binary search. */
-export class MemoryOperations implements OperationTable {
-  readonly #journal: UndoJournal;
-  readonly #records = new Map<string, OperationRecord>();
-  readonly #order = new Map<string, OperationPosition[]>();
-  readonly #idAt = new Map<number, string>();
-  readonly #unfinished = new Map<string, Map<string, OperationRecord>>();
+export class MemoryOperations implements OperationTable, Collection {
+  readonly name = "operations";
+  readonly #journal: Journal;
+  #content = nothing();
 
-  constructor(journal: UndoJournal) {
+  constructor(journal: Journal) {
     this.#journal = journal;
   }
 
   get(id: string): OperationRecord | undefined {
-    return this.#records.get(id);
+    return this.#content.records.get(id);
   }
 
   put(operation: OperationRecord): void {
-    const before = this.#records.get(operation.id);
-    if (before === undefined) this.#append(operation);
-    else this.#journal.note(() => this.#set(before));
-    this.#set(operation);
+    const before = this.get(operation.id);
+    this.#journal.write({
+      collection: this,
+      key: operation.id,
+      apply: () => {
+        if (before === undefined) this.#append(operation);
+        this.#set(operation);
+      },
+      undo: () => (before === undefined ? this.#dropLast(operation) : this.#set(before)),
+    });
   }
 
   page(query: OperationQuery): readonly OperationRecord[] {
-    const order = this.#order.get(query.projectId) ?? [];
+    const { order: orders, records, idAt } = this.#content;
+    const order = orders.get(query.projectId) ?? [];
     const upTo = query.upTo === undefined ? order.length : countBefore(order, justAfter(query.upTo));
     const end = query.after === undefined ? upTo : Math.min(upTo, countBefore(order, query.after));
     const positions = order.slice(Math.max(0, end - query.limit), end).reverse();
-    return positions.map(
-      (position) => this.#records.get(this.#idAt.get(position.sequence) as string) as OperationRecord,
-    );
+    return positions.map((position) => records.get(idAt.get(position.sequence) as string) as OperationRecord);
   }
 
   unfinishedOfProject(projectId: string): Iterable<OperationRecord> {
-    return this.#unfinished.get(`project ${projectId}`)?.values() ?? [];
+    return this.#content.unfinished.get(`project ${projectId}`)?.values() ?? [];
   }
 
   unfinishedOfEndpoint(endpointId: string): Iterable<OperationRecord> {
-    return this.#unfinished.get(`endpoint ${endpointId}`)?.values() ?? [];
+    return this.#content.unfinished.get(`endpoint ${endpointId}`)?.values() ?? [];
   }
 
   /** All of them, in the order of `sequence`. */
   list(): readonly OperationRecord[] {
-    return [...this.#records.values()].sort((a, b) => a.sequence - b.sequence);
+    return [...this.#content.records.values()].sort((a, b) => a.sequence - b.sequence);
   }
 
   clear(): void {
-    for (const map of [this.#records, this.#order, this.#idAt, this.#unfinished]) map.clear();
-  }
-
-  #append(operation: OperationRecord): void {
-    const order = this.#order.get(operation.projectId) ?? [];
-    order.push({ createdMs: operation.createdMs, sequence: operation.sequence });
-    this.#order.set(operation.projectId, order);
-    this.#idAt.set(operation.sequence, operation.id);
-    this.#journal.note(() => {
-      order.pop();
-      this.#idAt.delete(operation.sequence);
-      this.#records.delete(operation.id);
-      for (const group of groupsOf(operation)) this.#unfinished.get(group)?.delete(operation.id);
+    const before = this.#content;
+    this.#journal.write({
+      collection: this,
+      key: undefined,
+      apply: () => {
+        this.#content = nothing();
+      },
+      undo: () => {
+        this.#content = before;
+      },
     });
   }
 
+  valueOf(key: string): unknown {
+    return this.get(key);
+  }
+
+  #append({ id, projectId, createdMs, sequence }: OperationRecord): void {
+    const { order: orders, idAt } = this.#content;
+    const order = orders.get(projectId) ?? [];
+    order.push({ createdMs, sequence });
+    orders.set(projectId, order);
+    idAt.set(sequence, id);
+  }
+
+  /** Takes back the append that was the last of its project. */
+  #dropLast(operation: OperationRecord): void {
+    const { order, idAt, records, unfinished } = this.#content;
+    order.get(operation.projectId)?.pop();
+    idAt.delete(operation.sequence);
+    records.delete(operation.id);
+    for (const group of groupsOf(operation)) leave(unfinished, group, operation.id);
+  }
+
   #set(operation: OperationRecord): void {
-    this.#records.set(operation.id, operation);
-    const ended = operation.status === "finished" || operation.status === "failed";
+    const { records, unfinished } = this.#content;
+    records.set(operation.id, operation);
+    const hasEnded = operation.status === "finished" || operation.status === "failed";
     for (const group of groupsOf(operation)) {
-      const members = this.#unfinished.get(group) ?? new Map<string, OperationRecord>();
-      if (ended) members.delete(operation.id);
-      else members.set(operation.id, operation);
-      if (members.size === 0) this.#unfinished.delete(group);
-      else this.#unfinished.set(group, members);
+      if (hasEnded) leave(unfinished, group, operation.id);
+      else unfinished.set(group, (unfinished.get(group) ?? new Map()).set(operation.id, operation));
     }
   }
+}
+
+function leave(groups: Map<string, Map<string, OperationRecord>>, group: string, id: string): void {
+  const members = groups.get(group);
+  members?.delete(id);
+  if (members?.size === 0) groups.delete(group);
 }
 
 function groupsOf(operation: OperationRecord): readonly string[] {

@@ -6,40 +6,57 @@ import type {
   ProjectRecord,
   RoleRecord,
 } from "../engine/records.ts";
+import { type Commit, Journal } from "./journal.ts";
+import { MemoryMap } from "./memory-map.ts";
 import { MemoryOperations } from "./memory-operations.ts";
 import { type MemoryRecord, MemoryTable } from "./memory-table.ts";
 import type { Store, StoreContent } from "./store.ts";
 import { TimerQueue } from "./timer-queue.ts";
-import { UndoJournal } from "./undo-journal.ts";
 
-/** A store that forgets everything when the process ends. */
+/** A store in memory, which forgets everything when the process ends unless somebody makes its changes last. */
 export class MemoryStore implements Store {
-  readonly #journal = new UndoJournal();
-  readonly #counters = new Map<string, number>();
-  readonly projects = new MemoryTable<ProjectRecord>(this.#journal);
-  readonly branches = new BranchTable(this.#journal);
-  readonly endpoints = new EndpointTable(this.#journal);
-  readonly operations = new MemoryOperations(this.#journal);
-  readonly roles = new ByBranchTable<RoleRecord>(this.#journal);
-  readonly databases = new ByBranchTable<DatabaseRecord>(this.#journal);
-  readonly keys = new MemoryTable<KeyRecord>(this.#journal);
-  readonly timers = new TimerQueue(this.#journal);
+  readonly #journal: Journal;
+  readonly #counters: MemoryMap<number>;
+  readonly projects: MemoryTable<ProjectRecord>;
+  readonly branches: BranchTable;
+  readonly endpoints: EndpointTable;
+  readonly operations: MemoryOperations;
+  readonly roles: ByBranchTable<RoleRecord>;
+  readonly databases: ByBranchTable<DatabaseRecord>;
+  readonly keys: MemoryTable<KeyRecord>;
+  readonly timers: TimerQueue;
+  readonly values: MemoryMap<string>;
   readonly counters = {
     get: (name: string): number => this.#counters.get(name) ?? 0,
-    set: (name: string, value: number): void => {
-      const before = this.counters.get(name);
-      this.#journal.note(() => this.#counters.set(name, before));
-      this.#counters.set(name, value);
-    },
+    set: (name: string, value: number): void => this.#counters.set(name, value),
   };
+
+  /** @param commit makes the changes of each transaction last. */
+  constructor(commit?: Commit) {
+    const journal = new Journal(commit);
+    this.#journal = journal;
+    this.#counters = new MemoryMap("counters", journal);
+    this.projects = new MemoryTable<ProjectRecord>(journal, { name: "projects" });
+    this.branches = new BranchTable(journal);
+    this.endpoints = new EndpointTable(journal);
+    this.operations = new MemoryOperations(journal);
+    this.roles = new ByBranchTable<RoleRecord>(journal, "roles");
+    this.databases = new ByBranchTable<DatabaseRecord>(journal, "databases");
+    this.keys = new MemoryTable<KeyRecord>(journal, { name: "keys" });
+    this.timers = new TimerQueue(journal);
+    this.values = new MemoryMap("values", journal);
+  }
 
   transaction<T>(work: () => T): T {
     return this.#journal.run(work);
   }
 
   clear(): void {
-    for (const part of [...this.#tables(), this.operations, this.timers]) part.clear();
-    this.#counters.clear();
+    this.transaction(() => {
+      for (const table of [this.projects, this.branches, this.endpoints, this.operations]) table.clear();
+      for (const table of [this.roles, this.databases, this.keys, this.timers]) table.clear();
+      for (const map of [this.#counters, this.values]) map.clear();
+    });
   }
 
   export(): StoreContent {
@@ -52,31 +69,35 @@ export class MemoryStore implements Store {
       databases: this.databases.list(),
       keys: this.keys.list(),
       timers: this.timers.list(),
-      counters: Object.fromEntries(this.#counters),
+      counters: this.#counters.entries(),
+      values: this.values.entries(),
     };
   }
 
   import(content: StoreContent): void {
-    this.clear();
-    for (const record of content.projects) this.projects.put(record);
-    for (const record of content.branches) this.branches.put(record);
-    for (const record of content.endpoints) this.endpoints.put(record);
-    for (const record of content.operations) this.operations.put(record);
-    for (const record of content.roles) this.roles.put(record);
-    for (const record of content.databases) this.databases.put(record);
-    for (const record of content.keys) this.keys.put(record);
-    for (const timer of content.timers) this.timers.put(timer);
-    for (const [name, value] of Object.entries(content.counters)) this.#counters.set(name, value);
-  }
-
-  #tables(): readonly { clear(): void }[] {
-    return [this.projects, this.branches, this.endpoints, this.roles, this.databases, this.keys];
+    this.transaction(() => {
+      this.clear();
+      putAll(this.projects, content.projects);
+      putAll(this.branches, content.branches);
+      putAll(this.endpoints, content.endpoints);
+      putAll(this.operations, content.operations);
+      putAll(this.roles, content.roles);
+      putAll(this.databases, content.databases);
+      putAll(this.keys, content.keys);
+      putAll(this.timers, content.timers);
+      for (const [name, value] of Object.entries(content.counters)) this.#counters.set(name, value);
+      for (const [name, value] of Object.entries(content.values)) this.values.set(name, value);
+    });
   }
 }
 
+function putAll<R>(table: { put(record: R): void }, records: readonly R[]): void {
+  for (const record of records) table.put(record);
+}
+
 class BranchTable extends MemoryTable<BranchRecord> {
-  constructor(journal: UndoJournal) {
-    super(journal, [(branch) => branch.projectId]);
+  constructor(journal: Journal) {
+    super(journal, { name: "branches", groupings: [(branch) => branch.projectId] });
   }
 
   ofProject(projectId: string): readonly BranchRecord[] {
@@ -85,8 +106,11 @@ class BranchTable extends MemoryTable<BranchRecord> {
 }
 
 class EndpointTable extends MemoryTable<EndpointRecord> {
-  constructor(journal: UndoJournal) {
-    super(journal, [(endpoint) => endpoint.projectId, (endpoint) => endpoint.branchId]);
+  constructor(journal: Journal) {
+    super(journal, {
+      name: "endpoints",
+      groupings: [(endpoint) => endpoint.projectId, (endpoint) => endpoint.branchId],
+    });
   }
 
   ofProject(projectId: string): readonly EndpointRecord[] {
@@ -99,8 +123,8 @@ class EndpointTable extends MemoryTable<EndpointRecord> {
 }
 
 class ByBranchTable<R extends MemoryRecord & { readonly branchId: string }> extends MemoryTable<R> {
-  constructor(journal: UndoJournal) {
-    super(journal, [(record) => record.branchId]);
+  constructor(journal: Journal, name: string) {
+    super(journal, { name, groupings: [(record) => record.branchId] });
   }
 
   ofBranch(branchId: string): readonly R[] {

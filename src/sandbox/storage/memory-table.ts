@@ -1,5 +1,5 @@
+import type { Collection, Journal } from "./journal.ts";
 import type { Table } from "./store.ts";
-import type { UndoJournal } from "./undo-journal.ts";
 
 /** What every record of a table has. */
 export interface MemoryRecord {
@@ -7,80 +7,136 @@ export interface MemoryRecord {
   readonly sequence: number;
 }
 
-/** Records by id in memory, with groups such as "of one project". Lists come in the order of `sequence`. */
-export class MemoryTable<R extends MemoryRecord> implements Table<R> {
-  readonly #journal: UndoJournal;
-  readonly #records = new Map<string, R>();
-  readonly #groupings: readonly ((record: R) => string)[];
-  readonly #groups: readonly Map<string, Map<string, R>>[];
+/** What a table is called, and by what its records are grouped, such as "of one project". */
+export interface TableShape<R> {
+  readonly name: string;
+  readonly groupings?: readonly ((record: R) => string)[];
+}
 
-  constructor(journal: UndoJournal, groupings: readonly ((record: R) => string)[] = []) {
+interface Group<R> {
+  readonly members: Map<string, R>;
+  /** The members in order; `undefined`: to be sorted again. Never changed once handed out. */
+  sorted: readonly R[] | undefined;
+}
+
+interface Content<R> {
+  readonly all: Group<R>;
+  /** By grouping, then by key; no group is empty. */
+  readonly groups: readonly Map<string, Group<R>>[];
+}
+
+/**
+ * Records by id in memory, with groups. Lists come in the order of `sequence`; a list is the same array for as long as
+ * nothing in it has changed.
+ */
+export class MemoryTable<R extends MemoryRecord> implements Table<R>, Collection {
+  readonly name: string;
+  readonly #journal: Journal;
+  readonly #groupings: readonly ((record: R) => string)[];
+  #content: Content<R>;
+
+  constructor(journal: Journal, { name, groupings = [] }: TableShape<R>) {
+    this.name = name;
     this.#journal = journal;
     this.#groupings = groupings;
-    this.#groups = groupings.map(() => new Map());
+    this.#content = this.#nothing();
   }
 
   get(id: string): R | undefined {
-    return this.#records.get(id);
+    return this.#content.all.members.get(id);
   }
 
   put(record: R): void {
-    const before = this.#records.get(record.id);
-    this.#journal.note(() => (before === undefined ? this.#drop(record.id) : this.#set(before)));
-    this.#set(record);
+    const before = this.get(record.id);
+    this.#journal.write({
+      collection: this,
+      key: record.id,
+      apply: () => this.#set(record),
+      undo: () => (before === undefined ? this.#drop(record) : this.#set(before)),
+    });
   }
 
   remove(id: string): void {
-    const before = this.#records.get(id);
+    const before = this.get(id);
     if (before === undefined) return;
-    this.#journal.note(() => this.#set(before));
-    this.#drop(id);
+    const undo = () => this.#set(before);
+    this.#journal.write({ collection: this, key: id, apply: () => this.#drop(before), undo });
   }
 
   list(): readonly R[] {
-    return inSequence(this.#records.values());
+    return inSequence(this.#content.all);
   }
 
   /** The members of one group of the grouping with this index, empty when there are none. */
   group(grouping: number, key: string): readonly R[] {
-    return inSequence(this.#groups[grouping]?.get(key)?.values() ?? []);
+    const group = this.#content.groups[grouping]?.get(key);
+    return group === undefined ? [] : inSequence(group);
   }
 
   clear(): void {
-    this.#records.clear();
-    for (const group of this.#groups) group.clear();
+    const before = this.#content;
+    this.#journal.write({
+      collection: this,
+      key: undefined,
+      apply: () => {
+        this.#content = this.#nothing();
+      },
+      undo: () => {
+        this.#content = before;
+      },
+    });
+  }
+
+  valueOf(key: string): unknown {
+    return this.get(key);
+  }
+
+  #nothing(): Content<R> {
+    return { all: emptyGroup(), groups: this.#groupings.map(() => new Map()) };
   }
 
   #set(record: R): void {
-    const before = this.#records.get(record.id);
-    this.#records.set(record.id, record);
+    const before = this.get(record.id);
+    enter(this.#content.all, record);
     this.#groupings.forEach((groupOf, index) => {
-      const groups = this.#groups[index] as Map<string, Map<string, R>>;
+      const groups = this.#content.groups[index] as Map<string, Group<R>>;
       const key = groupOf(record);
-      if (before !== undefined && groupOf(before) !== key) removeFrom(groups, groupOf(before), record.id);
-      const members = groups.get(key);
-      if (members === undefined) groups.set(key, new Map([[record.id, record]]));
-      else members.set(record.id, record);
+      if (before !== undefined && groupOf(before) !== key) leave(groups, groupOf(before), record.id);
+      const group = groups.get(key) ?? emptyGroup();
+      groups.set(key, group);
+      enter(group, record);
     });
   }
 
-  #drop(id: string): void {
-    const before = this.#records.get(id);
-    if (before === undefined) return;
-    this.#records.delete(id);
+  #drop(record: R): void {
+    const { all, groups } = this.#content;
+    all.members.delete(record.id);
+    all.sorted = undefined;
     this.#groupings.forEach((groupOf, index) => {
-      removeFrom(this.#groups[index] as Map<string, Map<string, R>>, groupOf(before), id);
+      leave(groups[index] as Map<string, Group<R>>, groupOf(record), record.id);
     });
   }
+}
+
+function emptyGroup<R>(): Group<R> {
+  return { members: new Map(), sorted: [] };
 }
 
 /** Almost always sorted already, which sorting notices. */
-function inSequence<R extends MemoryRecord>(records: Iterable<R>): readonly R[] {
-  return [...records].sort((a, b) => a.sequence - b.sequence);
+function inSequence<R extends MemoryRecord>(group: Group<R>): readonly R[] {
+  group.sorted ??= [...group.members.values()].sort((a, b) => a.sequence - b.sequence);
+  return group.sorted;
 }
 
-function removeFrom<R>(groups: Map<string, Map<string, R>>, key: string, id: string): void {
-  const members = groups.get(key);
-  members?.delete(id);
-  if (members?.size === 0) groups.delete(key);
+function enter<R extends MemoryRecord>(group: Group<R>, record: R): void {
+  group.members.set(record.id, record);
+  group.sorted = undefined;
+}
+
+function leave<R extends MemoryRecord>(groups: Map<string, Group<R>>, key: string, id: string): void {
+  const group = groups.get(key);
+  if (group === undefined) return;
+  group.members.delete(id);
+  group.sorted = undefined;
+  if (group.members.size === 0) groups.delete(key);
 }

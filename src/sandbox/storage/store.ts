@@ -58,6 +58,7 @@ export interface StoreContent {
   readonly keys: readonly KeyRecord[];
   readonly timers: readonly TimerRecord[];
   readonly counters: Readonly<Record<string, number>>;
+  readonly values: Readonly<Record<string, string>>;
 }
 
 /**
@@ -96,5 +97,10 @@ export interface Store {
     /** 0 when never set. */
     get(name: string): number;
     set(name: string, value: number): void;
+  };
+  /** What the sandbox around the engine has to remember. */
+  readonly values: {
+    get(name: string): string | undefined;
+    set(name: string, value: string): void;
   };
 }

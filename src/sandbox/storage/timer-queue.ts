@@ -1,26 +1,25 @@
 import type { TimerRecord } from "../engine/records.ts";
-import type { UndoJournal } from "./undo-journal.ts";
+import type { Collection, Journal } from "./journal.ts";
 
 /**
  * Timers ordered by due time: a binary heap in which a replaced or removed timer stays until it comes to the top.
  */
-export class TimerQueue {
-  readonly #journal: UndoJournal;
-  readonly #live = new Map<string, TimerRecord>();
+export class TimerQueue implements Collection {
+  readonly name = "timers";
+  readonly #journal: Journal;
+  #live = new Map<string, TimerRecord>();
   #heap: TimerRecord[] = [];
 
-  constructor(journal: UndoJournal) {
+  constructor(journal: Journal) {
     this.#journal = journal;
   }
 
   put(timer: TimerRecord): void {
-    this.#noteUndo(timer.key);
-    this.#insert(timer);
+    this.#write(timer.key, () => this.#insert(timer));
   }
 
   remove(key: string): void {
-    this.#noteUndo(key);
-    this.#live.delete(key);
+    if (this.#live.has(key)) this.#write(key, () => this.#live.delete(key));
   }
 
   next(): TimerRecord | undefined {
@@ -38,13 +37,29 @@ export class TimerQueue {
   }
 
   clear(): void {
-    this.#live.clear();
-    this.#heap = [];
+    const [live, heap] = [this.#live, this.#heap];
+    this.#journal.write({
+      collection: this,
+      key: undefined,
+      apply: () => {
+        this.#live = new Map();
+        this.#heap = [];
+      },
+      undo: () => {
+        this.#live = live;
+        this.#heap = heap;
+      },
+    });
   }
 
-  #noteUndo(key: string): void {
+  valueOf(key: string): unknown {
+    return this.#live.get(key);
+  }
+
+  #write(key: string, apply: () => void): void {
     const before = this.#live.get(key);
-    this.#journal.note(() => (before === undefined ? this.#live.delete(key) : this.#insert(before)));
+    const undo = () => (before === undefined ? this.#live.delete(key) : this.#insert(before));
+    this.#journal.write({ collection: this, key, apply, undo });
   }
 
   #insert(timer: TimerRecord): void {
