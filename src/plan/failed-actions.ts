@@ -1,4 +1,5 @@
-import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import { type Operation, outcomeOf } from "../domain/operation.ts";
+import { type ComputeEndpointStatus, type StatusOperation, statusOperationsLimit } from "../resource/status-schema.ts";
 import type { AttributedOperation } from "./attribute-operations.ts";
 
 /** A failure that nothing has cleared yet. */
@@ -6,24 +7,34 @@ export type FailedAction = NonNullable<ComputeEndpointStatus["failedActions"]>[n
 
 const failedActionsLimit = 20;
 
+/** What decides whether a failure in the log is news. */
+export interface FailureContext {
+  /** The operation that the annotation says has been seen. */
+  readonly acknowledgedOperationId: string | undefined;
+  /** RFC 3339: failures that ended before it are somebody else's history. */
+  readonly sinceTime: string;
+  /** Operations as status shows them now. */
+  readonly shown: readonly StatusOperation[];
+}
+
 /**
  * What LastOperationSucceeded remembers. A failure goes only with a later success of the same action, a success of the
  * same operation (the service may retry it), the endpoint's replacement, or a person's acknowledgement: a clean read
- * does not clear it.
+ * does not clear it. What is gone does not come back because the log still holds it.
  *
  * @param operations newest first.
- * @param sinceTime RFC 3339: failures that ended before it are somebody else's history.
  */
 export function failedActionsAfter(
   previous: readonly FailedAction[],
   operations: readonly AttributedOperation[],
-  context: { readonly acknowledgedOperationId: string | undefined; readonly sinceTime: string },
+  context: FailureContext,
 ): FailedAction[] {
   const remembered = new Map(previous.map((failure) => [failure.action, failure]));
-  for (const { operation, outcome } of [...operations].reverse()) {
+  for (const each of [...operations].reverse()) {
+    const { operation, outcome } = each;
     const { action, id } = operation;
-    const isHistory = Date.parse(operation.updatedTime) < Date.parse(context.sinceTime);
-    if (outcome === "Failed" && !isHistory && id !== context.acknowledgedOperationId) {
+    const isNews = isNewFailure(each, context);
+    if (isNews && id !== context.acknowledgedOperationId) {
       remember(remembered, { action, operationId: id, time: operation.updatedTime });
     } else if (outcome === "Succeeded" && isClearedBy(remembered.get(action), operation)) {
       remembered.delete(action);
@@ -33,6 +44,28 @@ export function failedActionsAfter(
     .filter(({ operationId }) => operationId !== context.acknowledgedOperationId)
     .sort((a, b) => (a.action < b.action ? -1 : 1))
     .slice(0, failedActionsLimit);
+}
+
+/** Whether status has not told of it yet, or it has failed once more since. */
+function isNewFailure({ operation, outcome }: AttributedOperation, { sinceTime, shown }: FailureContext): boolean {
+  const isHistory = Date.parse(operation.updatedTime) < Date.parse(sinceTime);
+  if (outcome !== "Failed" || isHistory) {
+    return false;
+  }
+  const before = shown.find(({ id }) => id === operation.id);
+  return before === undefined
+    ? !isPushedOut(operation, shown)
+    : outcomeOf(before) !== "Failed" || before.failuresCount !== operation.failuresCount;
+}
+
+/** Status has room for the most recent ones only: what is older than the last of them has been there before. */
+function isPushedOut({ createdTime }: Operation, shown: readonly StatusOperation[]): boolean {
+  const oldest = shown.at(-1);
+  return (
+    oldest !== undefined &&
+    shown.length >= statusOperationsLimit &&
+    Date.parse(createdTime) <= Date.parse(oldest.createdTime)
+  );
 }
 
 /** An older failure met again in the log does not push out a newer one. */

@@ -12,8 +12,9 @@ export interface WatermarkStep {
 const unfinishedLimit = 50;
 
 /**
- * Moves the watermark over one reading of the log. Each ended operation is in `ended` of exactly one step, however
- * readings overlap, because the watermark names the newest time seen, the ids at that time, and what was unfinished.
+ * Moves the watermark over one reading of the log. Each ended operation is in `ended` of at most one step, however
+ * readings overlap, because the watermark names the newest time seen, the ids at that time, and what was unfinished;
+ * and of exactly one if it was met in time: one that shows up ended and late, below the watermark, is not counted.
  *
  * @param operations newest first.
  * @param sinceTime RFC 3339: operations that ended before it belong to somebody else's history.
@@ -40,7 +41,9 @@ function nextWatermark(
   const createdTime = previous !== undefined && isLater(previous.createdTime, newest) ? previous.createdTime : newest;
   const idsAtTime = operations.filter(({ operation }) => isSameTime(operation.createdTime, createdTime));
   const kept = previous !== undefined && isSameTime(previous.createdTime, createdTime) ? previous.ids : [];
-  const unfinished = operations.filter((each) => !hasEnded(each)).map(({ operation }) => operation.id);
+  const unfinished = operations
+    .filter((each) => !hasEnded(each) && mayStillCount(each, previous))
+    .map(({ operation }) => operation.id);
   const unseen = (previous?.unfinishedIds ?? []).filter(
     (id) => !operations.some(({ operation }) => operation.id === id),
   );
@@ -60,6 +63,14 @@ function isUncounted({ operation }: AttributedOperation, previous: OperationWate
   }
   const isNewer = isLater(operation.createdTime, previous.createdTime);
   return isNewer || (isSameTime(operation.createdTime, previous.createdTime) && !previous.ids.includes(operation.id));
+}
+
+/**
+ * The service may take up a failed operation again. Its first end was counted, so below the watermark only one that has
+ * never failed is waited for: that one is met for the first time, because lists lag.
+ */
+function mayStillCount(each: AttributedOperation, previous: OperationWatermark | undefined): boolean {
+  return isUncounted(each, previous) || each.operation.failuresCount === 0;
 }
 
 /** A status we do not know may be an end or not: it is counted when it becomes one we know. */
