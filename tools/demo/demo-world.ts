@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ApiServer, startApiServer } from "../api-server/api-server.ts";
-import { findFreePorts } from "../api-server/free-ports.ts";
 import { writeKubeconfig } from "../api-server/kubeconfig.ts";
 import { apiServerAssets } from "../assets/asset-table.ts";
 import type { ProgressSink } from "../assets/progress.ts";
@@ -19,9 +18,6 @@ export const repositoryRoot = fileURLToPath(new URL("../..", import.meta.url));
 
 const operatorNamespace = "endpoint-operator-system";
 const operatorAccount = "endpoint-operator";
-
-/** How often the operator's ports are chosen again when somebody took them in the meantime. */
-const portAttempts = 4;
 
 /** What stands before anything of ours runs. */
 export interface Cluster {
@@ -117,31 +113,22 @@ export class DemoWorld {
   }
 
   /**
-   * Starts the operator and waits until it is ready.
+   * Starts the operator on free ports and waits until it is ready.
    *
    * @param settings without its addresses.
    * @returns the URL of its metrics page.
    */
   async startOperator(program: string, settings: Readonly<Record<string, string>>): Promise<string> {
-    for (let attempt = 1; ; attempt += 1) {
-      const [metricsPort, healthPort] = await findFreePorts(2);
-      const operator = await this.#start({
-        name: "operator",
-        file: program,
-        args: ["run"],
-        settings: {
-          ...settings,
-          METRICS_ADDR: `127.0.0.1:${metricsPort}`,
-          HEALTH_ADDR: `127.0.0.1:${healthPort}`,
-        },
-        mayLosePort: attempt < portAttempts,
-      });
-      const state = await waitUntil(() => readiness(operator, `http://127.0.0.1:${healthPort}/readyz`), {
-        what: "the operator is ready",
-        signal: this.signal,
-      });
-      if (state === "Ready") return `http://127.0.0.1:${metricsPort}/metrics`;
-    }
+    const operator = await this.#start({
+      name: "operator",
+      file: program,
+      args: ["run"],
+      settings: { ...settings, METRICS_ADDR: "127.0.0.1:0", HEALTH_ADDR: "127.0.0.1:0" },
+    });
+    const wait = { what: "the operator is ready", signal: this.signal };
+    const { metricsPort, healthPort } = await waitUntil(async () => operatorPorts(await operator.readLog()), wait);
+    await waitUntil(() => isReady(`http://127.0.0.1:${healthPort}/readyz`), wait);
+    return `http://127.0.0.1:${metricsPort}/metrics`;
   }
 
   /** Where our programs write. */
@@ -158,7 +145,7 @@ export class DemoWorld {
           .trimEnd()
           .split("\n")
           .filter((line) => !line.includes("API key"))
-          .slice(-12),
+          .slice(-8),
       })),
     );
   }
@@ -174,23 +161,22 @@ export class DemoWorld {
     readonly file: string;
     readonly args: readonly string[];
     readonly settings: Readonly<Record<string, string>>;
-    readonly mayLosePort?: boolean;
   }): Promise<Program> {
-    const { name, file, args, settings, mayLosePort = false } = options;
+    const { name, file, args, settings } = options;
     const { PATH, HOME, TMPDIR } = process.env;
     const program = await startProgram({
       name,
       file,
       args,
       env: { PATH, HOME, TMPDIR, ...settings },
-      logFile: this.file(`${name}-${this.#programs.length}.log`),
+      logFile: this.file(`${name}.log`),
     });
     this.#programs.push(program);
     this.#parts.defer(async () => {
       await program.process.stop();
     });
-    void program.process.exited.then(async ({ code, signal }) => {
-      if (this.#isStopping || (mayLosePort && hasLostPort(await program.readLog()))) return;
+    void program.process.exited.then(({ code, signal }) => {
+      if (this.#isStopping) return;
       this.#broken.abort(new Error(`the ${name} ended by itself (${signal ?? `code ${code}`})`));
     });
     return program;
@@ -203,15 +189,14 @@ function sandboxAddress(log: string): SandboxAddress | undefined {
   return origin === undefined || apiKey === undefined ? undefined : { origin, apiKey };
 }
 
-function hasLostPort(log: string): boolean {
-  return log.includes("EADDRINUSE");
+function operatorPorts(log: string): { readonly metricsPort: string; readonly healthPort: string } | undefined {
+  const metricsPort = /"metricsPort":(\d+)/.exec(log)?.[1];
+  const healthPort = /"healthPort":(\d+)/.exec(log)?.[1];
+  return metricsPort === undefined || healthPort === undefined ? undefined : { metricsPort, healthPort };
 }
 
-async function readiness({ readLog }: Program, url: string): Promise<"Ready" | "LostPort" | undefined> {
-  if (hasLostPort(await readLog())) return "LostPort";
-  const isReady = await fetch(url, { signal: AbortSignal.timeout(2_000) }).then(
-    ({ ok }) => ok,
-    () => false,
-  );
-  return isReady ? "Ready" : undefined;
+/** `undefined`: not yet. */
+async function isReady(url: string): Promise<true | undefined> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
+  return answer?.ok === true ? true : undefined;
 }

@@ -63,16 +63,15 @@ async function playStory(world: DemoWorld, { terminal, isKept, interruption }: D
   if (isKept) await keepRunning(story, interruption);
 }
 
+/** The reason comes last, where a person looks first. */
 async function tellFailure(terminal: Terminal, world: DemoWorld, error: unknown): Promise<void> {
   terminal.heading("The demo could not go on");
-  const reason = world.signal.aborted ? world.signal.reason : error;
-  const [first = "", ...rest] = (reason instanceof Error ? reason.message : String(reason)).split("\n");
-  terminal.failure(first);
-  terminal.quote(rest.join("\n"));
   for (const { name, lines } of await world.logTails()) {
     terminal.say(`The last lines of the ${name}'s log:`);
     terminal.quote(lines.join("\n"));
   }
+  const reason = world.signal.aborted ? world.signal.reason : error;
+  terminal.failure(reason instanceof Error ? reason.message : String(reason));
 }
 
 async function main(): Promise<number> {

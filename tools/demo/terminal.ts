@@ -39,9 +39,18 @@ export class Terminal {
    * @param words each as the shell reads it, quotes included, so that none is broken.
    */
   command(words: readonly string[]): void {
+    this.#shell("$", words);
+  }
+
+  /** A command for a person to copy: nothing stands before it that would not belong into a shell. */
+  offer(words: readonly string[]): void {
+    this.#shell(" ", words);
+  }
+
+  #shell(prompt: string, words: readonly string[]): void {
     const room = this.#options.columns - " \\".length;
     const lines: string[] = [];
-    let line = "$";
+    let line = prompt;
     for (const word of words) {
       const isFull = line.length + 1 + word.length > room;
       if (isFull) lines.push(`${line} \\`);
@@ -62,9 +71,11 @@ export class Terminal {
     this.#lines(text, ["ok  ", indents.continued], "green");
   }
 
-  /** It did not. */
+  /** It did not. What follows the first line goes below it. */
   failure(text: string): void {
-    this.#lines(text, ["FAILED  ", "        "], "red");
+    const [first = "", ...rest] = text.trimEnd().split("\n");
+    this.#lines(first, ["FAILED  ", indents.continued], "red");
+    for (const line of rest) this.#lines(line, [indents.continued]);
   }
 
   #lines(text: string, prefixes: readonly string[], style?: Style): void {

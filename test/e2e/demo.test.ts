@@ -1,0 +1,210 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { type GuardedProcess, startGuardedProcess } from "../../tools/process/guarded-process.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+const repositoryRoot = fileURLToPath(new URL("../..", import.meta.url));
+const storyTimeoutMs = 170_000;
+
+/** A run of the demo as its user starts it, with a directory for temporary files that nothing else uses. */
+class DemoRun {
+  readonly temporary: string;
+  readonly process: GuardedProcess;
+  output = "";
+
+  private constructor(temporary: string, process: GuardedProcess) {
+    this.temporary = temporary;
+    this.process = process;
+    for (const stream of [process.stdout, process.stderr]) {
+      stream?.setEncoding("utf8").on("data", (chunk: string) => {
+        this.output += chunk;
+      });
+    }
+  }
+
+  static async start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<DemoRun> {
+    const temporary = await mkdtemp(path.join(tmpdir(), "demo-test-"));
+    const child = await startGuardedProcess({
+      command: process.execPath,
+      args: [path.join(repositoryRoot, "tools/demo/demo.ts"), ...args],
+      env: { ...process.env, TMPDIR: temporary, NO_COLOR: "1", ...env },
+      cwd: repositoryRoot,
+      graceMs: 20_000,
+    });
+    return new DemoRun(temporary, child);
+  }
+
+  /** Waits for a line of the story, or for the demo's untimely end. */
+  async until(text: string): Promise<void> {
+    let hasEnded = false;
+    void this.process.exited.then(() => {
+      hasEnded = true;
+    });
+    await waitUntil(() => this.output.includes(text) || hasEnded || undefined, {
+      what: `the demo says: ${text}`,
+      timeoutMs: storyTimeoutMs,
+      lastSeen: () => this.output.split("\n").slice(-30),
+    });
+    expect(this.output, "the demo ended early").toContain(text);
+  }
+
+  /** Command lines of the processes that use its temporary files: API server, etcd, sandbox and operator do. */
+  async commandLines(): Promise<readonly string[]> {
+    const all = process.platform === "linux" ? await linuxCommandLines() : await otherCommandLines();
+    return all.filter((line) => line.includes(this.temporary) && !line.includes("watchdog.ts"));
+  }
+
+  /** Ends what a failed test left, and removes its directory. */
+  async dispose(): Promise<void> {
+    await this.process.stop();
+    await rm(this.temporary, { recursive: true, force: true });
+  }
+}
+
+async function linuxCommandLines(): Promise<readonly string[]> {
+  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  // One that ends meanwhile has no command line any more.
+  return Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")));
+}
+
+async function otherCommandLines(): Promise<readonly string[]> {
+  return (await promisify(execFile)("ps", ["-A", "-ww", "-o", "args="])).stdout.split("\n");
+}
+
+async function expectNothingLeft(demo: DemoRun): Promise<void> {
+  expect(await demo.commandLines(), "processes left").toEqual([]);
+  expect(await readdir(demo.temporary), "temporary files left").toEqual([]);
+}
+
+/** Fits a terminal of 100 columns that knows no escape codes. */
+function expectPlain(output: string): void {
+  expect(output.split("\n").filter((line) => line.length > 100)).toEqual([]);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+  expect(output).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
+}
+
+/** Each is looked for after the one before it. */
+function expectInOrder(output: string, patterns: readonly RegExp[]): void {
+  let rest = output;
+  for (const pattern of patterns) {
+    const found = pattern.exec(rest);
+    expect(found, `${pattern} in what follows:\n${rest}`).not.toBeNull();
+    rest = rest.slice((found?.index ?? 0) + (found?.[0].length ?? 0));
+  }
+}
+
+const story: readonly RegExp[] = [
+  /^1\/8 {2}/m,
+  /^ok {2}a real kube-apiserver with its etcd runs/m,
+  /^\$ kubectl apply -k deploy\/base$/m,
+  /^ok {2}the operator is ready/m,
+  /^2\/8 {2}/m,
+  /^ {2}orders +False +\S+ +init +start_compute +running$/m,
+  /^ {2}orders +True +UpToDate +active +start_compute +finished$/m,
+  /^ok {2}Ready in \d+\.\d s/m,
+  /^3\/8 {2}/m,
+  /^ok {2}all three Ready in/m,
+  /^4\/8 {2}/m,
+  /^ {2}orders +False +\S+ +\S+ +suspend_compute +\S+$/m,
+  /^ {2}orders +False +\S+ +\S+ +start_compute +\S+$/m,
+  /^ {2}orders +True +UpToDate +active +start_compute +finished$/m,
+  /^ {2}EndpointRestarting +\S/m,
+  /^5\/8 {2}/m,
+  /^ {2}orders-replica-3 .* idle +0\.25 +True +UpToDate/m,
+  /^6\/8 {2}/m,
+  /^\$ curl .*"action":"start_compute"/m,
+  /^ {2}orders +\S+ +\S+ +\S+ +start_compute +failed$/m,
+  /^ {2}Failed: start_compute/m,
+  /^ {2}Warning +OperationFailed +\S/m,
+  /^ {2}compute_endpoint_operation_failed\{namespace="shop",name="orders",action="start_compute"\} 1$/m,
+  /^7\/8 {2}/m,
+  /condition=LastOperationSucceeded cpe\/orders/,
+  /^8\/8 {2}/m,
+  /"orders-replica-3" deleted/,
+  /^ {2}\{"endpoints":\[\]\}$/m,
+  /^Every process has ended/m,
+];
+
+describe("npm run demo", () => {
+  // Both run at once: neither may get into the other's way.
+  test.concurrent("no options → the whole story, exit code 0, nothing left behind", async () => {
+    const demo = await DemoRun.start([]);
+    try {
+      await demo.until("2/8");
+      const lines = await demo.commandLines();
+      for (const part of ["kube-apiserver", "etcd", "endpoint-operator.js\0sandbox", "endpoint-operator.js\0run"]) {
+        const what = process.platform === "linux" ? part : part.replace("\0", " ");
+        expect(
+          lines.some((line) => line.includes(what)),
+          `a process of its own: ${what}`,
+        ).toBe(true);
+      }
+      const { code } = await demo.process.exited;
+      expect(code, demo.output).toBe(0);
+      expectInOrder(demo.output, story);
+      expectPlain(demo.output);
+      await expectNothingLeft(demo);
+    } finally {
+      await demo.dispose();
+    }
+  });
+
+  test.concurrent("--keep → goes on until SIGTERM, and the commands it prints work as they are", async () => {
+    const demo = await DemoRun.start(["--keep"]);
+    try {
+      await demo.until("To stop:");
+      const lines = demo.output.slice(demo.output.indexOf("All of it is still running")).split("\n");
+      const setup = lines.filter((line) => /^ +(export [A-Z]+|[A-Z_]+)=/.test(line));
+      const script = [...setup, "kubectl get cpe -A", ...lines.filter((line) => /^ +curl -s \$METRICS/.test(line))];
+      const { stdout } = await promisify(execFile)("sh", ["-ec", script.join("\n")], { cwd: repositoryRoot });
+      for (const name of ["orders", "orders-replica-1", "orders-replica-2", "orders-replica-3"]) {
+        expect(stdout).toMatch(new RegExp(`^shop +${name} .* True +UpToDate`, "m"));
+      }
+      expect(stdout).toContain("compute_endpoint_info{");
+      expectPlain(demo.output);
+      demo.process.kill("SIGTERM");
+      expect(await demo.process.exited).toEqual({ code: 0, signal: null });
+      await expectNothingLeft(demo);
+    } finally {
+      await demo.dispose();
+    }
+  });
+
+  test.concurrent("stopped in the middle → exit code 130, nothing left behind", async () => {
+    const demo = await DemoRun.start([]);
+    try {
+      await demo.until("2/8");
+      demo.process.kill("SIGINT");
+      expect(await demo.process.exited).toEqual({ code: 130, signal: null });
+      await expectNothingLeft(demo);
+    } finally {
+      await demo.dispose();
+    }
+  });
+
+  test("a binary that cannot be had → exit code 1 and the reason", async () => {
+    const demo = await DemoRun.start([], { KUBEBUILDER_ASSETS: "/no/such/directory" });
+    try {
+      expect(await demo.process.exited).toEqual({ code: 1, signal: null });
+      expect(demo.output).toMatch(/^FAILED {2}KUBEBUILDER_ASSETS is \/no\/such\/directory/m);
+      await expectNothingLeft(demo);
+    } finally {
+      await demo.dispose();
+    }
+  });
+
+  test("an unknown option → exit code 2 and how it is used", async () => {
+    const demo = await DemoRun.start(["--kept"]);
+    try {
+      expect(await demo.process.exited).toEqual({ code: 2, signal: null });
+      expect(demo.output).toContain("Usage: npm run demo");
+    } finally {
+      await demo.dispose();
+    }
+  });
+});
