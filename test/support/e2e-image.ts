@@ -1,0 +1,92 @@
+import { spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { inject } from "vitest";
+import type { ProgramOptions } from "./e2e-program.ts";
+
+/** The uid and gid that the Dockerfile and the Deployment name. */
+const imageUser = 65_532;
+
+const isRoot = process.getuid?.() === 0;
+
+/** What the program runs as here: the image's user if we may become it, else whoever we are. */
+export const imageUid: number = isRoot ? imageUser : (process.getuid?.() ?? imageUser);
+
+/** Where the kubelet mounts the service account; the program looks nowhere else. */
+export const serviceAccountFolder = "var/run/secrets/kubernetes.io/serviceaccount";
+
+/** Where deploy/base mounts the key of the control plane. */
+export const apiKeyFile = "etc/endpoint-operator/control-plane/api-key";
+
+/** Who may not make a mount namespace may still do so as the root of a user namespace. */
+const unshareArgs = [...(isRoot ? [] : ["--user", "--map-root-user"]), "--mount", "--propagation", "private"];
+
+/** Why this machine cannot run anything so, in words for a test's name; `undefined` when it can. */
+export function imageProblem(): string | undefined {
+  const { error, status, stderr } = spawnSync("unshare", [...unshareArgs, "true"], { encoding: "utf8" });
+  if (error === undefined && status === 0) {
+    return undefined;
+  }
+  const why = (error?.message ?? stderr).trim();
+  return `a mount namespace cannot be made: ${why}; install util-linux, and run as root with CAP_SYS_ADMIN or allow user namespaces`;
+}
+
+/** A container that does not run yet. */
+export interface StagedImage {
+  /** Starts `endpoint-operator` in it. Its process id is that of the program. */
+  command(...args: readonly string[]): Pick<ProgramOptions, "command" | "args">;
+  remove(): Promise<void>;
+}
+
+/**
+ * Lays out what the image would hold and what the kubelet would mount; `e2e-image.sh` puts it together.
+ *
+ * @param mounted contents of the files that the kubelet mounts, by path below the root.
+ */
+export async function stageImage(mounted: Readonly<Record<string, string>>): Promise<StagedImage> {
+  const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-image-"));
+  const root = path.join(folder, "root");
+  const mounts = path.join(folder, "mounts");
+  await mkdir(root);
+  for (const [file, text] of Object.entries(mounted)) {
+    const target = path.join(mounts, file);
+    await mkdir(path.dirname(target), { recursive: true });
+    await writeFile(target, text);
+  }
+  const script = fileURLToPath(new URL("./e2e-image.sh", import.meta.url));
+  const bundle = path.dirname(inject("bundledProgram"));
+  const user = isRoot ? `${imageUser}:${imageUser}` : "";
+  const image = [root, process.execPath, bundle, mounts, user];
+  return {
+    command: (...args) => ({ command: "unshare", args: [...unshareArgs, "sh", script, ...image, ...args] }),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** A process as the kernel sees it. */
+export interface ProcessFacts {
+  readonly uid: number;
+  readonly gid: number;
+  /** Bit mask, hexadecimal; all zeroes without any right beyond its uid. */
+  readonly effectiveCapabilities: string;
+  readonly hasNoNewPrivileges: boolean;
+  /** Options of the mount at its root, for instance ro. */
+  readonly rootMountOptions: readonly string[];
+}
+
+/** Reads what the kernel knows of a process. */
+export async function readProcessFacts(pid: number): Promise<ProcessFacts> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  const field = (name: string) => new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status)?.[1] ?? "";
+  const mounts = (await readFile(`/proc/${pid}/mounts`, "utf8")).split("\n").map((line) => line.split(" "));
+  const rootOptions = mounts.find(([, target]) => target === "/")?.[3] ?? "";
+  return {
+    uid: Number(field("Uid")),
+    gid: Number(field("Gid")),
+    effectiveCapabilities: field("CapEff"),
+    hasNoNewPrivileges: field("NoNewPrivs") === "1",
+    rootMountOptions: rootOptions.split(","),
+  };
+}
