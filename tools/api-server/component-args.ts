@@ -85,11 +85,11 @@ export function kubeApiServerArgs(files: ApiServerFiles, ports: ApiServerPorts):
   ];
 }
 
-/** kube-controller-manager with the two controllers that end what is deleted. */
+/** kube-controller-manager with what ends the deleted and joins roles to view and edit. */
 export function kubeControllerManagerArgs(files: ApiServerFiles): readonly string[] {
   return [
     `--kubeconfig=${files.kubeconfig}`,
-    "--controllers=namespace-controller,garbage-collector-controller",
+    "--controllers=namespace-controller,garbage-collector-controller,clusterrole-aggregation-controller",
     "--leader-elect=false",
     "--secure-port=0",
     "--concurrent-namespace-syncs=2",

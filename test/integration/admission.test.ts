@@ -1,0 +1,234 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { adminKubectl, createTestNamespace } from "../support/api-server.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+const base = { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" } as const;
+const replica = { ...base, type: "ReadOnly" } as const;
+
+/** What the API server must refuse, and words its message must hold so that a person knows what would be right. */
+const invalid: readonly (readonly [what: string, spec: unknown, words: RegExp])[] = [
+  ["no spec", undefined, /spec/],
+  ["no project", { branchId: base.branchId, type: "ReadWrite" }, /projectId.*[Rr]equired/],
+  ["no branch", { projectId: base.projectId, type: "ReadWrite" }, /branchId.*[Rr]equired/],
+  ["no type", { projectId: base.projectId, branchId: base.branchId }, /type.*[Rr]equired/],
+  ["another type", { ...base, type: "ReadMostly" }, /ReadWrite/],
+  ["a project with capitals", { ...base, projectId: "Green-Fox" }, /projectId.*\^\[a-z0-9-\]/],
+  ["an empty project", { ...base, projectId: "" }, /projectId/],
+  ["a project that leaves its path", { ...base, projectId: "../other" }, /projectId/],
+  ["a branch of 61 characters", { ...base, branchId: "b".repeat(61) }, /branchId/],
+  ["an unknown field", { ...base, branch: "main" }, /unknown field "spec.branch"/],
+  ["half a size", { ...base, compute: { minUnits: 1 } }, /maxUnits.*[Rr]equired/],
+  ["size 0", { ...base, compute: { minUnits: 0, maxUnits: 1 } }, /0\.25/],
+  ["size 0.3", { ...base, compute: { minUnits: 0.3, maxUnits: 1 } }, /0\.25, 0\.5 or a whole number/],
+  ["size 1.5", { ...base, compute: { minUnits: 1, maxUnits: 1.5 } }, /0\.25, 0\.5 or a whole number/],
+  ["size 57", { ...base, compute: { minUnits: 1, maxUnits: 57 } }, /56/],
+  ["a negative size", { ...base, compute: { minUnits: -1, maxUnits: 1 } }, /0\.25/],
+  ["a minimum over the maximum", { ...base, compute: { minUnits: 4, maxUnits: 2 } }, /minUnits must not be greater/],
+  ["a size in words", { ...base, compute: { minUnits: "small", maxUnits: "small" } }, /number/],
+  ["After without seconds", { ...base, suspend: { mode: "After" } }, /afterSeconds is required with mode After/],
+  ["Never with seconds", { ...base, suspend: { mode: "Never", afterSeconds: 5 } }, /not allowed with any other mode/],
+  ["no suspend mode", { ...base, suspend: { afterSeconds: 5 } }, /mode/],
+  ["suspend after 0", { ...base, suspend: { mode: "After", afterSeconds: 0 } }, /afterSeconds/],
+  ["suspend after 8 days", { ...base, suspend: { mode: "After", afterSeconds: 691_200 } }, /604800/],
+  ["suspend after half a second", { ...base, suspend: { mode: "After", afterSeconds: 0.5 } }, /integer/],
+  ["an unknown pooler mode", { ...base, pooler: { enabled: true, mode: "Magic" } }, /Transaction/],
+  ["a pooler that is neither on nor off", { ...base, pooler: { enabled: "yes" } }, /boolean/],
+  ["settings without a map", { ...base, settings: {} }, /pgSettings.*[Rr]equired/],
+  ["a setting that is no text", { ...base, settings: { pgSettings: { work_mem: 64 } } }, /string/],
+  ["an unknown adoption policy", { ...base, adoption: { policy: "Always" } }, /AdoptOrCreate/],
+  ["adoption without a policy", { ...base, adoption: { endpointId: "ep-a-1" } }, /policy/],
+  [
+    "Never with an endpoint",
+    { ...base, adoption: { policy: "Never", endpointId: "ep-a-1" } },
+    /not allowed with policy Never/,
+  ],
+  [
+    "a replica to adopt without its id",
+    { ...replica, adoption: { policy: "AdoptOnly" } },
+    /endpointId is required to adopt a ReadOnly/,
+  ],
+  ["an unknown deletion policy", { ...base, deletionPolicy: "Orphan" }, /Retain/],
+  ["disabled in words", { ...base, disabled: "no" }, /boolean/],
+];
+
+const valid: readonly (readonly [what: string, spec: object])[] = [
+  ["the least", base],
+  ["a replica", replica],
+  ["a scaling size", { ...base, compute: { minUnits: 0.25, maxUnits: 2 } }],
+  ["a fixed size", { ...base, compute: { minUnits: 8, maxUnits: 8 } }],
+  ["the largest size", { ...base, compute: { minUnits: 56, maxUnits: 56 } }],
+  ["suspend after a second", { ...base, suspend: { mode: "After", afterSeconds: 1 } }],
+  ["suspend after 7 days", { ...base, suspend: { mode: "After", afterSeconds: 604_800 } }],
+  ["suspend never", { ...base, suspend: { mode: "Never" } }],
+  ["suspend as the service does", { ...base, suspend: { mode: "ServiceDefault" } }],
+  [
+    "pooler and settings",
+    { ...base, pooler: { enabled: true, mode: "Transaction" }, settings: { pgSettings: { work_mem: "64MB" } } },
+  ],
+  ["an empty map of settings", { ...base, settings: { pgSettings: {} } }],
+  ["adoption of the branch's endpoint", { ...base, adoption: { policy: "AdoptOrCreate" } }],
+  ["adoption of a replica", { ...replica, adoption: { policy: "AdoptOnly", endpointId: "ep-cool-dawn-123456" } }],
+  ["disabled and retained", { ...base, disabled: true, deletionPolicy: "Retain" }],
+];
+
+let namespace: string;
+beforeAll(async () => {
+  namespace = await createTestNamespace("admission");
+});
+
+function manifest(spec: unknown): string {
+  const metadata = { name: "tried", namespace };
+  return JSON.stringify({ apiVersion: "endpoint-operator.dev/v1alpha1", kind: "ComputeEndpoint", metadata, spec });
+}
+
+test("enough of both kinds", () => {
+  expect(invalid.length).toBeGreaterThanOrEqual(25);
+  expect(valid.length).toBeGreaterThanOrEqual(10);
+});
+
+describe("refused, with what would be right", () => {
+  test.each(invalid)("%s", async (_what, spec, words) => {
+    const result = await adminKubectl().tryRun(["create", "--dry-run=server", "-f", "-"], { stdin: manifest(spec) });
+    expect(result.code).not.toBe(0);
+    expect(result.stderr).toMatch(words);
+  });
+});
+
+describe("accepted", () => {
+  test.each(valid)("%s", async (_what, spec) => {
+    await adminKubectl().run(["create", "--dry-run=server", "-f", "-"], { stdin: manifest(spec) });
+  });
+
+  test("0.25 as people write it in YAML", async () => {
+    const yaml = `apiVersion: endpoint-operator.dev/v1alpha1
+kind: ComputeEndpoint
+metadata: { name: yaml, namespace: ${namespace} }
+spec:
+  projectId: green-fox-123456
+  branchId: br-quiet-sun-123456
+  type: ReadWrite
+  compute: { minUnits: 0.25, maxUnits: 1 }
+`;
+    await adminKubectl().run(["create", "--dry-run=server", "-f", "-"], { stdin: yaml });
+  });
+});
+
+describe("a stored resource", () => {
+  const patch = (body: object) =>
+    adminKubectl().tryRun(["-n", namespace, "patch", "cpe", "kept", "--type=merge", "-p", JSON.stringify(body)]);
+
+  beforeAll(async () => {
+    const stored = manifest(base).replace('"tried"', '"kept"');
+    await adminKubectl().run(["create", "-f", "-"], { stdin: stored });
+  });
+
+  test("starts with observedGeneration -1, so that nobody takes it for settled", async () => {
+    const resource = await adminKubectl().getJson<{ status: object }>(["-n", namespace, "get", "cpe", "kept"]);
+    expect(resource.status).toEqual({ observedGeneration: -1 });
+  });
+
+  test.each([
+    ["projectId", { projectId: "tiny-owl-654321" }],
+    ["type", { type: "ReadOnly" }],
+  ])("%s cannot be changed", async (field, spec) => {
+    const result = await patch({ spec });
+    expect(result.code).not.toBe(0);
+    expect(result.stderr).toContain(`${field} cannot be changed`);
+  });
+
+  test("its branch can", async () => {
+    expect((await patch({ spec: { branchId: "br-bold-river-123456" } })).code).toBe(0);
+  });
+
+  test("status takes words that nobody knows today", async () => {
+    const status = {
+      state: "hibernating",
+      operations: [
+        { id: "1", action: "defragment", status: "pondering", cause: "Other", createdTime: "x", updatedTime: "x" },
+      ],
+    };
+    const args = [
+      "-n",
+      namespace,
+      "patch",
+      "cpe",
+      "kept",
+      "--subresource=status",
+      "--type=merge",
+      "-p",
+      JSON.stringify({ status }),
+    ];
+    await adminKubectl().run(args);
+  });
+
+  test("kubectl get and explain read like documentation", async () => {
+    const table = await adminKubectl().run(["-n", namespace, "get", "cpe"]);
+    expect(
+      table
+        .split("\n")[0]
+        ?.split(/\s{2,}/)
+        .map((each) => each.trim()),
+    ).toEqual([..."NAME TYPE BRANCH STATE SIZE READY REASON AGE".split(" ")]);
+    const wide = await adminKubectl().run(["-n", namespace, "get", "computeendpoints", "-o", "wide"]);
+    expect(wide.split("\n")[0]).toMatch(/ENDPOINT\s+HOST\s+OPERATION/);
+    const explained = await adminKubectl().run(["explain", "computeendpoint.spec", "--recursive"]);
+    for (const field of ["adoption", "branchId", "compute", "deletionPolicy", "minUnits", "suspend"]) {
+      expect(explained).toContain(field);
+    }
+    expect(await adminKubectl().run(["explain", "computeendpoint.spec.suspend.afterSeconds"])).toMatch(
+      /Seconds without activity/,
+    );
+    expect(await adminKubectl().run(["get", "database", "-A"])).toContain("kept");
+  });
+});
+
+describe("people with the shipped roles", () => {
+  const may = async (role: string, verb: string, what: string) => {
+    const user = `${role}-of-${namespace}`;
+    const [resource = "", subresource] = what.split("/");
+    const more = subresource === undefined ? [] : [`--subresource=${subresource}`];
+    const result = await adminKubectl().tryRun([
+      "auth",
+      "can-i",
+      verb,
+      resource,
+      ...more,
+      "-n",
+      namespace,
+      "--as",
+      user,
+    ]);
+    return result.stdout.trim() === "yes";
+  };
+
+  beforeAll(async () => {
+    const isAggregated = async () =>
+      (await adminKubectl().run(["get", "clusterrole", "edit", "-o", "yaml"])).includes("computeendpoints")
+        ? true
+        : undefined;
+    await waitUntil(isAggregated, { what: "the shipped roles have joined view and edit" });
+    for (const role of ["view", "edit"]) {
+      const user = `${role}-of-${namespace}`;
+      await adminKubectl().run([
+        "-n",
+        namespace,
+        "create",
+        "rolebinding",
+        user,
+        `--clusterrole=${role}`,
+        `--user=${user}`,
+      ]);
+    }
+  });
+
+  test.each([
+    ["view", "get", "computeendpoints.endpoint-operator.dev", true],
+    ["view", "update", "computeendpoints.endpoint-operator.dev", false],
+    ["edit", "create", "computeendpoints.endpoint-operator.dev", true],
+    ["edit", "delete", "computeendpoints.endpoint-operator.dev", true],
+    ["edit", "patch", "computeendpoints.endpoint-operator.dev/status", false],
+    ["view", "patch", "computeendpoints.endpoint-operator.dev/status", false],
+  ])("%s may %s %s: %s", async (role, verb, what, expected) => {
+    expect(await may(role, verb, what)).toBe(expected);
+  });
+});
