@@ -18,6 +18,11 @@ export function armAvailabilityCheck(world: World, branchId: string): void {
   });
 }
 
+/** For a branch that is removed. */
+export function disarmAvailabilityCheck(world: World, branchId: string): void {
+  world.store.timers.remove(timerKey(branchId));
+}
+
 /**
  * Checks a branch through its read-write endpoint, or else its oldest one. A branch without any is not checked, and not
  * looked at again before it has one.

@@ -25,18 +25,26 @@ export interface Mutation {
 /** @throws Refusal NotFound, Locked, Conflict, NotAllowed, Invalid */
 export function createEndpoint(world: World, projectId: string, creation: EndpointCreation): Mutation {
   const project = world.project(projectId);
-  if (world.store.branches.get(creation.branchId)?.projectId !== projectId) {
-    throw new Refusal("NotFound", "branch not found");
-  }
+  world.branch(projectId, creation.branchId);
   requireUnlocked(world, projectId);
+  const endpoint = addEndpoint(world, project, creation);
+  const action: Action = endpoint.disabled ? "apply_config" : "start_compute";
+  return { endpoint, operations: begin(world, endpoint, [action]) };
+}
+
+/**
+ * Records a new endpoint without starting it; the branch is known to exist.
+ *
+ * @throws Refusal Conflict, NotAllowed, Invalid
+ */
+export function addEndpoint(world: World, project: ProjectRecord, creation: EndpointCreation): EndpointRecord {
   if (creation.type === "read_only" && project.plan === "free") {
     throw new Refusal("NotAllowed", "read replicas need a paid plan", "READ_ONLY_ENDPOINTS_LIMIT_EXCEEDED");
   }
   if (creation.type === "read_write") requireNoReadWrite(world, creation.branchId);
   const endpoint = world.saveEndpoint(newEndpoint(world, project, creation));
   armAvailabilityCheck(world, endpoint.branchId);
-  const action: Action = endpoint.disabled ? "apply_config" : "start_compute";
-  return { endpoint, operations: begin(world, endpoint, [action]) };
+  return endpoint;
 }
 
 function newEndpoint(world: World, project: ProjectRecord, { type, ...changes }: EndpointCreation): EndpointRecord {
@@ -98,10 +106,15 @@ export function updateEndpoint(
 export function deleteEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
-  world.removeEndpoint(endpoint);
-  disarmAutoSuspend(world, endpointId);
+  dropEndpoint(world, endpoint);
   const operations = endpoint.state === "active" ? begin(world, endpoint, ["suspend_compute"]) : [];
   return { endpoint: { ...endpoint, pendingState: undefined }, operations };
+}
+
+/** Takes an endpoint away; its compute is the caller's to suspend. */
+export function dropEndpoint(world: World, endpoint: EndpointRecord): void {
+  world.removeEndpoint(endpoint);
+  disarmAutoSuspend(world, endpoint.id);
 }
 
 /** Wakes an idle compute; of an active one this is activity and nothing else. @throws Refusal NotFound, Locked, NotAllowed */
@@ -144,7 +157,8 @@ function begin(world: World, endpoint: EndpointRecord, actions: readonly Action[
   return startOperations(world, subjectOf(endpoint), { actions });
 }
 
-function subjectOf({ projectId, branchId, id }: EndpointRecord): Parameters<typeof startOperations>[1] {
+/** What an operation on the endpoint works on. */
+export function subjectOf({ projectId, branchId, id }: EndpointRecord): Parameters<typeof startOperations>[1] {
   return { projectId, branchId, endpointId: id };
 }
 
@@ -156,7 +170,7 @@ function requireNoReadWrite(world: World, branchId: string): void {
 
 /** A move needs a branch without any endpoint. */
 function requireFreeBranch(world: World, projectId: string, branchId: string): void {
-  if (world.store.branches.get(branchId)?.projectId !== projectId) throw new Refusal("NotFound", "branch not found");
+  world.branch(projectId, branchId);
   requireNoReadWrite(world, branchId);
   if (world.store.endpoints.ofBranch(branchId).length > 0) {
     throw new Refusal("Conflict", "the branch already has an endpoint");

@@ -1,7 +1,18 @@
 import type { Fixture } from "../fixture.ts";
-import type { OperationPosition, Store } from "../storage/store.ts";
+import type { OperationPosition, Store, StoreContent } from "../storage/store.ts";
 import { suspendIfInactive } from "./auto-suspend.ts";
 import { checkAvailability } from "./availability-check.ts";
+import { BranchObjects } from "./branch-objects.ts";
+import {
+  type BranchChanges,
+  type BranchCreation,
+  type BranchMutation,
+  createBranch,
+  deleteBranch,
+  makePrimary,
+  type NewBranch,
+  updateBranch,
+} from "./branches.ts";
 import type { EndpointChanges, EndpointCreation } from "./endpoint-changes.ts";
 import {
   createEndpoint,
@@ -17,6 +28,17 @@ import { regionHost } from "./hosts.ts";
 import { ListViews } from "./list-views.ts";
 import { advanceOperation } from "./operation-transitions.ts";
 import type { Profile } from "./profile.ts";
+import {
+  createProject,
+  deleteProject,
+  liveProjects,
+  type NewProject,
+  type ProjectChanges,
+  type ProjectCreation,
+  type ProjectMutation,
+  regionIds,
+  updateProject,
+} from "./projects.ts";
 import type { BranchRecord, EndpointRecord, OperationRecord, ProjectRecord, TimerRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import { seedWorld } from "./seeding.ts";
@@ -47,6 +69,8 @@ export interface EngineParts {
  */
 export class Engine {
   readonly profile: Profile;
+  /** What is inside a branch: its roles, its databases, and ways to connect to them. */
+  readonly objects: BranchObjects;
   readonly #world: World;
   readonly #clock: EngineClock;
   readonly #lists: ListViews;
@@ -56,6 +80,7 @@ export class Engine {
     this.#world = new World(store, profile, settings);
     this.#clock = clock;
     this.#lists = new ListViews(this.#world);
+    this.objects = new BranchObjects(this.#world, (work) => this.#run(work));
   }
 
   /** Empties the store and fills it with the fixture; planned failures and list lag are forgotten too. */
@@ -67,6 +92,24 @@ export class Engine {
       this.#world.store.clear();
       seedWorld(this.#world, fixture);
     });
+  }
+
+  /** Everything the engine has stored, as it is now. Planned failures and list lag are not part of it. */
+  snapshot(): StoreContent {
+    this.advance();
+    return this.#world.store.export();
+  }
+
+  /**
+   * Puts a snapshot in the place of everything. Time does not go back: what has become due since is carried out.
+   *
+   * @param content checked by the caller.
+   */
+  restore(content: StoreContent): void {
+    this.#world.failures.clear();
+    this.#lists.setLag(0);
+    this.#world.store.transaction(() => this.#world.store.import(content));
+    this.advance();
   }
 
   /** Carries out everything that is due. */
@@ -91,7 +134,24 @@ export class Engine {
   }
 
   projects(): readonly ProjectRecord[] {
-    return this.#run(() => this.#world.store.projects.list());
+    return this.#run(() => liveProjects(this.#world));
+  }
+
+  createProject(creation: ProjectCreation): NewProject {
+    return this.#run(() => createProject(this.#world, creation));
+  }
+
+  updateProject(projectId: string, changes: ProjectChanges): ProjectMutation {
+    return this.#run(() => updateProject(this.#world, projectId, changes));
+  }
+
+  deleteProject(projectId: string): ProjectMutation {
+    return this.#run(() => deleteProject(this.#world, projectId));
+  }
+
+  /** Ids of the regions that a project can be in; the first is the default. */
+  regionIds(): readonly string[] {
+    return this.#run(() => regionIds(this.#world));
   }
 
   project(projectId: string): ProjectRecord {
@@ -103,11 +163,23 @@ export class Engine {
   }
 
   branch(projectId: string, branchId: string): BranchRecord {
-    return this.#run(() => {
-      const branch = this.#world.store.branches.get(branchId);
-      if (branch?.projectId !== this.#world.project(projectId).id) throw new Refusal("NotFound", "branch not found");
-      return branch;
-    });
+    return this.#run(() => this.#world.branch(projectId, branchId));
+  }
+
+  createBranch(projectId: string, creation: BranchCreation): NewBranch {
+    return this.#run(() => createBranch(this.#world, projectId, creation));
+  }
+
+  updateBranch(projectId: string, branchId: string, changes: BranchChanges): BranchMutation {
+    return this.#run(() => updateBranch(this.#world, { projectId, branchId }, changes));
+  }
+
+  makePrimary(projectId: string, branchId: string): BranchMutation {
+    return this.#run(() => makePrimary(this.#world, projectId, branchId));
+  }
+
+  deleteBranch(projectId: string, branchId: string): BranchMutation {
+    return this.#run(() => deleteBranch(this.#world, projectId, branchId));
   }
 
   /** The host name that the project's endpoints share. */
@@ -161,7 +233,7 @@ export class Engine {
   operation(projectId: string, operationId: string): OperationRecord {
     return this.#run(() => {
       const operation = this.#world.store.operations.get(operationId);
-      if (operation?.projectId !== this.#world.project(projectId).id) {
+      if (operation?.projectId !== this.#world.everProject(projectId).id) {
         throw new Refusal("NotFound", "operation not found");
       }
       return operation;

@@ -141,3 +141,12 @@ export function uuid(draw: Draw): string {
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
+
+/** A password for a role. It protects nothing: whoever knows the seed can draw the same. */
+export function password(draw: Draw): string {
+  const part = (): string =>
+    Math.floor(draw() * 2 ** 32)
+      .toString(36)
+      .padStart(7, "0");
+  return `sbxpw_${part()}${part()}`;
+}

@@ -35,7 +35,7 @@ export class ListViews {
     projectId: string,
     { limit, after }: { readonly limit: number; readonly after: OperationPosition | undefined },
   ): readonly OperationRecord[] {
-    this.#world.project(projectId);
+    this.#world.everProject(projectId);
     const upTo = this.#newestShown();
     const page = this.#world.store.operations.page({ projectId, limit, after, upTo });
     const then = this.#world.operationHistory.changedSince(this.#asOfMs());

@@ -13,9 +13,17 @@ export function advanceOperation(world: World, operationId: string): void {
     return;
   }
   const ended = world.saveOperation({ ...operation, ...outcomeOf(operation), updatedMs: world.nowMs });
+  if (ended.status === "finished" && makesBranch(ended)) {
+    const branch = world.store.branches.get(ended.branchId);
+    if (branch !== undefined) world.store.branches.put({ ...branch, state: "ready", updatedMs: world.nowMs });
+  }
   if (ended.action === "check_availability" || ended.endpointId === undefined) return;
   const endpoint = world.store.endpoints.get(ended.endpointId);
   if (endpoint !== undefined) settleEndpoint(world, endpoint, ended);
+}
+
+function makesBranch({ action }: OperationRecord): boolean {
+  return action === "create_branch" || action === "create_timeline";
 }
 
 function outcomeOf(operation: OperationRecord): Pick<OperationRecord, "status" | "failuresCount" | "error"> {

@@ -17,7 +17,7 @@ export interface OperationSubject {
 export type Course = "sequence" | "together" | "scheduled";
 
 /**
- * Records the operations that one request, or the service itself, starts. They share `createdMs`.
+ * Records the operations that one request, or the service itself, starts on one subject. They share `createdMs`.
  *
  * @param actions in the order of the answer; not empty.
  */
@@ -26,18 +26,35 @@ export function startOperations(
   subject: OperationSubject,
   { actions, course = "sequence" }: { readonly actions: readonly Action[]; readonly course?: Course },
 ): readonly OperationRecord[] {
-  return spansOf(world, actions.length, course).map((span, index) => {
-    const action = actions[index] as Action;
+  return startWork(
+    world,
+    actions.map((action) => ({ ...subject, action })),
+    course,
+  );
+}
+
+/** One operation to be started. */
+export interface WorkStep extends OperationSubject {
+  readonly action: Action;
+}
+
+/** As `startOperations`, each on a subject of its own. No steps: nothing happens. */
+export function startWork(
+  world: World,
+  steps: readonly WorkStep[],
+  course: Course = "sequence",
+): readonly OperationRecord[] {
+  return spansOf(world, steps.length, course).map((span, index) => {
+    const step = steps[index] as WorkStep;
     const runsNow = course === "together" || (course === "sequence" && index === 0);
     const operation = world.saveOperation({
       id: uuid(world.draw),
       sequence: world.nextSequence(),
-      ...subject,
-      action,
+      ...step,
       status: runsNow ? "running" : "scheduling",
       failuresCount: 0,
       error: undefined,
-      plannedError: world.failures.take(action, subject.endpointId),
+      plannedError: world.failures.take(step.action, step.endpointId),
       ...span,
       createdMs: world.nowMs,
       updatedMs: world.nowMs,

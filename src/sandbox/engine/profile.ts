@@ -23,7 +23,11 @@ export interface Profile {
   readonly operationExtras: readonly OperationExtra[];
   /** Whether lists show `pending_state` while a compute is moving. */
   readonly pendingStateInLists: boolean;
-  /** Answer to DELETE of an endpoint that is not there. */
+  /** What every project starts with. */
+  readonly defaultDatabase: { readonly name: string; readonly ownerName: string };
+  /** Whether the answer to a project's DELETE names the operations that it started. */
+  readonly operationsOfDeletedProject: boolean;
+  /** Answer to DELETE of an endpoint, branch, role or database that is not there. */
   readonly deleteOfMissing: 404 | 204;
   /** Whether a page of operations carries a cursor although nothing follows; then an empty page ends the list. */
   readonly cursorOnLastPage: boolean;
@@ -45,6 +49,8 @@ export const profiles: Readonly<Record<Profile["name"], Profile>> = {
     endpointExtras: [],
     operationExtras: [],
     pendingStateInLists: false,
+    defaultDatabase: { name: "maindb", ownerName: "maindb_owner" },
+    operationsOfDeletedProject: true,
     deleteOfMissing: 404,
     cursorOnLastPage: true,
   },
@@ -55,6 +61,8 @@ export const profiles: Readonly<Record<Profile["name"], Profile>> = {
     endpointExtras: ["name", "suspend_timeout_seconds", "provisioner", "creation_source", "suspended_at", "started_at"],
     operationExtras: ["total_duration_ms", "error"],
     pendingStateInLists: true,
+    defaultDatabase: { name: "neondb", ownerName: "neondb_owner" },
+    operationsOfDeletedProject: false,
     deleteOfMissing: 204,
     cursorOnLastPage: false,
   },

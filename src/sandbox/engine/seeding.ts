@@ -1,9 +1,12 @@
 import type { Fixture } from "../fixture.ts";
 import { armAutoSuspend } from "./auto-suspend.ts";
 import { armAvailabilityCheck } from "./availability-check.ts";
+import { addDatabase } from "./databases.ts";
 import { changed, defaultConfig, requireAllowed } from "./endpoint-changes.ts";
 import { placeEndpoint } from "./endpoints.ts";
+import { password } from "./identifiers.ts";
 import type { BranchRecord, ProjectRecord } from "./records.ts";
+import { addRole } from "./roles.ts";
 import { defaultPgVersion } from "./settings.ts";
 import type { World } from "./world.ts";
 
@@ -36,9 +39,16 @@ export function seedWorld(world: World, fixture: Fixture): void {
         state: "ready",
       };
       world.store.branches.put(record);
+      seedDatabase(world, record);
       for (const endpoint of endpoints) seedEndpoint(world, { project, branchId: record.id, endpoint });
     }
   }
+}
+
+function seedDatabase(world: World, branch: BranchRecord): void {
+  const { name, ownerName } = world.profile.defaultDatabase;
+  addRole(world, branch, { name: ownerName, password: password(world.draw) });
+  addDatabase(world, branch, { name, ownerName });
 }
 
 interface EndpointSeed {

@@ -3,7 +3,7 @@ import { FailurePlan } from "./failure-plan.ts";
 import { ListHistory } from "./list-history.ts";
 import type { Profile } from "./profile.ts";
 import { nextRandom } from "./random.ts";
-import type { EndpointRecord, OperationRecord, ProjectRecord } from "./records.ts";
+import type { BranchRecord, EndpointRecord, OperationRecord, ProjectRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import type { EngineSettings } from "./settings.ts";
 
@@ -61,11 +61,31 @@ export class World {
     return operation;
   }
 
-  /** @throws Refusal NotFound */
+  /** A deleted project counts as missing. @throws Refusal NotFound */
   project(projectId: string): ProjectRecord {
+    const project = this.everProject(projectId);
+    if (project.deletedMs !== undefined) throw new Refusal("NotFound", "project not found");
+    return project;
+  }
+
+  /** The project, deleted or not: the log of its operations outlives it. @throws Refusal NotFound */
+  everProject(projectId: string): ProjectRecord {
     const project = this.store.projects.get(projectId);
     if (project === undefined) throw new Refusal("NotFound", "project not found");
     return project;
+  }
+
+  /** A branch of another project counts as missing. @throws Refusal NotFound */
+  branch(projectId: string, branchId: string): BranchRecord {
+    this.project(projectId);
+    const branch = this.store.branches.get(branchId);
+    if (branch?.projectId !== projectId) throw new Refusal("NotFound", "branch not found");
+    return branch;
+  }
+
+  /** Every project has exactly one. */
+  primaryBranch(projectId: string): BranchRecord {
+    return this.store.branches.ofProject(projectId).find((branch) => branch.primary) as BranchRecord;
   }
 
   /** An endpoint of another project counts as missing. @throws Refusal NotFound */

@@ -1,0 +1,181 @@
+import { disarmAvailabilityCheck } from "./availability-check.ts";
+import { addDatabase } from "./databases.ts";
+import type { EndpointCreation } from "./endpoint-changes.ts";
+import { addEndpoint, dropEndpoint, subjectOf } from "./endpoints.ts";
+import { wordyId } from "./identifiers.ts";
+import { branchLimits, requireRoom } from "./limits.ts";
+import { requireUnlocked, startWork, type WorkStep } from "./operations.ts";
+import type { BranchRecord, DatabaseRecord, EndpointRecord, OperationRecord, RoleRecord } from "./records.ts";
+import { Refusal } from "./refusal.ts";
+import { addRole } from "./roles.ts";
+import type { World } from "./world.ts";
+
+/** An endpoint that comes with its branch. */
+export type BranchEndpoint = Omit<EndpointCreation, "branchId">;
+
+/** What a create asks for. */
+export interface BranchCreation {
+  /** `undefined`: the branch is named after its id. */
+  readonly name: string | undefined;
+  /** `undefined`: the primary branch. */
+  readonly parentId: string | undefined;
+  readonly protected: boolean;
+  readonly endpoints: readonly BranchEndpoint[];
+}
+
+/** What a request may set. A field that is undefined stays. */
+export interface BranchChanges {
+  readonly name?: string | undefined;
+  readonly protected?: boolean | undefined;
+}
+
+/** A branch as it now is (deleted: as it last was), and the operations that its change started. */
+export interface BranchMutation {
+  readonly branch: BranchRecord;
+  readonly operations: readonly OperationRecord[];
+}
+
+/** A new branch with all that came with it. */
+export interface NewBranch extends BranchMutation {
+  readonly endpoints: readonly EndpointRecord[];
+  readonly roles: readonly RoleRecord[];
+  readonly databases: readonly DatabaseRecord[];
+}
+
+/**
+ * Makes a branch: create_branch runs, and a start_compute for each of its endpoints waits for it. Roles and databases
+ * are the parent's.
+ *
+ * @throws Refusal NotFound, Locked, Conflict, NotAllowed, Invalid
+ * @see seed part 1, "Kinds of operation"
+ */
+export function createBranch(world: World, projectId: string, creation: BranchCreation): NewBranch {
+  const project = world.project(projectId);
+  const parent = world.branch(projectId, creation.parentId ?? world.primaryBranch(projectId).id);
+  requireUnlocked(world, projectId);
+  requireRoom(world.store.branches.ofProject(projectId).length, branchLimits[project.plan], "BRANCHES");
+  const id = freshBranchId(world);
+  const name = creation.name ?? id;
+  requireFreeName(world, projectId, name);
+  const branch = addBranch(world, {
+    id,
+    projectId,
+    name,
+    parentId: parent.id,
+    primary: false,
+    protected: creation.protected,
+  });
+  const { roles, databases } = copyObjects(world, parent, branch);
+  const endpoints = creation.endpoints.map((endpoint) => addEndpoint(world, project, { ...endpoint, branchId: id }));
+  return { branch, endpoints, roles, databases, operations: beginBranch(world, branch, endpoints) };
+}
+
+/** Records a branch that is still being made. */
+export function addBranch(
+  world: World,
+  given: Omit<BranchRecord, "sequence" | "state" | "createdMs" | "updatedMs">,
+): BranchRecord {
+  const branch: BranchRecord = {
+    ...given,
+    sequence: world.nextSequence(),
+    state: "init",
+    createdMs: world.nowMs,
+    updatedMs: world.nowMs,
+  };
+  world.store.branches.put(branch);
+  return branch;
+}
+
+function copyObjects(world: World, parent: BranchRecord, branch: BranchRecord): Pick<NewBranch, "roles" | "databases"> {
+  return {
+    roles: world.store.roles.ofBranch(parent.id).map((role) => addRole(world, branch, role)),
+    databases: world.store.databases.ofBranch(parent.id).map((database) => addDatabase(world, branch, database)),
+  };
+}
+
+function beginBranch(
+  world: World,
+  branch: BranchRecord,
+  endpoints: readonly EndpointRecord[],
+): readonly OperationRecord[] {
+  return startWork(world, [
+    { projectId: branch.projectId, branchId: branch.id, endpointId: undefined, action: "create_branch" },
+    ...endpoints.map(startStep),
+  ]);
+}
+
+/** The first start of an endpoint that was made along with its branch. */
+export function startStep(endpoint: EndpointRecord): WorkStep {
+  return { ...subjectOf(endpoint), action: endpoint.disabled ? "apply_config" : "start_compute" };
+}
+
+/** Nothing is started by it. @throws Refusal NotFound, Locked, Conflict */
+export function updateBranch(
+  world: World,
+  { projectId, branchId }: { readonly projectId: string; readonly branchId: string },
+  changes: BranchChanges,
+): BranchMutation {
+  const before = world.branch(projectId, branchId);
+  requireUnlocked(world, projectId);
+  const { name = before.name, protected: isProtected = before.protected } = changes;
+  if (name === before.name && isProtected === before.protected) return { branch: before, operations: [] };
+  if (name !== before.name) requireFreeName(world, projectId, name);
+  const branch = { ...before, name, protected: isProtected, updatedMs: world.nowMs };
+  world.store.branches.put(branch);
+  return { branch, operations: [] };
+}
+
+/** Makes a branch the project's primary one. Nothing is started by it. @throws Refusal NotFound, Locked */
+export function makePrimary(world: World, projectId: string, branchId: string): BranchMutation {
+  const before = world.branch(projectId, branchId);
+  requireUnlocked(world, projectId);
+  if (before.primary) return { branch: before, operations: [] };
+  world.store.branches.put({ ...world.primaryBranch(projectId), primary: false, updatedMs: world.nowMs });
+  const branch = { ...before, primary: true, updatedMs: world.nowMs };
+  world.store.branches.put(branch);
+  return { branch, operations: [] };
+}
+
+/**
+ * The branch is gone at once, and its endpoints with it; active computes are still to be suspended.
+ *
+ * @throws Refusal NotFound, Locked, NotAllowed (primary, protected, or another branch comes from it)
+ */
+export function deleteBranch(world: World, projectId: string, branchId: string): BranchMutation {
+  const branch = world.branch(projectId, branchId);
+  requireUnlocked(world, projectId);
+  if (branch.primary) throw new Refusal("NotAllowed", "the default branch cannot be deleted");
+  if (branch.protected) throw new Refusal("NotAllowed", "a protected branch cannot be deleted");
+  if (world.store.branches.ofProject(projectId).some(({ parentId }) => parentId === branchId)) {
+    throw new Refusal("NotAllowed", "a branch that has children cannot be deleted");
+  }
+  return { branch, operations: startWork(world, dropBranch(world, branch)) };
+}
+
+/** Takes a branch away with all that is on it. @returns how to suspend the computes that were active. */
+export function dropBranch(world: World, branch: BranchRecord): readonly WorkStep[] {
+  const { store } = world;
+  const endpoints = store.endpoints.ofBranch(branch.id);
+  for (const endpoint of endpoints) dropEndpoint(world, endpoint);
+  for (const { id } of store.roles.ofBranch(branch.id)) store.roles.remove(id);
+  for (const { id } of store.databases.ofBranch(branch.id)) store.databases.remove(id);
+  disarmAvailabilityCheck(world, branch.id);
+  store.branches.remove(branch.id);
+  return endpoints
+    .filter(({ state }) => state === "active")
+    .map((endpoint) => ({ ...subjectOf(endpoint), action: "suspend_compute" }));
+}
+
+function requireFreeName(world: World, projectId: string, name: string): void {
+  if (world.store.branches.ofProject(projectId).some((branch) => branch.name === name)) {
+    throw new Refusal("Conflict", "branch with the provided name already exists");
+  }
+}
+
+/** An id that no branch has. */
+export function freshBranchId(world: World): string {
+  for (;;) {
+    const id = wordyId("br-", world.draw);
+    if (world.store.branches.get(id) === undefined) return id;
+  }
+}
