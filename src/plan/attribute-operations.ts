@@ -1,3 +1,4 @@
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import {
   compareNewestFirst,
   type Operation,
@@ -30,19 +31,30 @@ export function operationsOf(observation: Observation): readonly AttributedOpera
   }
   const ownIds = ownOperationIds(observation);
   return attribute(project.operations, {
-    resource,
     endpointId: ownership.endpointId,
     ownIds,
     createdTime: createdTimeOf(observation),
+    readWriteBranchId: readWriteBranchOf(resource, presentEndpoint(observation)),
   });
 }
 
 interface Attribution {
-  readonly resource: ComputeEndpoint;
   readonly endpointId: string;
   readonly ownIds: ReadonlySet<string>;
   /** When the endpoint we made came to be; `undefined` for an adopted one. */
   readonly createdTime: string | undefined;
+  /** The branch whose read-write endpoint it is; `undefined` for a replica. */
+  readonly readWriteBranchId: string | undefined;
+}
+
+/**
+ * The branch of which an endpoint is the read-write one. Where it is counts, not where spec wants it: the branch it is
+ * to move to may have another. Only of an endpoint that cannot be seen spec is believed.
+ */
+export function readWriteBranchOf(resource: ComputeEndpoint, seen: ObservedEndpoint | undefined): string | undefined {
+  const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+  const { type, branchId } = seen ?? spec ?? {};
+  return type === "ReadWrite" ? branchId : undefined;
 }
 
 /** Chooses and explains the operations that belong to one endpoint. */
@@ -69,12 +81,11 @@ export function ownOperationIds({ resource, memory }: Pick<Observation, "resourc
 }
 
 /** By endpoint; by branch when it names none and this is the branch's read-write endpoint. */
-function concerns(operation: Operation, { resource, endpointId, ownIds }: Attribution): boolean {
+function concerns(operation: Operation, { endpointId, ownIds, readWriteBranchId }: Attribution): boolean {
   if (operation.endpointId !== undefined) {
     return operation.endpointId === endpointId;
   }
-  const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
-  const isOfOurBranch = spec?.type === "ReadWrite" && operation.branchId === spec.branchId;
+  const isOfOurBranch = readWriteBranchId !== undefined && operation.branchId === readWriteBranchId;
   return ownIds.has(operation.id) || isOfOurBranch;
 }
 
@@ -95,7 +106,11 @@ function isStartOfOurCreate(operation: Operation, { createdTime }: Attribution):
   );
 }
 
-function createdTimeOf({ resource, remote }: Observation): string | undefined {
-  const isOurs = resource.status.ownership?.origin !== "Adopted";
-  return isOurs && remote.kind === "Present" ? remote.endpoint.createdTime : undefined;
+function createdTimeOf(observation: Observation): string | undefined {
+  const isOurs = observation.resource.status.ownership?.origin !== "Adopted";
+  return isOurs ? presentEndpoint(observation)?.createdTime : undefined;
+}
+
+function presentEndpoint({ remote }: Observation): ObservedEndpoint | undefined {
+  return remote.kind === "Present" ? remote.endpoint : undefined;
 }

@@ -51,7 +51,7 @@ export function releaseEvents(plan: Extract<Plan, { kind: "RemoveFinalizer" }>):
   }
 }
 
-function ownershipEvents({ plan, local }: Pass, next: ComputeEndpointStatus): readonly ResourceEvent[] {
+function ownershipEvents({ plan, local, outcome }: Pass, next: ComputeEndpointStatus): readonly ResourceEvent[] {
   const previous = local.resource.status;
   const { ownership } = next;
   if (ownership !== undefined && ownership.endpointId !== previous.ownership?.endpointId) {
@@ -65,7 +65,7 @@ function ownershipEvents({ plan, local }: Pass, next: ComputeEndpointStatus): re
   if (plan?.kind === "CloseIntent" && plan.cause === "Abandoned") {
     return [warning("CreateAbandoned", "Create", "An unresolved create was given up, as the annotation asks.")];
   }
-  return plan?.kind === "DeleteEndpoint" && plan.cause === "Duplicate"
+  return plan?.kind === "DeleteEndpoint" && plan.cause === "Duplicate" && outcome.kind === "Accepted"
     ? [
         warning(
           "DuplicateDeleted",

@@ -2,7 +2,13 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { type AttributedOperation, attribute, operationsOf, ownOperationIds } from "./attribute-operations.ts";
+import {
+  type AttributedOperation,
+  attribute,
+  operationsOf,
+  ownOperationIds,
+  readWriteBranchOf,
+} from "./attribute-operations.ts";
 import { isSameStored } from "./canonical-json.ts";
 import { maxConnectionsOf, sizeText } from "./compute-sizes.ts";
 import { conditionsFor } from "./conditions-for.ts";
@@ -173,7 +179,8 @@ function attributedOperations(
   const known = new Set(answered.map(({ id }) => id));
   const merged = [...answered, ...observation.project.operations.filter(({ id }) => !known.has(id))];
   const isUsable = outcome.kind === "Accepted" || hasNewEndpoint;
-  return isUsable ? attribute(merged, { resource: local.resource, endpointId, ownIds, createdTime }) : undefined;
+  const readWriteBranchId = readWriteBranchOf(local.resource, latestEndpoint(pass));
+  return isUsable ? attribute(merged, { endpointId, ownIds, createdTime, readWriteBranchId }) : undefined;
 }
 
 /** Operations that an answer named; lists may lag behind it. */

@@ -1,56 +1,69 @@
-import { expect, test } from "vitest";
-import type { Operation } from "../../../src/domain/operation.ts";
-import { outcomeOf } from "../../../src/domain/operation.ts";
+import { describe, expect, it } from "vitest";
+import { type Operation, outcomeOf } from "../../../src/domain/operation.ts";
 import { statusOperations } from "../../../src/plan/status-operations.ts";
+import type { StatusOperation } from "../../../src/resource/status-schema.ts";
 import { operation, timeAt } from "./builders.ts";
 
-function shownActions(operations: readonly Operation[]): readonly string[] {
-  const attributed = operations.map((each) => ({
-    operation: each,
-    cause: "SpecChange" as const,
-    outcome: outcomeOf(each),
-  }));
-  return statusOperations(attributed, []).map(({ action }) => action);
-}
-
-/** A restart by one request: its operations share their time of creation. */
-function restart(...statuses: readonly [string, string, string]): readonly Operation[] {
-  const actions = ["start_compute", "apply_config", "suspend_compute"] as const;
-  return actions.map((action, index) =>
-    operation({
-      id: `op-${action}`,
-      action,
-      status: statuses[index] ?? "",
-      createdTime: timeAt(-9_000),
-      updatedTime: timeAt({ apply_config: -6_000, suspend_compute: -3_000, start_compute: -1_000 }[action]),
-    }),
+function shown(
+  operations: readonly Operation[],
+  previous: readonly StatusOperation[] = [],
+): readonly StatusOperation[] {
+  return statusOperations(
+    operations.map((each) => ({ operation: each, cause: "ControlPlane", outcome: outcomeOf(each) })),
+    previous,
   );
 }
 
-test("one of a request's operations runs, others wait → the running one comes first", () => {
-  expect(shownActions(restart("scheduling", "finished", "running"))).toEqual([
-    "suspend_compute",
-    "start_compute",
-    "apply_config",
-  ]);
-});
+/** Newest first: the higher the number, the older. */
+const nth = (n: number, change: Partial<Operation> = {}) =>
+  operation({ id: `op-${n}`, createdTime: timeAt(-n * 1_000), ...change });
 
-test("all of a request's operations have ended → the one that ended last comes first", () => {
-  expect(shownActions(restart("finished", "finished", "finished"))).toEqual([
-    "start_compute",
-    "suspend_compute",
-    "apply_config",
-  ]);
-});
+describe("operations in status", () => {
+  it("in flight → stand first, then the most recent", () => {
+    expect(shown([nth(1), nth(2, { status: "running" }), nth(3)]).map(({ id }) => id)).toEqual([
+      "op-2",
+      "op-1",
+      "op-3",
+    ]);
+  });
 
-test("operations of several requests → in flight first, then the most recent request", () => {
-  const older = operation({ id: "op-old", action: "check_branch", updatedTime: timeAt(0) });
-  const running = operation({ id: "op-run", action: "reload", status: "running", createdTime: timeAt(-100_000) });
-  expect(shownActions([...restart("finished", "finished", "finished"), running, older])).toEqual([
-    "reload",
-    "start_compute",
-    "suspend_compute",
-    "apply_config",
-    "check_branch",
-  ]);
+  it("more than twenty → twenty, and none in flight is left out", () => {
+    const many = Array.from({ length: 40 }, (_, n) => nth(n, n > 30 ? { status: "running" } : {}));
+    const list = shown(many);
+    expect(list).toHaveLength(20);
+    expect(list.filter(({ status }) => status === "running")).toHaveLength(9);
+  });
+
+  it.each(["finished", "running", "scheduling"])("an availability check that is %s → is no news", (status) => {
+    expect(shown([nth(1, { action: "check_availability", status })])).toEqual([]);
+  });
+
+  it("an availability check that failed → is shown", () => {
+    expect(shown([nth(1, { action: "check_availability", status: "failed" })])).toHaveLength(1);
+  });
+
+  it("ended → says how long it took, by the service's clock", () => {
+    const [ended] = shown([nth(1, { updatedTime: timeAt(-188) })]);
+    expect(ended?.durationMilliseconds).toBe(812);
+    const [stated] = shown([nth(1, { totalDurationMs: 43.6 })]);
+    expect(stated?.durationMilliseconds).toBe(44);
+  });
+
+  it("in flight → says no duration", () => {
+    expect(shown([nth(1, { status: "running" })])[0]).not.toHaveProperty("durationMilliseconds");
+  });
+
+  it("only its time of change moved → stays word for word, so that a poll is no write", () => {
+    const before = shown([nth(1, { status: "running" })]);
+    expect(shown([nth(1, { status: "running", updatedTime: timeAt(0) })], before)).toEqual(before);
+  });
+
+  it.each([{ status: "finished" }, { failuresCount: 1 }])("%o → is rewritten", (change) => {
+    const before = shown([nth(1, { status: "running" })]);
+    expect(shown([nth(1, { status: "running", ...change })], before)).not.toEqual(before);
+  });
+
+  it("a long error → is shortened", () => {
+    expect(shown([nth(1, { status: "failed", error: "x".repeat(9_000) })])[0]?.error).toHaveLength(256);
+  });
 });
