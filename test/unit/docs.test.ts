@@ -1,0 +1,161 @@
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { parseConfig } from "../../src/config.ts";
+import { otherReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
+import { annotations, group } from "../../src/resource/names.ts";
+import { specSchema } from "../../src/resource/spec-schema.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const textOf = (name: string) => readFile(path.join(root, name), "utf8");
+
+/** The text below a heading, up to the next heading of any level. */
+function sectionOf(page: string, title: string): string {
+  const [, section] = page.split(new RegExp(`^#+ ${title}$`, "m"));
+  if (section === undefined) throw new Error(`no heading ${title}`);
+  return section.split(/^#+ /m)[0] ?? "";
+}
+
+/** Cells of each row of the tables in a text, without header rows. */
+function rowsOf(text: string): readonly (readonly string[])[] {
+  const lines = text.split("\n");
+  return lines
+    .filter((line, index) => line.startsWith("|") && !line.startsWith("|---") && !lines[index + 1]?.startsWith("|---"))
+    .map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+}
+
+/** The word in code style that a cell is. */
+function wordOf(cell: string | undefined): string {
+  return /^`([^`]+)`$/.exec(cell ?? "")?.[1] ?? `not a word: ${cell}`;
+}
+
+const sorted = (words: Iterable<string>) => [...words].sort();
+
+describe("docs/conditions.md", () => {
+  test.each([
+    ["Reasons when all is well, and of the conditions beside Ready", otherReasons],
+    ["Reasons while work goes on", progressReasons],
+    ["Reasons when a person must act", stallReasons],
+  ])("%s → exactly the reasons of the code, each with meaning and remedy", async (title, reasons) => {
+    const rows = rowsOf(sectionOf(await textOf("docs/conditions.md"), title));
+    expect(sorted(rows.map(([reason]) => wordOf(reason)))).toEqual(sorted(reasons));
+    expect(rows.filter((cells) => cells.length !== 3 || cells.includes(""))).toEqual([]);
+  });
+
+  test("types → those of the code", async () => {
+    const rows = rowsOf(sectionOf(await textOf("docs/conditions.md"), "Types"));
+    const code = await textOf("src/resource/conditions.ts");
+    const types = /type ConditionType = ([^;]+);/.exec(code)?.[1]?.match(/\w+/g) ?? [];
+    expect(types).toHaveLength(5);
+    expect(rows.map(([type]) => wordOf(type))).toEqual(types);
+  });
+
+  test("events → those of the planner, with their type; becoming Stalled has its own reasons", async () => {
+    const rows = rowsOf(sectionOf(await textOf("docs/conditions.md"), "Events"));
+    const code = await textOf("src/plan/events-for.ts");
+    const events = [...code.matchAll(/\b(normal|warning)\(\s*"(\w+)"/g)].map(
+      ([, type = "", reason = ""]) => `${reason} ${type.charAt(0).toUpperCase()}${type.slice(1)}`,
+    );
+    expect(sorted(rows.map(([event, type]) => `${wordOf(event)} ${type}`))).toEqual(sorted(new Set(events)));
+  });
+});
+
+describe("docs/settings.md", () => {
+  const required = { CONTROL_PLANE_URL: "http://127.0.0.1/v2", CONTROL_PLANE_API_KEY: "made-up" };
+
+  test("names → exactly the settings there are", async () => {
+    const code = await textOf("src/config.ts");
+    const schema = /environmentSchema = z\.object\(\{(.*?)^\}\);/ms.exec(code)?.[1] ?? "";
+    const names = [...schema.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name = ""]) => name);
+    expect(names).not.toEqual([]);
+    const rows = rowsOf(await textOf("docs/settings.md"));
+    expect(rows.map(([name]) => wordOf(name))).toEqual(names);
+  });
+
+  test("defaults → what the operator takes when nothing is set", async () => {
+    const rows = rowsOf(await textOf("docs/settings.md")).filter(([, value]) => /^`[^`]+`$/.test(value ?? ""));
+    expect(rows.length).toBeGreaterThan(8);
+    const given = Object.fromEntries(rows.map(([name, value]) => [wordOf(name), wordOf(value)]));
+    expect(parseConfig({ ...given, ...required })).toEqual(parseConfig(required));
+    // A default that were not documented would show as a difference here: another value changes the settings.
+    for (const name of Object.keys(given).filter((each) => /_SECONDS$|WORKERS/.test(each))) {
+      expect(parseConfig({ ...required, [name]: "7" }), name).not.toEqual(parseConfig(required));
+    }
+  });
+});
+
+test("docs/using.md → every annotation there is, and no other", async () => {
+  const page = await textOf("docs/using.md");
+  const rows = rowsOf(sectionOf(page, "Annotations"));
+  const documented = rows.map(([cell]) => `${group}/${/^`([a-z-]+):/.exec(cell ?? "")?.[1]}`);
+  expect(sorted(documented)).toEqual(sorted(Object.values(annotations)));
+  const used = [...page.matchAll(/kubectl annotate .* (endpoint-operator\.dev\/[a-z-]+)=/g)].map(([, key]) => key);
+  expect(used.length).toBeGreaterThan(0);
+  expect(used.filter((key) => !documented.includes(key ?? ""))).toEqual([]);
+});
+
+describe("README.md", () => {
+  test("its manifest → a valid spec", async () => {
+    const [, manifest = ""] = /```yaml\n(.*?)```/s.exec(await textOf("README.md")) ?? [];
+    const { apiVersion, spec } = parse(manifest) as { apiVersion: string; spec: unknown };
+    expect(apiVersion).toBe(`${group}/v1alpha1`);
+    expect(specSchema.safeParse(spec).error).toBeUndefined();
+  });
+
+  test("its npm scripts → there are such scripts", async () => {
+    const { scripts } = JSON.parse(await textOf("package.json")) as { scripts: Record<string, string> };
+    const used = [...(await textOf("README.md")).matchAll(/npm run ([a-z:]+)/g)].map(([, name = ""]) => name);
+    expect(used).toContain("demo");
+    expect(used.filter((name) => !(name in scripts))).toEqual([]);
+  });
+});
+
+test("links between pages → lead to a file and a heading that exist", async () => {
+  const pages = ["README.md", "CHANGELOG.md", ...(await markdownBelow("docs"))];
+  const broken = await Promise.all(pages.map(brokenLinksOf));
+  expect(broken.flat()).toEqual([]);
+});
+
+async function brokenLinksOf(page: string): Promise<readonly string[]> {
+  const links = [...(await textOf(page)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+  const own = links.filter((target) => !/^https?:/.test(target));
+  const verdicts = await Promise.all(own.map(async (target) => ((await isThere(page, target)) ? [] : [target])));
+  return verdicts.flat().map((target) => `${page}: ${target}`);
+}
+
+async function isThere(page: string, target: string): Promise<boolean> {
+  const [file = "", anchor] = target.split("#");
+  const linked = file === "" ? page : path.join(path.dirname(page), file);
+  const text = await textOf(linked).catch(() => undefined);
+  if (text === undefined) return anchor === undefined && (await isDirectory(linked));
+  return anchor === undefined || anchorsOf(text).includes(anchor);
+}
+
+async function markdownBelow(folder: string): Promise<readonly string[]> {
+  const names = await readdir(path.join(root, folder), { recursive: true });
+  return names.filter((name) => name.endsWith(".md")).map((name) => path.join(folder, name));
+}
+
+async function isDirectory(name: string): Promise<boolean> {
+  return readdir(path.join(root, name)).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** As the usual renderers make them: lower case, blanks to hyphens, punctuation gone. */
+function anchorsOf(page: string): readonly string[] {
+  return [...page.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
