@@ -61,7 +61,8 @@ export function createComputeEndpointStore(options: ComputeEndpointStoreOptions)
     },
     async patchStatus(resource, status) {
       const stored = await reader.storedStatusOf(resource);
-      const changes = diffForMerge(stored, status as { readonly [key: string]: Json | undefined });
+      const wanted = { ...status, ...unreadableRecords(resource, stored) };
+      const changes = diffForMerge(stored, wanted as { readonly [key: string]: Json | undefined });
       if (changes === undefined) {
         return resource;
       }
@@ -124,6 +125,14 @@ class Reader {
       throw error;
     }
   }
+}
+
+/** Records that cannot be read are evidence: whatever else is written, they stay as they are until a person acts. */
+function unreadableRecords(
+  { isOwnershipReadable }: ComputeEndpoint,
+  { ownership, createIntent }: { readonly [key: string]: Json | undefined },
+): { readonly [key: string]: Json | undefined } {
+  return isOwnershipReadable ? {} : { ownership, createIntent };
 }
 
 interface Changes {

@@ -57,6 +57,13 @@ export interface LogLine {
   readonly fields: LogFields;
 }
 
+/** Where a world is: a namespace of an API server, seen by an administrator. */
+export interface Place {
+  readonly namespace: string;
+  readonly kubectl: Kubectl;
+  readonly kubeconfigFile: string;
+}
+
 /** How a world differs from the usual one. */
 export interface WorldOptions {
   readonly sandbox?: SandboxOptions;
@@ -91,20 +98,21 @@ export class World {
   readonly #admin: KubernetesConnection;
   #operator: RunningOperator | undefined;
 
-  constructor(parts: {
-    readonly namespace: string;
-    readonly sandbox: { readonly url: string; readonly controlUrl: string; readonly apiKey: string };
-    readonly operatorKubeconfig: string;
-    readonly environment: Readonly<Record<string, string>>;
-  }) {
+  constructor(
+    parts: Place & {
+      readonly sandbox: { readonly url: string; readonly controlUrl: string; readonly apiKey: string };
+      readonly operatorKubeconfig: string;
+      readonly environment: Readonly<Record<string, string>>;
+    },
+  ) {
     this.namespace = parts.namespace;
     this.sandbox = new SandboxControl(parts.sandbox);
-    this.kubectl = adminKubectl();
+    this.kubectl = parts.kubectl;
     this.#serviceUrl = parts.sandbox.url;
     this.#apiKey = parts.sandbox.apiKey;
     this.#operatorKubeconfig = parts.operatorKubeconfig;
     this.#environment = parts.environment;
-    this.#admin = connectionOf(sharedApiServer().kubeconfigFile, "endpoint-operator-test");
+    this.#admin = connectionOf(parts.kubeconfigFile, "endpoint-operator-test");
   }
 
   /** Starts the operator in this process, with the rights of the shipped service account alone. */
@@ -179,17 +187,16 @@ export class World {
   /** The stored resource; `undefined` when there is none. Every status seen keeps the rules of conditions. */
   async get(name: string): Promise<StoredResource | undefined> {
     const path = computeEndpointPath({ namespace: this.namespace, name });
-    const resource = (await this.#admin
+    const stored = (await this.#admin
       .request({ what: `get ${name}`, method: "GET", path, timeoutMs: 10_000 })
       .catch((error: { readonly reason?: string }) => {
         if (error.reason === "NotFound") return undefined;
         throw error;
-      })) as StoredResource | undefined;
-    if (resource !== undefined) {
-      expect(checkConditions(resource.status, resource.metadata.generation), JSON.stringify(resource.status)).toEqual(
-        [],
-      );
-    }
+      })) as (Omit<StoredResource, "status"> & Partial<Pick<StoredResource, "status">>) | undefined;
+    if (stored === undefined) return undefined;
+    const resource = { ...stored, status: stored.status ?? {} };
+    const breaches = checkConditions(resource.status, resource.metadata.generation);
+    expect(breaches, JSON.stringify(resource.status)).toEqual([]);
     return resource;
   }
 
@@ -315,6 +322,18 @@ export function isReady({ metadata, status }: StoredResource): boolean {
 
 /** A world for one test, with the operator running. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const namespace = await createTestNamespace("cpe");
+  const { kubeconfigFile } = await serviceAccountAccess(namespaceOfOperator, "endpoint-operator");
+  const place = { namespace, kubectl: adminKubectl(), kubeconfigFile: sharedApiServer().kubeconfigFile };
+  return startIn({ ...place, operatorKubeconfig: kubeconfigFile }, options);
+}
+
+/** The same on another API server, where the operator is the administrator. */
+export function startWorldAt(place: Place, options: WorldOptions = {}): Promise<World> {
+  return startIn({ ...place, operatorKubeconfig: place.kubeconfigFile }, options);
+}
+
+async function startIn(place: Place & { readonly operatorKubeconfig: string }, options: WorldOptions): Promise<World> {
   const bugs: unknown[] = [];
   const sandbox = await startSandbox({
     operationLatencyMs: 200,
@@ -325,14 +344,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     await sandbox.stop();
     expect(bugs, "bugs that the sandbox reported").toEqual([]);
   });
-  const namespace = await createTestNamespace("cpe");
-  const { kubeconfigFile } = await serviceAccountAccess(namespaceOfOperator, "endpoint-operator");
-  const world = new World({
-    namespace,
-    sandbox,
-    operatorKubeconfig: kubeconfigFile,
-    environment: options.environment ?? {},
-  });
+  const world = new World({ ...place, sandbox, environment: options.environment ?? {} });
   onTestFinished(() => world.dispose());
   await world.startOperator();
   return world;

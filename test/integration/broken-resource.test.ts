@@ -1,0 +1,118 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { parse } from "yaml";
+import { conditionOf } from "../../src/resource/conditions.ts";
+import { startApiServer } from "../../tools/api-server/api-server.ts";
+import { sharedApiServer } from "../support/api-server.ts";
+import { createKubectl } from "../support/kubectl.ts";
+import { branches, project, startWorldAt } from "../support/world.ts";
+
+const crdFile = fileURLToPath(new URL("../../crds/endpoint-operator.dev_computeendpoints.yaml", import.meta.url));
+
+/** An API server whose definition lets anything into spec and status, as an older version's may have. */
+async function laxApiServer() {
+  const { assets } = sharedApiServer();
+  const apiServer = await startApiServer({
+    assets: { etcd: assets.etcd, "kube-apiserver": assets["kube-apiserver"] },
+  });
+  onTestFinished(() => apiServer.stop());
+  const crd = parse(await readFile(crdFile, "utf8")) as {
+    spec: { versions: { schema: { openAPIV3Schema: { properties: Record<string, unknown> } } }[] };
+  };
+  const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  for (const { schema } of crd.spec.versions) {
+    schema.openAPIV3Schema.properties.spec = anything;
+    schema.openAPIV3Schema.properties.status = anything;
+  }
+  const kubectl = createKubectl({ binary: assets.kubectl, kubeconfigFile: apiServer.kubeconfigFile });
+  await kubectl.run(["apply", "--server-side", "-f", "-"], { stdin: JSON.stringify(crd) });
+  await kubectl.run([
+    "wait",
+    "--for=condition=Established",
+    "--timeout=30s",
+    "crd",
+    "computeendpoints.endpoint-operator.dev",
+  ]);
+  return { kubectl, kubeconfigFile: apiServer.kubeconfigFile };
+}
+
+test("stored resources that no longer fit → reported on each, others go on, deletion still ends", async () => {
+  const { kubectl, kubeconfigFile } = await laxApiServer();
+  await kubectl.run(["create", "namespace", "broken"]);
+  const world = await startWorldAt({ kubectl, kubeconfigFile, namespace: "broken" });
+  await world.apply("no-branch", { type: "ReadWrite" });
+  await world.apply("odd-size", {
+    branchId: branches.main,
+    type: "ReadWrite",
+    compute: { minUnits: "many", maxUnits: 3 },
+  });
+  await world.apply("good", { branchId: branches.orders, type: "ReadWrite" });
+  await world.untilReady("good");
+
+  const stalled = await world.untilStalled("no-branch", "InvalidSpec");
+  expect(conditionOf(stalled.status.conditions, "Stalled")?.message).toContain("spec.branchId");
+  const odd = await world.untilStalled("odd-size", "InvalidSpec");
+  expect(conditionOf(odd.status.conditions, "Stalled")?.message).toContain("spec.compute.minUnits");
+  expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+
+  await world.delete("no-branch");
+  await world.untilGone("no-branch");
+});
+
+test("a good resource becomes broken → its endpoint is left alone, and deleted with it", async () => {
+  const { kubectl, kubeconfigFile } = await laxApiServer();
+  await kubectl.run(["create", "namespace", "broken"]);
+  const world = await startWorldAt({ kubectl, kubeconfigFile, namespace: "broken" });
+  await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
+  await world.untilReady("orders");
+  await world.apply("orders", { projectId: 7, branchId: branches.orders, type: "ReadWrite" });
+  await world.untilStalled("orders", "InvalidSpec");
+  expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+  await world.delete("orders");
+  await world.untilGone("orders");
+  expect(await world.sandbox.endpoints(project)).toEqual([]);
+});
+
+test("an ownership record that cannot be read, or speaks of another uid → nothing outside is touched", async () => {
+  const { kubectl, kubeconfigFile } = await laxApiServer();
+  await kubectl.run(["create", "namespace", "broken"]);
+  const world = await startWorldAt({ kubectl, kubeconfigFile, namespace: "broken" });
+  await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
+  const { status } = await world.untilReady("orders");
+  const patchStatus = (change: object) =>
+    kubectl.run([
+      "-n",
+      "broken",
+      "patch",
+      "cpe",
+      "orders",
+      "--subresource=status",
+      "--type=merge",
+      "-p",
+      JSON.stringify({ status: change }),
+    ]);
+
+  await patchStatus({ ownership: { resourceUid: "00000000-0000-0000-0000-000000000000" } });
+  await world.untilStalled("orders", "IdentityUnproven");
+  await patchStatus({ ownership: 7 });
+  await world.apply("orders", { branchId: branches.orders, type: "ReadWrite", compute: { minUnits: 2, maxUnits: 2 } });
+  await world.untilStalled("orders", "IdentityUnproven");
+  await world.delete("orders");
+  await world.pass("orders");
+  const changes = (await world.sandbox.requests()).filter(({ method }) => method !== "GET");
+  expect(changes.map(({ method }) => method)).toEqual(["POST"]);
+
+  await world.kubectl.run([
+    "-n",
+    "broken",
+    "patch",
+    "cpe",
+    "orders",
+    "--type=merge",
+    "-p",
+    '{"spec":{"deletionPolicy":"Retain"}}',
+  ]);
+  await world.untilGone("orders");
+  expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([status.ownership?.endpointId]);
+});
