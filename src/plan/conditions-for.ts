@@ -16,7 +16,7 @@ export function conditionsFor({ pass, verdict, failedActions }: ConditionInput):
   const { resource, nowMs } = pass.local;
   const previous = resource.status.conditions;
   const drafts = [
-    ...progressDrafts(verdict, pass),
+    ...progressDrafts({ pass, verdict, failedActions }),
     lastOperationDraft(failedActions),
     credentialsDraft(pass, previous),
   ].filter((draft) => draft !== undefined);
@@ -26,12 +26,12 @@ export function conditionsFor({ pass, verdict, failedActions }: ConditionInput):
   return mergeConditions(previous, drafts, { generation: resource.generation, nowMs });
 }
 
-function progressDrafts(verdict: Verdict, pass: Pass): readonly ConditionDraft[] {
+function progressDrafts({ verdict, pass, failedActions }: ConditionInput): readonly ConditionDraft[] {
   switch (verdict.kind) {
     case "Unchanged":
       return [];
     case "Ready":
-      return [{ type: "Ready", status: "True", reason: "UpToDate", message: verdict.message }];
+      return [readyDraft(verdict.message, failedActions)];
     case "Progressing":
       return [
         { ...verdict, type: "Ready", status: "False" },
@@ -45,6 +45,18 @@ function progressDrafts(verdict: Verdict, pass: Pass): readonly ConditionDraft[]
     case "Paused":
       return [{ type: "Ready", status: pausedReady(pass), reason: "Paused", message: verdict.message }];
   }
+}
+
+/** A failure does not make a matching endpoint unready, but whoever lists the resources must see it. */
+function readyDraft(message: string, failedActions: readonly FailedAction[]): ConditionDraft {
+  return failedActions.length === 0
+    ? { type: "Ready", status: "True", reason: "UpToDate", message }
+    : {
+        type: "Ready",
+        status: "True",
+        reason: "OperationFailed",
+        message: `${message} An operation failed, see LastOperationSucceeded.`,
+      };
 }
 
 function withoutKind({ type, status, reason, message }: Record<"type" | "status" | "reason" | "message", string>) {

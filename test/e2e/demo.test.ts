@@ -118,7 +118,7 @@ const story: readonly RegExp[] = [
   /^ {2}orders-replica-3 .* idle +0\.25 +True +UpToDate/m,
   /^6\/8 {2}/m,
   /^\$ curl .*"action":"start_compute"/m,
-  /^ {2}orders +\S+ +\S+ +\S+ +start_compute +failed$/m,
+  /^ {2}orders +ReadWrite .* True +OperationFailed/m,
   /^ {2}Failed: start_compute/m,
   /^ {2}Warning +OperationFailed +\S/m,
   /^ {2}compute_endpoint_operation_failed\{namespace="shop",name="orders",action="start_compute"\} 1$/m,

@@ -25,6 +25,8 @@ describe("a failed operation", () => {
     expect(operation).toMatchObject({ status: "failed" });
     expect(operation?.failuresCount).toBeGreaterThan(0);
     expect(await world.eventReasons("orders")).toContain("OperationFailed");
+    const table = await world.kubectl.run(["-n", world.namespace, "get", "cpe"]);
+    expect(table).toMatch(/orders .* True +OperationFailed/);
     const labels = `namespace="${world.namespace}",name="orders"`;
     const metrics = await world.metrics();
     expect(metrics).toMatch(/compute_endpoint_operation_failures_total\{[^}]*action="start_compute"[^}]*\} 1/);

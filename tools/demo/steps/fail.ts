@@ -1,4 +1,4 @@
-import { endpointsPath, inNamespace, operationColumns, samples } from "../names.ts";
+import { endpointsPath, inNamespace, samples } from "../names.ts";
 import { curl, kubectl, kubectlUntil, metricsUntil, secondsSince } from "../narrate.ts";
 import type { Step } from "../story.ts";
 
@@ -24,7 +24,7 @@ export const fail: Step = {
       story,
       inNamespace("wait", "--for=condition=LastOperationSucceeded=false", resource, "--timeout=60s"),
     );
-    await kubectl(story, operationColumns());
+    await kubectlUntil(story, inNamespace("get", "cpe", samples.primary), (table) => table.includes("OperationFailed"));
     await kubectl(story, inNamespace("get", "cpe", samples.primary, `-o=jsonpath=${failureMessage}`));
     await kubectlUntil(
       story,
