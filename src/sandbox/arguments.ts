@@ -52,9 +52,9 @@ const readers = {
   "api-key": ((text) =>
     /^[\x21-\x7e]{1,256}$/.test(text) ? { value: text } : "must be 1 to 256 printable characters") as Read<string>,
   data: ((text) =>
-    text === ":memory:"
-      ? { value: text }
-      : "only :memory: can be used; keeping state in a directory is not supported") as Read<string>,
+    text === "" ? "must be a directory, or :memory:" : { value: text === ":memory:" ? undefined : text }) as Read<
+    string | undefined
+  >,
   profile: ((text) =>
     Object.hasOwn(profiles, text)
       ? { value: text as Profile["name"] }
@@ -133,6 +133,7 @@ function startOf(values: Values, allowRemoteControl: boolean): SandboxArguments 
       host: values.host,
       port: values.port ?? 8787,
       apiKey: values["api-key"],
+      data: values.data,
       profile: values.profile,
       clock: timeScale === undefined ? values.clock : "scaled",
       timeScale,

@@ -17,6 +17,15 @@ export interface ClockChange {
   readonly nowMs?: number | undefined;
 }
 
+/** From where a clock counts: at `wallMs` of the machine's clock it was `sandboxMs`. Epoch milliseconds. */
+export interface ClockAnchor {
+  readonly mode: ClockMode;
+  /** As asked for; counts in `scaled`. */
+  readonly scale: number;
+  readonly sandboxMs: number;
+  readonly wallMs: number;
+}
+
 /** A wall clock that never goes back. Epoch milliseconds, may have fractions. */
 export const steadyWallMs = (): number => performance.timeOrigin + performance.now();
 
@@ -27,9 +36,12 @@ export class SandboxClock {
   #scale = 1;
   #sandboxAnchorMs: number;
   #wallAnchorMs: number;
+  readonly #onChange: (anchor: ClockAnchor) => void;
 
-  constructor(wallMs: () => number = steadyWallMs) {
+  /** @param onChange gets what to remember in order to `resume` later. What it throws, the change throws. */
+  constructor(wallMs: () => number = steadyWallMs, onChange: (anchor: ClockAnchor) => void = () => {}) {
     this.#wallMs = wallMs;
+    this.#onChange = onChange;
     this.#wallAnchorMs = wallMs();
     this.#sandboxAnchorMs = this.#wallAnchorMs;
   }
@@ -48,9 +60,21 @@ export class SandboxClock {
     const currentMs = this.nowMs();
     if (nowMs !== undefined && nowMs < currentMs) throw new RangeError("now: the clock cannot go back");
     if (!(scale > 0)) throw new RangeError("scale: must be above 0");
-    this.#anchorAt(nowMs ?? currentMs);
     this.#mode = mode;
     this.#scale = mode === "scaled" ? scale : 1;
+    this.#anchorAt(nowMs ?? currentMs);
+  }
+
+  /**
+   * Goes on from an anchor, as if it had run all the time.
+   *
+   * @param notBeforeMs a time that has been before: the machine's own clock may have been set back since.
+   */
+  resume({ mode, scale, sandboxMs, wallMs }: ClockAnchor, notBeforeMs: number): void {
+    this.#mode = mode;
+    this.#scale = scale;
+    const passedMs = Math.max(0, this.#wallMs() - wallMs) * this.#rate();
+    this.#anchorAt(Math.max(notBeforeMs, sandboxMs + passedMs));
   }
 
   /** Jumps forward, in every mode. */
@@ -71,5 +95,7 @@ export class SandboxClock {
   #anchorAt(nowMs: number): void {
     this.#sandboxAnchorMs = nowMs;
     this.#wallAnchorMs = this.#wallMs();
+    const anchor = { mode: this.#mode, scale: this.#scale, sandboxMs: nowMs, wallMs: this.#wallAnchorMs };
+    this.#onChange(anchor);
   }
 }

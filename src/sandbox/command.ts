@@ -3,6 +3,7 @@ import { parseSandboxArguments } from "./arguments.ts";
 import { Refusal } from "./engine/refusal.ts";
 import { type Fixture, FixtureError, parseFixture } from "./fixture.ts";
 import { type RunningSandbox, type SandboxOptions, startSandbox } from "./sandbox.ts";
+import { StorageError } from "./storage/storage-error.ts";
 
 /** What the command needs of its process. */
 export interface CommandIo {
@@ -22,14 +23,15 @@ const badConfiguration = 2;
 /** The text of `--help`. */
 export const sandboxUsage = `Usage: endpoint-operator sandbox [options]
 
-A local control plane. Everything it knows is gone when it stops.
+A local control plane. Without --data everything it knows is gone when it stops.
 
   --port PORT                  port to listen on, 0 for a free one (default 8787)
   --host HOST                  address to listen on (default 127.0.0.1)
   --api-key KEY                key that clients send (default: one is made up and printed)
   --profile seed|public        which dialect of the API to speak (default seed)
   --fixture FILE               projects and branches to start with, JSON (default: built in)
-  --data :memory:              where state is kept; only memory so far
+  --data DIR                   keep state in this directory, over restarts and kill -9
+                               (default :memory:). The fixture then counts for an empty one only
   --clock real|stepped         stepped: time moves only when told to (default real)
   --time-scale N               sandbox seconds per second (default 1)
   --operation-latency MS       how long an operation runs, MS or MIN-MAX (default 300-1000)
@@ -59,6 +61,7 @@ export async function runSandboxCommand(args: readonly string[], io: CommandIo):
     return await serve({ ...parsed.options, fixture }, io);
   } catch (error) {
     if (error instanceof FixtureError) return refuse(io, [`--fixture: ${error.message.replaceAll("\n", "\n  ")}`]);
+    if (error instanceof StorageError) return refuse(io, [`--data: ${error.message}`]);
     if (error instanceof Refusal) return refuse(io, [`--fixture: ${error.message}`]);
     io.err.write(`sandbox: ${(error as Error).message}\n`);
     return failed;
@@ -72,11 +75,17 @@ async function serve(
   const sandbox: RunningSandbox = await startSandbox(options);
   io.out.write(`sandbox: listening on ${sandbox.url}\n`);
   io.out.write(`sandbox: control API on ${sandbox.controlUrl}\n`);
-  if (options.apiKey === undefined) io.out.write(`sandbox: API key ${sandbox.apiKey}\n`);
+  if (sandbox.apiKey === "") io.out.write("sandbox: API key as before; --api-key sets another\n");
+  else if (options.apiKey === undefined) io.out.write(`sandbox: API key ${sandbox.apiKey}\n`);
   // An open server keeps the process alive, a pending promise would not.
-  if (!io.stop.aborted) await new Promise((resolve) => io.stop.addEventListener("abort", resolve, { once: true }));
+  const failure = await Promise.race([aborted(io.stop), sandbox.writeFailure]);
+  if (failure !== undefined) io.err.write(`sandbox: stops, because ${failure.message}\n`);
   await sandbox.stop();
-  return stopped;
+  return failure === undefined ? stopped : failed;
+}
+
+async function aborted(signal: AbortSignal): Promise<undefined> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
 async function readFixture(file: string): Promise<Fixture> {

@@ -8,12 +8,15 @@ const longestTimeoutMs = 2 ** 31 - 1;
 export class Pacemaker {
   readonly #engine: Engine;
   readonly #clock: SandboxClock;
+  readonly #onError: (error: unknown) => void;
   #timeout: NodeJS.Timeout | undefined;
   #armedForMs: number | undefined;
 
-  constructor(engine: Engine, clock: SandboxClock) {
+  /** @param onError gets what carrying out something due has thrown; it is tried again at the next look only. */
+  constructor(engine: Engine, clock: SandboxClock, onError: (error: unknown) => void) {
     this.#engine = engine;
     this.#clock = clock;
+    this.#onError = onError;
   }
 
   /** To be called after anything that may have changed what is due next. Cheap when it has not. */
@@ -41,7 +44,13 @@ export class Pacemaker {
   }
 
   #beat(): void {
-    this.#engine.advance();
+    try {
+      this.#engine.advance();
+    } catch (error) {
+      this.stop();
+      this.#onError(error);
+      return;
+    }
     this.lookAgain();
   }
 }

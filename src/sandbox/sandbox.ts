@@ -1,18 +1,17 @@
-import { randomBytes, randomInt } from "node:crypto";
+import { randomInt } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import { type ClockChange, type ClockMode, SandboxClock } from "./clock.ts";
-import { Engine } from "./engine/engine.ts";
-import { type Profile, profiles } from "./engine/profile.ts";
+import type { ClockChange, ClockMode } from "./clock.ts";
+import type { Profile } from "./engine/profile.ts";
 import { defaultEngineSettings, type EngineSettings } from "./engine/settings.ts";
 import { defaultFixture, type Fixture } from "./fixture.ts";
 import { isLoopback } from "./http/control/loopback.ts";
 import { FaultRegistry } from "./http/fault-registry.ts";
-import { KeyRing } from "./http/key-ring.ts";
 import { RateLimit, type RateLimitRules } from "./http/rate-limit.ts";
 import { RequestLog } from "./http/request-log.ts";
 import { apiPrefix, buildServer, controlPrefix } from "./http/server.ts";
 import { Pacemaker } from "./pacemaker.ts";
-import { MemoryStore } from "./storage/memory-store.ts";
+import { openState, type SandboxState } from "./sandbox-state.ts";
+import { StorageError } from "./storage/storage-error.ts";
 
 /** How to start a sandbox. Everything has a default. */
 export interface SandboxOptions {
@@ -20,13 +19,15 @@ export interface SandboxOptions {
   readonly host?: string | undefined;
   /** @default 0: a free one */
   readonly port?: number | undefined;
-  /** Not empty. @default one made up at random */
+  /** Not empty. @default one made up at random; a state that was there before keeps its own */
   readonly apiKey?: string | undefined;
-  /** @default seed */
+  /** Directory in which state is kept; made if it is not there. @default none: in memory */
+  readonly data?: string | undefined;
+  /** @default that of the state in the directory, else seed */
   readonly profile?: Profile["name"] | undefined;
   /** @default the built-in one */
   readonly fixture?: Fixture | undefined;
-  /** @default real, or scaled when a time scale is given */
+  /** @default as before in the directory, else real, or scaled when a time scale is given */
   readonly clock?: ClockMode | undefined;
   /** Sandbox seconds per second. @default 1 */
   readonly timeScale?: number | undefined;
@@ -51,49 +52,67 @@ export interface RunningSandbox {
   /** Base URL of the control API, ends in `/sandbox/v1`. */
   readonly controlUrl: string;
   readonly port: number;
+  /** Empty: the state was there before, and no key was given; the one of then is good. */
   readonly apiKey: string;
-  /** Closes every connection and forgets everything. Calling it again does nothing. */
+  /** Resolves when state can no longer be written: nothing was acknowledged that is not there, and it should stop. */
+  readonly writeFailure: Promise<StorageError>;
+  /** Closes every connection; state is forgotten, or stays in its directory. Calling it again does nothing. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts a sandbox in this process.
  *
- * @throws Error when the address cannot be bound, or `Refusal` when the fixture is not possible in the profile.
+ * @throws Error when the address cannot be bound, `StorageError` when the directory cannot be used, or `Refusal` when
+ * the fixture is not possible in the profile.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<RunningSandbox> {
-  const { host = "127.0.0.1", port = 0, fixture = defaultFixture, allowRemoteControl = false } = options;
-  const apiKey = options.apiKey ?? `sbx_${randomBytes(24).toString("hex")}`;
-  const store = new MemoryStore();
-  const pace = paceOf(options);
-  const clock = new SandboxClock();
-  const engine = new Engine({
-    store,
-    clock,
-    profile: profiles[options.profile ?? "seed"],
+  const writeFailure = Promise.withResolvers<StorageError>();
+  const state = openState({
+    directory: options.data,
+    profile: options.profile,
     settings: settingsOf(options),
+    fixture: options.fixture ?? defaultFixture,
+    apiKey: options.apiKey,
+    pace: paceOf(options),
+    onWriteFailure: writeFailure.resolve,
   });
+  try {
+    return { ...(await serve(state, options)), writeFailure: writeFailure.promise };
+  } catch (error) {
+    state.close();
+    throw error;
+  }
+}
+
+async function serve(
+  state: SandboxState,
+  { host = "127.0.0.1", port = 0, allowRemoteControl = false, ...options }: SandboxOptions,
+): Promise<Omit<RunningSandbox, "writeFailure">> {
+  const { engine, clock, keyRing, apiKey } = state;
+  const onBug = (error: unknown): void => {
+    // A failure to write has a way of its own to whoever started the sandbox.
+    if (!(error instanceof StorageError)) (options.onBug ?? writeBug)(error);
+  };
   const parts = {
     engine,
     clock,
-    pacemaker: new Pacemaker(engine, clock),
-    keyRing: new KeyRing(store),
+    pacemaker: new Pacemaker(engine, clock, onBug),
+    keyRing,
     faults: new FaultRegistry(),
     requestLog: new RequestLog(),
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit),
     controlAccess: allowRemoteControl ? "anybody" : isLoopback(host) ? "loopback" : "nobody",
-    onBug: options.onBug ?? writeBug,
+    onBug,
     reset: (): void => {
-      clock.set(pace);
-      engine.reset(fixture);
-      parts.keyRing.admit("default", apiKey);
+      state.reset();
       parts.faults.clear();
       parts.requestLog.clear();
       parts.rateLimit?.clear();
       parts.pacemaker.lookAgain();
     },
   } as const;
-  parts.reset();
+  parts.pacemaker.lookAgain();
   const app = buildServer(parts);
   await app.listen({ host, port });
   const bound = (app.server.address() as AddressInfo).port;
@@ -107,12 +126,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
       parts.faults.clear();
       parts.pacemaker.stop();
       await app.close();
+      state.close();
     },
   };
 }
 
-function paceOf({ clock, timeScale }: SandboxOptions): ClockChange {
-  return { mode: clock ?? (timeScale === undefined ? "real" : "scaled"), scale: timeScale ?? 1 };
+function paceOf({ clock, timeScale }: SandboxOptions): ClockChange | undefined {
+  if (clock === undefined && timeScale === undefined) return undefined;
+  return { mode: clock ?? "scaled", scale: timeScale ?? 1 };
 }
 
 function settingsOf({ operationLatencyMs, availabilityCheckIntervalMs, seed }: SandboxOptions): EngineSettings {

@@ -60,25 +60,14 @@ describe("endpoint-operator sandbox", () => {
   });
 
   test("several bad options → 2, every one named, the key not shown", async () => {
-    const args = [
-      "--port",
-      "70000",
-      "--data",
-      "/somewhere",
-      "--api-key",
-      "a secret",
-      "--profile",
-      "other",
-      "--colour",
-      "x",
-    ];
+    const args = ["--port", "70000", "--data", "", "--api-key", "a secret", "--profile", "other", "--colour", "x"];
     const running = run([...args, "--time-scale", "-1", "--operation-latency", "5-3", "--seed"]);
     expect(await running.code).toBe(2);
     const { err } = running.written;
     for (const name of ["--port", "--data", "--api-key", "--profile", "--colour", "--operation-latency", "--seed"]) {
       expect(err).toContain(`  ${name}: `);
     }
-    expect(err).toContain("only :memory: can be used");
+    expect(err).toContain("must be a directory, or :memory:");
     expect(err).not.toContain("a secret");
   });
 

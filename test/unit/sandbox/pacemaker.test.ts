@@ -12,7 +12,7 @@ test("something falls due and nobody asks → it is carried out", async () => {
   const settings = { ...defaultEngineSettings, operationLatencyMs: { min: 20, max: 20 } };
   const engine = new Engine({ store: new MemoryStore(), clock, profile: profiles.seed, settings });
   engine.reset(defaultFixture);
-  const pacemaker = new Pacemaker(engine, clock);
+  const pacemaker = new Pacemaker(engine, clock, (error) => expect.fail(String(error)));
   onTestFinished(() => pacemaker.stop());
   engine.createEndpoint("green-fox-123456", { branchId: "br-quiet-sun-123456", type: "read_write" });
   const firstDueMs = engine.nextDueMs();

@@ -1,0 +1,135 @@
+import { randomBytes } from "node:crypto";
+import { type ClockAnchor, type ClockChange, SandboxClock } from "./clock.ts";
+import { Engine } from "./engine/engine.ts";
+import { type Profile, profiles } from "./engine/profile.ts";
+import type { KeyRecord } from "./engine/records.ts";
+import type { EngineSettings } from "./engine/settings.ts";
+import type { Fixture } from "./fixture.ts";
+import { KeyRing } from "./http/key-ring.ts";
+import { type DurableStore, openDurableStore } from "./storage/durable-store.ts";
+import { MemoryStore } from "./storage/memory-store.ts";
+import { StorageError } from "./storage/storage-error.ts";
+import type { Store, StoreContent } from "./storage/store.ts";
+
+/** What a sandbox's state is made of; used only where the directory does not say otherwise. */
+export interface StateOptions {
+  /** `undefined`: in memory. */
+  readonly directory: string | undefined;
+  /** `undefined`: that of the directory, or seed. */
+  readonly profile: Profile["name"] | undefined;
+  readonly settings: EngineSettings;
+  readonly fixture: Fixture;
+  /** `undefined`: made up for a new state; an old one keeps its own. */
+  readonly apiKey: string | undefined;
+  /** How the clock runs after a start and after a reset; `undefined`: as it did, or in real time. */
+  readonly pace: ClockChange | undefined;
+  /** Gets the error of a transaction that could not be written to the directory. */
+  readonly onWriteFailure: (error: StorageError) => void;
+}
+
+/** Everything of a sandbox that lasts as long as its directory. */
+export interface SandboxState {
+  readonly store: Store;
+  readonly clock: SandboxClock;
+  readonly engine: Engine;
+  readonly keyRing: KeyRing;
+  /** Empty: the state was there already, and of its key only a hash. */
+  readonly apiKey: string;
+  /** Back to the fixture, the start key and the start mode of the clock; time does not go back. */
+  reset(): void;
+  /** Replaces every record. The clock keeps its mode; it goes forward where the records are later. */
+  restore(content: StoreContent): void;
+  close(): void;
+}
+
+/** Under which names the store keeps what belongs to no record. */
+const valueNames = { profile: "profile", clock: "clock", startKeyId: "startKeyId" } as const;
+
+const realTime: ClockChange = { mode: "real", scale: 1 };
+
+/**
+ * Opens the state in a directory, or makes a new one there or in memory. What was going on when it was last used goes
+ * on: operations end at the times at which they would have ended.
+ *
+ * @throws StorageError, or Refusal when the fixture is not possible in the profile
+ */
+export function openState(options: StateOptions): SandboxState {
+  const { directory, onWriteFailure } = options;
+  const opened: DurableStore =
+    directory === undefined
+      ? { store: new MemoryStore(), close: () => {} }
+      : openDurableStore({ directory, onWriteFailure });
+  try {
+    return fill(opened, options);
+  } catch (error) {
+    opened.close();
+    throw error;
+  }
+}
+
+function fill({ store, close }: DurableStore, options: StateOptions): SandboxState {
+  const profile = profileOf(store, options);
+  const saveAnchor = (anchor: ClockAnchor) => store.values.set(valueNames.clock, JSON.stringify(anchor));
+  const clock = new SandboxClock(undefined, saveAnchor);
+  const engine = new Engine({ store, clock, profile: profiles[profile], settings: options.settings });
+  const keyRing = new KeyRing(store);
+  const isNew = store.values.get(valueNames.profile) === undefined;
+  const apiKey = options.apiKey ?? (isNew ? `sbx_${randomBytes(24).toString("hex")}` : "");
+  const admitStartKey = () => store.values.set(valueNames.startKeyId, keyRing.admit("default", apiKey).id);
+  const reset = () =>
+    store.transaction(() => {
+      const kept = startKeyOf(store);
+      engine.reset(options.fixture);
+      clock.set(options.pace ?? realTime);
+      store.values.set(valueNames.profile, profile);
+      if (apiKey !== "") admitStartKey();
+      else if (kept !== undefined) keepStartKey(store, kept);
+    });
+  const resume = () =>
+    store.transaction(() => {
+      const anchor = JSON.parse(store.values.get(valueNames.clock) ?? "{}") as ClockAnchor;
+      clock.resume(anchor, latestMs(store.export()));
+      if (options.pace !== undefined) clock.set(options.pace);
+      if (apiKey === "" || keyRing.authenticate(`Bearer ${apiKey}`) !== undefined) return;
+      keyRing.revoke(startKeyOf(store)?.id ?? "");
+      admitStartKey();
+    });
+  const restore = (content: StoreContent) =>
+    store.transaction(() => {
+      store.import(content);
+      store.values.set(valueNames.profile, profile);
+      clock.set({ nowMs: Math.max(clock.nowMs(), latestMs(content)) });
+    });
+  if (isNew) reset();
+  else resume();
+  return { store, clock, engine, keyRing, apiKey, reset, restore, close };
+}
+
+function profileOf(store: Store, { profile, directory }: StateOptions): Profile["name"] {
+  const stored = store.values.get(valueNames.profile);
+  if (stored === undefined) return profile ?? "seed";
+  if (profile === undefined || profile === stored) return stored as Profile["name"];
+  throw new StorageError(
+    "Mismatch",
+    `${directory} holds a state of profile ${stored}, not ${profile}; use that profile, or another directory`,
+  );
+}
+
+function startKeyOf(store: Store): KeyRecord | undefined {
+  const id = store.values.get(valueNames.startKeyId);
+  return id === undefined ? undefined : store.keys.get(id);
+}
+
+function keepStartKey(store: Store, key: KeyRecord): void {
+  store.keys.put(key);
+  store.values.set(valueNames.startKeyId, key.id);
+}
+
+/** The latest time at which anything in the records happened, epoch milliseconds; 0 when there is nothing. */
+function latestMs({ projects, endpoints, operations }: StoreContent): number {
+  let latest = 0;
+  for (const records of [projects, endpoints, operations]) {
+    for (const { updatedMs } of records) latest = Math.max(latest, updatedMs);
+  }
+  return latest;
+}

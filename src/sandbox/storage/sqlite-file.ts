@@ -1,0 +1,167 @@
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { ChangeSet } from "./journal.ts";
+import { StorageError } from "./storage-error.ts";
+
+/** One thing a store holds, as it lies in the file. */
+export interface StoredRow {
+  readonly collection: string;
+  readonly key: string;
+  /** JSON. */
+  readonly value: string;
+}
+
+/** Marks a file as ours: "epsb", in the place that SQLite keeps for this. */
+const applicationId = 0x65707362;
+
+/** Of the table and of what the values in it look like. Raised when an older program could not read a newer file. */
+const schemaVersion = 1;
+
+const schema = `
+  CREATE TABLE record (
+    collection TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (collection, key)
+  ) STRICT, WITHOUT ROWID;
+  PRAGMA application_id = ${applicationId};
+  PRAGMA user_version = ${schemaVersion}`;
+
+/** Result codes of SQLite. @see https://www.sqlite.org/rescode.html (read 2026-11-21) */
+const resultCode = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 } as const;
+
+/**
+ * A file with everything a store holds: one row for each record.
+ *
+ * It belongs to one process at a time, by a lock that the system takes back however that process ends. A transaction is
+ * whole or not there when the process is killed at any moment; the file is always a sound database.
+ */
+export class SqliteFile {
+  readonly #path: string;
+  readonly #database: DatabaseSync;
+  readonly #put: StatementSync;
+  readonly #remove: StatementSync;
+  readonly #clear: StatementSync;
+
+  /**
+   * Opens a file, or makes it.
+   *
+   * @throws StorageError InUse, Foreign, Newer, Damaged, CannotOpen
+   */
+  constructor(path: string) {
+    this.#path = path;
+    const database = this.#guard("CannotOpen", () => new DatabaseSync(path, { timeout: 0 }));
+    this.#database = database;
+    try {
+      this.#guard("CannotOpen", () => this.#prepareFile());
+      this.#put = database.prepare(
+        "INSERT INTO record VALUES (?, ?, ?) ON CONFLICT (collection, key) DO UPDATE SET value = excluded.value",
+      );
+      this.#remove = database.prepare("DELETE FROM record WHERE collection = ? AND key = ?");
+      this.#clear = database.prepare("DELETE FROM record WHERE collection = ?");
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  /** Everything, by collection and key. @throws StorageError Damaged */
+  rows(): readonly StoredRow[] {
+    return this.#guard("Damaged", () => {
+      return this.#database.prepare("SELECT collection, key, value FROM record").all() as unknown as StoredRow[];
+    });
+  }
+
+  /** Writes one transaction. When it returns, killing the process loses nothing of it. @throws StorageError CannotWrite */
+  write(changes: ChangeSet): void {
+    this.#guard("CannotWrite", () => {
+      this.#database.exec("BEGIN IMMEDIATE");
+      try {
+        this.#apply(changes);
+        this.#database.exec("COMMIT");
+      } catch (error) {
+        // SQLite has rolled back by itself after some errors, a full disk among them.
+        if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
+  /** Gives the file back. Calling it again does nothing. */
+  close(): void {
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #prepareFile(): void {
+    // The lock of this mode is held until the file is closed, so a second process gets "busy" at once.
+    this.#database.exec("PRAGMA locking_mode = EXCLUSIVE");
+    // Before anything is changed: the file may be somebody else's.
+    this.#isNew();
+    this.#database.exec("PRAGMA journal_mode = WAL");
+    // With a write-ahead log this loses nothing when the process is killed; only a power cut may take the last moment.
+    this.#database.exec("PRAGMA synchronous = NORMAL");
+    this.#database.exec("BEGIN EXCLUSIVE");
+    try {
+      if (this.#isNew()) this.#database.exec(schema);
+      this.#database.exec("COMMIT");
+    } finally {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+    }
+    const [verdict] = Object.values(this.#database.prepare("PRAGMA quick_check(1)").get() ?? {});
+    if (verdict !== "ok") throw this.#damaged(String(verdict));
+  }
+
+  /** @throws StorageError Foreign, Newer */
+  #isNew(): boolean {
+    const [id, version] = [this.#pragma("application_id"), this.#pragma("user_version")];
+    if (id === applicationId) {
+      if (version <= schemaVersion) return false;
+      throw new StorageError(
+        "Newer",
+        `${this.#path} was written by a later version; use that one, or another directory`,
+      );
+    }
+    const { count } = this.#database.prepare("SELECT count(*) AS count FROM sqlite_schema").get() as { count: number };
+    if (id === 0 && version === 0 && count === 0) return true;
+    throw new StorageError("Foreign", `${this.#path} is not a sandbox's; use another directory`);
+  }
+
+  #pragma(name: string): number {
+    return Number(Object.values(this.#database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+  }
+
+  #apply(changes: ChangeSet): void {
+    for (const [collection, { isCleared, keys }] of changes) {
+      const { name } = collection;
+      if (isCleared) this.#clear.run(name);
+      for (const key of keys) {
+        const value = collection.valueOf(key);
+        if (value !== undefined) this.#put.run(name, key, JSON.stringify(value));
+        else if (!isCleared) this.#remove.run(name, key);
+      }
+    }
+  }
+
+  #damaged(details: string, cause?: unknown): StorageError {
+    const message = `${this.#path} is damaged or no database (${details}); move it away to start afresh`;
+    return new StorageError("Damaged", message, { cause });
+  }
+
+  #guard<T>(reason: "CannotOpen" | "CannotWrite" | "Damaged", work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof StorageError) throw error;
+      const { errcode = 0, message } = error as Error & { readonly errcode?: number };
+      // The upper bits are details of the kind in the lowest eight.
+      const kind = errcode & 0xff;
+      if (kind === resultCode.busy) {
+        const text = `${this.#path} is used by another process; stop that one, or use another directory`;
+        throw new StorageError("InUse", text, { cause: error });
+      }
+      if (kind === resultCode.corrupt || kind === resultCode.notADatabase) throw this.#damaged(message, error);
+      const what = reason === "CannotWrite" ? "cannot be written" : "cannot be opened";
+      const why = kind === resultCode.full ? "the disk is full" : message;
+      throw new StorageError(reason, `${this.#path} ${what}: ${why}`, { cause: error });
+    }
+  }
+}

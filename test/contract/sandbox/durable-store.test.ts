@@ -1,0 +1,253 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { OperationRecord, ProjectRecord } from "../../../src/sandbox/engine/records.ts";
+import { openDurableStore, stateFileName } from "../../../src/sandbox/storage/durable-store.ts";
+import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
+import type { StorageError } from "../../../src/sandbox/storage/storage-error.ts";
+import type { Store } from "../../../src/sandbox/storage/store.ts";
+
+const unexpected = (error: StorageError) => expect.fail(error.message);
+
+function newDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "sandbox-store-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  return directory;
+}
+
+function open(directory: string) {
+  const failures: StorageError[] = [];
+  const opened = openDurableStore({ directory, onWriteFailure: (error) => failures.push(error) });
+  onTestFinished(opened.close);
+  return { ...opened, failures, file: join(directory, stateFileName) };
+}
+
+const project = (id: string, sequence: number): ProjectRecord => ({
+  id,
+  sequence,
+  name: `${id} <&"\u0000\u{1F418}`,
+  regionId: "aws-x",
+  plan: "paid",
+  pgVersion: 18,
+  historyRetentionSeconds: 0,
+  createdMs: 1,
+  updatedMs: 1,
+  deletedMs: undefined,
+});
+
+const operation = (sequence: number, status: OperationRecord["status"]): OperationRecord => ({
+  id: `o${sequence}`,
+  sequence,
+  projectId: "p",
+  branchId: "b",
+  endpointId: sequence % 2 === 0 ? "e" : undefined,
+  action: "start_compute",
+  status,
+  failuresCount: 0,
+  error: undefined,
+  plannedError: undefined,
+  runsAtMs: 1,
+  endsAtMs: 2,
+  createdMs: sequence,
+  updatedMs: sequence,
+});
+
+type Step = (store: Store) => void;
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.nat(5).map(
+    (n): Step =>
+      (store) =>
+        store.projects.put(project(`p${n}`, n)),
+  ),
+  fc.nat(5).map(
+    (n): Step =>
+      (store) =>
+        store.projects.remove(`p${n}`),
+  ),
+  fc.record({ key: fc.constantFrom("t", "u"), dueMs: fc.nat(9) }).map(
+    ({ key, dueMs }): Step =>
+      (store) =>
+        store.timers.put({ key, kind: "operation", subjectId: key, dueMs, rank: 0 }),
+  ),
+  fc.constantFrom("t", "u").map(
+    (key): Step =>
+      (store) =>
+        store.timers.remove(key),
+  ),
+  fc.constantFrom("running", "finished" as const).map(
+    (status): Step =>
+      (store) => {
+        const sequence = store.counters.get("sequence") + 1;
+        store.counters.set("sequence", sequence);
+        store.operations.put(operation(sequence, status));
+      },
+  ),
+  fc.string().map(
+    (text): Step =>
+      (store) =>
+        store.values.set("text", text),
+  ),
+  { weight: 1, arbitrary: fc.constant<Step>((store) => store.clear()) },
+  {
+    weight: 1,
+    arbitrary: fc.constant<Step>(() => {
+      throw new Error("refused");
+    }),
+  },
+);
+
+test("any transactions, then opened again → what a store in memory holds, in the same order", () => {
+  const run = (store: Store, steps: readonly Step[]) => {
+    try {
+      store.transaction(() => {
+        for (const one of steps) one(store);
+      });
+    } catch (error) {
+      expect((error as Error).message).toBe("refused");
+    }
+  };
+  const sorted = (store: Store) => {
+    const content = store.export();
+    return { ...content, timers: [...content.timers].sort((a, b) => (a.key < b.key ? -1 : 1)) };
+  };
+  const transactions = fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 12 });
+  fc.assert(
+    fc.property(transactions, transactions, (before, after) => {
+      const directory = mkdtempSync(join(tmpdir(), "sandbox-store-"));
+      const inMemory = new MemoryStore();
+      try {
+        for (const part of [before, after]) {
+          const { store, close } = openDurableStore({ directory, onWriteFailure: unexpected });
+          expect(sorted(store)).toEqual(sorted(inMemory));
+          for (const steps of part) for (const each of [store, inMemory]) run(each, steps);
+          close();
+        }
+        const { store, close } = openDurableStore({ directory, onWriteFailure: unexpected });
+        expect(sorted(store)).toEqual(sorted(inMemory));
+        expect(store.timers.next()).toEqual(inMemory.timers.next());
+        expect([...store.operations.unfinishedOfEndpoint("e")]).toEqual([
+          ...inMemory.operations.unfinishedOfEndpoint("e"),
+        ]);
+        close();
+      } finally {
+        rmSync(directory, { recursive: true });
+      }
+    }),
+    { numRuns: process.env.LONG === "1" ? 1000 : 60 },
+  );
+});
+
+describe("a directory that cannot be used", () => {
+  const refusal = (directory: string) => {
+    try {
+      open(directory);
+    } catch (error) {
+      return error as StorageError;
+    }
+    return expect.fail("it was opened");
+  };
+
+  test("in use → refused at once, by name; free again once closed", () => {
+    const directory = newDirectory();
+    const first = open(directory);
+    const error = refusal(directory);
+    expect(error).toMatchObject({ name: "StorageError", reason: "InUse" });
+    expect(error.message).toContain(`${first.file} is used by another process`);
+    first.close();
+    expect(open(directory).store.projects.list()).toEqual([]);
+  });
+
+  test("not a database → refused, left as it is", () => {
+    const directory = newDirectory();
+    const text = "these are my notes. ".repeat(1000);
+    writeFileSync(join(directory, stateFileName), text);
+    expect(refusal(directory)).toMatchObject({ reason: "Damaged", message: expect.stringContaining("move it away") });
+    expect(readFileSync(join(directory, stateFileName), "utf8")).toBe(text);
+  });
+
+  test("somebody else's database → refused, left as it is", () => {
+    const directory = newDirectory();
+    const file = join(directory, stateFileName);
+    const other = new DatabaseSync(file);
+    other.exec("CREATE TABLE mine (a); INSERT INTO mine VALUES (1)");
+    other.close();
+    const before = readFileSync(file);
+    expect(refusal(directory)).toMatchObject({ reason: "Foreign" });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("written by a later version → refused", () => {
+    const directory = newDirectory();
+    const { close, file } = open(directory);
+    close();
+    const later = new DatabaseSync(file);
+    later.exec("PRAGMA user_version = 99");
+    later.close();
+    expect(refusal(directory)).toMatchObject({ reason: "Newer", message: expect.stringContaining("later version") });
+  });
+
+  test("damaged in the middle → refused, and says what to do", () => {
+    const directory = newDirectory();
+    const { store, close, file } = open(directory);
+    store.transaction(() => {
+      for (let n = 0; n < 500; n += 1) store.projects.put(project(`p${n}`, n));
+    });
+    close();
+    const bytes = readFileSync(file);
+    bytes.fill(0xa5, 4096, 4096 * 6);
+    writeFileSync(file, bytes);
+    expect(refusal(directory)).toMatchObject({ reason: "Damaged", message: expect.stringContaining(file) });
+  });
+
+  test("a value that no sandbox wrote → refused", () => {
+    const directory = newDirectory();
+    const { close, file } = open(directory);
+    close();
+    const edited = new DatabaseSync(file);
+    edited.exec("INSERT INTO record VALUES ('projects', 'p', '{')");
+    edited.close();
+    expect(refusal(directory)).toMatchObject({ reason: "Damaged" });
+  });
+
+  test("below a file, or where nothing can be made → refused", () => {
+    const directory = newDirectory();
+    const file = join(directory, "file");
+    writeFileSync(file, "");
+    expect(refusal(join(file, "deeper"))).toMatchObject({ reason: "CannotOpen" });
+    expect(refusal(file)).toMatchObject({ reason: "CannotOpen" });
+    expect(refusal("/proc/nothing/here")).toMatchObject({ reason: "CannotOpen" });
+  });
+});
+
+test("a new directory → for its owner only", () => {
+  const directory = join(newDirectory(), "a", "b");
+  open(directory);
+  expect(statSync(directory).mode & 0o777).toBe(0o700);
+});
+
+test("a write that fails → told, the transaction changed nothing in memory or in the file", () => {
+  const directory = newDirectory();
+  const { store, close, failures } = open(directory);
+  store.projects.put(project("kept", 1));
+  const circular: { self?: unknown } = {};
+  circular.self = circular;
+  const work = () =>
+    store.transaction(() => {
+      store.projects.put(project("lost", 2));
+      store.projects.put({ ...project("odd", 3), name: circular as never });
+    });
+  expect(work).toThrow("cannot be written");
+  expect(failures).toMatchObject([{ reason: "CannotWrite" }]);
+  expect(store.projects.list().map(({ id }) => id)).toEqual(["kept"]);
+  store.projects.put(project("later", 4));
+  close();
+  expect(
+    open(directory)
+      .store.projects.list()
+      .map(({ id }) => id),
+  ).toEqual(["kept", "later"]);
+});

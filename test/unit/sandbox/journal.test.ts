@@ -1,0 +1,109 @@
+import { expect, test } from "vitest";
+import type { ProjectRecord, TimerRecord } from "../../../src/sandbox/engine/records.ts";
+import type { ChangeSet } from "../../../src/sandbox/storage/journal.ts";
+import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
+
+const project = (id: string): ProjectRecord => ({
+  id,
+  sequence: 1,
+  name: id,
+  regionId: "aws-x",
+  plan: "paid",
+  pgVersion: 18,
+  historyRetentionSeconds: 0,
+  createdMs: 0,
+  updatedMs: 0,
+  deletedMs: undefined,
+});
+const timer: TimerRecord = { key: "t", kind: "operation", subjectId: "o", dueMs: 1, rank: 0 };
+
+/** A store, and each transaction as `collection key=value`, an asterisk for "everything went first". */
+function recorded() {
+  const commits: string[][] = [];
+  const textOf = (changes: ChangeSet) =>
+    [...changes].flatMap(([collection, { isCleared, keys }]) => [
+      ...(isCleared ? [`${collection.name} *`] : []),
+      ...[...keys].map((key) => `${collection.name} ${key}=${collection.valueOf(key) === undefined ? "none" : "set"}`),
+    ]);
+  return { commits, store: new MemoryStore((changes) => commits.push(textOf(changes))) };
+}
+
+test("a transaction → handed on once, each key once, with what it holds in the end", () => {
+  const { store, commits } = recorded();
+  store.transaction(() => {
+    store.projects.put(project("a"));
+    store.projects.put({ ...project("a"), name: "changed" });
+    store.transaction(() => store.timers.put(timer));
+    store.timers.remove("t");
+    store.counters.set("n", 1);
+  });
+  expect(commits).toEqual([["projects a=set", "timers t=none", "counters n=set"]]);
+});
+
+test("a transaction that changes nothing, or throws → nothing is handed on", () => {
+  const { store, commits } = recorded();
+  store.transaction(() => store.projects.remove("nobody"));
+  store.transaction(() => store.timers.remove("nobody"));
+  const failing = () =>
+    store.transaction(() => {
+      store.projects.put(project("a"));
+      throw new Error("no");
+    });
+  expect(failing).toThrow("no");
+  expect(commits).toEqual([]);
+});
+
+test("a write outside a transaction → is one of its own", () => {
+  const { store, commits } = recorded();
+  store.projects.put(project("a"));
+  store.values.set("v", "x");
+  store.projects.remove("a");
+  expect(commits).toEqual([["projects a=set"], ["values v=set"], ["projects a=none"]]);
+});
+
+test("cleared and filled again → everything went first, what came before does not count", () => {
+  const { store, commits } = recorded();
+  store.projects.put(project("old"));
+  store.transaction(() => {
+    store.projects.put(project("lost"));
+    store.clear();
+    store.projects.put(project("new"));
+  });
+  expect(commits[1]?.filter((change) => change.startsWith("projects"))).toEqual(["projects *", "projects new=set"]);
+});
+
+test("changes that cannot be made to last → the transaction fails and nothing of it remains, a clear neither", () => {
+  let isFull = false;
+  const store = new MemoryStore(() => {
+    if (isFull) throw new Error("full");
+  });
+  store.transaction(() => {
+    store.projects.put(project("a"));
+    store.timers.put(timer);
+    store.counters.set("n", 1);
+    store.values.set("v", "x");
+  });
+  const before = store.export();
+  isFull = true;
+  const work = () =>
+    store.transaction(() => {
+      store.projects.put({ ...project("a"), name: "changed" });
+      store.clear();
+      store.projects.put(project("b"));
+      store.timers.put({ ...timer, key: "u" });
+      store.counters.set("n", 5);
+    });
+  expect(work).toThrow("full");
+  expect(store.export()).toEqual(before);
+  expect(store.timers.next()).toEqual(timer);
+});
+
+test("a list → the same array until something in it changes, never one that changes under its reader", () => {
+  const store = new MemoryStore();
+  store.projects.put(project("a"));
+  const first = store.projects.list();
+  expect(store.projects.list()).toBe(first);
+  store.projects.put({ ...project("b"), sequence: 2 });
+  expect(first.map(({ id }) => id)).toEqual(["a"]);
+  expect(store.projects.list().map(({ id }) => id)).toEqual(["a", "b"]);
+});
