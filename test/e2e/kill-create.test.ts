@@ -11,10 +11,12 @@ import {
   scenesOf,
 } from "../support/e2e-scene.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
-/** Longer than anything here is late. */
-const settings = { CREATE_SETTLE_SECONDS: "2.5" };
-const lateMs = 1_000;
+/** So late that the next operator has looked by then, and so early that it still has to wait. */
+const lateMs = 2_000;
+const landedMs = lateMs + 500;
+const settleMs = 4_000;
 
 /** A point between two steps of a create at which the operator is killed. */
 interface CrashPoint {
@@ -24,6 +26,10 @@ interface CrashPoint {
   readonly postsBefore: number;
   /** Whether the service carries out the POST of the process that was killed. */
   readonly isApplied: boolean;
+  /** How long the operator thinks a lost POST may still land. @default 1_500 */
+  readonly settleMs?: number;
+  /** After so long the POST has landed: only then is it known what came of it. @default 0 */
+  readonly landedMs?: number;
 }
 
 const points = {
@@ -52,6 +58,8 @@ const points = {
   "after a POST that is applied late": {
     postsBefore: 1,
     isApplied: true,
+    settleMs,
+    landedMs,
     async prepare({ sandbox, project }) {
       const match = { method: "POST", project, tail: "/endpoints", times: 1 };
       const posts = await sandbox.fault(match, { kind: "applyLate", milliseconds: lateMs });
@@ -68,9 +76,17 @@ const points = {
   },
 } as const satisfies Readonly<Record<string, CrashPoint>>;
 
+interface Killed {
+  readonly scenes: readonly Scene[];
+  readonly world: E2eWorld;
+  /** Waits until what was sent before the kill can no longer take effect. */
+  untilLanded(): Promise<void>;
+}
+
 /** Applies a resource of each type, and kills the operator when both are at the point. */
-async function killAt(point: CrashPoint, sandbox: SandboxProcess, spec: object = {}): Promise<readonly Scene[]> {
-  const world = await E2eWorld.start(sandbox, settings);
+async function killAt(point: CrashPoint, sandbox: SandboxProcess, spec: object = {}): Promise<Killed> {
+  const { settleMs: forMs = 1_500 } = point;
+  const world = await E2eWorld.start(sandbox, { CREATE_SETTLE_SECONDS: `${forMs / 1_000}` });
   const scenes = scenesOf(sandbox, world);
   const arrivals = await forEach(scenes, (scene) => point.prepare(scene));
   // Nothing but the passes of the resources lists endpoints.
@@ -83,7 +99,10 @@ async function killAt(point: CrashPoint, sandbox: SandboxProcess, spec: object =
     expect(await sandbox.requests(project, "POST"), `${type}: POSTs`).toHaveLength(point.postsBefore);
   }
   await sandbox.control.clearFaults();
-  return scenes;
+  const landsAtMs = performance.now() + (point.landedMs ?? 0);
+  const untilLanded = async () =>
+    void (await waitUntil(() => performance.now() >= landsAtMs || undefined, { what: "the POST has landed" }));
+  return { scenes, world, untilLanded };
 }
 
 /** Whether a person must say which endpoint it is: a replica that was made, at a service that does not echo names. */
@@ -118,8 +137,9 @@ describe.each(profiles)("kill -9 during a create, profile %s", (profile) => {
 
   for (const [name, point] of Object.entries(points)) {
     test(`${name} → after a restart exactly one endpoint each, none left over`, async () => {
-      const scenes = await killAt(point, sandbox);
-      await scenes[0]?.world.startOperator();
+      const { scenes, world, untilLanded } = await killAt(point, sandbox);
+      await world.startOperator();
+      await untilLanded();
       for (const scene of scenes) {
         if (isAmbiguous(point, profile, scene)) {
           await expectAmbiguous(scene);
@@ -137,10 +157,9 @@ describe.each(profiles)("kill -9 during a create, profile %s", (profile) => {
 
   test("create applied, not answered, resource deleted meanwhile → after a restart nothing is left", async () => {
     const point = points["after the POST was applied and before its answer"];
-    const scenes = await killAt(point, sandbox, { deletionPolicy: "Delete" });
-    const world = scenes[0]?.world;
-    await world?.delete(...scenes.map(({ name }) => name));
-    await world?.startOperator();
+    const { scenes, world } = await killAt(point, sandbox, { deletionPolicy: "Delete" });
+    await world.delete(...scenes.map(({ name }) => name));
+    await world.startOperator();
     for (const scene of scenes) {
       if (isAmbiguous(point, profile, scene)) {
         const { suspect } = await expectAmbiguous(scene);
@@ -159,7 +178,8 @@ describe("a replica whose create is ambiguous", () => {
   afterAll(() => sandbox?.stop());
 
   async function startAmbiguous() {
-    const [, replica] = await killAt(points["after the POST was applied and before its answer"], sandbox);
+    const { scenes } = await killAt(points["after the POST was applied and before its answer"], sandbox);
+    const replica = scenes.find(({ type }) => type === "ReadOnly");
     if (replica === undefined) throw new Error("there is no replica");
     await replica.world.startOperator();
     return { replica, ...(await expectAmbiguous(replica)) };
