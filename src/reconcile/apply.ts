@@ -30,6 +30,10 @@ export interface ApplyContext {
  * @throws ControlPlaneError when the service refuses or nobody knows; KubernetesError when the resource has changed.
  */
 export async function apply(context: ApplyContext, observation: Observation, plan: Plan): Promise<Outcome> {
+  const { key, uid } = observation.resource;
+  if (plan.kind !== "RecordOwnership") {
+    context.ledger.ownershipNotRecording(uid);
+  }
   switch (plan.kind) {
     case "RecordIntent":
       return recordIntent(context, observation, plan);
@@ -47,9 +51,11 @@ export async function apply(context: ApplyContext, observation: Observation, pla
       return write(context, observation, plan, (projectId) =>
         context.service.controlPlane.deleteEndpoint(projectId, plan.endpointId),
       );
+    case "RecordOwnership":
+      context.ledger.ownershipRecording(key, uid, plan.ownership.endpointId);
+      return { kind: "Done" };
     case "AddFinalizer":
     case "RemoveFinalizer":
-    case "RecordOwnership":
     case "ForgetEndpoint":
     case "CloseIntent":
     case "Wait":

@@ -6,6 +6,7 @@ export type CreatePlace = Pick<CreateIntent, "projectId" | "branchId" | "type">;
 
 interface Turn {
   readonly uid: string;
+  readonly key: ResourceKey;
   readonly waiting: Map<string, ResourceKey>;
 }
 
@@ -26,13 +27,23 @@ export class CreateTurns {
     const id = idOf(place);
     const turn = this.#turns.get(id);
     if (turn === undefined) {
-      this.#turns.set(id, { uid, waiting: new Map() });
+      this.#turns.set(id, { uid, key, waiting: new Map() });
       return true;
     }
     if (turn.uid !== uid) {
       turn.waiting.set(uid, key);
     }
     return turn.uid === uid;
+  }
+
+  /** Gives back the turns of resources that had this key and are gone; `liveUid` is who has it now. */
+  releaseGone(key: ResourceKey, liveUid: string | undefined): void {
+    for (const turn of [...this.#turns.values()]) {
+      const isSameKey = turn.key.namespace === key.namespace && turn.key.name === key.name;
+      if (isSameKey && turn.uid !== liveUid) {
+        this.release(turn.uid);
+      }
+    }
   }
 
   /** Gives back whatever turn the uid holds. */

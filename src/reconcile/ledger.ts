@@ -12,6 +12,8 @@ export interface UnrecordedEndpoint {
 interface Entry {
   readonly key: ResourceKey;
   memory: Memory;
+  /** The endpoint whose ownership is on its way into status. */
+  recordingId: string | undefined;
 }
 
 const nothing: Memory = {
@@ -32,6 +34,8 @@ const ownOperationsLimit = 50;
  */
 export class Ledger {
   readonly #entries = new Map<string, Entry>();
+  /** Almost always one uid; more when a resource was replaced by another of the same name. */
+  readonly #uidsByKey = new Map<string, Set<string>>();
 
   /** What is known of a uid; everything empty for one never seen. */
   memoryOf(uid: string): Memory {
@@ -71,9 +75,27 @@ export class Ledger {
     this.#update(uid, (memory) => ({ ...memory, answeredCreate: answer }));
   }
 
+  /** Ownership of an endpoint is about to be stored: until status shows it, nobody else may record the same one. */
+  ownershipRecording(key: ResourceKey, uid: string, endpointId: string): void {
+    this.#put(key, uid, (memory) => memory);
+    this.#setRecording(uid, endpointId);
+  }
+
+  /** No ownership is on its way into status (any more). */
+  ownershipNotRecording(uid: string): void {
+    this.#setRecording(uid, undefined);
+  }
+
+  /** The endpoint that a uid owns though status does not say so yet. */
+  unstoredEndpointOf(uid: string): string | undefined {
+    const entry = this.#entries.get(uid);
+    return entry?.recordingId ?? entry?.memory.answeredCreate?.endpoint.id;
+  }
+
   /** Status names the endpoint now, or there is none. */
   createStored(uid: string): void {
     this.#update(uid, (memory) => ({ ...memory, answeredCreate: undefined, intent: undefined }));
+    this.#setRecording(uid, undefined);
   }
 
   /** A write at the service has ended, one way or the other. */
@@ -104,29 +126,33 @@ export class Ledger {
 
   /** Endpoints that creates of other uids under this key made, and that no status will ever name. */
   unrecordedUnder(key: ResourceKey, liveUid: string | undefined): readonly UnrecordedEndpoint[] {
-    return [...this.#entries]
-      .filter(([uid, entry]) => uid !== liveUid && isSameKey(entry.key, key))
-      .flatMap(([uid, { memory }]) =>
-        memory.answeredCreate === undefined
+    return this.uidsUnder(key)
+      .filter((uid) => uid !== liveUid)
+      .flatMap((uid) => {
+        const { answeredCreate } = this.memoryOf(uid);
+        return answeredCreate === undefined
           ? []
-          : [
-              {
-                uid,
-                projectId: memory.answeredCreate.endpoint.projectId,
-                endpointId: memory.answeredCreate.endpoint.id,
-              },
-            ],
-      );
+          : [{ uid, projectId: answeredCreate.endpoint.projectId, endpointId: answeredCreate.endpoint.id }];
+      });
   }
 
   /** Forgets a uid that is gone. */
   drop(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) {
+      return;
+    }
     this.#entries.delete(uid);
+    const uids = this.#uidsByKey.get(idOf(entry.key));
+    uids?.delete(uid);
+    if (uids?.size === 0) {
+      this.#uidsByKey.delete(idOf(entry.key));
+    }
   }
 
   /** The uids that anything is known of under a key. */
   uidsUnder(key: ResourceKey): readonly string[] {
-    return [...this.#entries].filter(([, entry]) => isSameKey(entry.key, key)).map(([uid]) => uid);
+    return [...(this.#uidsByKey.get(idOf(key)) ?? [])];
   }
 
   #setIntent(key: ResourceKey, uid: string, intent: Omit<NonNullable<Memory["intent"]>, "lastPostMs">): void {
@@ -139,8 +165,18 @@ export class Ledger {
     );
   }
 
+  #setRecording(uid: string, endpointId: string | undefined): void {
+    const entry = this.#entries.get(uid);
+    if (entry !== undefined) {
+      entry.recordingId = endpointId;
+    }
+  }
+
   #put(key: ResourceKey, uid: string, change: (memory: Memory) => Memory): void {
-    this.#entries.set(uid, { key, memory: change(this.memoryOf(uid)) });
+    const recordingId = this.#entries.get(uid)?.recordingId;
+    this.#entries.set(uid, { key, memory: change(this.memoryOf(uid)), recordingId });
+    const uids = this.#uidsByKey.get(idOf(key)) ?? new Set();
+    this.#uidsByKey.set(idOf(key), uids.add(uid));
   }
 
   #update(uid: string, change: (memory: Memory) => Memory): void {
@@ -165,6 +201,6 @@ export function nextFailure(
   };
 }
 
-function isSameKey(a: ResourceKey, b: ResourceKey): boolean {
-  return a.namespace === b.namespace && a.name === b.name;
+function idOf({ namespace, name }: ResourceKey): string {
+  return `${namespace}/${name}`;
 }

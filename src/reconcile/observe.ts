@@ -1,6 +1,6 @@
 import type { ProjectReading } from "../domain/project-view.ts";
 import type { ResourceStore } from "../domain/resource-store.ts";
-import { claimsOf } from "../plan/claims.ts";
+import { type Claim, claimsOf } from "../plan/claims.ts";
 import type { LocalObservation, Observation, RemoteState } from "../plan/observation.ts";
 import { type ComputeEndpoint, isBeingDeleted, projectIdOf } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
@@ -22,20 +22,31 @@ export interface ObserveContext {
 
 /** Gathers what is known without the service. */
 export function observeLocal(context: ObserveContext, resource: ComputeEndpoint): LocalObservation {
-  const { clock, store, ledger, service } = context;
+  const { clock, ledger, service } = context;
   const { createIntent } = resource.status;
   if (createIntent !== undefined) {
     ledger.intentSeen(resource.key, resource.uid, { attempt: createIntent.attempt, nowMs: clock.monotonicMs() });
   }
-  const projectId = serviceProjectOf(resource);
-  const others = projectId === undefined ? [] : store.inProject(projectId);
   return {
     nowMs: clock.nowMs(),
     resource,
     identity: service.identity,
-    claims: claimsOf(others, resource.uid),
+    claims: observeClaims(context, resource),
     memory: ledger.memoryOf(resource.uid),
   };
+}
+
+/**
+ * What the others claim at this very moment, ownership that is on its way into their status included. To decide by it
+ * nothing may be awaited in between: two passes would each find the same endpoint free.
+ */
+export function observeClaims({ store, ledger }: ObserveContext, resource: ComputeEndpoint): readonly Claim[] {
+  const projectId = serviceProjectOf(resource);
+  const others = projectId === undefined ? [] : store.inProject(projectId);
+  return claimsOf(others, resource.uid).map((claim) => ({
+    ...claim,
+    ownedEndpointId: claim.ownedEndpointId ?? ledger.unstoredEndpointOf(claim.uid),
+  }));
 }
 
 /**

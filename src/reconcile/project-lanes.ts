@@ -25,7 +25,7 @@ export interface ProjectLanesOptions {
 
 interface Waiting extends Entrant {
   readonly sinceMs: number;
-  seenMs: number;
+  readonly seenMs: number;
 }
 
 interface Holder {
@@ -65,8 +65,8 @@ export class ProjectLanes {
   enter(entrant: Entrant, reading: ProjectReading): LaneAnswer {
     const nowMs = this.#options.clock.monotonicMs();
     const lane = this.#laneOf(entrant.projectId);
-    const waiting = lane.waiting.get(entrant.uid) ?? { ...entrant, sinceMs: nowMs, seenMs: nowMs };
-    waiting.seenMs = nowMs;
+    // Its place is from when it first asked; what it wants may have become a deletion since.
+    const waiting: Waiting = { ...entrant, sinceMs: lane.waiting.get(entrant.uid)?.sinceMs ?? nowMs, seenMs: nowMs };
     lane.waiting.set(entrant.uid, waiting);
     this.#dropStale(lane, nowMs);
     const isFirst = firstOf(lane)?.uid === entrant.uid;

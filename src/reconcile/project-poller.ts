@@ -1,4 +1,6 @@
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { Operation } from "../domain/operation.ts";
 import type { ProjectReading } from "../domain/project-view.ts";
 import type { ResourceKey, ResourceStore } from "../domain/resource-store.ts";
 import { canonicalJson } from "../plan/canonical-json.ts";
@@ -28,9 +30,11 @@ interface PolledProject {
   readonly endpoints: ReadonlyMap<string, string>;
   readonly orphanIds: readonly string[];
   readonly failuresInARow: number;
+  /** Whether the resources were woken for these failures: once is enough, their passes see the failure themselves. */
+  readonly isFailureTold: boolean;
 }
 
-const nothingSeen: PolledProject = { endpoints: new Map(), orphanIds: [], failuresInARow: 0 };
+const nothingSeen: PolledProject = { endpoints: new Map(), orphanIds: [], failuresInARow: 0, isFailureTold: false };
 
 /** Failures that may pass by themselves wake nobody until they have lasted. */
 const patientFailures = 3;
@@ -133,9 +137,10 @@ export class ProjectPoller {
     { error, resources }: { readonly error: unknown; readonly resources: readonly ComputeEndpoint[] },
   ): void {
     const failuresInARow = before.failuresInARow + 1;
-    this.#polled.set(projectId, { ...before, failuresInARow });
     const isLasting = error instanceof ControlPlaneError && lastingReasons.has(error.reason);
-    if (failuresInARow === (isLasting ? 1 : patientFailures)) {
+    const isWorthTelling = isLasting || failuresInARow >= patientFailures;
+    this.#polled.set(projectId, { ...before, failuresInARow, isFailureTold: before.isFailureTold || isWorthTelling });
+    if (isWorthTelling && !before.isFailureTold) {
       for (const { key } of resources) {
         this.#wakeKey(key);
       }
@@ -152,11 +157,11 @@ export class ProjectPoller {
     const endpoints = new Map<string, string>();
     for (const endpoint of reading.endpoints) {
       const { lastActiveTime: _activity, updatedTime: _update, ...lasting } = endpoint;
-      const operations = reading.operations.filter(({ endpointId }) => endpointId === endpoint.id);
+      const operations = reading.operations.filter((operation) => mayConcern(operation, endpoint));
       const states = operations.map(({ id, status, failuresCount }) => [id, status, failuresCount]);
       endpoints.set(endpoint.id, canonicalJson([lasting, states]));
     }
-    return { endpoints, orphanIds: this.#orphansIn(reading, resources), failuresInARow: 0 };
+    return { endpoints, orphanIds: this.#orphansIn(reading, resources), failuresInARow: 0, isFailureTold: false };
   }
 
   /** Endpoints with this cluster's token that no resource accounts for. They are reported, never deleted. */
@@ -179,6 +184,13 @@ export class ProjectPoller {
     }
     return orphanIds;
   }
+}
+
+/** An operation that names no endpoint belongs to the read-write one of its branch. */
+function mayConcern(operation: Operation, endpoint: ObservedEndpoint): boolean {
+  return operation.endpointId === undefined
+    ? endpoint.type === "ReadWrite" && operation.branchId === endpoint.branchId
+    : operation.endpointId === endpoint.id;
 }
 
 const lastingReasons: ReadonlySet<string> = new Set(["Unauthorized", "Forbidden", "NotFound", "UnreadableAnswer"]);

@@ -40,6 +40,7 @@ export class Reconciler {
     const resource = this.#options.store.get(key);
     try {
       await this.#cleanUp(key, resource);
+      this.#dropGone(key, resource?.uid);
       return resource === undefined ? this.#forget(key) : await this.#reconcileResource(resource);
     } catch (error) {
       this.#logUnexpected(key, error);
@@ -107,12 +108,17 @@ export class Reconciler {
     }
   }
 
-  #forget(key: ResourceKey): Requeue {
-    const { ledger, metrics, store } = this.#options;
-    for (const uid of ledger.uidsUnder(key)) {
-      this.#options.controlPlaneFor(undefined).turns.release(uid);
+  /** A resource that lost its finalizer by force never says goodbye, and another may have its name by now. */
+  #dropGone(key: ResourceKey, liveUid: string | undefined): void {
+    const { ledger } = this.#options;
+    this.#options.controlPlaneFor(undefined).turns.releaseGone(key, liveUid);
+    for (const uid of ledger.uidsUnder(key).filter((each) => each !== liveUid)) {
       ledger.drop(uid);
     }
+  }
+
+  #forget(key: ResourceKey): Requeue {
+    const { metrics, store } = this.#options;
     metrics.forgetResource(key);
     this.#wakeLosers(store.list());
     return { kind: "Done" };

@@ -10,7 +10,7 @@ import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import { apply } from "./apply.ts";
 import { nextFailure } from "./ledger.ts";
-import { type ObserveContext, observeLocal, observeService } from "./observe.ts";
+import { type ObserveContext, observeClaims, observeLocal, observeService } from "./observe.ts";
 import { retryDelayMs } from "./requeue.ts";
 
 /** What a pass needs besides what observing needs. */
@@ -33,11 +33,12 @@ export async function runPass(context: PassContext, resource: ComputeEndpoint): 
   let plan = planLocally(local);
   try {
     if (plan === undefined) {
-      observation = await observeService(context, local);
+      observation = { ...(await observeService(context, local)), claims: observeClaims(context, resource) };
       plan = planReconcile(observation, context.policy);
       const outcome = heldBack(context, local, plan) ?? (await applyPlan(context, observation, plan));
       return { local, observation, plan, outcome };
     }
+    context.ledger.ownershipNotRecording(resource.uid);
     return { local, observation, plan, outcome: { kind: "Done" } };
   } catch (error) {
     if (!(error instanceof ControlPlaneError)) {

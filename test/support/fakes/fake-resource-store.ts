@@ -1,0 +1,124 @@
+import { KubernetesError, type ResourceKey, type ResourceStore } from "../../../src/domain/resource-store.ts";
+import { type ComputeEndpoint, projectIdOf } from "../../../src/resource/compute-endpoint.ts";
+import { finalizer } from "../../../src/resource/names.ts";
+import { type ComputeEndpointStatus, statusSchema } from "../../../src/resource/status-schema.ts";
+import { checkConditions } from "../check-conditions.ts";
+
+type Write = "addFinalizer" | "removeFinalizer" | "patchStatus";
+
+/** Runs before a write takes effect; what it throws fails the write, what it changes makes it conflict. */
+export type BeforeWrite = (write: Write, resource: ComputeEndpoint) => void | Promise<void>;
+
+/**
+ * The API server and the cache over it as one map: every write needs uid and resourceVersion, and is seen at once.
+ * Each status that is stored must fit the schema and keep the rules for conditions.
+ */
+export class FakeResourceStore implements ResourceStore<ComputeEndpoint, ComputeEndpointStatus> {
+  readonly #stored = new Map<string, ComputeEndpoint>();
+  #version = 100;
+  /** Writes that took effect, by kind. */
+  readonly writes: Write[] = [];
+  beforeWrite: BeforeWrite = () => {};
+
+  /** What a person does: creates the object, or replaces it. */
+  put(resource: ComputeEndpoint): ComputeEndpoint {
+    return this.#keep(resource);
+  }
+
+  /** What a person does: changes the object as it is now. */
+  edit(key: ResourceKey, change: (resource: ComputeEndpoint) => Partial<ComputeEndpoint>): ComputeEndpoint {
+    const current = this.#mustGet(key);
+    return this.#keep({ ...current, ...change(current) });
+  }
+
+  /** What a person does: `kubectl delete`. Gone at once where no finalizer holds it. */
+  delete(key: ResourceKey): void {
+    const current = this.#mustGet(key);
+    if (current.finalizers.length === 0) {
+      this.#stored.delete(idOf(key));
+    } else {
+      this.#keep({ ...current, generation: current.generation + 1, deletionTimestamp: "2026-11-21T12:00:00Z" });
+    }
+  }
+
+  /** What a person should not do: the object goes, finalizer or not. */
+  vanish(key: ResourceKey): void {
+    this.#stored.delete(idOf(key));
+  }
+
+  get(key: ResourceKey): ComputeEndpoint | undefined {
+    return this.#stored.get(idOf(key));
+  }
+
+  inProject(projectId: string): readonly ComputeEndpoint[] {
+    return this.list().filter((resource) => projectIdOf(resource) === projectId);
+  }
+
+  list(): readonly ComputeEndpoint[] {
+    return [...this.#stored.values()];
+  }
+
+  async read(key: ResourceKey): Promise<ComputeEndpoint | undefined> {
+    return this.get(key);
+  }
+
+  addFinalizer(resource: ComputeEndpoint): Promise<ComputeEndpoint> {
+    return this.#write("addFinalizer", resource, (current) => ({ finalizers: [...current.finalizers, finalizer] }));
+  }
+
+  async removeFinalizer(resource: ComputeEndpoint): Promise<ComputeEndpoint | undefined> {
+    const kept = await this.#write("removeFinalizer", resource, (current) => ({
+      finalizers: current.finalizers.filter((name) => name !== finalizer),
+    }));
+    if (kept.deletionTimestamp === undefined || kept.finalizers.length > 0) {
+      return kept;
+    }
+    this.#stored.delete(idOf(kept.key));
+    return undefined;
+  }
+
+  patchStatus(resource: ComputeEndpoint, status: ComputeEndpointStatus): Promise<ComputeEndpoint> {
+    const stored = statusSchema.parse(JSON.parse(JSON.stringify(status)));
+    const breaches = checkConditions(stored, resource.generation);
+    if (breaches.length > 0) {
+      throw new Error(`a status breaks the rules: ${breaches.join("; ")}`);
+    }
+    return this.#write("patchStatus", resource, () => ({ status: stored }));
+  }
+
+  async #write(
+    write: Write,
+    resource: ComputeEndpoint,
+    change: (current: ComputeEndpoint) => Partial<ComputeEndpoint>,
+  ): Promise<ComputeEndpoint> {
+    await this.beforeWrite(write, resource);
+    const current = this.get(resource.key);
+    if (current === undefined) {
+      throw new KubernetesError("NotFound", "no such object");
+    }
+    if (current.uid !== resource.uid || current.resourceVersion !== resource.resourceVersion) {
+      throw new KubernetesError("Conflict", "the object has changed");
+    }
+    this.writes.push(write);
+    return this.#keep({ ...current, ...change(current) });
+  }
+
+  #keep(resource: ComputeEndpoint): ComputeEndpoint {
+    this.#version += 1;
+    const kept = { ...resource, resourceVersion: `${this.#version}` };
+    this.#stored.set(idOf(kept.key), kept);
+    return kept;
+  }
+
+  #mustGet(key: ResourceKey): ComputeEndpoint {
+    const current = this.get(key);
+    if (current === undefined) {
+      throw new Error(`no ${idOf(key)} in the fake store`);
+    }
+    return current;
+  }
+}
+
+function idOf({ namespace, name }: ResourceKey): string {
+  return `${namespace}/${name}`;
+}
