@@ -1,0 +1,172 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { runSandboxCommand, type SandboxOptions, startSandbox } from "../../../src/sandbox/index.ts";
+import { branches, freshSandbox, latencyMs, paid, type SandboxClient, titles } from "./sandbox-client.ts";
+
+function newDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "sandbox-data-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  return directory;
+}
+
+const apiKey = "not-a-real-key";
+const create = { body: { endpoint: { branch_id: branches.orders, type: "read_write" } } };
+
+/** A sandbox on a directory, and the same again after a stop. */
+async function restartable(options: SandboxOptions = {}) {
+  const data = newDirectory();
+  let client = await freshSandbox({ data, apiKey, ...options });
+  return {
+    data,
+    client: () => client,
+    async restart(changes: SandboxOptions = { apiKey }): Promise<SandboxClient> {
+      await client.sandbox.stop();
+      const sandbox = await startSandbox({ operationLatencyMs: latencyMs, data, ...changes });
+      onTestFinished(() => sandbox.stop());
+      client = Object.assign(Object.create(Object.getPrototypeOf(client)), { sandbox });
+      return client;
+    },
+  };
+}
+
+describe("stopped and started again on the same directory", () => {
+  test("→ the same endpoints, operations and branches; work in flight ends when it would have ended", async () => {
+    const { client, restart } = await restartable();
+    const { body } = await client().api("POST", `${paid}/endpoints`, create);
+    await client().advance(latencyMs - 1);
+    const before = (await client().api("GET", `${paid}/endpoints/${body.endpoint.id}`)).body;
+    const again = await restart();
+    expect((await again.api("GET", `${paid}/endpoints/${body.endpoint.id}`)).body).toEqual(before);
+    const operations = async () => (await again.api("GET", `${paid}/operations`)).body.operations;
+    expect(titles(await operations())).toEqual(["start_compute running"]);
+    expect((await again.api("POST", `${paid}/endpoints`, create)).status).toBe(423);
+    await again.advance(1);
+    expect(await operations()).toMatchObject([{ id: body.operations[0].id, status: "finished" }]);
+    expect((await again.api("GET", `${paid}/endpoints/${body.endpoint.id}`)).body.endpoint.current_state).toBe(
+      "active",
+    );
+  });
+
+  test("→ ids and latencies are drawn on as if it had never stopped", async () => {
+    const [stopped, plain] = [await restartable({ seed: 11 }), await freshSandbox({ seed: 11 })];
+    const make = async (each: SandboxClient, branch: string) => {
+      const endpoint = { branch_id: branch, type: "read_write" };
+      const { body } = await each.api("POST", `${paid}/endpoints`, { body: { endpoint } });
+      await each.advance(latencyMs);
+      return [body.endpoint.id, body.operations[0].id];
+    };
+    await make(stopped.client(), branches.orders);
+    const again = await stopped.restart();
+    await make(plain, branches.orders);
+    expect(await make(again, branches.staging)).toEqual(await make(plain, branches.staging));
+  });
+
+  test("→ its fixture, its profile and its clock's mode, whatever the defaults are", async () => {
+    const { client, restart } = await restartable({ profile: "public" });
+    await client().api("POST", `${paid}/endpoints`, create);
+    const clock = (await client().control("GET", "/clock")).body;
+    const fixture = { projects: [] };
+    const again = await restart({ apiKey, fixture });
+    expect((await again.control("GET", "/clock")).body).toEqual(clock);
+    expect((await again.api("GET", `${paid}/endpoints`)).body.endpoints[0]).toHaveProperty("provisioner");
+  });
+
+  test("another clock asked for → that one, from where time was", async () => {
+    const { client, restart } = await restartable();
+    await client().advance(3_600_000);
+    const { now } = (await client().control("GET", "/clock")).body;
+    const again = await restart({ apiKey, clock: "scaled", timeScale: 1000 });
+    const clock = (await again.control("GET", "/clock")).body;
+    expect(clock).toMatchObject({ mode: "scaled", scale: 1000 });
+    expect(Date.parse(clock.now)).toBeGreaterThanOrEqual(Date.parse(now));
+  });
+
+  test("another profile asked for → refused", async () => {
+    const { restart } = await restartable();
+    await expect(restart({ apiKey, profile: "public" })).rejects.toMatchObject({ reason: "Mismatch" });
+  });
+});
+
+describe("keys", () => {
+  const list = (client: SandboxClient, key: string) => client.api("GET", "/projects", { key });
+
+  test("none given at the next start → the one of before is good, also after a reset; made keys survive too", async () => {
+    const { client, restart } = await restartable();
+    const { key } = (await client().control("POST", "/keys", { name: "foreign" })).body;
+    const again = await restart({});
+    expect(again.sandbox.apiKey).toBe("");
+    for (const each of [apiKey, key]) expect((await list(again, each)).status).toBe(200);
+    await again.control("POST", "/reset");
+    expect((await list(again, apiKey)).status).toBe(200);
+    expect((await list(again, key)).status).toBe(401);
+  });
+
+  test("another one given → it replaces the one of before; a revoked key stays revoked", async () => {
+    const { client, restart } = await restartable();
+    const { key, id } = (await client().control("POST", "/keys", { name: "foreign" })).body;
+    await client().control("DELETE", `/keys/${id}`);
+    const again = await restart({ apiKey: "another-fake-key" });
+    expect((await list(again, "another-fake-key")).status).toBe(200);
+    for (const each of [apiKey, key]) expect((await list(again, each)).status).toBe(401);
+    expect((await again.control("GET", "/keys")).body.keys).toHaveLength(1);
+  });
+
+  test("on disk → no key in any file", async () => {
+    const { client, data } = await restartable();
+    const { key } = (await client().control("POST", "/keys", { name: "foreign" })).body;
+    const files = readdirSync(data).map((name) => readFileSync(join(data, name)));
+    expect(files.length).toBeGreaterThan(0);
+    for (const bytes of files) for (const each of [apiKey, key]) expect(bytes.includes(each)).toBe(false);
+  });
+});
+
+test("reset, then started again → the fixture, and nothing of before", async () => {
+  const { client, restart } = await restartable();
+  await client().api("POST", `${paid}/endpoints`, create);
+  await client().control("POST", "/reset");
+  const again = await restart();
+  expect((await again.api("GET", `${paid}/endpoints`)).body.endpoints).toEqual([]);
+  expect((await again.api("GET", `${paid}/operations`)).body.operations).toEqual([]);
+});
+
+describe("endpoint-operator sandbox --data", () => {
+  async function run(args: readonly string[]) {
+    const stop = new AbortController();
+    const written = { out: "", err: "" };
+    const code = runSandboxCommand(["--port", "0", ...args], {
+      out: { write: (text) => (written.out += text) },
+      err: { write: (text) => (written.err += text) },
+      stop: stop.signal,
+    });
+    onTestFinished(async () => {
+      stop.abort();
+      await code;
+    });
+    return { code, written, stop: () => stop.abort() };
+  }
+
+  test("directory in use → 2, says so; key as before → says so", async () => {
+    const directory = newDirectory();
+    const first = await run(["--data", directory]);
+    await vi.waitFor(() => expect(first.written.out).toContain("API key sbx_"));
+    const second = await run(["--data", directory]);
+    expect(await second.code).toBe(2);
+    expect(second.written.err).toContain(`--data: ${directory}/sandbox.db is used by another process`);
+    first.stop();
+    expect(await first.code).toBe(0);
+    const third = await run(["--data", directory]);
+    await vi.waitFor(() => expect(third.written.out).toContain("API key as before"));
+  });
+
+  test("port in use → 1, and the directory is free again", async () => {
+    const first = await run([]);
+    const port = await vi.waitFor(() => /:(\d+)\/api/.exec(first.written.out)?.[1] ?? expect.fail());
+    const directory = newDirectory();
+    const second = await run(["--data", directory, "--port", port]);
+    expect(await second.code).toBe(1);
+    const third = await run(["--data", directory]);
+    await vi.waitFor(() => expect(third.written.out).toContain("listening on"));
+  });
+});
