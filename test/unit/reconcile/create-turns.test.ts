@@ -1,0 +1,61 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { ResourceKey } from "../../../src/domain/resource-store.ts";
+import { CreateTurns } from "../../../src/reconcile/create-turns.ts";
+
+const place = { projectId: "p", branchId: "b", type: "ReadOnly" } as const;
+const keyOf = (name: string): ResourceKey => ({ namespace: "shop", name });
+
+let woken: string[];
+let turns: CreateTurns;
+const take = (uid: string, at: Parameters<CreateTurns["tryTake"]>[0] = place) => turns.tryTake(at, uid, keyOf(uid));
+
+beforeEach(() => {
+  woken = [];
+  turns = new CreateTurns(({ name }) => void woken.push(name));
+});
+
+describe("the turn to create", () => {
+  it("free → taken, and again by the same", () => {
+    expect([take("a"), take("a")]).toEqual([true, true]);
+  });
+
+  it("taken → refused to others, who are woken when it is given back", () => {
+    take("a");
+    expect([take("b"), take("c")]).toEqual([false, false]);
+    turns.release("a");
+    expect(woken).toEqual(["b", "c"]);
+    expect([take("c"), take("b")]).toEqual([true, false]);
+  });
+
+  it.each([{ branchId: "other" }, { type: "ReadWrite" as const }, { projectId: "other" }])(
+    "another place %o → is free",
+    (other) => {
+      take("a");
+      expect(take("b", { ...place, ...other })).toBe(true);
+    },
+  );
+
+  it("one that waited gives up → is not woken", () => {
+    take("a");
+    take("b");
+    turns.release("b");
+    turns.release("a");
+    expect(woken).toEqual([]);
+  });
+
+  it("the name has another uid by now → the turn of the dead is free, that of the living is kept", () => {
+    turns.tryTake(place, "old", keyOf("orders"));
+    take("b");
+    turns.releaseGone(keyOf("orders"), "new");
+    expect(woken).toEqual(["b"]);
+    expect(turns.tryTake(place, "new", keyOf("orders"))).toBe(true);
+    turns.releaseGone(keyOf("orders"), "new");
+    expect(take("b")).toBe(false);
+  });
+
+  it("the name is gone → its turn is free", () => {
+    take("a");
+    turns.releaseGone(keyOf("a"), undefined);
+    expect(take("b")).toBe(true);
+  });
+});
