@@ -25,6 +25,8 @@ export interface Profile {
   readonly pendingStateInLists: boolean;
   /** What every project starts with. */
   readonly defaultDatabase: { readonly name: string; readonly ownerName: string };
+  /** Projects on a page of who names no `limit`. */
+  readonly projectsPerPage: number;
   /** Whether the answer to a project's DELETE names the operations that it started. */
   readonly operationsOfDeletedProject: boolean;
   /** Answer to DELETE of an endpoint, branch, role or database that is not there. */
@@ -50,6 +52,7 @@ export const profiles: Readonly<Record<Profile["name"], Profile>> = {
     operationExtras: [],
     pendingStateInLists: false,
     defaultDatabase: { name: "maindb", ownerName: "maindb_owner" },
+    projectsPerPage: 100,
     operationsOfDeletedProject: true,
     deleteOfMissing: 404,
     cursorOnLastPage: true,
@@ -62,6 +65,7 @@ export const profiles: Readonly<Record<Profile["name"], Profile>> = {
     operationExtras: ["total_duration_ms", "error"],
     pendingStateInLists: true,
     defaultDatabase: { name: "neondb", ownerName: "neondb_owner" },
+    projectsPerPage: 10,
     operationsOfDeletedProject: false,
     deleteOfMissing: 204,
     cursorOnLastPage: false,

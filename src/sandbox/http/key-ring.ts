@@ -1,46 +1,57 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
-import type { KeyRecord } from "../engine/records.ts";
+import type { KeyAccess, KeyRecord } from "../engine/records.ts";
 import type { Store } from "../storage/store.ts";
 
 /** A key that was just made; the only moment at which it can be read. */
 export interface NewKey {
-  readonly id: string;
-  readonly name: string;
+  readonly record: KeyRecord;
   readonly key: string;
 }
 
-/** The API keys. Stored hashed, compared in constant time. */
+/** What a key is good for. */
+export interface KeyScope {
+  /** @default write */
+  readonly access?: KeyAccess | undefined;
+  /** @default every project */
+  readonly projectId?: string | undefined;
+}
+
+/** The last time that a key was used. */
+export interface KeyUse {
+  /** Epoch milliseconds of the sandbox's clock. */
+  readonly atMs: number;
+  /** IP address of the client. */
+  readonly address: string;
+}
+
+/** The API keys. Stored hashed, compared in constant time. When they were last used is not stored. */
 export class KeyRing {
   readonly #store: Store;
+  readonly #nowMs: () => number;
+  readonly #uses = new Map<string, KeyUse>();
 
-  constructor(store: Store) {
+  /** @param nowMs epoch milliseconds. @default the machine's clock */
+  constructor(store: Store, nowMs: () => number = Date.now) {
     this.#store = store;
+    this.#nowMs = nowMs;
   }
 
   /** Admits a key that somebody else made. */
-  admit(name: string, key: string): KeyRecord {
+  admit(name: string, key: string, { access = "write", projectId }: KeyScope = {}): KeyRecord {
     return this.#store.transaction(() => {
       const sequence = this.#store.counters.get("keys") + 1;
       this.#store.counters.set("keys", sequence);
-      const record: KeyRecord = {
-        id: randomUUID(),
-        sequence,
-        name,
-        access: "write",
-        projectId: undefined,
-        createdMs: 0,
-        hash: hashOf(key).toString("hex"),
-      };
+      const hash = hashOf(key).toString("hex");
+      const record = { id: randomUUID(), sequence, name, access, projectId, createdMs: this.#nowMs(), hash };
       this.#store.keys.put(record);
       return record;
     });
   }
 
   /** Makes a key. */
-  create(name: string): NewKey {
+  create(name: string, scope: KeyScope = {}): NewKey {
     const key = `sbx_${randomBytes(24).toString("hex")}`;
-    const { id } = this.admit(name, key);
-    return { id, name, key };
+    return { record: this.admit(name, key, scope), key };
   }
 
   list(): readonly KeyRecord[] {
@@ -50,19 +61,26 @@ export class KeyRing {
   /** @returns whether there was such a key. */
   revoke(id: string): boolean {
     const exists = this.#store.keys.get(id) !== undefined;
-    this.#store.keys.remove(id);
+    this.#store.transaction(() => this.#store.keys.remove(id));
+    this.#uses.delete(id);
     return exists;
   }
 
   /** The key that an `Authorization` header carries; `undefined` when it carries none that is known. */
-  authenticate(authorization: string | undefined): KeyRecord | undefined {
+  authenticate(authorization: string | undefined, address = ""): KeyRecord | undefined {
     const presented = hashOf(/^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? "");
     let found: KeyRecord | undefined;
     // Every key is looked at, so that the time taken does not tell which one is close.
     for (const record of this.#store.keys.list()) {
       if (timingSafeEqual(Buffer.from(record.hash, "hex"), presented)) found = record;
     }
+    if (found !== undefined) this.#uses.set(found.id, { atMs: this.#nowMs(), address });
     return found;
+  }
+
+  /** `undefined`: not since this process began. */
+  lastUse(id: string): KeyUse | undefined {
+    return this.#uses.get(id);
   }
 }
 

@@ -3,16 +3,35 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
+import { accountRoutes } from "./api/account-routes.ts";
 import { branchRoutes } from "./api/branch-routes.ts";
+import { connectionRoutes } from "./api/connection-routes.ts";
+import { databaseRoutes } from "./api/database-routes.ts";
 import { endpointRoutes } from "./api/endpoint-routes.ts";
+import { keyRoutes } from "./api/key-routes.ts";
 import { Lifecycle } from "./api/lifecycle.ts";
 import { operationRoutes } from "./api/operation-routes.ts";
 import { powerRoutes } from "./api/power-routes.ts";
 import { projectRoutes } from "./api/project-routes.ts";
+import { roleRoutes } from "./api/role-routes.ts";
 import { controlRoutes } from "./control/control-routes.ts";
 import { answerErrors, answerTo, sendError } from "./error-answers.ts";
 import { readBodies } from "./request-body.ts";
 import type { ServerParts } from "./server-parts.ts";
+
+/** All of the API, in the order of its reference. */
+const apiRoutes = [
+  endpointRoutes,
+  powerRoutes,
+  operationRoutes,
+  projectRoutes,
+  branchRoutes,
+  roleRoutes,
+  databaseRoutes,
+  connectionRoutes,
+  accountRoutes,
+  keyRoutes,
+];
 
 /** Where the API is. Its last part is the version. @see seed part 9 */
 export const apiPrefix = "/api/v2";
@@ -46,7 +65,7 @@ function registerApi(app: FastifyInstance, parts: ServerParts): void {
   new Lifecycle(app, parts).install();
   // Registered again so that unknown routes below the prefix pass the hooks, and the key is checked first.
   answerErrors(app, parts.onBug);
-  for (const routes of [endpointRoutes, powerRoutes, operationRoutes, projectRoutes, branchRoutes]) routes(app, parts);
+  for (const routes of apiRoutes) routes(app, parts);
 }
 
 /** The client's own `X-Request-ID` where it is fit to be repeated. */

@@ -2,8 +2,8 @@ import type { z } from "zod";
 import type { EndpointChanges } from "../engine/endpoint-changes.ts";
 import type { Mutation } from "../engine/endpoints.ts";
 import type { EndpointExtra, OperationExtra, Profile } from "../engine/profile.ts";
-import type { BranchRecord, EndpointRecord, OperationRecord, ProjectRecord } from "../engine/records.ts";
-import type { branchBody, EndpointFields, endpointBody, mutationBody, operationBody, projectBody } from "./wire.ts";
+import type { EndpointRecord, OperationRecord } from "../engine/records.ts";
+import type { EndpointFields, endpointBody, mutationBody, operationBody } from "./wire.ts";
 
 type EndpointBody = z.output<typeof endpointBody>;
 type OperationBody = z.output<typeof operationBody>;
@@ -94,37 +94,6 @@ export function operationView(operation: OperationRecord, profile: Profile): Ope
     created_at: timeText(operation.createdMs),
     updated_at: timeText(operation.updatedMs),
     ...extrasOf(profile.operationExtras, operationExtras, operation),
-  };
-}
-
-/** A project. */
-export function projectView(project: ProjectRecord, proxyHost: string): z.output<typeof projectBody> {
-  return {
-    id: project.id,
-    name: project.name,
-    region_id: project.regionId,
-    platform_id: project.regionId.split("-")[0] ?? "",
-    pg_version: 18,
-    proxy_host: proxyHost,
-    history_retention_seconds: project.historyRetentionSeconds,
-    created_at: timeText(project.createdMs),
-    updated_at: timeText(project.updatedMs),
-  };
-}
-
-/** A branch. */
-export function branchView(branch: BranchRecord): z.output<typeof branchBody> {
-  return {
-    id: branch.id,
-    project_id: branch.projectId,
-    ...(branch.parentId === undefined ? {} : { parent_id: branch.parentId }),
-    name: branch.name,
-    current_state: "ready",
-    primary: branch.primary,
-    default: branch.primary,
-    protected: false,
-    created_at: timeText(branch.createdMs),
-    updated_at: timeText(branch.updatedMs),
   };
 }
 

@@ -51,33 +51,6 @@ export const endpointBody = z.object({
   started_at: timestamp.optional(),
 });
 
-/** A project. The seed shows its identifier only; the rest is what public clients read. */
-export const projectBody = z.object({
-  id: z.string(),
-  name: z.string(),
-  region_id: z.string(),
-  platform_id: z.string(),
-  pg_version: z.int(),
-  proxy_host: z.string(),
-  history_retention_seconds: z.int(),
-  created_at: timestamp,
-  updated_at: timestamp,
-});
-
-/** A branch. The seed shows its identifier only; the rest is what public clients read. */
-export const branchBody = z.object({
-  id: z.string(),
-  project_id: z.string(),
-  parent_id: z.string().optional(),
-  name: z.string(),
-  current_state: z.string(),
-  primary: z.boolean(),
-  default: z.boolean(),
-  protected: z.boolean(),
-  created_at: timestamp,
-  updated_at: timestamp,
-});
-
 /** What every write of an endpoint answers. */
 export const mutationBody = z.object({ endpoint: endpointBody, operations: z.array(operationBody) });
 
@@ -92,6 +65,10 @@ export const branchPath = projectPath.extend({ branch_id: z.string() });
 export const endpointPath = projectPath.extend({ endpoint_id: z.string() });
 /** Path parameters. */
 export const operationPath = projectPath.extend({ operation_id: z.string() });
+/** Path parameters. */
+export const rolePath = branchPath.extend({ role_name: z.string() });
+/** Path parameters. */
+export const databasePath = branchPath.extend({ database_name: z.string() });
 
 const nameField = { name: z.string().min(1).max(64).optional() };
 

@@ -61,7 +61,7 @@ test("cursor → back to the same position, in characters that a query may carry
 test("keys → stored as a hash only; found by the key alone", () => {
   const store = new MemoryStore();
   const ring = new KeyRing(store);
-  const { key, id } = ring.create("ci");
+  const { key, record } = ring.create("ci");
   ring.admit("default", "not-a-real-key");
   expect(JSON.stringify(store.keys.list())).not.toMatch(new RegExp(`${key}|not-a-real-key`));
   expect(ring.authenticate(`Bearer ${key}`)?.name).toBe("ci");
@@ -69,7 +69,7 @@ test("keys → stored as a hash only; found by the key alone", () => {
   for (const header of [undefined, "", "Bearer ", `Bearer ${key}x`, key, `Bearer ${key.slice(0, -1)}`]) {
     expect(ring.authenticate(header)).toBeUndefined();
   }
-  expect(ring.revoke(id)).toBe(true);
+  expect(ring.revoke(record.id)).toBe(true);
   expect(ring.authenticate(`Bearer ${key}`)).toBeUndefined();
 });
 

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { Refusal } from "../../engine/refusal.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { changesOf, endpointView, movingEndpointView, mutationView, operationView } from "../views.ts";
 import {
@@ -13,6 +12,7 @@ import {
   projectPath,
   updateBody,
 } from "../wire.ts";
+import { answerDelete } from "./delete-answer.ts";
 
 /** List, get, create, update and delete of compute endpoints. @see seed part 4 */
 export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): void {
@@ -67,20 +67,16 @@ function deleteRoute(app: FastifyInstance, engine: ServerParts["engine"]): void 
       config: { ignoresBody: true },
       schema: { params: endpointPath, response: { 200: mutationBody, 204: z.undefined(), ...errorResponses } },
     },
-    async ({ params }, reply) => {
-      try {
-        const { endpoint, operations } = engine.deleteEndpoint(params.project_id, params.endpoint_id);
-        return reply.send({
-          endpoint: endpointView(endpoint, profile),
-          operations: operations.map((operation) => operationView(operation, profile)),
-        });
-      } catch (error) {
-        const isMissing = error instanceof Refusal && error.reason === "NotFound";
-        if (!isMissing || profile.deleteOfMissing === 404) throw error;
-        // Of an unknown project nothing can be missing: that stays an error.
-        engine.project(params.project_id);
-        return reply.code(204).send();
-      }
-    },
+    async ({ params }, reply) =>
+      answerDelete(reply, profile, {
+        remove: () => {
+          const { endpoint, operations } = engine.deleteEndpoint(params.project_id, params.endpoint_id);
+          return {
+            endpoint: endpointView(endpoint, profile),
+            operations: operations.map((operation) => operationView(operation, profile)),
+          };
+        },
+        requireParent: () => engine.project(params.project_id),
+      }),
   );
 }

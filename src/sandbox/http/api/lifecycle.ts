@@ -4,6 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError, unauthenticatedMessage } from "../api-error.ts";
 import type { FaultHit } from "../fault-registry.ts";
+import { type CallToJudge, permissionProblem } from "../permission.ts";
 import type { RequestEntry } from "../request-log.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { timeText } from "../views.ts";
@@ -19,7 +20,7 @@ const replayHeader = "x-sandbox-replay";
 
 /**
  * What happens to every request of the API around its route: it is logged, faults are applied to it, its key and the
- * rate limit are checked.
+ * rate limit are checked, and what the key may do.
  */
 export class Lifecycle {
   readonly #app: FastifyInstance;
@@ -35,6 +36,7 @@ export class Lifecycle {
   }
 
   install(): void {
+    this.#app.decorateRequest("apiKey", undefined);
     this.#app.addHook("onRequest", (request, reply) => this.#admit(request, reply));
     this.#app.addHook("preValidation", (request, reply) => this.#setAside(request, reply));
     this.#app.addHook("onSend", (request, reply, payload) => this.#beforeAnswer(request, reply, payload));
@@ -44,13 +46,16 @@ export class Lifecycle {
 
   async #admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { keyRing, rateLimit, clock } = this.#parts;
-    const key = keyRing.authenticate(request.headers.authorization);
+    const key = keyRing.authenticate(request.headers.authorization, request.ip);
+    request.apiKey = key;
     const passage = this.#open(request, key?.name);
     this.#passages.set(request, passage);
     if (await this.#cutOrDelay(request, reply, passage.hit)) return;
     if (key === undefined) throw new ApiError(401, unauthenticatedMessage);
     const retryAfterSeconds = rateLimit?.take(clock.nowMs());
     if (retryAfterSeconds !== undefined) throw new ApiError(429, "too many requests", { retryAfterSeconds });
+    const problem = permissionProblem(key, callOf(request));
+    if (problem !== undefined) throw new ApiError(403, problem);
   }
 
   #open(request: FastifyRequest, key: string | undefined): Passage {
@@ -130,6 +135,10 @@ export class Lifecycle {
     const wasCut = entry?.fault === "dropAfter" || entry?.fault === "applyLate" || entry?.fault === "dropBefore";
     if (entry !== undefined && !wasCut && reply.raw.writableFinished) entry.status = reply.statusCode;
   }
+}
+
+function callOf({ method, routeOptions, params }: FastifyRequest): CallToJudge {
+  return { method, notes: routeOptions.config, projectId: (params as { project_id?: string }).project_id };
 }
 
 function cut(request: FastifyRequest, reply: FastifyReply): void {

@@ -4,6 +4,7 @@ import { answerErrors } from "../error-answers.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { clockRoutes } from "./clock-routes.ts";
 import { faultRoutes } from "./fault-routes.ts";
+import { controlKeyRoutes } from "./key-routes.ts";
 import { hostnameOf, isLoopback } from "./loopback.ts";
 import { stateRoutes } from "./state-routes.ts";
 
@@ -20,5 +21,5 @@ export function controlRoutes(app: FastifyInstance, parts: ServerParts): void {
       throw new ApiError(403, "the control API answers to a loopback host name only");
     }
   });
-  for (const routes of [clockRoutes, faultRoutes, stateRoutes]) routes(app, parts);
+  for (const routes of [clockRoutes, faultRoutes, controlKeyRoutes, stateRoutes]) routes(app, parts);
 }

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { ApiError } from "../api-error.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { errorResponses } from "../wire.ts";
 
@@ -78,42 +77,4 @@ export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
     parts.reset();
     return {};
   });
-  keyRoutes(app, parts);
-}
-
-/** A foreign client is simply another key. */
-function keyRoutes(app: FastifyInstance, { keyRing }: ServerParts): void {
-  const routes = app.withTypeProvider<ZodTypeProvider>();
-  const keyBody = z.object({ id: z.string(), name: z.string() });
-  routes.post(
-    "/keys",
-    {
-      schema: {
-        body: z.object({ name: z.string().min(1).max(64) }),
-        response: { 201: keyBody.extend({ key: z.string() }), ...errorResponses },
-      },
-    },
-    async ({ body }, reply) => reply.code(201).send(keyRing.create(body.name)),
-  );
-  routes.get(
-    "/keys",
-    { schema: { response: { 200: z.object({ keys: z.array(keyBody) }), ...errorResponses } } },
-    async () => {
-      return { keys: keyRing.list().map(({ id, name }) => ({ id, name })) };
-    },
-  );
-  routes.delete(
-    "/keys/:id",
-    {
-      config: { ignoresBody: true },
-      schema: {
-        params: z.object({ id: z.string() }),
-        response: { 200: z.object({ removed: z.int() }), ...errorResponses },
-      },
-    },
-    async ({ params }) => {
-      if (!keyRing.revoke(params.id)) throw new ApiError(404, "key not found");
-      return { removed: 1 };
-    },
-  );
 }

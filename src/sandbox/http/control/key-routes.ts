@@ -1,0 +1,60 @@
+import type { FastifyInstance } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import type { KeyRecord } from "../../engine/records.ts";
+import { ApiError } from "../api-error.ts";
+import { nameText } from "../object-wire.ts";
+import type { ServerParts } from "../server-parts.ts";
+import { errorResponses } from "../wire.ts";
+
+const scopeSchema = z.object({
+  access: z.enum(["read", "write"]).default("write"),
+  projectId: z.string().max(64).optional(),
+});
+
+const keyBody = z.object({ id: z.string(), name: z.string(), scope: scopeSchema });
+
+/** API keys of any scope. A foreign client is simply another key. */
+export function controlKeyRoutes(app: FastifyInstance, { keyRing }: ServerParts): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+  routes.post(
+    "/keys",
+    {
+      config: { summary: "Make an API key" },
+      schema: {
+        body: z.object({ name: nameText(64), scope: scopeSchema.optional() }),
+        response: { 201: keyBody.extend({ key: z.string() }), ...errorResponses },
+      },
+    },
+    async ({ body }, reply) => {
+      const { record, key } = keyRing.create(body.name, body.scope);
+      return reply.code(201).send({ ...keyView(record), key });
+    },
+  );
+  routes.get(
+    "/keys",
+    {
+      config: { summary: "List the API keys" },
+      schema: { response: { 200: z.object({ keys: z.array(keyBody) }), ...errorResponses } },
+    },
+    async () => ({ keys: keyRing.list().map(keyView) }),
+  );
+  routes.delete(
+    "/keys/:id",
+    {
+      config: { summary: "Revoke an API key", ignoresBody: true },
+      schema: {
+        params: z.object({ id: z.string() }),
+        response: { 200: z.object({ removed: z.int() }), ...errorResponses },
+      },
+    },
+    async ({ params }) => {
+      if (!keyRing.revoke(params.id)) throw new ApiError(404, "key not found");
+      return { removed: 1 };
+    },
+  );
+}
+
+function keyView({ id, name, access, projectId }: KeyRecord): z.output<typeof keyBody> {
+  return { id, name, scope: { access, projectId } };
+}
