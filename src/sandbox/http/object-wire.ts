@@ -164,7 +164,7 @@ export const projectUpdateBody = z.object({
   project: z.object({ name: nameText(64).optional(), history_retention_seconds: historyRetention.optional() }),
 });
 
-/** Body of a branch's create; there may be none. */
+/** Body of a branch's create; there may be none, which comes as null. */
 export function branchCreateBody(profile: Profile) {
   return z
     .object({
@@ -180,7 +180,7 @@ export function branchCreateBody(profile: Profile) {
         .max(20)
         .default([]),
     })
-    .optional();
+    .nullish();
 }
 
 /** Body of a branch's update. */

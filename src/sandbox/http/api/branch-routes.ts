@@ -81,7 +81,8 @@ function createRoute(app: FastifyInstance, { engine }: ServerParts): void {
         response: { 201: newBranchBody, ...errorResponses },
       },
     },
-    async ({ params, body: { branch, endpoints = [] } = {} }, reply) => {
+    async ({ params, body }, reply) => {
+      const { branch, endpoints = [] } = body ?? {};
       const created = engine.createBranch(params.project_id, {
         name: branch?.name,
         parentId: branch?.parent_id === "" ? undefined : branch?.parent_id,
