@@ -46,7 +46,6 @@ beforeEach(() => {
     store,
     service: {
       identity,
-      nowMs,
       controlPlane: service,
       view: createProjectView({ controlPlane: service, clock }),
       lanes: new ProjectLanes({ clock, wake }),
