@@ -72,7 +72,7 @@ function fill({ store, close }: DurableStore, options: StateOptions): SandboxSta
   const saveAnchor = (anchor: ClockAnchor) => store.values.set(valueNames.clock, JSON.stringify(anchor));
   const clock = new SandboxClock(undefined, saveAnchor);
   const engine = new Engine({ store, clock, profile: profiles[profile], settings: options.settings });
-  const keyRing = new KeyRing(store);
+  const keyRing = new KeyRing(store, () => clock.nowMs());
   const isNew = store.values.get(valueNames.profile) === undefined;
   const apiKey = options.apiKey ?? (isNew ? `sbx_${randomBytes(24).toString("hex")}` : "");
   const admitStartKey = () => store.values.set(valueNames.startKeyId, keyRing.admit("default", apiKey).id);
@@ -96,8 +96,10 @@ function fill({ store, close }: DurableStore, options: StateOptions): SandboxSta
     });
   const restore = (content: StoreContent) =>
     store.transaction(() => {
-      store.import(content);
+      engine.restore(content);
       store.values.set(valueNames.profile, profile);
+      // Whoever restores goes on with the key it has.
+      if (apiKey !== "" && keyRing.authenticate(`Bearer ${apiKey}`) === undefined) admitStartKey();
       clock.set({ nowMs: Math.max(clock.nowMs(), latestMs(content)) });
     });
   if (isNew) reset();

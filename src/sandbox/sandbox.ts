@@ -13,6 +13,8 @@ import { Pacemaker } from "./pacemaker.ts";
 import { openState, type SandboxState } from "./sandbox-state.ts";
 import { StorageError } from "./storage/storage-error.ts";
 
+import type { StoreContent } from "./storage/store.ts";
+
 /** How to start a sandbox. Everything has a default. */
 export interface SandboxOptions {
   /** @default 127.0.0.1 */
@@ -109,6 +111,10 @@ async function serve(
       parts.faults.clear();
       parts.requestLog.clear();
       parts.rateLimit?.clear();
+      parts.pacemaker.lookAgain();
+    },
+    restore: (content: StoreContent): void => {
+      state.restore(content);
       parts.pacemaker.lookAgain();
     },
   } as const;

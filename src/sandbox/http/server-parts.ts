@@ -1,6 +1,7 @@
 import type { SandboxClock } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Pacemaker } from "../pacemaker.ts";
+import type { StoreContent } from "../storage/store.ts";
 import type { FaultRegistry } from "./fault-registry.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { RateLimit } from "./rate-limit.ts";
@@ -18,6 +19,8 @@ export interface ServerParts {
   readonly rateLimit: RateLimit | undefined;
   /** Puts everything back to how it was after the start; keys made since then are gone. */
   readonly reset: () => void;
+  /** Replaces everything that is stored; the content has been checked. Time does not go back. */
+  readonly restore: (content: StoreContent) => void;
   /** Who may call `/sandbox/v1`: only this machine, by a name of its own; anybody; nobody (not bound to loopback). */
   readonly controlAccess: "loopback" | "anybody" | "nobody";
   /** Gets what should never happen. */

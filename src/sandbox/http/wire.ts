@@ -1,9 +1,22 @@
 import { z } from "zod";
 import type { Profile } from "../engine/profile.ts";
+import type { Action } from "../engine/records.ts";
 import { longestSuspendSeconds } from "../engine/settings.ts";
 
 /** The one shape of every error. @see docs/sandbox.md "Errors" */
 export const errorBody = z.object({ request_id: z.string(), code: z.string(), message: z.string() });
+
+/** All actions. @see seed part 1 */
+export const operationActions = [
+  "apply_config",
+  "apply_storage_config",
+  "check_availability",
+  "create_branch",
+  "create_timeline",
+  "delete_tenant",
+  "start_compute",
+  "suspend_compute",
+] as const satisfies readonly Action[];
 
 const timestamp = z.string();
 

@@ -202,7 +202,7 @@ describe("access", () => {
     const client = await freshSandbox();
     expect((await client.api("GET", "/clock")).status).toBe(404);
     expect((await client.api("GET", "/sandbox/v1/clock")).status).toBe(404);
-    const { status, body } = await client.control("GET", "/snapshot");
+    const { status, body } = await client.control("GET", "/nope");
     expect({ status, message: body.message }).toEqual({ status: 404, message: "this route does not exist" });
   });
 });

@@ -22,6 +22,7 @@ export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): v
   routes.get(
     "/projects/:project_id/endpoints",
     {
+      config: { summary: "List compute endpoints" },
       schema: {
         params: projectPath,
         response: { 200: z.object({ endpoints: z.array(endpointBody) }), ...errorResponses },
@@ -34,14 +35,20 @@ export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): v
   );
   routes.get(
     "/projects/:project_id/endpoints/:endpoint_id",
-    { schema: { params: endpointPath, response: { 200: z.object({ endpoint: endpointBody }), ...errorResponses } } },
+    {
+      config: { summary: "Get a compute endpoint" },
+      schema: { params: endpointPath, response: { 200: z.object({ endpoint: endpointBody }), ...errorResponses } },
+    },
     async ({ params }) => {
       return { endpoint: movingEndpointView(engine.endpoint(params.project_id, params.endpoint_id), profile) };
     },
   );
   routes.post(
     "/projects/:project_id/endpoints",
-    { schema: { params: projectPath, body: createBody(profile), response: { 201: mutationBody, ...errorResponses } } },
+    {
+      config: { summary: "Create a compute endpoint" },
+      schema: { params: projectPath, body: createBody(profile), response: { 201: mutationBody, ...errorResponses } },
+    },
     async ({ params, body }, reply) => {
       const { branch_id: branchId, type } = body.endpoint;
       const mutation = engine.createEndpoint(params.project_id, { ...changesOf(body.endpoint), branchId, type });
@@ -50,7 +57,10 @@ export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): v
   );
   routes.patch(
     "/projects/:project_id/endpoints/:endpoint_id",
-    { schema: { params: endpointPath, body: updateBody(profile), response: { 200: mutationBody, ...errorResponses } } },
+    {
+      config: { summary: "Change or move a compute endpoint" },
+      schema: { params: endpointPath, body: updateBody(profile), response: { 200: mutationBody, ...errorResponses } },
+    },
     async ({ params, body }) => {
       const changes = changesOf(body.endpoint);
       return mutationView(engine.updateEndpoint(params.project_id, params.endpoint_id, changes), profile);
@@ -64,7 +74,7 @@ function deleteRoute(app: FastifyInstance, engine: ServerParts["engine"]): void 
   app.withTypeProvider<ZodTypeProvider>().delete(
     "/projects/:project_id/endpoints/:endpoint_id",
     {
-      config: { ignoresBody: true },
+      config: { summary: "Delete a compute endpoint", ignoresBody: true },
       schema: { params: endpointPath, response: { 200: mutationBody, 204: z.undefined(), ...errorResponses } },
     },
     async ({ params }, reply) =>

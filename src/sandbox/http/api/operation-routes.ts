@@ -27,7 +27,10 @@ export function operationRoutes(app: FastifyInstance, { engine }: ServerParts): 
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.get(
     "/projects/:project_id/operations",
-    { schema: { params: projectPath, querystring: pageQuery, response: { 200: pageBody, ...errorResponses } } },
+    {
+      config: { summary: "List operations, newest first" },
+      schema: { params: projectPath, querystring: pageQuery, response: { 200: pageBody, ...errorResponses } },
+    },
     async ({ params, query }) => {
       const after = query.cursor === undefined ? undefined : parseCursor(query.cursor);
       if (query.cursor !== undefined && after === undefined) {
@@ -44,7 +47,10 @@ export function operationRoutes(app: FastifyInstance, { engine }: ServerParts): 
   );
   routes.get(
     "/projects/:project_id/operations/:operation_id",
-    { schema: { params: operationPath, response: { 200: z.object({ operation: operationBody }), ...errorResponses } } },
+    {
+      config: { summary: "Get an operation" },
+      schema: { params: operationPath, response: { 200: z.object({ operation: operationBody }), ...errorResponses } },
+    },
     async ({ params }) => {
       return { operation: operationView(engine.operation(params.project_id, params.operation_id), profile) };
     },

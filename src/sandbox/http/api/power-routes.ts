@@ -17,7 +17,7 @@ export function powerRoutes(app: FastifyInstance, { engine }: ServerParts): void
       .withTypeProvider<ZodTypeProvider>()
       .post(
         `/projects/:project_id/endpoints/:endpoint_id/${verb}`,
-        { schema, config: { ignoresBody: true } },
+        { schema, config: { summary: `${verb[0]?.toUpperCase()}${verb.slice(1)} a compute`, ignoresBody: true } },
         async ({ params }) => mutationView(call(params.project_id, params.endpoint_id), engine.profile),
       );
   }

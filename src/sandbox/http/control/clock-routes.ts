@@ -31,23 +31,31 @@ export function clockRoutes(app: FastifyInstance, { clock, engine, pacemaker }: 
     pacemaker.lookAgain();
     return view();
   };
-  routes.get("/clock", { schema: { response } }, async () => view());
-  routes.put("/clock", { schema: { body: clockChange, response } }, async ({ body: { mode, scale, now } }) => {
-    const nowMs = now === undefined ? undefined : Date.parse(now);
-    if (nowMs !== undefined && nowMs > clock.nowMs() + longestStepMs) {
-      throw new ApiError(400, "now: is more than ten years ahead");
-    }
-    try {
-      clock.set({ mode, scale, nowMs });
-    } catch (error) {
-      if (error instanceof RangeError) throw new ApiError(400, error.message);
-      throw error;
-    }
-    return settled();
-  });
+  routes.get("/clock", { config: { summary: "Read the clock" }, schema: { response } }, async () => view());
+  routes.put(
+    "/clock",
+    { config: { summary: "Change how time runs" }, schema: { body: clockChange, response } },
+    async ({ body: { mode, scale, now } }) => {
+      const nowMs = now === undefined ? undefined : Date.parse(now);
+      if (nowMs !== undefined && nowMs > clock.nowMs() + longestStepMs) {
+        throw new ApiError(400, "now: is more than ten years ahead");
+      }
+      try {
+        clock.set({ mode, scale, nowMs });
+      } catch (error) {
+        if (error instanceof RangeError) throw new ApiError(400, error.message);
+        throw error;
+      }
+      return settled();
+    },
+  );
   const step = z.object({ milliseconds: z.int().min(0).max(longestStepMs) });
-  routes.post("/clock/advance", { schema: { body: step, response } }, async ({ body }) => {
-    clock.advance(body.milliseconds);
-    return settled();
-  });
+  routes.post(
+    "/clock/advance",
+    { config: { summary: "Jump forward" }, schema: { body: step, response } },
+    async ({ body }) => {
+      clock.advance(body.milliseconds);
+      return settled();
+    },
+  );
 }

@@ -6,6 +6,7 @@ import { clockRoutes } from "./clock-routes.ts";
 import { faultRoutes } from "./fault-routes.ts";
 import { controlKeyRoutes } from "./key-routes.ts";
 import { hostnameOf, isLoopback } from "./loopback.ts";
+import { snapshotRoutes } from "./snapshot-routes.ts";
 import { stateRoutes } from "./state-routes.ts";
 
 /** Control over the sandbox, for tests. JSON in and out, no key. */
@@ -21,5 +22,5 @@ export function controlRoutes(app: FastifyInstance, parts: ServerParts): void {
       throw new ApiError(403, "the control API answers to a loopback host name only");
     }
   });
-  for (const routes of [clockRoutes, faultRoutes, controlKeyRoutes, stateRoutes]) routes(app, parts);
+  for (const routes of [clockRoutes, faultRoutes, controlKeyRoutes, stateRoutes, snapshotRoutes]) routes(app, parts);
 }

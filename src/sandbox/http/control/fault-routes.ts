@@ -15,20 +15,36 @@ export function faultRoutes(app: FastifyInstance, { faults }: ServerParts): void
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.post(
     "/faults",
-    { schema: { body: faultSchema, response: { 201: z.object({ id: z.string() }), ...errorResponses } } },
+    {
+      config: { summary: "Ask for a fault" },
+      schema: { body: faultSchema, response: { 201: z.object({ id: z.string() }), ...errorResponses } },
+    },
     async ({ body }, reply) => reply.code(201).send({ id: faults.add(body) }),
   );
   routes.get(
     "/faults",
-    { schema: { response: { 200: z.object({ faults: z.array(stateBody) }), ...errorResponses } } },
+    {
+      config: { summary: "List the faults" },
+      schema: { response: { 200: z.object({ faults: z.array(stateBody) }), ...errorResponses } },
+    },
     async () => ({ faults: faults.list().map((fault) => ({ ...fault })) }),
   );
-  routes.delete("/faults", { schema: { response: { 200: removedBody, ...errorResponses } } }, async () => {
-    return { removed: faults.clear() };
-  });
+  routes.delete(
+    "/faults",
+    {
+      config: { summary: "Remove every fault", ignoresBody: true },
+      schema: { response: { 200: removedBody, ...errorResponses } },
+    },
+    async () => {
+      return { removed: faults.clear() };
+    },
+  );
   routes.delete(
     "/faults/:id",
-    { schema: { params: idPath, response: { 200: removedBody, ...errorResponses } } },
+    {
+      config: { summary: "Remove a fault", ignoresBody: true },
+      schema: { params: idPath, response: { 200: removedBody, ...errorResponses } },
+    },
     async ({ params }) => {
       if (!faults.remove(params.id)) throw new ApiError(404, "fault not found");
       return { removed: 1 };
@@ -37,7 +53,7 @@ export function faultRoutes(app: FastifyInstance, { faults }: ServerParts): void
   routes.post(
     "/faults/:id/release",
     {
-      config: { ignoresBody: true },
+      config: { summary: "Let held answers go", ignoresBody: true },
       schema: { params: idPath, response: { 200: z.object({ released: z.int() }), ...errorResponses } },
     },
     async ({ params }) => {

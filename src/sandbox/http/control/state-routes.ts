@@ -2,21 +2,10 @@ import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { ServerParts } from "../server-parts.ts";
-import { errorResponses } from "../wire.ts";
-
-const actions = [
-  "apply_config",
-  "apply_storage_config",
-  "check_availability",
-  "create_branch",
-  "create_timeline",
-  "delete_tenant",
-  "start_compute",
-  "suspend_compute",
-] as const;
+import { errorResponses, operationActions } from "../wire.ts";
 
 const failNextBody = z.object({
-  action: z.enum(actions),
+  action: z.enum(operationActions),
   endpointId: z.string().optional(),
   times: z.int().min(1).max(1_000_000).default(1),
   error: z.string().default("a failure was asked for"),
@@ -44,7 +33,10 @@ export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
   const nothing = { 200: z.object({}), ...errorResponses };
   routes.post(
     "/operations/fail-next",
-    { schema: { body: failNextBody, response: nothing } },
+    {
+      config: { summary: "Make operations fail that start from now on" },
+      schema: { body: failNextBody, response: nothing },
+    },
     async ({ body: { action, endpointId, times, error } }) => {
       engine.failNext({ action, endpointId, times, error });
       return {};
@@ -52,7 +44,10 @@ export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
   );
   routes.put(
     "/lists/lag",
-    { schema: { body: lagBody, response: { 200: lagBody, ...errorResponses } } },
+    {
+      config: { summary: "Let lists of endpoints and operations show the past" },
+      schema: { body: lagBody, response: { 200: lagBody, ...errorResponses } },
+    },
     async ({ body }) => {
       engine.setListLag(body.milliseconds);
       return body;
@@ -61,6 +56,7 @@ export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
   routes.get(
     "/requests",
     {
+      config: { summary: "Read the log of requests" },
       schema: {
         querystring: z.object({ since: z.coerce.number().int().min(0).default(0) }),
         response: { 200: z.object({ requests: z.array(entryBody) }), ...errorResponses },
@@ -70,11 +66,18 @@ export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
   );
   routes.get(
     "/requests/counts",
-    { schema: { response: { 200: z.object({ counts: z.array(countBody) }), ...errorResponses } } },
+    {
+      config: { summary: "Count the requests by method and route" },
+      schema: { response: { 200: z.object({ counts: z.array(countBody) }), ...errorResponses } },
+    },
     async () => ({ counts: [...requestLog.counts()] }),
   );
-  routes.post("/reset", { config: { ignoresBody: true }, schema: { response: nothing } }, async () => {
-    parts.reset();
-    return {};
-  });
+  routes.post(
+    "/reset",
+    { config: { summary: "Go back to the start", ignoresBody: true }, schema: { response: nothing } },
+    async () => {
+      parts.reset();
+      return {};
+    },
+  );
 }

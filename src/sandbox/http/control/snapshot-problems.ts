@@ -1,0 +1,80 @@
+import type { z } from "zod";
+import type { contentBody } from "./snapshot-schema.ts";
+
+type Content = z.output<typeof contentBody>;
+
+/**
+ * What the engine relies on between the records of a snapshot, and is not so. Each problem names the first record that
+ * has it. Empty: the snapshot can be put in.
+ */
+export function snapshotProblems(content: Content): readonly string[] {
+  return [...idProblems(content), ...referenceProblems(content), ...ruleProblems(content), ...orderProblems(content)];
+}
+
+function idProblems(content: Content): readonly string[] {
+  const { projects, branches, endpoints, operations, roles, databases, keys } = content;
+  const tables = { projects, branches, endpoints, operations, roles, databases, keys };
+  const twice = Object.entries(tables).flatMap(([name, records]) => {
+    const repeated = firstRepeated(records.map(({ id }) => id));
+    return repeated === undefined ? [] : [`${name}: ${repeated} is there twice`];
+  });
+  const wrongRole = roles.find(({ id, branchId, name }) => id !== `${branchId}/${name}`);
+  return wrongRole === undefined ? twice : [...twice, `roles: ${wrongRole.id} is not <branch id>/<name>`];
+}
+
+function referenceProblems(content: Content): readonly string[] {
+  const projects = new Map(content.projects.map((project) => [project.id, project]));
+  const branches = new Map(content.branches.map((branch) => [branch.id, branch]));
+  const isLive = (projectId: string): boolean => {
+    const project = projects.get(projectId);
+    return project !== undefined && project.deletedMs === undefined;
+  };
+  const onBranch = { endpoints: content.endpoints, roles: content.roles, databases: content.databases };
+  return [
+    ...content.branches
+      .filter(({ projectId }) => !isLive(projectId))
+      .map(({ id }) => `branches: ${id} is of a project that is not there`),
+    ...Object.entries(onBranch).flatMap(([name, records]) =>
+      records
+        .filter(({ projectId, branchId }) => branches.get(branchId)?.projectId !== projectId)
+        .map(({ id }) => `${name}: ${id} is on a branch that is not there`),
+    ),
+    ...content.operations
+      .filter(({ projectId }) => !projects.has(projectId))
+      .map(({ id }) => `operations: ${id} is of a project that is not there`),
+  ].slice(0, 1);
+}
+
+function ruleProblems({ projects, branches, endpoints }: Content): readonly string[] {
+  const primaries = branches.filter(({ primary }) => primary).map(({ projectId }) => projectId);
+  const live = projects.filter(({ deletedMs }) => deletedMs === undefined);
+  const withoutPrimary = live.find(({ id }) => primaries.filter((projectId) => projectId === id).length !== 1);
+  const readWrite = endpoints.filter(({ type }) => type === "read_write").map(({ branchId }) => branchId);
+  const crowded = firstRepeated(readWrite);
+  return [
+    ...(withoutPrimary === undefined ? [] : [`projects: ${withoutPrimary.id} must have exactly one primary branch`]),
+    ...(crowded === undefined ? [] : [`endpoints: ${crowded} has more than one read_write endpoint`]),
+  ];
+}
+
+/** Later work gets higher numbers than everything before it, and operations were made in the order of their numbers. */
+function orderProblems(content: Content): readonly string[] {
+  const { projects, branches, endpoints, operations, roles, databases, keys, counters } = content;
+  const numbered = [...projects, ...branches, ...endpoints, ...operations, ...roles, ...databases];
+  const highest = numbered.reduce((most, { sequence }) => Math.max(most, sequence), 0);
+  const highestKey = keys.reduce((most, { sequence }) => Math.max(most, sequence), 0);
+  const ordered = [...operations].sort((a, b) => a.sequence - b.sequence);
+  const isLate = ordered.some(({ createdMs }, index) => createdMs < (ordered[index - 1]?.createdMs ?? 0));
+  const repeated = firstRepeated(numbered.map(({ sequence }) => String(sequence)));
+  return [
+    ...((counters.sequence ?? 0) < highest ? ["counters: sequence is lower than that of a record"] : []),
+    ...((counters.keys ?? 0) < highestKey ? ["counters: keys is lower than the sequence of a key"] : []),
+    ...(repeated === undefined ? [] : [`sequence: ${repeated} is there twice`]),
+    ...(isLate ? ["operations: their times must rise with their sequence"] : []),
+  ];
+}
+
+function firstRepeated(values: readonly string[]): string | undefined {
+  const seen = new Set<string>();
+  return values.find((value) => seen.size === seen.add(value).size);
+}

@@ -1,0 +1,45 @@
+import type { FastifyInstance } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import type { StoreContent } from "../../storage/store.ts";
+import { ApiError } from "../api-error.ts";
+import type { ServerParts } from "../server-parts.ts";
+import { errorResponses } from "../wire.ts";
+import { snapshotProblems } from "./snapshot-problems.ts";
+import { snapshotBody } from "./snapshot-schema.ts";
+
+/** A snapshot may be much larger than any other body. */
+const snapshotLimit = 64 * 1024 * 1024;
+
+/** Everything that is stored, out and in again. */
+export function snapshotRoutes(app: FastifyInstance, { engine, restore }: ServerParts): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+  const profile = engine.profile.name;
+  routes.get(
+    "/snapshot",
+    {
+      config: { summary: "Take a snapshot of everything that is stored" },
+      schema: { response: { 200: snapshotBody, ...errorResponses } },
+    },
+    // Through text and back: a copy in which what is undefined is left out, as the schema has it.
+    async () => ({ version: 1, profile, content: JSON.parse(JSON.stringify(engine.snapshot())) }) as const,
+  );
+  routes.put(
+    "/snapshot",
+    {
+      bodyLimit: snapshotLimit,
+      config: { summary: "Put a snapshot in the place of everything that is stored" },
+      schema: { body: snapshotBody, response: { 200: z.object({}), ...errorResponses } },
+    },
+    async ({ body }) => {
+      if (body.profile !== profile) {
+        throw new ApiError(400, `profile: this sandbox speaks ${profile}, the snapshot is of ${body.profile}`);
+      }
+      const problems = snapshotProblems(body.content);
+      if (problems.length > 0) throw new ApiError(400, problems.join("; "));
+      // A field that is undefined may be missing: nobody can tell the difference by reading it.
+      restore(body.content as unknown as StoreContent);
+      return {};
+    },
+  );
+}

@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import { branches, freshSandbox, latencyMs, paid, type SandboxClient } from "./sandbox-client.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: tests break snapshots in ways that no type allows
+type Snapshot = any;
+
+async function take(client: SandboxClient): Promise<Snapshot> {
+  const { status, body } = await client.control("GET", "/snapshot");
+  expect(status).toBe(200);
+  return body;
+}
+
+async function visible(client: SandboxClient): Promise<unknown[]> {
+  const paths = ["/projects", `${paid}/branches`, `${paid}/endpoints`, `${paid}/operations`];
+  return Promise.all(paths.map(async (path) => (await client.api("GET", path)).body));
+}
+
+describe("snapshot", () => {
+  test("put back → everything as it was, and what was under way goes on", async () => {
+    const client = await freshSandbox();
+    await client.idleEndpoint(branches.staging);
+    const { body } = await client.api("POST", `${paid}/branches`, { body: { endpoints: [{ type: "read_write" }] } });
+    const before = await visible(client);
+    const snapshot = await take(client);
+    await client.advance(60_000);
+    await client.api("DELETE", paid);
+    expect((await client.control("PUT", "/snapshot", snapshot)).body).toEqual({});
+    // Time has not gone back, so what was due by now has ended.
+    const endpoint = await client.api("GET", `${paid}/endpoints/${body.endpoints[0].id}`);
+    expect(endpoint.body.endpoint.current_state).toBe("active");
+    expect((await visible(client)).slice(0, 1)).toEqual(before.slice(0, 1));
+    const other = await freshSandbox();
+    await other.control("PUT", "/clock", { now: (await client.control("GET", "/clock")).body.now });
+    expect((await other.control("PUT", "/snapshot", snapshot)).status).toBe(200);
+    expect(await visible(other)).toEqual(await visible(client));
+  });
+
+  test("put into another sandbox at the same time → the same state, whole; its own key still works", async () => {
+    const client = await freshSandbox();
+    await client.activeEndpoint(branches.orders);
+    await client.control("POST", "/keys", { name: "ci", scope: { access: "read" } });
+    const snapshot = await take(client);
+    const other = await freshSandbox({ apiKey: "not-a-real-key" });
+    expect((await other.control("PUT", "/snapshot", snapshot)).status).toBe(200);
+    const { keys } = (await other.control("GET", "/keys")).body;
+    expect(keys.map(({ name }: { name: string }) => name)).toEqual(["default", "ci", "default"]);
+    const { content } = await take(other);
+    for (const table of ["projects", "branches", "endpoints", "operations", "roles", "databases", "timers"] as const) {
+      expect(content[table]).toEqual(snapshot.content[table]);
+    }
+    expect((await other.api("GET", `${paid}/endpoints`)).body.endpoints).toHaveLength(1);
+    const made = await other.api("POST", `${paid}/branches`);
+    expect(made.status).toBe(201);
+  });
+
+  test.each<[string, (snapshot: Snapshot) => void]>([
+    ["another profile", (snapshot) => (snapshot.profile = "public")],
+    ["another version", (snapshot) => (snapshot.version = 2)],
+    ["no content", (snapshot) => delete snapshot.content],
+    ["a state that is none", ({ content }) => (content.endpoints[0].state = "stopped")],
+    ["a time that is none", ({ content }) => (content.endpoints[0].createdMs = 1e300)],
+    ["a hash that is none", ({ content }) => (content.keys[0].hash = "00")],
+    ["an id twice", ({ content }) => content.branches.push(content.branches[0])],
+    ["a number twice", ({ content }) => (content.branches[0].sequence = content.branches[1].sequence)],
+    ["an endpoint on no branch", ({ content }) => (content.endpoints[0].branchId = "br-none")],
+    ["a branch of no project", ({ content }) => (content.branches[1].projectId = "none")],
+    ["an operation of no project", ({ content }) => (content.operations[0].projectId = "none")],
+    ["no primary branch", ({ content }) => (content.branches[0].primary = false)],
+    ["a counter that is behind", ({ content }) => (content.counters.sequence = 1)],
+    ["a role under another id", ({ content }) => (content.roles[0].id = "x")],
+    [
+      "two read-write endpoints",
+      ({ content }) =>
+        content.endpoints.push({ ...content.endpoints[0], id: "ep-x", sequence: content.counters.sequence }),
+    ],
+  ])("%s → 400, and nothing changes", async (_what, breakIt) => {
+    const client = await freshSandbox();
+    await client.activeEndpoint(branches.orders);
+    await client.advance(latencyMs);
+    const snapshot = await take(client);
+    const broken = structuredClone(snapshot);
+    breakIt(broken);
+    const { status, body } = await client.control("PUT", "/snapshot", broken);
+    expect({ status, message: body.message }).toEqual({ status: 400, message: expect.any(String) });
+    expect(await take(client)).toEqual(snapshot);
+  });
+});
