@@ -335,18 +335,18 @@ describe("an answer that does not come", () => {
     });
   });
 
-  test("all connections busy until the deadline → a waiting read was not sent, and is not sent later", async () => {
+  test("all connections busy until the deadline → a read that waited is given up, and is not sent later", async () => {
     await using service = await startRawService(silence);
     await using client = clientOf(service.url, { ...fast, connections: 1 });
-    const failures = await Promise.all([
-      failureOf(client.listEndpoints(project)),
-      failureOf(client.listEndpoints(project)),
-      failureOf(client.listEndpoints(project)),
-    ]);
-    expect(failures.map(({ reason }) => reason)).toEqual(["TimedOut", "Unreachable", "Unreachable"]);
+    const failures = await Promise.all([1, 2, 3].map(() => failureOf(client.listEndpoints(project))));
+    const reasons = failures.map(({ reason }) => reason);
+    // The deadlines pass in the same moment: a read may still get the connection that the one before it gave up.
+    expect(reasons.every((reason) => reason === "TimedOut" || reason === "Unreachable")).toBe(true);
+    expect(reasons[0]).toBe("TimedOut");
     service.answerWith(json(200, { endpoints: [] }));
     expect(await client.listEndpoints(project)).toEqual([]);
-    expect(service.requests).toHaveLength(2);
+    const timedOut = reasons.filter((reason) => reason === "TimedOut").length;
+    expect(service.requests.length, "what was Unreachable was never sent").toBeLessThanOrEqual(timedOut + 1);
   });
 });
 
