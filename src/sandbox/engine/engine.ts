@@ -108,7 +108,7 @@ export class Engine {
   restore(content: StoreContent): void {
     this.#world.failures.clear();
     this.#lists.setLag(0);
-    this.#world.store.transaction(() => this.#world.store.import(content));
+    this.#world.store.transaction(() => this.#world.store.restore(content));
     this.advance();
   }
 

@@ -44,7 +44,7 @@ export function openDurableStore({ directory, onWriteFailure }: DurableStoreOpti
     }
   });
   try {
-    store.import(contentOf(file.rows()));
+    store.restore(contentOf(file.rows()));
   } catch (error) {
     file.close();
     throw error instanceof StorageError ? error : unreadable(directory, error);

@@ -74,7 +74,7 @@ export class MemoryStore implements Store {
     };
   }
 
-  import(content: StoreContent): void {
+  restore(content: StoreContent): void {
     this.transaction(() => {
       this.clear();
       putAll(this.projects, content.projects);

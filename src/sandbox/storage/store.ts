@@ -75,7 +75,7 @@ export interface Store {
   /** A copy of everything. */
   export(): StoreContent;
   /** Replaces everything. The caller has checked the content; of operations the order of `sequence` is that of time. */
-  import(content: StoreContent): void;
+  restore(content: StoreContent): void;
   readonly projects: Table<ProjectRecord> & { list(): readonly ProjectRecord[] };
   readonly branches: Table<BranchRecord> & { ofProject(projectId: string): readonly BranchRecord[] };
   readonly endpoints: Table<EndpointRecord> & {
