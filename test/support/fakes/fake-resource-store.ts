@@ -6,8 +6,8 @@ import { checkConditions } from "../check-conditions.ts";
 
 type Write = "addFinalizer" | "removeFinalizer" | "patchStatus";
 
-/** Runs before a write takes effect; what it throws fails the write, what it changes makes it conflict. */
-export type BeforeWrite = (write: Write, resource: ComputeEndpoint) => void | Promise<void>;
+/** Runs around a write: what it throws before fails it, what it changes before makes it conflict. */
+export type AroundWrite = (write: Write, resource: ComputeEndpoint) => void | Promise<void>;
 
 /**
  * The API server and the cache over it as one map: every write needs uid and resourceVersion, and is seen at once.
@@ -18,7 +18,9 @@ export class FakeResourceStore implements ResourceStore<ComputeEndpoint, Compute
   #version = 100;
   /** Writes that took effect, by kind. */
   readonly writes: Write[] = [];
-  beforeWrite: BeforeWrite = () => {};
+  beforeWrite: AroundWrite = () => {};
+  /** Runs when a write has taken effect; what it throws is all the caller learns. */
+  afterWrite: AroundWrite = () => {};
 
   /** What a person does: creates the object, or replaces it. */
   put(resource: ComputeEndpoint): ComputeEndpoint {
@@ -48,6 +50,10 @@ export class FakeResourceStore implements ResourceStore<ComputeEndpoint, Compute
 
   get(key: ResourceKey): ComputeEndpoint | undefined {
     return this.#stored.get(idOf(key));
+  }
+
+  async current(key: ResourceKey): Promise<ComputeEndpoint | undefined> {
+    return this.get(key);
   }
 
   inProject(projectId: string): readonly ComputeEndpoint[] {
@@ -100,7 +106,9 @@ export class FakeResourceStore implements ResourceStore<ComputeEndpoint, Compute
       throw new KubernetesError("Conflict", "the object has changed");
     }
     this.writes.push(write);
-    return this.#keep({ ...current, ...change(current) });
+    const kept = this.#keep({ ...current, ...change(current) });
+    await this.afterWrite(write, kept);
+    return kept;
   }
 
   #keep(resource: ComputeEndpoint): ComputeEndpoint {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { annotations, finalizer } from "../../../src/resource/names.ts";
@@ -419,6 +420,54 @@ describe("the resource is not what it was when the POST is answered", () => {
     expect(posts()).toBe(1);
     expect(made()).toHaveLength(1);
     expect(reason("Ready")).toBe("UpToDate");
+  });
+});
+
+describe("the answer to a write at the API server is lost", () => {
+  it("after any of them, with or without a crash → exactly one endpoint, Ready, and one POST", async () => {
+    for (const hasCrashed of [false, true]) {
+      for (let lostAt = 1; lostAt <= 5; lostAt += 1) {
+        const name = `lost-${lostAt}-${hasCrashed}`;
+        const at = { namespace: "shop", name };
+        service = new FakeService(clock);
+        service.echoesNames = hasCrashed;
+        restart();
+        store.put(asked({ name }));
+        let writes = 0;
+        store.afterWrite = () => {
+          writes += 1;
+          if (writes === lostAt) {
+            if (hasCrashed) {
+              restart();
+            }
+            throw new KubernetesError("TimedOut", "no answer in time");
+          }
+        };
+        for (let passes = 0; passes < 40; passes += 1) {
+          await operator.pass(at);
+          await clock.advance(500);
+        }
+        expect(reason("Ready", at), name).toBe("UpToDate");
+        expect(made(), name).toHaveLength(1);
+        expect(posts(), name).toBe(1);
+        store.afterWrite = () => {};
+        store.vanish(at);
+      }
+    }
+  });
+
+  it("after the finalizer went → nothing is left, and nothing is made again", async () => {
+    store.put(asked());
+    await operator.run(key);
+    store.delete(key);
+    store.afterWrite = (write) => {
+      if (write === "removeFinalizer") {
+        store.vanish(key);
+        throw new KubernetesError("TimedOut", "no answer in time");
+      }
+    };
+    await operator.run(key);
+    expect([made(), store.get(key)]).toEqual([[], undefined]);
   });
 });
 
