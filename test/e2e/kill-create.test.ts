@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
+import { KubernetesLink } from "../support/e2e-kubernetes-link.ts";
 import { SandboxProcess } from "../support/e2e-sandbox.ts";
 import {
+  type Arrival,
+  arriveAt,
   expectExactlyOne,
   expectNothingLeft,
   forEach,
@@ -20,8 +23,8 @@ const settleMs = 4_000;
 
 /** A point between two steps of a create at which the operator is killed. */
 interface CrashPoint {
-  /** Prepares the service before the resource is applied. @returns waits until the operator is at the point */
-  prepare(scene: Scene): Promise<() => Promise<void>>;
+  /** Prepares the service before the resource is applied. */
+  prepare(scene: Scene): Promise<Arrival>;
   /** POSTs that the service received before the kill. */
   readonly postsBefore: number;
   /** Whether the service carries out the POST of the process that was killed. */
@@ -39,12 +42,13 @@ const points = {
     /** Between the two stands a fresh list: the first one leads to the intent, the second one is held. */
     async prepare({ sandbox, world, project, name }) {
       const lists = await sandbox.fault({ method: "GET", project, tail: "/endpoints" }, { kind: "hold" });
-      return async () => {
+      const reach = async () => {
         await lists.untilHolding();
         await lists.release();
         await world.untilIntent(name);
         await lists.untilHolding();
       };
+      return { reach };
     },
   },
   "after a POST that is lost": {
@@ -52,7 +56,7 @@ const points = {
     isApplied: false,
     async prepare({ sandbox, project }) {
       const posts = await sandbox.fault({ method: "POST", project, tail: "/endpoints" }, { kind: "dropBefore" });
-      return () => posts.untilHit();
+      return { reach: () => posts.untilHit() };
     },
   },
   "after a POST that is applied late": {
@@ -63,7 +67,7 @@ const points = {
     async prepare({ sandbox, project }) {
       const match = { method: "POST", project, tail: "/endpoints", times: 1 };
       const posts = await sandbox.fault(match, { kind: "applyLate", milliseconds: lateMs });
-      return () => posts.untilHit();
+      return { reach: () => posts.untilHit() };
     },
   },
   "after the POST was applied and before its answer": {
@@ -71,7 +75,19 @@ const points = {
     isApplied: true,
     async prepare({ sandbox, project }) {
       const posts = await sandbox.fault({ method: "POST", project, tail: "/endpoints" }, { kind: "hold" });
-      return () => posts.untilHolding();
+      return { reach: () => posts.untilHolding() };
+    },
+  },
+  "after the POST was answered and before that is recorded": {
+    postsBefore: 1,
+    isApplied: true,
+    async prepare({ sandbox, project }) {
+      const posts = await sandbox.fault({ method: "POST", project, tail: "/endpoints" }, { kind: "hold" });
+      const answer = async () => {
+        await posts.release();
+        await sandbox.untilAnswered(project, "POST");
+      };
+      return { reach: () => posts.untilHolding(), answer };
     },
   },
 } as const satisfies Readonly<Record<string, CrashPoint>>;
@@ -90,15 +106,16 @@ async function killAt(point: CrashPoint, sandbox: SandboxProcess, spec: object =
   const scenes = scenesOf(sandbox, world);
   const arrivals = await forEach(scenes, (scene) => point.prepare(scene));
   // Nothing but the passes of the resources lists endpoints.
-  const operator = await world.startOperator({ PROJECT_POLL_SECONDS: "600" });
+  const link = await KubernetesLink.start(world.account);
+  const operator = await world.startOperator({ PROJECT_POLL_SECONDS: "600", KUBECONFIG: link.kubeconfigFile });
   await forEach(scenes, ({ name, type, project }) => world.apply(name, project, { type, ...spec }));
-  await Promise.all(arrivals.map((arrive) => arrive()));
+  await arriveAt(arrivals, link);
   await operator.kill();
   for (const { type, name, project } of scenes) {
     expect(world.resources.get(name)?.status.createIntent, `${type}: the intent stands`).toBeDefined();
     expect(await sandbox.requests(project, "POST"), `${type}: POSTs`).toHaveLength(point.postsBefore);
   }
-  await sandbox.control.clearFaults();
+  await sandbox.endFaults();
   const landsAtMs = performance.now() + (point.landedMs ?? 0);
   const untilLanded = async () =>
     void (await waitUntil(() => performance.now() >= landsAtMs || undefined, { what: "the POST has landed" }));
@@ -133,6 +150,8 @@ describe.each(profiles)("kill -9 during a create, profile %s", (profile) => {
   beforeAll(async () => {
     sandbox = await SandboxProcess.start({ profile });
   });
+  // The next test must not suffer from what one that failed has left.
+  afterEach(() => sandbox.endFaults());
   afterAll(() => sandbox?.stop());
 
   for (const [name, point] of Object.entries(points)) {
@@ -175,6 +194,8 @@ describe("a replica whose create is ambiguous", () => {
   beforeAll(async () => {
     sandbox = await SandboxProcess.start({ profile: "seed" });
   });
+  // The next test must not suffer from what one that failed has left.
+  afterEach(() => sandbox.endFaults());
   afterAll(() => sandbox?.stop());
 
   async function startAmbiguous() {

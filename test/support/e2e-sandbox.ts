@@ -125,12 +125,26 @@ export class SandboxProcess {
     };
   }
 
+  /** Ends every fault, and lets time go on. */
+  async endFaults(): Promise<void> {
+    await this.control.clearFaults();
+    await this.control.control("PUT", "/clock", { mode: "real" });
+  }
+
   /** Requests about a project, oldest first; those a client of the operator's made and those of tests alike. */
   async requests(project: TestProject, method: string): Promise<readonly RequestEntry[]> {
     const { requests } = await this.control.control<{ requests: readonly RequestEntry[] }>("GET", "/requests?since=0");
     const isWanted = (entry: RequestEntry) =>
       entry.method === method && `${entry.path}/`.startsWith(`/api/v2/projects/${project.id}/`);
     return requests.filter(isWanted);
+  }
+
+  /** Waits until the latest such request has been answered. @param part what its path holds */
+  async untilAnswered(project: TestProject, method: string, part = ""): Promise<void> {
+    const latest = async () =>
+      (await this.requests(project, method)).filter(({ path: requested }) => requested.includes(part)).at(-1);
+    const what = `${method} ${part} is answered`;
+    await waitUntil(async () => ((await latest())?.status === undefined ? undefined : true), { what });
   }
 
   /** Ids of the endpoints that are there now. */

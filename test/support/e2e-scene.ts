@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import type { KubernetesLink } from "./e2e-kubernetes-link.ts";
 import type { SandboxProcess, TestProject } from "./e2e-sandbox.ts";
 import type { E2eWorld } from "./e2e-world.ts";
 import type { StoredResource } from "./world.ts";
@@ -24,6 +25,21 @@ export interface Scene {
 /** A scene for each type of endpoint. */
 export function scenesOf(sandbox: SandboxProcess, world: E2eWorld): readonly Scene[] {
   return types.map((type) => ({ sandbox, world, type, name: names[type], project: sandbox.takeProject() }));
+}
+
+/** The way of one resource to the point at which the operator is killed. */
+export interface Arrival {
+  /** Waits until the operator is there. */
+  reach(): Promise<void>;
+  /** Then, once nothing reaches Kubernetes any more, lets the service answer. */
+  readonly answer?: () => Promise<void>;
+}
+
+/** Waits until the operator is at the point with every resource. */
+export async function arriveAt(arrivals: readonly Arrival[], link: KubernetesLink): Promise<void> {
+  await Promise.all(arrivals.map(({ reach }) => reach()));
+  if (arrivals.some(({ answer }) => answer !== undefined)) link.freeze();
+  await Promise.all(arrivals.map(({ answer }) => answer?.()));
 }
 
 /** The same for every scene at once. */

@@ -1,0 +1,73 @@
+import { mkdtemp } from "node:fs/promises";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import { writeKubeconfig } from "../../tools/api-server/kubeconfig.ts";
+import { type ServiceAccountAccess, sharedApiServer } from "./api-server.ts";
+
+/**
+ * A way to the shared API server that can be blocked, so that an operator can be stopped between what the service has
+ * answered and what Kubernetes is told of it. It hands bytes on and understands none of them.
+ */
+export class KubernetesLink {
+  /** Kubeconfig of the service account that goes this way. */
+  readonly kubeconfigFile: string;
+  readonly #server: Server;
+  readonly #sockets: Set<Socket>;
+  #isFrozen = false;
+
+  private constructor(parts: {
+    readonly kubeconfigFile: string;
+    readonly server: Server;
+    readonly sockets: Set<Socket>;
+  }) {
+    this.kubeconfigFile = parts.kubeconfigFile;
+    this.#server = parts.server;
+    this.#sockets = parts.sockets;
+  }
+
+  /** Opens a link for the running test. */
+  static async start(account: ServiceAccountAccess): Promise<KubernetesLink> {
+    const { url, caFile } = sharedApiServer();
+    const target = new URL(url);
+    const sockets = new Set<Socket>();
+    const join = (inner: Socket) => {
+      const outer = connect(Number(target.port), target.hostname);
+      for (const [from, to] of [
+        [inner, outer],
+        [outer, inner],
+      ] as const) {
+        sockets.add(from);
+        from.on("error", () => to.destroy());
+        from.on("close", () => {
+          sockets.delete(from);
+          to.destroy();
+        });
+        from.pipe(to);
+      }
+      if (link.#isFrozen) link.freeze();
+    };
+    const server = createServer(join);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const kubeconfigFile = path.join(await mkdtemp(path.join(path.dirname(caFile), "link-")), "kubeconfig.yaml");
+    await writeKubeconfig(kubeconfigFile, { server: `https://127.0.0.1:${port}`, caFile, token: account.token });
+    const link = new KubernetesLink({ kubeconfigFile, server, sockets });
+    onTestFinished(() => link.#stop());
+    return link;
+  }
+
+  /** From now on nothing gets through, in either direction, as on a network that drops every packet. */
+  freeze(): void {
+    this.#isFrozen = true;
+    for (const socket of this.#sockets) {
+      socket.unpipe();
+      socket.pause();
+    }
+  }
+
+  async #stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
