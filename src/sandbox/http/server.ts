@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
+import { pageRoutes } from "../page/page-routes.ts";
 import { accountRoutes } from "./api/account-routes.ts";
 import { branchRoutes } from "./api/branch-routes.ts";
 import { connectionRoutes } from "./api/connection-routes.ts";
@@ -58,6 +59,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   answerErrors(app, parts.onBug);
   app.register(async (api) => registerApi(api, parts), { prefix: apiPrefix });
   app.register(async (control) => controlRoutes(control, parts), { prefix: controlPrefix });
+  app.register(async (page) => pageRoutes(page, parts));
   return app;
 }
 

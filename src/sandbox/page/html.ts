@@ -1,0 +1,35 @@
+/** Text that is markup already. */
+export class Html {
+  readonly markup: string;
+
+  constructor(markup: string) {
+    this.markup = markup;
+  }
+}
+
+/** What may stand in a template: text is escaped, markup is not, a list is joined, nothing leaves nothing. */
+export type HtmlPart = Html | string | number | undefined | readonly HtmlPart[];
+
+const escapes: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Text as it may stand between tags and in a quoted attribute. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => escapes[character] as string);
+}
+
+/** Template tag for markup. Attributes must be quoted; nothing may be put into a script or a style. */
+export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
+  return new Html(strings.map((text, index) => text + markupOf(parts[index])).join(""));
+}
+
+function markupOf(part: HtmlPart): string {
+  if (part === undefined) return "";
+  if (part instanceof Html) return part.markup;
+  return typeof part === "object" ? part.map(markupOf).join("") : escapeHtml(String(part));
+}

@@ -1,0 +1,74 @@
+import type { EndpointRecord, OperationRecord, OperationStatus } from "../engine/records.ts";
+import { defaultSuspendSeconds } from "../engine/settings.ts";
+
+/** A word for a state, with a sign beside it so that it is told apart without its colour. */
+export interface Label {
+  readonly text: string;
+  readonly sign: string;
+  /** Name of a class in the style sheet. */
+  readonly tone: "good" | "bad" | "busy" | "quiet";
+}
+
+/** The console's labels. @see seed part 2, "Operation" */
+const statusLabels: Readonly<Record<OperationStatus, Label>> = {
+  finished: { text: "OK", sign: "✓", tone: "good" },
+  scheduling: { text: "Scheduling", sign: "◷", tone: "quiet" },
+  running: { text: "In progress", sign: "↻", tone: "busy" },
+  failed: { text: "Error", sign: "✕", tone: "bad" },
+};
+
+/** The console's label for an operation's status. */
+export function statusLabel(status: OperationStatus): Label {
+  return statusLabels[status];
+}
+
+const stateWords = { init: "Init", idle: "Idle", active: "Active" } as const;
+
+/** The console's label for an endpoint's state, and where it is going. */
+export function stateLabel({ state, pendingState }: Pick<EndpointRecord, "state" | "pendingState">): Label {
+  const text = stateWords[state];
+  if (pendingState !== undefined && pendingState !== state) {
+    return { text: `${text} → ${stateWords[pendingState]}`, sign: "◐", tone: "busy" };
+  }
+  // Going back to where it is: a restart, or settings that are being applied.
+  if (pendingState !== undefined) return { text: `${text}, changing`, sign: "◐", tone: "busy" };
+  return state === "active" ? { text, sign: "●", tone: "good" } : { text, sign: "○", tone: "quiet" };
+}
+
+/** How long an operation took, or has taken so far. */
+export function durationText(operation: Pick<OperationRecord, "status" | "createdMs" | "updatedMs">, nowMs: number) {
+  const hasEnded = operation.status === "finished" || operation.status === "failed";
+  if (hasEnded) return spanText(operation.updatedMs - operation.createdMs);
+  return `${spanText(Math.max(0, nowMs - operation.createdMs))} so far`;
+}
+
+/** `850 ms`, `3.2 s`, `4 min 10 s`, `5 min`, `2 h 5 min`, `3 d 4 h`. */
+export function spanText(milliseconds: number): string {
+  if (milliseconds < 1000) return `${milliseconds} ms`;
+  const seconds = Math.floor(milliseconds / 1000);
+  if (seconds < 60) return `${(Math.floor(milliseconds / 100) / 10).toFixed(1)} s`;
+  if (seconds < 3600) return twoUnits(seconds, { name: "min", size: 60 }, { name: "s", size: 1 });
+  if (seconds < 86_400) return twoUnits(seconds, { name: "h", size: 3600 }, { name: "min", size: 60 });
+  return twoUnits(seconds, { name: "d", size: 86_400 }, { name: "h", size: 3600 });
+}
+
+interface Unit {
+  readonly name: string;
+  /** Seconds. */
+  readonly size: number;
+}
+
+function twoUnits(seconds: number, large: Unit, small: Unit): string {
+  const rest = Math.floor((seconds % large.size) / small.size);
+  return `${Math.floor(seconds / large.size)} ${large.name}${rest === 0 ? "" : ` ${rest} ${small.name}`}`;
+}
+
+/** `0.25 CU`, `0.25 – 2 CU`. */
+export function sizeText({ minUnits, maxUnits }: Pick<EndpointRecord, "minUnits" | "maxUnits">): string {
+  return minUnits === maxUnits ? `${minUnits} CU` : `${minUnits} – ${maxUnits} CU`;
+}
+
+/** After how long without activity a compute is suspended by itself. @param seconds 0 is the service's default. */
+export function suspendText(seconds: number): string {
+  return seconds === -1 ? "never" : spanText((seconds === 0 ? defaultSuspendSeconds : seconds) * 1000);
+}
