@@ -4,6 +4,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** What the route does, in a few words, for the reference. */
     summary?: string;
+    /** Not part of the reference. */
+    isUndocumented?: boolean;
     /** The answer holds a secret: not for a key that may only read. */
     revealsSecret?: boolean;
     /** About more than one project: not for a key of one project. */

@@ -17,6 +17,8 @@ import { projectRoutes } from "./api/project-routes.ts";
 import { roleRoutes } from "./api/role-routes.ts";
 import { controlRoutes } from "./control/control-routes.ts";
 import { answerErrors, answerTo, sendError } from "./error-answers.ts";
+import { openApiRoutes } from "./openapi/openapi-routes.ts";
+import { listRoutes } from "./openapi/route-list.ts";
 import { readBodies } from "./request-body.ts";
 import type { ServerParts } from "./server-parts.ts";
 
@@ -57,8 +59,15 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   });
   readBodies(app);
   answerErrors(app, parts.onBug);
+  const documented = listRoutes(app, [apiPrefix, controlPrefix]);
   app.register(async (api) => registerApi(api, parts), { prefix: apiPrefix });
-  app.register(async (control) => controlRoutes(control, parts), { prefix: controlPrefix });
+  app.register(
+    async (control) => {
+      controlRoutes(control, parts);
+      openApiRoutes(control, documented, { profile: parts.engine.profile.name, keyedPrefix: apiPrefix });
+    },
+    { prefix: controlPrefix },
+  );
   app.register(async (page) => pageRoutes(page, parts));
   return app;
 }

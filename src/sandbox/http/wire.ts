@@ -104,6 +104,7 @@ export function endpointFields(profile: Profile) {
       .min(-1)
       .max(longestSuspendSeconds)
       .refine(isDelay, `must be -1, 0 or at least ${shortest}`)
+      .meta({ anyOf: [{ maximum: 0 }, { minimum: shortest }] })
       .optional(),
     settings: z.object({ pg_settings: z.record(z.string(), z.string()).optional() }).optional(),
     pooler_enabled: z.boolean().optional(),

@@ -9,7 +9,7 @@ import { errorResponses } from "../wire.ts";
 
 const scopeSchema = z.object({
   access: z.enum(["read", "write"]).default("write"),
-  projectId: z.string().max(64).optional(),
+  projectId: z.string().min(1).max(64).optional(),
 });
 
 const keyBody = z.object({ id: z.string(), name: z.string(), scope: scopeSchema });

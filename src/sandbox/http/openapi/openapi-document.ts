@@ -1,0 +1,122 @@
+import { z } from "zod";
+import type { DocumentedRoute } from "./route-list.ts";
+
+/** A JSON schema of draft 2020-12, which is what OpenAPI 3.1 speaks. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A parameter in the path or the query. */
+export interface OpenApiParameter {
+  readonly name: string;
+  readonly in: "path" | "query";
+  readonly required: boolean;
+  readonly schema: JsonSchema;
+}
+
+/** What a body or an answer holds. */
+export interface OpenApiContent {
+  readonly "application/json": { readonly schema: JsonSchema };
+}
+
+/** One route. */
+export interface OpenApiOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly string[];
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters: readonly OpenApiParameter[];
+  readonly requestBody?: { readonly required: boolean; readonly content: OpenApiContent };
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: OpenApiContent }>>;
+}
+
+/** The part of an OpenAPI 3.1 document that the sandbox uses. */
+export interface OpenApiDocument {
+  readonly openapi: "3.1.0";
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: { readonly securitySchemes: Readonly<Record<string, unknown>> };
+}
+
+/** What a document is about, beside its routes. */
+export interface DocumentOptions {
+  readonly profile: string;
+  /** Routes below it need a key. */
+  readonly keyedPrefix: string;
+}
+
+/** Writes the document of these routes, from the schemas that check their requests and answers. */
+export function openApiDocument(routes: readonly DocumentedRoute[], options: DocumentOptions): OpenApiDocument {
+  const paths: Record<string, Record<string, OpenApiOperation>> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, path, options) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Sandbox control plane",
+      version: "v2",
+      description: `A local control plane, profile ${options.profile}, and the calls that control it.`,
+    },
+    servers: [{ url: "/" }],
+    paths,
+    components: { securitySchemes: { apiKey: { type: "http", scheme: "bearer" } } },
+  };
+}
+
+function operationOf(route: DocumentedRoute, path: string, { keyedPrefix }: DocumentOptions): OpenApiOperation {
+  const isKeyed = path.startsWith(keyedPrefix);
+  return {
+    operationId: `${route.method.toLowerCase()}${path.replace(/[^a-z0-9_]+/gi, "_").replace(/_+$/, "")}`,
+    summary: route.summary,
+    tags: [tagOf(path, isKeyed)],
+    ...(isKeyed ? { security: [{ apiKey: [] }] } : {}),
+    parameters: [...parametersOf(route.params, "path"), ...parametersOf(route.query, "query")],
+    ...(route.body === undefined ? {} : { requestBody: bodyOf(route.body) }),
+    responses: Object.fromEntries(Object.entries(route.responses).map(([status, schema]) => answerOf(status, schema))),
+  };
+}
+
+/** The kind of object that a route is about: the last word of its path that names one. */
+function tagOf(path: string, isKeyed: boolean): string {
+  if (!isKeyed) return "control";
+  const kinds =
+    /\/(endpoints|operations|branches|roles|databases|connection_uri|projects|regions|users|auth|api_keys)/g;
+  return [...path.matchAll(kinds)].at(-1)?.[1] ?? "account";
+}
+
+function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): readonly OpenApiParameter[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = jsonSchema(schema, "input") as {
+    properties?: Record<string, JsonSchema>;
+    required?: readonly string[];
+  };
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: place,
+    required: place === "path" || required.includes(name),
+    schema: property,
+  }));
+}
+
+function bodyOf(schema: z.ZodType): NonNullable<OpenApiOperation["requestBody"]> {
+  return { required: !schema.safeParse(undefined).success, content: contentOf(jsonSchema(schema, "input")) };
+}
+
+function answerOf(status: string, schema: z.ZodType): [string, OpenApiOperation["responses"][string]] {
+  const isError = status === "4xx";
+  const description = isError ? "Refused" : "Carried out";
+  // OpenAPI writes ranges in capitals.
+  const name = isError ? "4XX" : status;
+  if (schema instanceof z.ZodUndefined) return [name, { description: "There was nothing to delete" }];
+  return [name, { description, content: contentOf(jsonSchema(schema, "output")) }];
+}
+
+function contentOf(schema: JsonSchema): OpenApiContent {
+  return { "application/json": { schema } };
+}
+
+function jsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: "draft-2020-12", io });
+  return rest;
+}

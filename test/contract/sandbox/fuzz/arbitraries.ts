@@ -1,0 +1,124 @@
+import fc from "fast-check";
+import { isObject, misfit, type Schema } from "./json-schema.ts";
+
+/** Stands for the id of something that exists when the request is sent; resolved by `Pools`. */
+export class FromPool {
+  readonly name: string;
+  readonly index: number;
+
+  constructor(name: string, index: number) {
+    this.name = name;
+    this.index = index;
+  }
+}
+
+/** Fields that mean something: a value of their own makes requests that get further than their schema. */
+const special: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  ...Object.fromEntries(
+    ["project_id", "branch_id", "parent_id", "endpoint_id", "endpointId", "operation_id"].map((name) => [
+      name,
+      pooled(name),
+    ]),
+  ),
+  ...Object.fromEntries(["role_name", "owner_name", "database_name", "id"].map((name) => [name, pooled(name)])),
+  // The first key is the fuzzer's own.
+  key_id: fc.integer({ min: 2, max: 9 }),
+  region_id: fc.constantFrom("aws-us-east-2", "aws-eu-central-1", "mars-north-1"),
+  autoscaling_limit_min_cu: fc.constantFrom(0.25, 0.25, 0.5, 1),
+  autoscaling_limit_max_cu: fc.constantFrom(0.25, 1, 2, 8, 0.3, 99),
+  milliseconds: fc.integer({ min: 0, max: 2000 }),
+  // The clock must stand, or states change between two looks at them.
+  mode: fc.constant("stepped"),
+  now: fc.constant("2001-01-01T00:00:00Z"),
+  // A fault that hits the fuzzer itself would look like a fault of the sandbox.
+  path: fc.constant("/never/*"),
+  status: fc.integer({ min: 400, max: 599 }),
+};
+
+function pooled(name: string): fc.Arbitrary<unknown> {
+  return fc.nat(1000).map((index) => new FromPool(name, index));
+}
+
+/** Values that fit a schema. @param name of the field, which may give it a meaning. */
+export function fitting(schema: Schema, name = ""): fc.Arbitrary<unknown> {
+  const own = special[name];
+  if (own !== undefined && schema.properties === undefined) return own;
+  const choices = schema.anyOf ?? schema.oneOf;
+  // An `anyOf` beside other words only narrows them.
+  if (choices !== undefined && schema.type === undefined) return fc.oneof(...choices.map((choice) => fitting(choice)));
+  if ("const" in schema) return fc.constant(schema.const);
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  // What is made of parts fits when they do; and a part that stands for an id does not look like one yet.
+  if (schema.type === "object" || schema.type === "array") return ofType(schema);
+  return ofType(schema).filter((value) => misfit(schema, value) === undefined);
+}
+
+function ofType(schema: Schema): fc.Arbitrary<unknown> {
+  const { minimum = -1000, maximum = 1000, exclusiveMinimum = minimum } = schema;
+  switch (schema.type) {
+    case "object":
+      return objectOf(schema);
+    case "array":
+      return fc.array(fitting(schema.items ?? {}), { minLength: schema.minItems ?? 0, maxLength: 3 });
+    case "integer":
+      return fc.integer({ min: Math.max(minimum, -(2 ** 31)), max: Math.min(maximum, 2 ** 31 - 1) });
+    case "number":
+      return fc.double({ min: exclusiveMinimum, max: Math.max(maximum, exclusiveMinimum), noNaN: true });
+    case "boolean":
+      return fc.boolean();
+    case "null":
+      return fc.constant(null);
+    default:
+      if (schema.pattern !== undefined && !isForNames(schema.pattern))
+        return fc.stringMatching(new RegExp(schema.pattern));
+      return fc.string({ minLength: schema.minLength ?? 0, maxLength: Math.min(schema.maxLength ?? 20, 20) });
+  }
+}
+
+/** Nearly every text fits these, so that trying is quicker than building one. */
+function isForNames(pattern: string): boolean {
+  return pattern.startsWith("^[ -~");
+}
+
+function objectOf({ properties = {}, required = [], additionalProperties }: Schema): fc.Arbitrary<unknown> {
+  const fields = Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, fitting(field, name)]));
+  const declared = fc.record(fields, { requiredKeys: [...required] });
+  if (isObject(additionalProperties)) {
+    return fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), fitting(additionalProperties), { maxKeys: 3 });
+  }
+  // Unknown fields are ignored, as the real service ignores them.
+  const strange = fc.constantFrom<Record<string, unknown>>(
+    {},
+    {},
+    { unknown_field: 1 },
+    { nested: { unknown: [null] } },
+  );
+  return fc.tuple(declared, strange).map(([value, more]) => ({ ...more, ...value }));
+}
+
+const misfits: readonly unknown[] = [
+  ...[null, true, 5, 0.5, -1e9, 1e300, "", "x", "\u0000", "\u{1F600}".repeat(3), "y".repeat(5000), [], [[]], {}],
+  ...[{ length: 1 }, "1", "true"],
+];
+
+/** Every way in which one field of a value can be made wrong: another value, or none where one is needed. */
+export function breakages(schema: Schema, value: unknown): readonly unknown[] {
+  const replaced = misfits.filter((wrong) => misfit(schema, wrong) !== undefined);
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices === undefined || schema.type !== undefined) return [...replaced, ...breakagesInside(schema, value)];
+  // What breaks one choice may fit another.
+  const inside = choices.flatMap((choice) => breakagesInside(choice, value));
+  return [...replaced, ...inside.filter((broken) => misfit(schema, broken) !== undefined)];
+}
+
+function breakagesInside({ properties = {}, required = [], items }: Schema, value: unknown): readonly unknown[] {
+  if (Array.isArray(value) && items !== undefined && value.length > 0) {
+    return breakages(items, value[0]).map((broken) => [broken, ...value.slice(1)]);
+  }
+  if (!isObject(value)) return [];
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const { [name]: present, ...rest } = value;
+    const wrong = breakages(field, present).map((broken) => ({ ...value, [name]: broken }));
+    return required.includes(name) ? [rest, ...wrong] : wrong;
+  });
+}

@@ -1,0 +1,186 @@
+import fc from "fast-check";
+import type { OpenApiDocument, OpenApiOperation } from "../../../../src/sandbox/http/openapi/openapi-document.ts";
+import { breakages, FromPool, fitting } from "./arbitraries.ts";
+import { isObject, misfit, type Schema } from "./json-schema.ts";
+
+/** A route of the document. */
+export interface Target {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: OpenApiOperation;
+}
+
+/** A request that is not sent yet: ids of things that exist are not known before. */
+export interface PlannedRequest {
+  readonly target: Target;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+  /** `undefined`: it fits the document. */
+  readonly breakage: Breakage | undefined;
+}
+
+/** What is wrong with a request, in one place. */
+export type Breakage =
+  | { readonly kind: "body"; readonly pick: number }
+  | { readonly kind: "query"; readonly pick: number; readonly text: string }
+  | { readonly kind: "raw"; readonly text: string; readonly contentType: string }
+  | { readonly kind: "longId" | "badEscape" | "noKey" | "wrongKey" | "method" };
+
+/** Every route of a document. */
+export function targetsOf({ paths }: OpenApiDocument): readonly Target[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([name, operation]) => {
+      const method = name.toUpperCase();
+      // In a counterexample the whole operation would hide everything else.
+      return { method, path, operation, [fc.toStringMethod]: () => `${method} ${path}` };
+    }),
+  );
+}
+
+/** The schema of a route's body. */
+export function bodySchema({ requestBody }: OpenApiOperation): Schema | undefined {
+  return requestBody?.content["application/json"].schema as Schema | undefined;
+}
+
+const json = "application/json";
+const deep = `${'{"a":'.repeat(200)}1${"}".repeat(200)}`;
+const rawBreakage: fc.Arbitrary<Breakage> = fc.constantFrom(
+  ...[`{"a":`, "[", "nul", "\u0000", "{}{}", deep, "[".repeat(30_000), `"${"z".repeat(300_000)}"`].map((text) => ({
+    kind: "raw" as const,
+    text,
+    contentType: json,
+  })),
+  ...["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonx", "%%%"].map(
+    (contentType) => ({ kind: "raw" as const, text: "{}", contentType }),
+  ),
+);
+
+function breakageOf({ path, operation }: Target): fc.Arbitrary<Breakage> {
+  const kinds: fc.Arbitrary<Breakage>[] = [fc.constant({ kind: "method" as const })];
+  if (operation.security !== undefined)
+    kinds.push(fc.constantFrom({ kind: "noKey" as const }, { kind: "wrongKey" as const }));
+  if (path.includes("{")) kinds.push(fc.constantFrom({ kind: "longId" as const }, { kind: "badEscape" as const }));
+  if (brokenQueries(operation).length > 0) {
+    kinds.push(fc.record({ kind: fc.constant("query" as const), pick: fc.nat(1000), text: fc.constant("") }));
+  }
+  if (bodySchema(operation) !== undefined) {
+    const inBody = fc.record({ kind: fc.constant("body" as const), pick: fc.nat(100_000) });
+    kinds.push(inBody, inBody, inBody, rawBreakage);
+  }
+  return fc.oneof(...kinds);
+}
+
+const queryTexts = ["", "x", "-1", "0", "1.5", "1e9", "99999999999999999999", "\u0000", "q".repeat(2000), "null", "[]"];
+
+/** Each query parameter with each text that it cannot have. */
+function brokenQueries({ parameters }: OpenApiOperation): readonly (readonly [string, string])[] {
+  return parameters
+    .filter((parameter) => parameter.in === "query")
+    .flatMap(({ name, schema }) =>
+      queryTexts
+        .filter((text) => misfit(schema as Schema, asTyped(schema as Schema, text)) !== undefined)
+        .map((text) => [name, text] as const),
+    );
+}
+
+/** A query is text; a number in it is meant as one. */
+function asTyped({ type }: Schema, text: string): unknown {
+  return type === "integer" && /^-?\d+(\.\d+)?(e\d+)?$/.test(text) ? Number(text) : text;
+}
+
+/** Requests to a route, every other one broken in one place. */
+export function requestTo(target: Target): fc.Arbitrary<PlannedRequest> {
+  const { parameters, requestBody } = target.operation;
+  const values = Object.fromEntries(parameters.map(({ name, schema }) => [name, fitting(schema as Schema, name)]));
+  const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
+  const schema = bodySchema(target.operation);
+  const isSnapshot = target.path.endsWith("/snapshot");
+  const body = schema === undefined || isSnapshot ? fc.constant(undefined) : fitting(schema);
+  return fc.record({
+    target: fc.constant(target),
+    parameters: fc.record(values, { requiredKeys: required }),
+    body: requestBody?.required === false ? fc.option(body, { nil: undefined }) : body,
+    breakage: fc.option(breakageOf(target), { freq: 1, nil: undefined }),
+  });
+}
+
+/** Ids of things that exist, by the name of the field that may hold one. */
+export type Pools = Readonly<Record<string, readonly string[]>>;
+
+/** The request as it goes out. */
+export interface SentRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** Where and as whom to send. */
+export interface Sender {
+  readonly origin: string;
+  readonly apiKey: string;
+  readonly pools: Pools;
+  /** What a PUT of a snapshot sends: the latest. */
+  readonly snapshot: unknown;
+}
+
+/** Fills in what exists, and breaks what is to be broken. */
+export function requestOf(planned: PlannedRequest, { origin, apiKey, pools, snapshot }: Sender): SentRequest {
+  const { target, breakage } = planned;
+  const parameters = resolved(planned.parameters, pools) as Record<string, unknown>;
+  const inPath = (name: string): string => {
+    if (breakage?.kind === "longId") return "a".repeat(300);
+    return breakage?.kind === "badEscape" ? "%zz" : encodeURIComponent(String(parameters[name])) || "x";
+  };
+  const path = target.path.replace(/\{(\w+)\}/g, (_, name: string) => inPath(name));
+  const keys = { noKey: {}, wrongKey: { authorization: "Bearer wrong" } } as const;
+  const authorization =
+    breakage?.kind === "noKey" || breakage?.kind === "wrongKey"
+      ? keys[breakage.kind]
+      : { authorization: `Bearer ${apiKey}` };
+  const isSnapshot = bodySchema(target.operation) !== undefined && target.path.endsWith("/snapshot");
+  const { text, contentType } = bodyText(planned, isSnapshot ? snapshot : resolved(planned.body, pools));
+  return {
+    method: breakage?.kind === "method" ? "OPTIONS" : target.method,
+    url: `${origin}${path}${queryText(planned, parameters)}`,
+    headers: { ...authorization, ...(text === undefined ? {} : { "content-type": contentType }) },
+    body: text,
+  };
+}
+
+function queryText({ target, breakage }: PlannedRequest, parameters: Readonly<Record<string, unknown>>): string {
+  const query = new URLSearchParams();
+  for (const { name, in: place } of target.operation.parameters) {
+    if (place === "query" && parameters[name] !== undefined) query.set(name, String(parameters[name]));
+  }
+  if (breakage?.kind === "query") {
+    const broken = brokenQueries(target.operation);
+    const [name, text] = broken[breakage.pick % broken.length] as readonly [string, string];
+    query.set(name, text);
+  }
+  return query.size === 0 ? "" : `?${query}`;
+}
+
+function bodyText(
+  { target, breakage }: PlannedRequest,
+  value: unknown,
+): { text: string | undefined; contentType: string } {
+  if (breakage?.kind === "raw") return { text: breakage.text, contentType: breakage.contentType };
+  const schema = bodySchema(target.operation);
+  if (breakage?.kind !== "body" || schema === undefined) {
+    return { text: value === undefined ? undefined : JSON.stringify(value), contentType: json };
+  }
+  const broken = breakages(schema, value);
+  return { text: JSON.stringify(broken[breakage.pick % broken.length]), contentType: json };
+}
+
+/** The value with the ids of things that exist, or of nothing where nothing does. */
+function resolved(value: unknown, pools: Pools): unknown {
+  if (value instanceof FromPool) {
+    const pool = [...(pools[value.name] ?? []), "none"];
+    return pool[value.index % pool.length];
+  }
+  if (Array.isArray(value)) return value.map((item) => resolved(item, pools));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, resolved(field, pools)]));
+}

@@ -1,0 +1,189 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { createApiClient, EndpointType } from "@neondatabase/api-client";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { type RunningSandbox, startSandbox } from "../../../src/sandbox/index.ts";
+import { branches } from "./sandbox-client.ts";
+
+const run = promisify(execFile);
+const neonctl = fileURLToPath(new URL("../../../node_modules/neonctl/bin/cli.js", import.meta.url));
+/** Each run of the CLI is a process of its own, and the machine may be busy. */
+const patienceMs = 120_000;
+const projectId = "green-fox-123456";
+
+/** What holds in a profile beyond what holds in both. */
+const profiles = [
+  { profile: "public", database: "neondb", owner: "neondb_owner", echoesName: true },
+  { profile: "seed", database: "maindb", owner: "maindb_owner", echoesName: false },
+] as const;
+
+async function quickSandbox(profile: "public" | "seed"): Promise<RunningSandbox> {
+  const bugs: unknown[] = [];
+  const sandbox = await startSandbox({ profile, operationLatencyMs: 5, seed: 3, onBug: (error) => bugs.push(error) });
+  onTestFinished(async () => {
+    await sandbox.stop();
+    expect(bugs).toEqual([]);
+  });
+  return sandbox;
+}
+
+/** The public CLI as a user runs it, in a home of its own. */
+async function cliOf({ url, apiKey }: RunningSandbox) {
+  const home = await mkdtemp(join(tmpdir(), "sandbox-cli-"));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const common = ["--api-host", url, "--api-key", apiKey, "--no-analytics", "--config-dir", home];
+  const env = { PATH: process.env.PATH, HOME: home, CI: "1" };
+  const text = async (...args: string[]): Promise<string> => {
+    const { stdout } = await run(process.execPath, [neonctl, ...args, ...common], { env, timeout: 25_000 });
+    return stdout;
+  };
+  const json = async (...args: string[]) => JSON.parse(await text(...args, "--output", "json"));
+  return { text, json };
+}
+
+describe.each(profiles)("neonctl, profile $profile", ({ profile, database, owner, echoesName }) => {
+  const inProject = ["--project-id", projectId];
+
+  test(
+    "branches, add-compute, operations, connection-string, api",
+    async () => {
+      const cli = await cliOf(await quickSandbox(profile));
+      const before = await cli.json("branches", "list", ...inProject);
+      expect(before.map(({ id }: { id: string }) => id)).toEqual(Object.values(branches));
+      const made = await cli.json("branches", "create", "--name", "feature", "--cu", "0.5-2", ...inProject);
+      expect(made).toMatchObject({
+        branch: { name: "feature", parent_id: branches.main },
+        endpoints: [{ autoscaling_limit_min_cu: 0.5, autoscaling_limit_max_cu: 2 }],
+      });
+      expect(made.connection_uris).toHaveLength(1);
+      const added = await cli.json(
+        "branches",
+        "add-compute",
+        "orders",
+        "--type",
+        "read_write",
+        "--name",
+        "n",
+        ...inProject,
+      );
+      expect(added.branch_id).toBe(branches.orders);
+      expect("name" in added).toBe(echoesName);
+      const replica = await cli.json("branches", "add-compute", "orders", ...inProject);
+      expect(replica.type).toBe("read_only");
+      const operations = await cli.json("operations", "list", ...inProject);
+      const actions = operations.map(({ action }: { action: string }) => action);
+      expect(actions).toEqual(["start_compute", "start_compute", "start_compute", "create_branch"]);
+      const uri = new URL((await cli.text("connection-string", "orders", "--pooled", ...inProject)).trim());
+      expect(uri).toMatchObject({ username: owner, pathname: `/${database}` });
+      expect(uri.hostname).toBe(added.host.replace(added.id, `${added.id}-pooler`));
+      const raw = JSON.parse(await cli.text("api", `/projects/${projectId}/endpoints`));
+      expect(raw.endpoints).toHaveLength(3);
+      await cli.json("branches", "rename", "feature", "renamed", ...inProject);
+      const gone = await cli.json("branches", "delete", "renamed", ...inProject);
+      expect(gone).toMatchObject({ id: made.branch.id, name: "renamed" });
+    },
+    patienceMs,
+  );
+});
+
+test(
+  "neonctl, profile public: projects, databases, roles, me",
+  async () => {
+    const cli = await cliOf(await quickSandbox("public"));
+    const { project } = await cli.json("projects", "create", "--name", "shop", "--region-id", "aws-eu-central-1");
+    expect(project).toMatchObject({ name: "shop", region_id: "aws-eu-central-1" });
+    const mine = ["--project-id", project.id];
+    const listed = await cli.json("projects", "list");
+    expect(listed.projects.map(({ id }: { id: string }) => id)).toContain(project.id);
+    await cli.json("roles", "create", "--name", "app", ...mine);
+    await cli.json("databases", "create", "--name", "orders", "--owner-name", "app", ...mine);
+    const databases = await cli.json("databases", "list", ...mine);
+    expect(databases).toMatchObject([
+      { name: "neondb", owner_name: "neondb_owner" },
+      { name: "orders", owner_name: "app" },
+    ]);
+    const deleted = await cli.json("projects", "delete", project.id);
+    expect(deleted.id).toBe(project.id);
+    await expect(cli.json("projects", "get", project.id)).rejects.toThrow(/project not found/);
+    expect(await cli.json("me")).toMatchObject({ login: "sandbox" });
+  },
+  patienceMs,
+);
+
+describe.each(profiles)("@neondatabase/api-client, profile $profile", ({ profile, database, owner }) => {
+  test("a project's life, from create to delete", async () => {
+    const { url, apiKey } = await quickSandbox(profile);
+    const client = createApiClient({ apiKey, baseURL: url });
+    /** As the service asks of its clients: poll the operations before the next dependent request. */
+    const settled = (id: string) =>
+      vi.waitFor(
+        async () => {
+          const { data } = await client.listProjectOperations({ projectId: id });
+          for (const { status } of data.operations) expect(status).toBe("finished");
+        },
+        { timeout: 20_000, interval: 5 },
+      );
+    const { data: created } = await client.createProject({ project: { name: "shop", pg_version: 17 } });
+    const { id } = created.project;
+    await settled(id);
+    const { data: branch } = await client.createProjectBranch(id, {
+      branch: { name: "dev" },
+      endpoints: [{ type: EndpointType.ReadWrite, autoscaling_limit_max_cu: 1 }],
+    });
+    await settled(id);
+    const endpointId = branch.endpoints[0]?.id ?? "";
+    await client.updateProjectEndpoint(id, endpointId, { endpoint: { autoscaling_limit_max_cu: 2 } });
+    await settled(id);
+    expect((await client.getProjectEndpoint(id, endpointId)).data.endpoint).toMatchObject({
+      autoscaling_limit_max_cu: 2,
+      current_state: "active",
+    });
+    for (const call of ["suspendProjectEndpoint", "startProjectEndpoint", "restartProjectEndpoint"] as const) {
+      await client[call](id, endpointId);
+      await settled(id);
+    }
+    await client.createProjectBranchRole(id, branch.branch.id, { role: { name: "app" } });
+    await settled(id);
+    const uri = await client.getConnectionUri({
+      projectId: id,
+      branch_id: branch.branch.id,
+      database_name: database,
+      role_name: owner,
+    });
+    expect(new URL(uri.data.uri).hostname).toBe(branch.endpoints[0]?.host);
+    await client.updateProject(id, { project: { history_retention_seconds: 3600 } });
+    await settled(id);
+    await client.deleteProjectBranch({ projectId: id, branchId: branch.branch.id });
+    await settled(id);
+    await client.deleteProject(id);
+    await settled(id);
+    const { data } = await client.listProjectOperations({ projectId: id, limit: 1000 });
+    const actions = new Set(data.operations.map(({ action }) => String(action)));
+    expect([...actions].sort()).toEqual([
+      "apply_config",
+      "apply_storage_config",
+      "create_branch",
+      "create_timeline",
+      "delete_tenant",
+      "start_compute",
+      "suspend_compute",
+    ]);
+  });
+
+  test("account: regions, user, organizations, keys; a wrong key → 401", async () => {
+    const { url, apiKey } = await quickSandbox(profile);
+    const client = createApiClient({ apiKey, baseURL: url });
+    expect((await client.getActiveRegions({})).data.regions[0]?.default).toBe(true);
+    expect((await client.getCurrentUserInfo()).data.projects_limit).toBeGreaterThan(0);
+    expect((await client.getCurrentUserOrganizations()).data.organizations).toEqual([]);
+    const { data: key } = await client.createApiKey({ key_name: "ci" });
+    expect((await client.listApiKeys()).data.map(({ name }) => name)).toEqual(["default", "ci"]);
+    expect((await client.revokeApiKey(key.id)).data.revoked).toBe(true);
+    const revoked = createApiClient({ apiKey: key.key, baseURL: url });
+    await expect(revoked.listProjects({})).rejects.toMatchObject({ response: { status: 401 } });
+  });
+});
