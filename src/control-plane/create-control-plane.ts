@@ -1,6 +1,7 @@
 import type { ControlPlane, Mutation, OperationPage } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import type { EffectPermit } from "../domain/effect-permit.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -40,6 +41,8 @@ export interface ControlPlaneClientOptions {
   readonly maxResponseBytes?: number;
   /** Connections kept for reads. @default 16 */
   readonly connections?: number;
+  /** Asked once more right before a write goes out. @default nobody is asked */
+  readonly permit?: EffectPermit;
 }
 
 /** The client, and the way to end it. */
@@ -64,6 +67,7 @@ export function createControlPlane(options: ControlPlaneClientOptions): ControlP
     connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
     maxResponseBytes: options.maxResponseBytes ?? 16 * 1024 * 1024,
     connections: options.connections ?? 16,
+    permit: options.permit,
   });
   const call = createHttpCaller({
     transport,

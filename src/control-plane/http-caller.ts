@@ -1,5 +1,6 @@
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import { EffectNotPermittedError } from "../domain/effect-permit.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { cleanText } from "./clean-text.ts";
 import { type CallContext, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
@@ -40,7 +41,10 @@ export interface HttpCallerOptions {
   readonly writeTimeoutMs: number;
 }
 
-/** Makes a call: answers its value or throws `ControlPlaneError`, and tells the observer of each request. */
+/**
+ * Makes a call: answers its value or throws `ControlPlaneError`, or `EffectNotPermittedError` when the permit was refused
+ * at the last moment and nothing was sent; and tells the observer of each request.
+ */
 export type HttpCaller = <Value>(call: Call<Value>) => Promise<Value>;
 
 type Result<Value> = { readonly value: Value } | { readonly error: ControlPlaneError };
@@ -61,6 +65,9 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
         transport: options.transport,
         timeoutMs: deadlineMs - startMs,
       });
+      if (outcome.kind === "NotSent" && outcome.cause instanceof EffectNotPermittedError) {
+        throw outcome.cause;
+      }
       const result = resultOf(call, outcome, { route: call.route, key, nowMs: clock.nowMs() });
       observer.requestEnded({
         route: call.route.template,

@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { EffectNotPermittedError, type EffectPermit } from "../domain/effect-permit.ts";
 import type { Clock, Timer } from "../runtime/clock.ts";
 
 /** One request, ready to go out. */
@@ -37,6 +38,13 @@ export interface ExchangeLimits {
   readonly maxResponseBytes: number;
   /** Tells the service that no further request follows on this connection. */
   readonly isLastOnConnection: boolean;
+  /**
+   * Asked when the connection stands, before the first byte is written, for the time that is left then: a process that was
+   * stopped while it connected must not go on with it when it wakes. A refusal is `NotSent`, by `EffectNotPermittedError`.
+   *
+   * @default nobody is asked
+   */
+  readonly permit?: EffectPermit | undefined;
 }
 
 /**
@@ -68,6 +76,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #limits: ExchangeLimits;
   readonly #resolve: (outcome: HttpOutcome) => void;
   readonly #deadline: Timer;
+  readonly #dueMs: number;
   #controller: Dispatcher.DispatchController | undefined;
   #answer: { readonly status: number; readonly retryAfter: string | undefined } | undefined;
   #chunks: Buffer[] = [];
@@ -77,6 +86,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   constructor(limits: ExchangeLimits, resolve: (outcome: HttpOutcome) => void) {
     this.#limits = limits;
     this.#resolve = resolve;
+    this.#dueMs = limits.clock.monotonicMs() + limits.timeoutMs;
     this.#deadline = limits.clock.after(limits.timeoutMs, () => this.#stop("TimedOut", new Error("deadline passed")));
   }
 
@@ -85,6 +95,12 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       // Too late, or the dispatcher wants to repeat it on another connection: neither may go out.
       controller.abort(new Error("not sent again"));
       this.#stop("ConnectionLost", new Error("the connection was replaced"));
+      return;
+    }
+    if (!this.#mayStart()) {
+      const refusal = new EffectNotPermittedError();
+      this.#settle("ConnectionLost", refusal);
+      controller.abort(refusal);
       return;
     }
     this.#controller = controller;
@@ -116,6 +132,12 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     this.#settle(isTimeout(error) ? "TimedOut" : "ConnectionLost", error);
+  }
+
+  #mayStart(): boolean {
+    const { permit, clock } = this.#limits;
+    const leftMs = this.#dueMs - clock.monotonicMs();
+    return permit === undefined || (leftMs > 0 && permit.mayStartEffect(leftMs));
   }
 
   #stop(end: BodyEnd, cause: Error): void {

@@ -1,4 +1,5 @@
 import { Client, Pool } from "undici";
+import type { EffectPermit } from "../domain/effect-permit.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { exchange, type HttpOutcome, type HttpRequest } from "./http-exchange.ts";
 
@@ -11,6 +12,8 @@ export interface HttpTransportOptions {
   readonly maxResponseBytes: number;
   /** Connections kept for reads. */
   readonly connections: number;
+  /** Asked at the last moment before a request goes out on a connection of its own. @default nobody is asked */
+  readonly permit?: EffectPermit | undefined;
 }
 
 /** Two ways to send, so that neither kind of call can harm the other. */
@@ -31,7 +34,7 @@ const keepAliveMs = 30_000;
 
 /** HTTP/1.1 over undici: one request at a time on a connection, every time bounded. */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
-  const { origin, clock, maxResponseBytes } = options;
+  const { origin, clock, maxResponseBytes, permit } = options;
   const connection = {
     allowH2: false,
     pipelining: 1,
@@ -46,7 +49,13 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     sendFresh: async (request, timeoutMs) => {
       const client = new Client(origin, connection);
       try {
-        return await exchange(client, request, { clock, timeoutMs, maxResponseBytes, isLastOnConnection: true });
+        return await exchange(client, request, {
+          clock,
+          timeoutMs,
+          maxResponseBytes,
+          permit,
+          isLastOnConnection: true,
+        });
       } finally {
         // Not awaited: the call must end at its deadline, whatever the socket does.
         void client.destroy();

@@ -21,6 +21,13 @@ export interface StoredIdentity {
 export interface ResourceStore<Resource extends StoredIdentity, Status> {
   /** From the cache; `undefined` when there is none. */
   get(key: ResourceKey): Resource | undefined;
+  /**
+   * The object to act on: that of the cache, read again first when the answer to a write of ours to it was lost, because
+   * nobody knows then which of the two is stored.
+   *
+   * @throws KubernetesError when it has to be read and cannot.
+   */
+  current(key: ResourceKey): Promise<Resource | undefined>;
   /** From the cache: every resource that names the project, in no particular order. */
   inProject(projectId: string): readonly Resource[];
   /** From the cache, in no particular order. */

@@ -4,6 +4,8 @@ import type { Clock } from "../runtime/clock.ts";
 export interface CallDeadline {
   readonly signal: AbortSignal;
   isTimedOut(): boolean;
+  /** Milliseconds until time is up; not below 0. */
+  leftMs(): number;
   /** Time no longer matters; the other signals still do. */
   endTimer(): void;
   /** The call is over. */
@@ -17,6 +19,7 @@ export function createCallDeadline(
   others: readonly (AbortSignal | undefined)[],
 ): CallDeadline {
   const controller = new AbortController();
+  const dueMs = clock.monotonicMs() + timeoutMs;
   const sources = others.filter((signal) => signal !== undefined);
   let isTimedOut = false;
   const giveUp = () => controller.abort();
@@ -33,6 +36,7 @@ export function createCallDeadline(
   return {
     signal: controller.signal,
     isTimedOut: () => isTimedOut,
+    leftMs: () => Math.max(0, dueMs - clock.monotonicMs()),
     endTimer: () => timer.cancel(),
     end() {
       timer.cancel();

@@ -1,5 +1,10 @@
 import { EffectNotPermittedError, type EffectPermit } from "../domain/effect-permit.ts";
-import { KubernetesError, type ResourceKey, type ResourceStore } from "../domain/resource-store.ts";
+import {
+  KubernetesError,
+  type KubernetesReason,
+  type ResourceKey,
+  type ResourceStore,
+} from "../domain/resource-store.ts";
 import { type ComputeEndpoint, hasFinalizer } from "../resource/compute-endpoint.ts";
 import { finalizer, kind } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
@@ -20,6 +25,11 @@ export interface ComputeEndpointStoreOptions {
   readonly permit: EffectPermit;
 }
 
+type Parts = ComputeEndpointStoreOptions & {
+  /** Names of objects to which a write of ours got no usable answer, and that were not read since. */
+  readonly unanswered: Set<string>;
+};
+
 /** For each call, reads and writes alike. */
 const callTimeoutMs = 8_000;
 
@@ -34,9 +44,16 @@ const fieldManager = "endpoint-operator";
  */
 export function createComputeEndpointStore(options: ComputeEndpointStoreOptions): ComputeEndpointStore {
   const { cache } = options;
-  const reader = new Reader(options);
+  const parts: Parts = { ...options, unanswered: new Set() };
+  const reader = new Reader(parts);
   return {
     get: (key) => cache.get(key),
+    async current(key) {
+      if (parts.unanswered.has(nameOf(key))) {
+        await reader.read(key);
+      }
+      return cache.get(key);
+    },
     inProject: (projectId) => cache.inProject(projectId),
     list: () => cache.list(),
     read: (key) => reader.read(key),
@@ -45,19 +62,19 @@ export function createComputeEndpointStore(options: ComputeEndpointStoreOptions)
         return resource;
       }
       const finalizers = [...resource.finalizers, finalizer];
-      return putOwnWrite(options, resource, await patch(options, resource, { metadata: { finalizers } }));
+      return putOwnWrite(parts, resource, await patch(parts, resource, { metadata: { finalizers } }));
     },
     async removeFinalizer(resource) {
       if (!hasFinalizer(resource)) {
         return resource;
       }
       const finalizers = resource.finalizers.filter((name) => name !== finalizer);
-      const answer = await patch(options, resource, { metadata: { finalizers } });
+      const answer = await patch(parts, resource, { metadata: { finalizers } });
       if (isLastFinalizerGone(answer)) {
         cache.putOwnDeletion(resource);
         return undefined;
       }
-      return putOwnWrite(options, resource, answer);
+      return putOwnWrite(parts, resource, answer);
     },
     async patchStatus(resource, status) {
       const stored = await reader.storedStatusOf(resource);
@@ -66,27 +83,37 @@ export function createComputeEndpointStore(options: ComputeEndpointStoreOptions)
       if (changes === undefined) {
         return resource;
       }
-      return putOwnWrite(options, resource, await patch(options, resource, { status: changes }, "/status"));
+      return putOwnWrite(parts, resource, await patch(parts, resource, { status: changes }, "/status"));
     },
   };
 }
 
 class Reader {
-  readonly #options: ComputeEndpointStoreOptions;
+  readonly #parts: Parts;
 
-  constructor(options: ComputeEndpointStoreOptions) {
-    this.#options = options;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   async read(key: ResourceKey): Promise<ComputeEndpoint | undefined> {
-    const { parser, cache } = this.#options;
+    const { parser, cache, unanswered } = this.#parts;
+    const before = cache.get(key);
     const stored = await this.#readStored(key);
     if (stored === undefined) {
+      this.#noteGone(key, before);
       return undefined;
     }
     const resource = parseAnswer(`read ${nameOf(key)}`, () => parser.parse(stored));
+    unanswered.delete(nameOf(key));
     cache.putRead(resource);
     return resource;
+  }
+
+  /** Without a doubtful write the watch tells soon enough; with one, the object may have gone by our own hand. */
+  #noteGone(key: ResourceKey, before: ComputeEndpoint | undefined): void {
+    if (this.#parts.unanswered.delete(nameOf(key)) && before !== undefined) {
+      this.#parts.cache.putOwnDeletion(before);
+    }
   }
 
   /**
@@ -96,7 +123,7 @@ class Reader {
    * again, so that the difference to the new status is complete.
    */
   async storedStatusOf(resource: ComputeEndpoint): Promise<{ readonly [key: string]: Json | undefined }> {
-    if (this.#options.parser.hasWholeStatus(resource)) {
+    if (this.#parts.parser.hasWholeStatus(resource)) {
       return resource.status;
     }
     const stored = await this.#readStored(resource.key);
@@ -117,7 +144,7 @@ class Reader {
     const what = `read ${nameOf(key)}`;
     try {
       const path = computeEndpointPath(key);
-      return await this.#options.connection.request({ what, method: "GET", path, timeoutMs: callTimeoutMs });
+      return await this.#parts.connection.request({ what, method: "GET", path, timeoutMs: callTimeoutMs });
     } catch (error) {
       if (error instanceof KubernetesError && error.reason === "NotFound") {
         return undefined;
@@ -141,29 +168,51 @@ interface Changes {
 }
 
 async function patch(
-  options: ComputeEndpointStoreOptions,
+  parts: Parts,
   resource: ComputeEndpoint,
   changes: Changes,
   subresource: "" | "/status" = "",
 ): Promise<unknown> {
-  if (!options.permit.mayStartEffect(callTimeoutMs)) {
+  const { permit, connection, unanswered } = parts;
+  if (!permit.mayStartEffect(callTimeoutMs)) {
     throw new EffectNotPermittedError();
   }
-  const { uid, resourceVersion } = resource;
-  return await options.connection.request({
-    what: `patch ${subresource === "" ? "finalizers" : "status"} of ${nameOf(resource.key)}`,
-    method: "PATCH",
-    path: `${computeEndpointPath(resource.key)}${subresource}`,
-    query: { fieldManager },
-    contentType: "application/merge-patch+json",
-    body: { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } },
-    timeoutMs: callTimeoutMs,
-  });
+  const { key, uid, resourceVersion } = resource;
+  try {
+    return await connection.request({
+      what: `patch ${subresource === "" ? "finalizers" : "status"} of ${nameOf(key)}`,
+      method: "PATCH",
+      path: `${computeEndpointPath(key)}${subresource}`,
+      query: { fieldManager },
+      contentType: "application/merge-patch+json",
+      body: { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } },
+      timeoutMs: callTimeoutMs,
+      permit,
+    });
+  } catch (error) {
+    if (!isNeverApplied(error)) {
+      unanswered.add(nameOf(key));
+    }
+    throw error;
+  }
 }
 
-function putOwnWrite(options: ComputeEndpointStoreOptions, before: ComputeEndpoint, answer: unknown): ComputeEndpoint {
-  const after = parseAnswer(`patch ${nameOf(before.key)}`, () => options.parser.parse(answer));
-  options.cache.putOwnWrite(before, after);
+/** The API server has answered that it did nothing, or was not asked. */
+function isNeverApplied(error: unknown): boolean {
+  return (
+    error instanceof EffectNotPermittedError || (error instanceof KubernetesError && !reasonsOfDoubt.has(error.reason))
+  );
+}
+
+const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set(["TimedOut", "Unavailable", "UnreadableAnswer"]);
+
+function putOwnWrite(parts: Parts, before: ComputeEndpoint, answer: unknown): ComputeEndpoint {
+  const name = nameOf(before.key);
+  // Until the answer has been understood.
+  parts.unanswered.add(name);
+  const after = parseAnswer(`patch ${name}`, () => parts.parser.parse(answer));
+  parts.unanswered.delete(name);
+  parts.cache.putOwnWrite(before, after);
   return after;
 }
 

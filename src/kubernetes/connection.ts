@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
+import type { EffectPermit } from "../domain/effect-permit.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { untilAborted } from "./abortable.ts";
 import { errorForStatus, parseStatusAnswer } from "./answer-error.ts";
 import { type CallDeadline, createCallDeadline } from "./call-deadline.ts";
 import type { CredentialSource, Credentials, TransportOptions } from "./credentials.ts";
+import { askingAtLast } from "./last-moment.ts";
 import { errorForTransport, parseJson, readBounded } from "./read-answer.ts";
 
 /** One call to the API server. */
@@ -23,6 +26,8 @@ export interface KubernetesCall {
   readonly timeoutMs: number;
   /** Gives the call up early. */
   readonly signal?: AbortSignal | undefined;
+  /** Asked right before the first byte is written, for the time that is left then. @default nobody is asked */
+  readonly permit?: EffectPermit | undefined;
 }
 
 /** A kept-alive connection pool to one API server. */
@@ -35,7 +40,8 @@ export interface KubernetesConnection {
    * Nothing is sent twice, except after a 401: that request did nothing, so it is sent once more with credentials
    * read again.
    *
-   * @throws KubernetesError. Its message holds no header and no body.
+   * @throws KubernetesError. Its message holds no header and no body. EffectNotPermittedError when the permit of the call
+   * refuses; nothing was sent then.
    */
   request(call: KubernetesCall): Promise<unknown>;
   /** Like `request`, but answers the body as it arrives. @throws KubernetesError; reading throws what the socket says */
@@ -90,7 +96,7 @@ class UndiciConnection implements KubernetesConnection {
   async request(call: KubernetesCall): Promise<unknown> {
     const deadline = createCallDeadline(this.#clock, call.timeoutMs, [call.signal, this.#closing.signal]);
     try {
-      const answer = await this.#sendWithCurrentCredentials(call, deadline.signal);
+      const answer = await untilAborted(deadline.signal, this.#sendWithCurrentCredentials(call, deadline));
       return parseJson(await readBounded(answer.body, this.#maxBodyBytes));
     } catch (error) {
       throw errorForTransport(call.what, error, deadline.isTimedOut());
@@ -102,7 +108,7 @@ class UndiciConnection implements KubernetesConnection {
   async openStream(call: KubernetesCall): Promise<AsyncIterable<Uint8Array>> {
     const deadline = createCallDeadline(this.#clock, call.timeoutMs, [call.signal, this.#closing.signal]);
     try {
-      const answer = await this.#sendWithCurrentCredentials(call, deadline.signal);
+      const answer = await untilAborted(deadline.signal, this.#sendWithCurrentCredentials(call, deadline));
       // The caller's own signal still ends the stream; time no longer does.
       deadline.endTimer();
       return endingDeadline(answer.body, deadline);
@@ -118,9 +124,9 @@ class UndiciConnection implements KubernetesConnection {
     this.#dispatchers.clear();
   }
 
-  async #sendWithCurrentCredentials(call: KubernetesCall, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #sendWithCurrentCredentials(call: KubernetesCall, deadline: CallDeadline): Promise<Dispatcher.ResponseData> {
     const session = await this.#currentSession();
-    const answer = await this.#send(call, session, signal);
+    const answer = await this.#send(call, session, deadline);
     if (answer.statusCode !== 401) {
       return await this.#successOrThrow(call, answer);
     }
@@ -128,7 +134,7 @@ class UndiciConnection implements KubernetesConnection {
     if (!this.#mayTryAgain(session)) {
       throw errorForStatus(call.what, parseStatusAnswer(401, undefined));
     }
-    return await this.#successOrThrow(call, await this.#send(call, await this.#currentSession(), signal));
+    return await this.#successOrThrow(call, await this.#send(call, await this.#currentSession(), deadline));
   }
 
   /** Reads credentials again for whoever is refused first; the others find them read already. */
@@ -146,11 +152,11 @@ class UndiciConnection implements KubernetesConnection {
     return true;
   }
 
-  async #send(call: KubernetesCall, session: Session, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #send(call: KubernetesCall, session: Session, deadline: CallDeadline): Promise<Dispatcher.ResponseData> {
     const base = new URL(this.#options.credentials.server);
     const query = new URLSearchParams(call.query).toString();
     const hasBody = call.body !== undefined;
-    return await session.dispatcher.request({
+    return await dispatcherFor(call, session, deadline).request({
       origin: base.origin,
       path: `${base.pathname.replace(/\/$/, "")}${call.path}${query === "" ? "" : `?${query}`}`,
       method: call.method,
@@ -161,7 +167,7 @@ class UndiciConnection implements KubernetesConnection {
         ...(hasBody ? { "content-type": call.contentType ?? "application/json" } : {}),
       },
       body: hasBody ? JSON.stringify(call.body) : null,
-      signal,
+      signal: deadline.signal,
       // Ours bound every call; undici's would end a quiet watch.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -220,6 +226,12 @@ class UndiciConnection implements KubernetesConnection {
     }
     return dispatcher;
   }
+}
+
+function dispatcherFor({ permit }: KubernetesCall, { dispatcher }: Session, { leftMs }: CallDeadline): Dispatcher {
+  return permit === undefined
+    ? dispatcher
+    : askingAtLast(dispatcher, () => leftMs() > 0 && permit.mayStartEffect(leftMs()));
 }
 
 function createDispatcher({ tls, proxyUrl }: TransportOptions): Dispatcher {

@@ -207,10 +207,11 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
     readonly contentType: string;
     readonly body: unknown;
   }): Promise<void> {
-    if (!this.#options.permit.mayStartEffect(callTimeoutMs)) {
+    const { permit, connection } = this.#options;
+    if (!permit.mayStartEffect(callTimeoutMs)) {
       throw new EffectNotPermittedError();
     }
-    await this.#options.connection.request({ what: "record an event", timeoutMs: callTimeoutMs, ...call });
+    await connection.request({ what: "record an event", timeoutMs: callTimeoutMs, permit, ...call });
   }
 
   async #sleep(delayMs: number): Promise<void> {

@@ -1,3 +1,4 @@
+import { EffectNotPermittedError } from "../domain/effect-permit.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 
 /** An answer that is not what an API server sends. */
@@ -33,12 +34,17 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * The error for a call that got no usable answer. One that is a `KubernetesError` already stays as it is.
+ * The error for a call that got no usable answer. One that is a `KubernetesError` already stays as it is, and so does one
+ * that says that nothing was sent.
  *
  * @param isTimedOut whether our own deadline ended it.
  */
-export function errorForTransport(what: string, error: unknown, isTimedOut: boolean): KubernetesError {
-  if (error instanceof KubernetesError) {
+export function errorForTransport(
+  what: string,
+  error: unknown,
+  isTimedOut: boolean,
+): KubernetesError | EffectNotPermittedError {
+  if (error instanceof KubernetesError || error instanceof EffectNotPermittedError) {
     return error;
   }
   if (isTimedOut) {

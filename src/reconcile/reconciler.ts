@@ -37,8 +37,8 @@ export class Reconciler {
 
   /** Works on one key. Assumption: never called for a key that is being worked on. */
   async reconcile(key: ResourceKey): Promise<Requeue> {
-    const resource = this.#options.store.get(key);
     try {
+      const resource = await this.#options.store.current(key);
       await this.#cleanUp(key, resource);
       this.#dropGone(key, resource?.uid);
       return resource === undefined ? this.#forget(key) : await this.#reconcileResource(resource);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EffectNotPermittedError } from "../../../src/domain/effect-permit.ts";
+import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { createComputeEndpointParser } from "../../../src/kubernetes/compute-endpoint-parser.ts";
 import { createComputeEndpointStore } from "../../../src/kubernetes/compute-endpoint-store.ts";
 import { ResourceCache } from "../../../src/kubernetes/resource-cache.ts";
@@ -55,6 +56,7 @@ describe("the store", () => {
           status: { host: null, state: "active", compute: { maxUnits: 4, size: "1-4" } },
         },
         timeoutMs: 8_000,
+        permit: { mayStartEffect: expect.any(Function) },
       },
     ]);
     expect(store.get(key)).toBe(after);
@@ -113,6 +115,95 @@ describe("the store", () => {
     await expect(store.patchStatus(other, { state: "x" })).rejects.toBeInstanceOf(EffectNotPermittedError);
     expect(connection.calls).toEqual([]);
   });
+
+  describe("a write whose answer was lost", () => {
+    const lost = [
+      ["TimedOut", () => new KubernetesError("TimedOut", "no answer in time")],
+      ["Unavailable", () => new KubernetesError("Unavailable", "cut")],
+      ["an answer that is no resource", () => undefined],
+    ] as const;
+
+    it.each(lost)("%s → what is acted on next is read first, once", async (_, failure) => {
+      const { connection, store, put } = createStore();
+      const resource = put(stored({}));
+      connection.respond = () => {
+        const error = failure();
+        if (error !== undefined) throw error;
+        return "garbage";
+      };
+      await expect(store.patchStatus(resource, { state: "mine" })).rejects.toBeInstanceOf(KubernetesError);
+      expect(store.get(key)?.resourceVersion, "the cache alone does not know").toBe("10");
+      connection.respond = () => stored({ state: "mine" }, "11");
+      expect(await store.current(key)).toMatchObject({ resourceVersion: "11", status: { state: "mine" } });
+      expect(await store.current(key)).toBe(store.get(key));
+      expect(connection.calls.map((call) => call.method)).toEqual(["PATCH", "GET"]);
+    });
+
+    it("the read fails → nothing to act on, and it is tried again", async () => {
+      const { connection, store, put } = createStore();
+      const resource = put(stored({}));
+      connection.respond = () => {
+        throw new KubernetesError("TimedOut", "no answer in time");
+      };
+      await expect(store.addFinalizer(resource)).rejects.toMatchObject({ reason: "TimedOut" });
+      await expect(store.current(key)).rejects.toMatchObject({ reason: "TimedOut" });
+      connection.respond = () => stored({});
+      expect(await store.current(key)).toMatchObject({ resourceVersion: "10" });
+    });
+
+    it("the object went with its last finalizer → it is gone from the cache too", async () => {
+      const { connection, store, put } = createStore();
+      const leaving = { finalizers: ["endpoint-operator.dev/endpoint"], deletionTimestamp: "2026-01-01T00:00:00Z" };
+      const resource = put(stored({}, "10", leaving));
+      connection.respond = ({ method }) => {
+        throw new KubernetesError(method === "GET" ? "NotFound" : "TimedOut", "lost, then gone");
+      };
+      await expect(store.removeFinalizer(resource)).rejects.toMatchObject({ reason: "TimedOut" });
+      expect(await store.current(key)).toBeUndefined();
+      expect(store.get(key)).toBeUndefined();
+    });
+
+    it("a watch event came first → the newer of the two", async () => {
+      const { connection, store, put } = createStore();
+      const resource = put(stored({}));
+      connection.respond = () => {
+        throw new KubernetesError("TimedOut", "no answer in time");
+      };
+      await expect(store.patchStatus(resource, { state: "mine" })).rejects.toMatchObject({ reason: "TimedOut" });
+      connection.respond = () => {
+        put(stored({ state: "newer" }, "12"));
+        return stored({ state: "mine" }, "11");
+      };
+      expect(await store.current(key)).toMatchObject({ resourceVersion: "12" });
+    });
+
+    it("a later write is answered → no read", async () => {
+      const { connection, store, put } = createStore();
+      const resource = put(stored({}));
+      connection.respond = () => {
+        throw new KubernetesError("TimedOut", "no answer in time");
+      };
+      await expect(store.patchStatus(resource, { state: "mine" })).rejects.toMatchObject({ reason: "TimedOut" });
+      connection.respond = () => stored({ state: "mine" }, "11");
+      await store.patchStatus(resource, { state: "mine" });
+      await store.current(key);
+      expect(connection.calls.map((call) => call.method)).toEqual(["PATCH", "PATCH"]);
+    });
+  });
+
+  it.each(["Conflict", "NotFound", "Invalid", "Forbidden", "Unauthorized", "Throttled"] as const)(
+    "a write that was refused (%s) → the cache is as good as before, no read",
+    async (reason) => {
+      const { connection, store, put } = createStore();
+      const resource = put(stored({}));
+      connection.respond = () => {
+        throw new KubernetesError(reason, "refused");
+      };
+      await expect(store.patchStatus(resource, { state: "mine" })).rejects.toMatchObject({ reason });
+      expect(await store.current(key)).toBe(resource);
+      expect(connection.calls).toHaveLength(1);
+    },
+  );
 
   it("an answer that is no resource → UnreadableAnswer", async () => {
     const { connection, store, put } = createStore();

@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { EffectNotPermittedError } from "../../../src/domain/effect-permit.ts";
+import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/connection.ts";
+import type { CredentialSource } from "../../../src/kubernetes/credentials.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./fake-api-server.ts";
+
+const patch = {
+  what: "patch thing n/a",
+  method: "PATCH",
+  path: "/api/v1/things/a",
+  body: { a: 1 },
+  timeoutMs: 5_000,
+} as const;
+
+describe("a write and its permit", () => {
+  let server: FakeApiServer;
+  let source: CredentialSource;
+  let connection: KubernetesConnection;
+
+  beforeEach(async () => {
+    server = await startFakeApiServer();
+    server.answer((_request, response) => sendJson(response, 200, {}));
+    source = countingCredentials(server.url);
+    const credentials = { ...source, current: () => source.current() };
+    connection = createConnection({ credentials, clock: systemClock, userAgent: "agent/1" });
+  });
+
+  afterEach(async () => {
+    await connection.close();
+    await server.stop();
+  });
+
+  it("permitted, on a new connection and on one that is kept → sent, for the time that is left", async () => {
+    const askedMs: number[] = [];
+    const permit = { mayStartEffect: (timeoutMs: number) => askedMs.push(timeoutMs) > 0 };
+    await connection.request({ ...patch, permit });
+    await connection.request({ ...patch, permit });
+    expect(server.requests).toHaveLength(2);
+    expect(askedMs).toHaveLength(2);
+    for (const each of askedMs) expect(each).toBeLessThanOrEqual(5_000);
+  });
+
+  it("given up while the credentials were read → not one byte is sent, and the connection goes on", async () => {
+    let mayStart = true;
+    const { current } = source;
+    source.current = async () => {
+      mayStart = false;
+      return current();
+    };
+    const permit = { mayStartEffect: () => mayStart };
+    await expect(connection.request({ ...patch, permit })).rejects.toBeInstanceOf(EffectNotPermittedError);
+    mayStart = true;
+    await connection.request({ ...patch, permit });
+    mayStart = false;
+    await expect(connection.request({ ...patch, permit }), "kept").rejects.toBeInstanceOf(EffectNotPermittedError);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("credentials that never come → the call ends in its time all the same", async () => {
+    source.current = () => new Promise(() => {});
+    await expect(connection.request({ ...patch, timeoutMs: 50 })).rejects.toMatchObject({ reason: "TimedOut" });
+    expect(server.requests).toEqual([]);
+  });
+});
