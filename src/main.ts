@@ -1,7 +1,6 @@
 import { hostname } from "node:os";
 import { Command } from "commander";
 import type { Config } from "./config.ts";
-import type { Logger } from "./telemetry/logger.ts";
 import { programVersion } from "./telemetry/program-version.ts";
 
 const exitFailure = 1;
@@ -21,16 +20,6 @@ function stopOnSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** An operator whose own code has failed in an unforeseen place must not go on: the last line says why. */
-function exitOnUnhandled(logger: Logger): void {
-  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
-    process.on(event, (error: unknown) => {
-      logger.error({ err: error, event }, "the process ends because of an unhandled error");
-      process.exit(exitFailure);
-    });
-  }
-}
-
 async function runOperator(): Promise<number> {
   const { parseConfig, ConfigError } = await import("./config.ts");
   try {
@@ -43,14 +32,15 @@ async function runOperator(): Promise<number> {
 }
 
 async function operate(config: Config): Promise<number> {
-  const [{ createKeySource }, { loadCredentialSource }, { createPinoLogger }, { systemClock }, { startOperator }] =
+  const [{ createKeySource }, { loadCredentialSource }, { createPinoLogger }, runtime, { startOperator }] =
     await Promise.all([
       import("./control-plane/key-source.ts"),
       import("./kubernetes/credentials.ts"),
       import("./telemetry/pino-logger.ts"),
-      import("./runtime/clock.ts"),
+      loadRuntime(),
       import("./operator.ts"),
     ]);
+  const { systemClock, endOnUnhandledErrors } = runtime;
   const source =
     config.apiKey.kind === "File"
       ? createKeySource({ file: config.apiKey.path, clock: systemClock })
@@ -64,7 +54,7 @@ async function operate(config: Config): Promise<number> {
     },
   };
   const logger = createPinoLogger({ level: config.logLevel, knownSecrets: () => [...seenKeys] });
-  exitOnUnhandled(logger);
+  endOnUnhandledErrors({ emitter: process, logger, exit: () => process.exit(exitFailure) });
   const stop = stopOnSignal();
   const operator = await startOperator({
     config,
@@ -76,9 +66,19 @@ async function operate(config: Config): Promise<number> {
     instance: hostname(),
     random: Math.random,
   });
-  await aborted(stop);
+  const failure = await Promise.race([aborted(stop), operator.failed]);
+  if (failure !== undefined) {
+    // Another one may act by now, so nothing is waited for.
+    logger.error({ reason: failure }, "the process ends because it is not the leader any more");
+    return exitFailure;
+  }
   logger.info({}, "operator stopping");
   return (await operator.stop()) ? 0 : exitFailure;
+}
+
+async function loadRuntime() {
+  const [clock, errors] = await Promise.all([import("./runtime/clock.ts"), import("./runtime/unhandled-errors.ts")]);
+  return { ...clock, ...errors };
 }
 
 async function runSandbox(args: readonly string[]): Promise<number> {

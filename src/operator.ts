@@ -1,59 +1,31 @@
-import type { Config } from "./config.ts";
-import { createControlPlane } from "./control-plane/create-control-plane.ts";
-import { createProjectView } from "./control-plane/create-project-view.ts";
-import { withCredentialGate } from "./control-plane/credential-gate.ts";
-import type { KeySource } from "./control-plane/key-source.ts";
-import { withThrottleGate } from "./control-plane/throttle-gate.ts";
-import type { EffectPermit } from "./domain/effect-permit.ts";
-import type { ResourceKey } from "./domain/resource-store.ts";
+import { randomUUID } from "node:crypto";
 import { readClusterId } from "./kubernetes/cluster.ts";
-import { createConnection, type KubernetesConnection } from "./kubernetes/connection.ts";
-import type { CredentialSource } from "./kubernetes/credentials.ts";
-import { createEventRecorder } from "./kubernetes/event-recorder.ts";
-import { createResourceWatch, type ResourceWatch } from "./kubernetes/resource-watch.ts";
-import { CreateTurns } from "./reconcile/create-turns.ts";
-import { Ledger } from "./reconcile/ledger.ts";
-import { ProjectLanes } from "./reconcile/project-lanes.ts";
-import { ProjectPoller } from "./reconcile/project-poller.ts";
-import { Reconciler } from "./reconcile/reconciler.ts";
-import type { Service } from "./reconcile/service.ts";
-import { withPermit } from "./reconcile/with-permit.ts";
-import type { Clock } from "./runtime/clock.ts";
-import { createEffectGate } from "./runtime/effect-gate.ts";
-import { createWorkQueue, type WorkQueue } from "./runtime/work-queue.ts";
-import { createWorkerPool, type WorkerPool } from "./runtime/worker-pool.ts";
-import type { Logger } from "./telemetry/logger.ts";
-import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import { createConnection } from "./kubernetes/connection.ts";
+import { assembleOperator, type OperatorOptions, type OperatorParts } from "./operator-parts.ts";
+import { shutDown } from "./runtime/shutdown.ts";
+import { watchChecks } from "./telemetry/health-checks.ts";
 import { startHealthServer, startMetricsServer } from "./telemetry/telemetry-servers.ts";
-
-/** What the operator is made from. Everything that differs between a test and production comes in here. */
-export interface OperatorOptions {
-  readonly config: Config;
-  readonly credentials: CredentialSource;
-  readonly keys: KeySource;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly version: string;
-  /** This process among its replicas, for instance the pod's name. */
-  readonly instance: string;
-  /** 0 up to 1. */
-  readonly random: () => number;
-}
 
 /** An operator that runs. */
 export interface RunningOperator {
   readonly metricsPort: number;
   readonly healthPort: number;
-  /** Lets running passes end, for at most `shutdownMs`, then closes everything. Answers whether they ended in time. */
+  /** Settles when it must not go on: everything has been stopped, and the process has to end as failed. Never rejects. */
+  readonly failed: Promise<string>;
+  /**
+   * Stops taking keys, lets running passes end, sends the events, closes the gate for effects, hands over the lease and
+   * closes everything, all within `shutdownLimitMs`. Answers whether the passes ended in time.
+   */
   stop(): Promise<boolean>;
 }
 
-/** One write at the service takes at most this long; the permit must cover it. */
-const writeTimeoutMs = 8_000;
+/** A watch is heard about once a minute and gives itself up after 70 s; nothing for so long means that it cannot be had. */
+const watchStaleAfterMs = 180_000;
 
-/** Passes get this long to end; the pod's grace period is longer. */
-const shutdownMs = 20_000;
-const flushMs = 2_000;
+const shutdownLimits = { passesMs: 20_000, eventsMs: 2_000, leaseMs: 4_000, closeMs: 5_000 };
+
+/** A stop takes no longer, in milliseconds; the pod's grace period is longer. */
+export const shutdownLimitMs: number = Object.values(shutdownLimits).reduce((sum, limitMs) => sum + limitMs, 0);
 
 /**
  * Wires the operator and starts it.
@@ -63,17 +35,20 @@ const flushMs = 2_000;
  */
 export async function startOperator(options: OperatorOptions): Promise<RunningOperator> {
   const { config, clock, logger } = options;
-  const connection = createConnection({
-    credentials: options.credentials,
-    clock,
-    userAgent: `endpoint-operator/${options.version}`,
-  });
+  const identity = `${options.instance}_${randomUUID()}`;
+  // The API server's audit log then says which replica wrote.
+  const userAgent = `endpoint-operator/${options.version} (${identity})`;
+  const connect = () => createConnection({ credentials: options.credentials, clock, userAgent });
+  const connection = connect();
+  const leaseConnection = connect();
+  const closeConnections = () => Promise.all([connection.close(), leaseConnection.close()]);
   try {
     const clusterId = config.clusterId ?? (await readClusterId(connection));
-    const parts = assemble({ ...options, connection, clusterId });
+    const parts = assembleOperator({ ...options, connection, leaseConnection, clusterId, identity });
     const health = await startHealthServer({
       address: config.healthAddress,
-      readyChecks: [readyCheck(parts.watch)],
+      liveChecks: parts.liveness.checks,
+      readyChecks: watchChecks(() => parts.watch.stats(), watchStaleAfterMs),
       clock,
       logger,
     });
@@ -81,175 +56,45 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     parts.start();
     const ports = { metricsPort: metrics.port, healthPort: health.port };
     logger.info(
-      { clusterId, controlPlaneUrl: config.controlPlaneUrl, workers: config.workers, ...ports },
+      { clusterId, controlPlaneUrl: config.controlPlaneUrl, workers: config.workers, identity, ...ports },
       "operator started",
     );
-    const stop = async () => {
-      const isInTime = await parts.stop();
-      await Promise.all([health.close(), metrics.close()]);
-      await connection.close();
-      logger.info({ isInTime }, "operator stopped");
-      return isInTime;
-    };
-    return { ...ports, stop };
+    const close = () => Promise.all([parts.close(), health.close(), metrics.close()]).then(closeConnections);
+    return { ...ports, failed: parts.failed, stop: () => stop(parts, close, options) };
   } catch (error) {
-    await connection.close();
+    await closeConnections();
     throw error;
   }
 }
 
-interface Parts {
-  readonly watch: ResourceWatch;
-  readonly metrics: Metrics;
-  start(): void;
-  stop(): Promise<boolean>;
-}
-
-type Foundation = OperatorOptions & { readonly connection: KubernetesConnection; readonly clusterId: string };
-
-function assemble(foundation: Foundation): Parts {
-  const { config, clock, logger, connection, random } = foundation;
-  const gate = createEffectGate();
-  let orphanCount = 0;
-  const watch = createResourceWatch({
-    connection,
-    namespaces: config.watchNamespaces,
-    onChange: (key, origin) => queue.add(key, origin === "Listed" ? "Background" : "Urgent"),
-    permit: gate,
-    clock,
-    logger,
-    random,
-  });
-  const metrics: Metrics = createMetrics({
-    clock,
-    version: foundation.version,
-    workers: config.workers,
-    resources: () => watch.store.list(),
-    orphanCount: () => orphanCount,
-    queueStats: () => queue.stats(),
-    watchStats: () => watch.stats(),
-    leader: { leaseName: config.leaseName, isLeader: () => gate.mayStartEffect(0) },
-  });
-  const queue: WorkQueue<ResourceKey> = createWorkQueue<ResourceKey>({
-    clock,
-    idOf: ({ namespace, name }) => `${namespace}/${name}`,
-    observer: metrics.queue,
-  });
-  const wake = (key: ResourceKey) => queue.add(key, "Background");
-  const events = createEventRecorder({
-    connection,
-    permit: gate,
-    clock,
-    logger,
-    instance: foundation.instance,
-    random,
-  });
-  const { service, close } = connectService(foundation, { metrics, permit: gate, wake });
-  const pool = createPool(foundation, { watch, metrics, queue, service, wake, events });
-  const poller = new ProjectPoller({
-    clock,
-    store: watch.store,
-    service,
-    logger,
-    projectPollMs: config.projectPollMs,
-    wake,
-    reportOrphans: (count) => {
-      orphanCount = count;
-    },
-  });
-  return {
-    watch,
-    metrics,
-    start() {
-      watch.start();
-      pool.start();
-      poller.start();
-    },
-    async stop() {
-      poller.stop();
-      await watch.stop();
-      const isInTime = await pool.stop(shutdownMs);
-      await events.flush(flushMs);
-      gate.close();
-      await close();
-      return isInTime;
-    },
+async function stop(
+  parts: OperatorParts,
+  close: () => Promise<unknown>,
+  { clock, logger }: OperatorOptions,
+): Promise<boolean> {
+  const { passesMs, eventsMs, leaseMs, closeMs } = shutdownLimits;
+  let isInTime = false;
+  let isQuiet = false;
+  const passes = async () => {
+    isInTime = await parts.stopWork(passesMs);
+    return isInTime;
   };
-}
-
-interface ServiceNeeds {
-  readonly metrics: Metrics;
-  readonly permit: EffectPermit;
-  readonly wake: (key: ResourceKey) => void;
-}
-
-/** The control plane of the settings: client, gates for its one credential, and what all its resources share. */
-function connectService(foundation: Foundation, { metrics, permit, wake }: ServiceNeeds) {
-  const { config, clock, keys, clusterId, version } = foundation;
-  const client = createControlPlane({
-    baseUrl: config.controlPlaneUrl,
-    keys,
-    clock,
-    observer: metrics.controlPlane,
-    userAgent: `endpoint-operator/${version}`,
-    writeTimeoutMs,
-  });
-  const gated = withCredentialGate(withThrottleGate(client, { clock, observer: metrics.controlPlane }), {
-    clock,
-    keys,
-  });
-  const controlPlane = withPermit(gated, permit, writeTimeoutMs);
-  const service: Service = {
-    identity: { clusterId, serviceUrl: client.serviceUrl },
-    controlPlane,
-    view: createProjectView({ controlPlane, clock }),
-    lanes: new ProjectLanes({ clock, wake }),
-    turns: new CreateTurns(wake),
+  const events = async () => {
+    const isFlushed = await parts.events.flush(eventsMs);
+    isQuiet = isInTime && isFlushed;
+    return isFlushed;
   };
-  return { service, close: () => client.close() };
-}
-
-interface PoolNeeds {
-  readonly watch: ResourceWatch;
-  readonly metrics: Metrics;
-  readonly queue: WorkQueue<ResourceKey>;
-  readonly service: Service;
-  readonly wake: (key: ResourceKey) => void;
-  readonly events: ReturnType<typeof createEventRecorder>;
-}
-
-function createPool(foundation: Foundation, { watch, metrics, queue, service, wake, events }: PoolNeeds): WorkerPool {
-  const { config, clock, logger, random } = foundation;
-  const reconciler = new Reconciler({
-    clock,
-    store: watch.store,
-    ledger: new Ledger(),
-    controlPlaneFor: () => service,
-    events,
-    metrics: metrics.operations,
-    logger,
-    policy: {
-      createSettleMs: config.createSettleMs,
-      operationPollMs: config.operationPollMs,
-      resyncMs: config.resyncMs,
-    },
-    projectPollMs: config.projectPollMs,
-    wake,
-    random,
-  });
-  return createWorkerPool({
-    clock,
-    queue,
-    workers: config.workers,
-    work: (key) => reconciler.reconcile(key),
-    onError: (key, error) => logger.error({ ...key, err: error }, "pass failed"),
-    observer: metrics.passes,
-  });
-}
-
-function readyCheck(watch: ResourceWatch) {
-  return {
-    name: "cache-synced",
-    problem: () => (watch.hasSynced() ? undefined : "the first list of ComputeEndpoints is not complete yet"),
-  };
+  const closeGate = async () => parts.gate.close();
+  // What is still under way must find the lease ours when it lands: then nobody is let in early.
+  const handOver = () => (isQuiet ? parts.leadership.release(leaseMs) : parts.leadership.stop());
+  const steps = [
+    { name: "passes", limitMs: passesMs, run: passes },
+    { name: "events", limitMs: eventsMs, run: events },
+    { name: "gate", limitMs: 0, run: closeGate },
+    { name: "lease", limitMs: leaseMs, run: handOver },
+    { name: "close", limitMs: closeMs, run: close },
+  ];
+  const unfinished = await shutDown(steps, { clock, logger });
+  logger.info({ isInTime, unfinished }, "operator stopped");
+  return isInTime;
 }

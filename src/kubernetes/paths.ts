@@ -22,3 +22,13 @@ export function eventsPath(namespace: string, name?: string): string {
 export function namespacePath(name: string): string {
   return `/api/v1/namespaces/${encodeURIComponent(name)}`;
 }
+
+/** Leases of one namespace. */
+export function leasesPath(namespace: string): string {
+  return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
+}
+
+/** One Lease. */
+export function leasePath({ namespace, name }: ResourceKey): string {
+  return `${leasesPath(namespace)}/${encodeURIComponent(name)}`;
+}

@@ -9,6 +9,8 @@ export interface ReflectorOptions<Resource> {
   readonly scope: CacheScope<Resource>;
   /** Answers `undefined` for an object that cannot be used; that one is left out. Must not throw. */
   readonly parse: (stored: unknown) => Resource | undefined;
+  /** A complete list is in the cache. Must not throw. @default tells nobody */
+  readonly onList?: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Uniform in [0, 1). @default Math.random */

@@ -109,6 +109,7 @@ export class Reflector<Resource extends StoredIdentity> {
       this.#listedAtMs = clock.monotonicMs();
       this.#lists += 1;
       this.#failedResumes = 0;
+      this.#options.onList?.();
       return { next: "Watch" };
     } catch (error) {
       return this.#afterFailure("list failed, will list again", error, "List");

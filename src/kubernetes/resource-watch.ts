@@ -19,6 +19,8 @@ export interface ResourceWatchOptions {
   readonly namespaces: readonly string[];
   /** Should only put the key into a queue. A key may be told of more than once for one change. */
   readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
+  /** A namespace was listed completely; `hasSynced` may be true now. Must not throw. @default tells nobody */
+  readonly onList?: () => void;
   readonly permit: EffectPermit;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -100,6 +102,7 @@ function createReflector(
     listWatch,
     scope: cache.scope(scope.namespace),
     parse: parseOrSkip,
+    ...(options.onList === undefined ? {} : { onList: options.onList }),
     clock,
     logger,
     random,

@@ -1,7 +1,7 @@
 /**
- * Lets effects start until it is closed for good.
+ * Lets effects start until it is closed for good, as far as what stands behind it agrees.
  *
- * Has the shape of the port `EffectPermit`. Leader election stands behind the same port later and closes it as well.
+ * Has the shape of the port `EffectPermit`, before and behind.
  */
 export interface EffectGate {
   /** Whether an effect that ends within `timeoutMs` may start now. */
@@ -10,11 +10,11 @@ export interface EffectGate {
   close(): void;
 }
 
-/** A gate that is open. */
-export function createEffectGate(): EffectGate {
+/** A gate that is open. @param behind is asked as well. @default agrees to everything */
+export function createEffectGate(behind?: Pick<EffectGate, "mayStartEffect">): EffectGate {
   let isOpen = true;
   return {
-    mayStartEffect: () => isOpen,
+    mayStartEffect: (timeoutMs) => isOpen && (behind?.mayStartEffect(timeoutMs) ?? true),
     close() {
       isOpen = false;
     },

@@ -1,4 +1,5 @@
 import { type HttpAnswer, plainText } from "./http-listener.ts";
+import type { WatchStats } from "./watch-metrics.ts";
 
 /** One thing that must be well. */
 export interface HealthCheck {
@@ -20,6 +21,26 @@ export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
     problem === undefined ? `ok ${name}` : `failed ${name}: ${problem}`,
   );
   return plainText(isWell ? 200 : 503, [...lines, isWell ? "ok" : "not ok", ""].join("\n"));
+}
+
+/** The cache is complete, and what feeds it has been heard lately. */
+export function watchChecks(
+  stats: () => Pick<WatchStats, "hasSynced" | "silentForMs">,
+  staleAfterMs: number,
+): readonly HealthCheck[] {
+  return [
+    {
+      name: "cache-synced",
+      problem: () => (stats().hasSynced ? undefined : "the first list of ComputeEndpoints is not complete yet"),
+    },
+    {
+      name: "watch-fresh",
+      problem: () =>
+        (stats().silentForMs ?? 0) > staleAfterMs
+          ? `the API server has not been heard for more than ${staleAfterMs / 1_000} s`
+          : undefined,
+    },
+  ];
 }
 
 function problemOf(check: HealthCheck): string | undefined {

@@ -23,8 +23,10 @@ const rules: Readonly<Record<string, Rules>> = {
     packages: ["commander"],
     isPure: false,
   },
-  // Wires the parts; tests start it in their own process.
-  "operator.ts": {
+  // Starts and stops the operator; tests start it in their own process.
+  "operator.ts": { folders: ["operator-parts.ts", "kubernetes", "runtime", "telemetry"], packages: [], isPure: false },
+  // Wires the parts.
+  "operator-parts.ts": {
     folders: ["config.ts", "control-plane", "domain", "kubernetes", "reconcile", "runtime", "telemetry"],
     packages: [],
     isPure: false,

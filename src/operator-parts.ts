@@ -1,0 +1,274 @@
+import type { Config } from "./config.ts";
+import { createControlPlane } from "./control-plane/create-control-plane.ts";
+import { createProjectView } from "./control-plane/create-project-view.ts";
+import { withCredentialGate } from "./control-plane/credential-gate.ts";
+import type { KeySource } from "./control-plane/key-source.ts";
+import { withThrottleGate } from "./control-plane/throttle-gate.ts";
+import type { EffectPermit } from "./domain/effect-permit.ts";
+import type { ResourceKey } from "./domain/resource-store.ts";
+import { ownNamespace } from "./kubernetes/cluster.ts";
+import type { KubernetesConnection } from "./kubernetes/connection.ts";
+import type { CredentialSource } from "./kubernetes/credentials.ts";
+import { createEventRecorder } from "./kubernetes/event-recorder.ts";
+import { type ElectionOptions, electedLeadership, type Leadership, soleLeadership } from "./kubernetes/leadership.ts";
+import type { LeaseTiming } from "./kubernetes/lease-timing.ts";
+import { createResourceWatch, type ResourceWatch } from "./kubernetes/resource-watch.ts";
+import { CreateTurns } from "./reconcile/create-turns.ts";
+import { Ledger } from "./reconcile/ledger.ts";
+import { ProjectLanes } from "./reconcile/project-lanes.ts";
+import { ProjectPoller } from "./reconcile/project-poller.ts";
+import { Reconciler } from "./reconcile/reconciler.ts";
+import type { Service } from "./reconcile/service.ts";
+import { withPermit } from "./reconcile/with-permit.ts";
+import type { Clock } from "./runtime/clock.ts";
+import { createEffectGate, type EffectGate } from "./runtime/effect-gate.ts";
+import { createLivenessWatchdog, type LivenessWatchdog } from "./runtime/liveness-watchdog.ts";
+import { createWorkQueue, type WorkQueue } from "./runtime/work-queue.ts";
+import { createWorkerPool, type WorkerPool } from "./runtime/worker-pool.ts";
+import type { Logger } from "./telemetry/logger.ts";
+import { createMetrics, type Metrics, type MetricsOptions } from "./telemetry/metrics.ts";
+
+/** What the operator is made from. Everything that differs between a test and production comes in here. */
+export interface OperatorOptions {
+  readonly config: Config;
+  readonly credentials: CredentialSource;
+  readonly keys: KeySource;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly version: string;
+  /** This process among its replicas, for instance the pod's name. */
+  readonly instance: string;
+  /** 0 up to 1. */
+  readonly random: () => number;
+  /** Shortened by tests. @default 15 s, 10 s, 2 s */
+  readonly leaseTiming?: LeaseTiming;
+}
+
+/** One write at the service takes at most this long; the permit must cover it. Writes to Kubernetes take no longer. */
+const writeTimeoutMs = 8_000;
+
+/** A pass that may not do anything waits for so long before it looks at the service. */
+const notPermittedPauseMs = 1_000;
+
+/** Everything that an operator consists of, wired and not started. */
+export interface OperatorParts {
+  readonly watch: ResourceWatch;
+  readonly metrics: Metrics;
+  readonly liveness: LivenessWatchdog;
+  readonly leadership: Leadership;
+  readonly gate: EffectGate;
+  readonly events: ReturnType<typeof createEventRecorder>;
+  /** Settles with the reason when the work had to be stopped for good. Never rejects. */
+  readonly failed: Promise<string>;
+  start(): void;
+  /** Takes no key any more. Answers whether running passes ended in time. */
+  stopWork(timeoutMs: number): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** What the parts stand on. */
+export type Foundation = OperatorOptions & {
+  readonly connection: KubernetesConnection;
+  readonly leaseConnection: KubernetesConnection;
+  readonly clusterId: string;
+  readonly identity: string;
+};
+
+/**
+ * Wires the parts.
+ *
+ * @throws Error when the times of the lease do not fit, or the URL of the service is none.
+ */
+export function assembleOperator(foundation: Foundation): OperatorParts {
+  const { config, clock, logger, connection, random } = foundation;
+  const failed = Promise.withResolvers<string>();
+  let orphanCount = 0;
+  let isLeading = false;
+  const leadership = createLeadership(foundation, {
+    mayLead: () => watch.hasSynced(),
+    onLeading() {
+      isLeading = true;
+      for (const { key } of watch.store.list()) {
+        wake(key);
+      }
+      pool.start();
+      poller.start();
+    },
+    onLost(why) {
+      gate.close();
+      void stopWork(0);
+      failed.resolve(why);
+    },
+  });
+  const gate = createEffectGate(leadership);
+  const watch = createResourceWatch({
+    connection,
+    namespaces: config.watchNamespaces,
+    onChange(key, origin) {
+      // Whoever begins to lead looks at everything, so a standby need not remember what has changed.
+      if (isLeading) {
+        queue.add(key, origin === "Listed" ? "Background" : "Urgent");
+      }
+    },
+    onList: () => leadership.nudge(),
+    permit: gate,
+    clock,
+    logger,
+    random,
+  });
+  const metrics: Metrics = createOperatorMetrics(foundation, {
+    watch,
+    // Of the leader alone: two replicas would show, and count, everything twice.
+    resources: () => (isLeading ? watch.store.list() : []),
+    orphanCount: () => orphanCount,
+    queueStats: () => queue.stats(),
+    isLeader: () => gate.mayStartEffect(0),
+  });
+  const queue: WorkQueue<ResourceKey> = createWorkQueue<ResourceKey>({
+    clock,
+    idOf: ({ namespace, name }) => `${namespace}/${name}`,
+    observer: metrics.queue,
+  });
+  const wake = (key: ResourceKey) => queue.add(key, "Background");
+  const { instance } = foundation;
+  const events = createEventRecorder({ connection, permit: gate, clock, logger, instance, random });
+  const { service, close } = connectService(foundation, { metrics, permit: gate, wake });
+  const pool = createPool(foundation, { watch, metrics, queue, service, wake, events, permit: gate });
+  const reportOrphans = (count: number) => {
+    orphanCount = count;
+  };
+  const { projectPollMs } = config;
+  const poller = new ProjectPoller({ clock, store: watch.store, service, logger, projectPollMs, wake, reportOrphans });
+  const stopWork = (timeoutMs: number) => {
+    poller.stop();
+    return pool.stop(timeoutMs);
+  };
+  const liveness = createLivenessWatchdog({ clock, queueStats: () => queue.stats(), workers: config.workers });
+  return {
+    ...{ watch, metrics, liveness, leadership, gate, events, failed: failed.promise, stopWork },
+    start() {
+      liveness.start();
+      watch.start();
+      leadership.start();
+    },
+    async close() {
+      liveness.stop();
+      await Promise.all([watch.stop(), close()]);
+    },
+  };
+}
+
+interface MetricsSources extends Pick<MetricsOptions, "resources" | "orphanCount" | "queueStats"> {
+  readonly watch: ResourceWatch;
+  readonly isLeader: () => boolean;
+}
+
+function createOperatorMetrics(foundation: Foundation, { watch, isLeader, ...sources }: MetricsSources): Metrics {
+  const { clock, version, config } = foundation;
+  return createMetrics({
+    ...sources,
+    clock,
+    version,
+    workers: config.workers,
+    watchStats: () => watch.stats(),
+    leader: { leaseName: config.leaseName, isLeader },
+  });
+}
+
+type LeadershipCallbacks = Pick<ElectionOptions, "mayLead" | "onLeading" | "onLost">;
+
+function createLeadership(foundation: Foundation, callbacks: LeadershipCallbacks): Leadership {
+  const { config, leaseConnection: connection, identity, clock, logger, random } = foundation;
+  if (!config.leaderElection) {
+    return soleLeadership(callbacks);
+  }
+  return electedLeadership({
+    ...callbacks,
+    connection,
+    namespace: config.leaseNamespace ?? ownNamespace(connection),
+    name: config.leaseName,
+    identity,
+    clock,
+    logger,
+    random,
+    longestEffectMs: writeTimeoutMs,
+    timing: foundation.leaseTiming,
+  });
+}
+
+interface ServiceNeeds {
+  readonly metrics: Metrics;
+  readonly permit: EffectPermit;
+  readonly wake: (key: ResourceKey) => void;
+}
+
+/** The control plane of the settings: client, gates for its one credential, and what all its resources share. */
+function connectService(foundation: Foundation, { metrics, permit, wake }: ServiceNeeds) {
+  const { config, clock, keys, clusterId, version } = foundation;
+  const client = createControlPlane({
+    baseUrl: config.controlPlaneUrl,
+    keys,
+    clock,
+    observer: metrics.controlPlane,
+    userAgent: `endpoint-operator/${version}`,
+    writeTimeoutMs,
+    permit,
+  });
+  const gated = withCredentialGate(withThrottleGate(client, { clock, observer: metrics.controlPlane }), {
+    clock,
+    keys,
+  });
+  const controlPlane = withPermit(gated, permit, writeTimeoutMs);
+  const service: Service = {
+    identity: { clusterId, serviceUrl: client.serviceUrl },
+    controlPlane,
+    view: createProjectView({ controlPlane, clock }),
+    lanes: new ProjectLanes({ clock, wake }),
+    turns: new CreateTurns(wake),
+  };
+  return { service, close: () => client.close() };
+}
+
+interface PoolNeeds {
+  readonly watch: ResourceWatch;
+  readonly metrics: Metrics;
+  readonly queue: WorkQueue<ResourceKey>;
+  readonly service: Service;
+  readonly wake: (key: ResourceKey) => void;
+  readonly events: ReturnType<typeof createEventRecorder>;
+  readonly permit: EffectPermit;
+}
+
+function createPool(foundation: Foundation, needs: PoolNeeds): WorkerPool {
+  const { watch, metrics, queue, service, wake, events, permit } = needs;
+  const { config, clock, logger, random } = foundation;
+  const reconciler = new Reconciler({
+    clock,
+    store: watch.store,
+    ledger: new Ledger(),
+    controlPlaneFor: () => service,
+    events,
+    metrics: metrics.operations,
+    logger,
+    policy: {
+      createSettleMs: config.createSettleMs,
+      operationPollMs: config.operationPollMs,
+      resyncMs: config.resyncMs,
+    },
+    projectPollMs: config.projectPollMs,
+    wake,
+    random,
+  });
+  return createWorkerPool({
+    clock,
+    queue,
+    workers: config.workers,
+    // While the lease is too short for any effect, a pass would only read, and be in vain.
+    work: async (key) =>
+      permit.mayStartEffect(writeTimeoutMs)
+        ? await reconciler.reconcile(key)
+        : { kind: "RequeueAfter", delayMs: notPermittedPauseMs },
+    onError: (key, error) => logger.error({ ...key, err: error }, "pass failed"),
+    observer: metrics.passes,
+  });
+}

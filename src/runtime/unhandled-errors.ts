@@ -1,0 +1,28 @@
+import type { EventEmitter } from "node:events";
+import type { Logger } from "../telemetry/logger.ts";
+
+/** How unhandled errors end a process. */
+export interface UnhandledErrorsOptions {
+  /** The process. */
+  readonly emitter: Pick<EventEmitter, "on">;
+  /** Writes each line before it returns, or the last one would be lost. */
+  readonly logger: Logger;
+  /** Ends the process as failed. */
+  readonly exit: () => void;
+}
+
+/**
+ * Ends the process on an error that nobody handles: our own code has failed in an unforeseen place, so what it holds in
+ * memory cannot be trusted any more. The last line of the log says why; everything else is found again after a restart.
+ */
+export function endOnUnhandledErrors({ emitter, logger, exit }: UnhandledErrorsOptions): void {
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    emitter.on(event, (error: unknown) => {
+      try {
+        logger.error({ err: error, event }, "the process ends because of an unhandled error");
+      } finally {
+        exit();
+      }
+    });
+  }
+}

@@ -1,0 +1,18 @@
+import { expect, it } from "vitest";
+import { createEffectGate } from "../../../src/runtime/effect-gate.ts";
+
+it("nothing behind it → open until it is closed", () => {
+  const gate = createEffectGate();
+  expect(gate.mayStartEffect(8_000)).toBe(true);
+  gate.close();
+  expect(gate.mayStartEffect(0)).toBe(false);
+});
+
+it("a lease behind it → as open as that, and closed for good once closed", () => {
+  let leftMs = 5_000;
+  const gate = createEffectGate({ mayStartEffect: (timeoutMs) => timeoutMs <= leftMs });
+  expect([gate.mayStartEffect(8_000), gate.mayStartEffect(5_000)]).toEqual([false, true]);
+  leftMs = 15_000;
+  gate.close();
+  expect(gate.mayStartEffect(0)).toBe(false);
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import type { Timer } from "../../../src/runtime/clock.ts";
+import { createLivenessWatchdog, defaultLivenessLimits } from "../../../src/runtime/liveness-watchdog.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+/** A clock whose timers come late, as those of a busy event loop do. */
+class LateClock extends FakeClock {
+  lateMs = 0;
+
+  override after(delayMs: number, callback: () => void): Timer {
+    return super.after(delayMs + this.lateMs, callback);
+  }
+}
+
+function start() {
+  const clock = new LateClock();
+  const stats = { depth: 0, working: 0, longestRunningSeconds: 0 };
+  const watchdog = createLivenessWatchdog({ clock, queueStats: () => stats, workers: 4 });
+  watchdog.start();
+  const problems = () => watchdog.checks.flatMap(({ name, problem }) => (problem() === undefined ? [] : [name]));
+  return { clock, stats, watchdog, problems };
+}
+
+describe("the watchdog", () => {
+  it("a process at rest, and one that works hard → well", async () => {
+    const { clock, stats, problems } = start();
+    await clock.advance(120_000);
+    expect(problems()).toEqual([]);
+    Object.assign(stats, { depth: 5_000, working: 4, longestRunningSeconds: 30 });
+    await clock.advance(600_000);
+    expect(problems()).toEqual([]);
+  });
+
+  it("a pass that hangs → the queue is stuck", () => {
+    const { stats, problems } = start();
+    stats.longestRunningSeconds = defaultLivenessLimits.longestPassMs / 1_000;
+    expect(problems()).toEqual([]);
+    stats.longestRunningSeconds += 1;
+    expect(problems()).toEqual(["work-queue"]);
+  });
+
+  it("keys wait and workers are idle → stuck once it has lasted, well again once it moves", async () => {
+    const { clock, stats, problems } = start();
+    Object.assign(stats, { depth: 1, working: 3 });
+    await clock.advance(defaultLivenessLimits.idleQueueMs);
+    expect(problems()).toEqual([]);
+    await clock.advance(2_000);
+    expect(problems()).toEqual(["work-queue"]);
+    stats.working = 4;
+    await clock.advance(1_000);
+    expect(problems()).toEqual([]);
+  });
+
+  it("timers late once, as after a pause of the whole process → well; again and again → stuck", async () => {
+    const { clock, problems } = start();
+    clock.lateMs = 6_000;
+    await clock.advance(1_000 + 7_000 * 2);
+    expect(problems()).toEqual([]);
+    await clock.advance(7_000);
+    expect(problems()).toEqual(["event-loop"]);
+    clock.lateMs = 0;
+    await clock.advance(8_000);
+    expect(problems()).toEqual([]);
+  });
+
+  it("no timer fires any more → stuck, though nobody ticks", async () => {
+    const { clock, problems } = start();
+    clock.lateMs = 1e9;
+    await clock.advance(2_000 + defaultLivenessLimits.silenceMs);
+    expect(problems()).toEqual([]);
+    await clock.advance(1_000);
+    expect(problems()).toEqual(["event-loop"]);
+  });
+
+  it("stopped → ticks no more and complains of nothing", async () => {
+    const { clock, watchdog, problems } = start();
+    watchdog.stop();
+    expect(clock.pendingTimers).toBe(0);
+    await clock.advance(1e6);
+    expect(problems()).toEqual([]);
+  });
+});
