@@ -73,6 +73,11 @@ describe("LastOperationSucceeded remembers", () => {
     expect(rememberedAfter({ operations: [broken] }, { operations: [retried] })).toEqual([]);
   });
 
+  it("the service retries the same operation with success in the same moment → clears it", () => {
+    const retried = start("op-1", -500, "finished", { failuresCount: 1 });
+    expect(rememberedAfter({ operations: [broken] }, { operations: [retried] })).toEqual([]);
+  });
+
   it("two actions failed → both, and each can be acknowledged by itself", () => {
     const operations = [config, broken];
     expect(rememberedAfter({ operations })).toEqual(["op-2", "op-1"]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Observation } from "../../../src/plan/observation.ts";
 import { planReconcile } from "../../../src/plan/plan-reconcile.ts";
 import type { ComputeEndpointSpec } from "../../../src/resource/spec-schema.ts";
 import {
@@ -16,7 +17,7 @@ import {
   spec,
   timeAt,
 } from "./builders.ts";
-import { itPlans, type PlanCase } from "./check-plan.ts";
+import { itPlans, type PlanCase, statusAfter } from "./check-plan.ts";
 
 const size = { compute: { minUnits: 2, maxUnits: 4 } };
 const ownRunning = operation({ id: "op-own", action: "apply_config", status: "running", createdTime: timeAt(-4_000) });
@@ -224,6 +225,29 @@ describe("drift", () => {
       want: { kind: "UpdateEndpoint", changes: { minUnits: 2, maxUnits: 4 } },
     },
   ]);
+});
+
+describe("what is remembered of what was sent", () => {
+  const remembered = (given: Observation) => statusAfter(given, planReconcile(given, policy)).acknowledged;
+  const unmatched = acknowledged(spec({ disabled: true }), { attempts: 2, unmatchedAttempts: 2 });
+
+  it("shown by the service at last → the count of vain attempts begins anew, the delay does not", () => {
+    const given = owned({ disabled: true }, { status: { acknowledged: unmatched }, endpoint: { disabled: true } });
+    expect(remembered(given)).toEqual({ ...unmatched, unmatchedAttempts: 0 });
+  });
+
+  it("not shown yet → stays as it is", () => {
+    expect(remembered(owned({ disabled: true }, { status: { acknowledged: unmatched } }))).toEqual(unmatched);
+  });
+
+  it("matches without ever being sent → is remembered as matched", () => {
+    const given = owned({ disabled: false }, { status: { acknowledged: undefined } });
+    expect(remembered(given)).toMatchObject({ fields: ["disabled"], attempts: 0, unmatchedAttempts: 0 });
+  });
+
+  it("the endpoint changes hands → nothing is remembered of the one before", () => {
+    expect(remembered(owned({}, { endpoints: [] }))).toBeUndefined();
+  });
 });
 
 describe("our own operation in flight", () => {

@@ -3,7 +3,7 @@ import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { annotations, finalizer } from "../../../src/resource/names.ts";
-import { FakeClock } from "../../support/fake-clock.ts";
+import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 import { FakeOperator, fakePolicy } from "../../support/fakes/fake-operator.ts";
 import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";
 import { FakeService, type Fault } from "../../support/fakes/fake-service.ts";
@@ -511,12 +511,9 @@ describe("two resources, one endpoint", () => {
       status: { conditions: [ready, stalled] },
     });
     store.put({ ...asked({ name: "second", spec: adopting }), finalizers: [finalizer] });
-    // Both patches are under way at once: neither cache shows the other's yet.
-    store.beforeWrite = async () => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      setImmediate(resolve);
-      await promise;
-    };
+    // Both passes have begun before either reads, and both patches are under way at once.
+    service.beforeCall = settlePromises;
+    store.beforeWrite = settlePromises;
     for (let passes = 0; passes < 4; passes += 1) {
       await Promise.all([operator.pass(second), operator.pass(first)]);
     }
@@ -533,6 +530,46 @@ describe("two resources, one endpoint", () => {
     expect(made()).toHaveLength(2);
     expect(new Set([first, second].map((each) => status(each).ownership?.endpointId)).size).toBe(2);
     expect(operator.errors).toEqual([]);
+  });
+
+  it("the elder turns to another branch → the one that was turned away is looked at", async () => {
+    store.put(asked({ name: "first" }));
+    store.put(asked({ name: "second" }));
+    await operator.pass(first);
+    await operator.run(second);
+    expect(reason("Stalled", second)).toBe("ClaimedByAnother");
+    operator.woken.length = 0;
+    store.edit(first, (resource) => ({
+      spec: asked({ spec: { branchId: "br-other-2" } }).spec,
+      generation: resource.generation + 1,
+    }));
+    await operator.pass(first);
+    expect(operator.woken).toContainEqual(second);
+  });
+
+  it("423 that no list explains → the whole project waits for half a second", async () => {
+    const updates = () => service.calls.filter((method) => method === "updateEndpoint").length;
+    for (const [name, branchId] of [
+      ["first", "br-main-1"],
+      ["second", "br-other-2"],
+    ] as const) {
+      store.put(asked({ name, spec: { branchId } }));
+      await operator.run({ namespace: "shop", name });
+      store.edit({ namespace: "shop", name }, (resource) => ({
+        spec: asked({ spec: { branchId, disabled: true } }).spec,
+        generation: resource.generation + 1,
+      }));
+    }
+    service.failNext("updateEndpoint", { kind: "Refuse", reason: "Locked" });
+    await operator.pass(first);
+    await operator.pass(second);
+    expect(updates()).toBe(1);
+    await clock.advance(500);
+    await operator.pass(second);
+    await operator.pass(first);
+    expect(updates()).toBe(2);
+    expect(status(first).state).toBeDefined();
+    expect(service.endpoints.get(status(first).ownership?.endpointId ?? "")?.disabled).toBe(true);
   });
 
   it("the owner goes → the one that was turned away is looked at", async () => {
