@@ -1,7 +1,7 @@
 /**
  * The one door through which every effect on the world passes, Kubernetes writes included.
  *
- * Today it is open while the process runs and shut once it stops; leader election stands behind it later.
+ * It is open while this process leads, and has lease enough left for the call.
  */
 export interface EffectPermit {
   /** Whether an effect that ends within `timeoutMs` may start now. */

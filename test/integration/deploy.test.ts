@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { shutdownLimitMs } from "../../src/operator.ts";
 import { adminKubectl } from "../support/api-server.ts";
 
 interface Rule {
@@ -79,6 +80,7 @@ describe("manifests", () => {
           "clusterrolebinding.rbac.authorization.k8s.io",
           "configmap",
           "deployment.apps",
+          "poddisruptionbudget.policy",
         ]),
       );
     },
@@ -109,7 +111,6 @@ describe("roles", () => {
     expect(permissions(named(manifests, "Role", "endpoint-operator-lease"))).toEqual([
       "create leases.coordination.k8s.io",
       "get leases.coordination.k8s.io endpoint-operator",
-      "update leases.coordination.k8s.io endpoint-operator",
       "patch leases.coordination.k8s.io endpoint-operator",
     ]);
   });
@@ -156,10 +157,23 @@ describe("the pod", () => {
     expect(keyFile.value.startsWith(`${mount.mountPath}/`)).toBe(true);
     expect(mount.subPath).toBeUndefined();
     expect(pod.volumes[0].secret.defaultMode).toBe(0o440);
+  });
+
+  test("two replicas → one at least through a rollout, a drain and the loss of a node; time enough to stop", async () => {
+    const manifests = await render("deploy/base");
+    const { spec } = named(manifests, "Deployment", "endpoint-operator");
     expect({ replicas: spec.replicas, strategy: spec.strategy }).toEqual({
-      replicas: 1,
-      strategy: { type: "Recreate" },
+      replicas: 2,
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
     });
+    const budget = named(manifests, "PodDisruptionBudget", "endpoint-operator");
+    const pod = spec.template;
+    const [term] = pod.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution;
+    for (const { matchLabels } of [budget.spec.selector, term.podAffinityTerm.labelSelector]) {
+      expect(pod.metadata.labels).toMatchObject(matchLabels);
+    }
+    expect(budget.spec.maxUnavailable).toBeLessThan(spec.replicas);
+    expect(pod.spec.terminationGracePeriodSeconds * 1_000).toBeGreaterThan(shutdownLimitMs + 10_000);
   });
 
   test("image → tag of package.json, base images with exact tags, the same uid", async () => {
