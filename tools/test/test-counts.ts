@@ -23,6 +23,14 @@ export interface TierReport {
   readonly counts: TestCounts;
   /** Files that were collected, whether they loaded or not. */
   readonly files: number;
+  /** Why tests were skipped, each reason once; absent when none was given. */
+  readonly skipReasons?: readonly string[];
+}
+
+/** How one test ended; a skipped one may say why. */
+export interface TestOutcome {
+  readonly state: "passed" | "failed" | "skipped" | "pending";
+  readonly note?: string | undefined;
 }
 
 /** The part of vitest's TestModule that is counted, so that counting is tested without vitest. */
@@ -30,7 +38,7 @@ export interface CountedModule {
   /** Errors outside any test: the file does not load, a hook of it fails. */
   errors(): readonly unknown[];
   readonly children: {
-    allTests(): Iterable<{ result(): { readonly state: "passed" | "failed" | "skipped" | "pending" } }>;
+    allTests(): Iterable<{ result(): TestOutcome }>;
     allSuites(): Iterable<{ errors(): readonly unknown[] }>;
   };
 }
@@ -43,18 +51,22 @@ export interface CountedModule {
  */
 export function countModules(modules: readonly CountedModule[], unhandledErrors: number): TierReport {
   let counts: TestCounts = { ...noTests, failed: unhandledErrors };
+  const skipReasons = new Set<string>();
   for (const module of modules) {
     let outside = module.errors().length;
     for (const suite of module.children.allSuites()) outside += suite.errors().length;
     counts = addCounts(counts, { ...noTests, failed: outside });
     const tests = [...module.children.allTests()];
-    for (const test of tests) counts = addCounts(counts, countOf(test.result().state));
+    for (const { state, note } of tests.map((test) => test.result())) {
+      counts = addCounts(counts, countOf(state));
+      if (state === "skipped" && note !== undefined) skipReasons.add(note);
+    }
     if (tests.length === 0 && outside === 0) counts = addCounts(counts, { ...noTests, failed: 1 });
   }
-  return { counts, files: modules.length };
+  return { counts, files: modules.length, ...(skipReasons.size > 0 && { skipReasons: [...skipReasons] }) };
 }
 
-function countOf(state: "passed" | "failed" | "skipped" | "pending"): TestCounts {
+function countOf(state: TestOutcome["state"]): TestCounts {
   if (state === "passed") return { ...noTests, passed: 1 };
   return state === "skipped" ? { ...noTests, skipped: 1 } : { ...noTests, failed: 1 };
 }
@@ -68,7 +80,7 @@ export interface TierRun {
   readonly endedBecause?: string | undefined;
 }
 
-/** The counts of one tier, and a sentence for each failure that is not a test's own. */
+/** The counts of one tier, and a sentence for each failure that is not a test's own and each reason to skip. */
 export interface TierVerdict {
   readonly counts: TestCounts;
   readonly problems: readonly string[];
@@ -81,9 +93,10 @@ export interface TierVerdict {
  */
 export function judgeTier(run: TierRun, isFiltered: boolean): TierVerdict {
   const counts = run.report?.counts ?? noTests;
+  const skips = (run.report?.skipReasons ?? []).map((reason) => `skipped, because ${reason}`);
   const problem = problemOf(run, counts, isFiltered);
-  if (problem === undefined) return { counts, problems: [] };
-  return { counts: addCounts(counts, { ...noTests, failed: 1 }), problems: [problem] };
+  if (problem === undefined) return { counts, problems: skips };
+  return { counts: addCounts(counts, { ...noTests, failed: 1 }), problems: [...skips, problem] };
 }
 
 function problemOf(run: TierRun, counts: TestCounts, isFiltered: boolean): string | undefined {

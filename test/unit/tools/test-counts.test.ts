@@ -36,6 +36,16 @@ describe("countModules", () => {
     expect(report).toEqual({ counts: { passed: 2, failed: 1, skipped: 1 }, files: 2 });
   });
 
+  it("skipped tests that say why → each reason once", () => {
+    const module = moduleOf(["skipped", "skipped", "passed"]);
+    const notes = ["no browser", "no browser", undefined];
+    const tests = [...module.children.allTests()].map((test, index) => ({
+      result: () => ({ ...test.result(), note: notes[index] }),
+    }));
+    const noted = { ...module, children: { ...module.children, allTests: () => tests } };
+    expect(countModules([noted, moduleOf(["skipped"])], 0).skipReasons).toEqual(["no browser"]);
+  });
+
   it("a test that never ended → failed", () => {
     expect(countModules([moduleOf(["pending"])], 0).counts).toEqual({ ...noTests, failed: 1 });
   });
@@ -58,6 +68,12 @@ describe("judgeTier", () => {
 
   it("all passed, code 0 → nothing to complain about", () => {
     expect(judgeTier({ report: passed, exitCode: 0 }, false)).toEqual({ counts: passed.counts, problems: [] });
+  });
+
+  it("skipped tests that say why → no failure, but told", () => {
+    const report = { counts: { ...passed.counts, skipped: 1 }, files: 1, skipReasons: ["there is no browser"] };
+    const problems = ["skipped, because there is no browser"];
+    expect(judgeTier({ report, exitCode: 0 }, false)).toEqual({ counts: report.counts, problems });
   });
 
   it("no report, as after a crash → a failure although nothing was counted", () => {

@@ -1,0 +1,58 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { type BrowserContext, chromium } from "playwright-core";
+
+/** Without these a new browser calls its maker, which a closed network answers by many refused connections. */
+const flags = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** Where the browser is; `undefined`: there is none. */
+export function browserPath(): string | undefined {
+  const candidate = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
+  return existsSync(candidate) ? candidate : undefined;
+}
+
+/** Why a test of a page is skipped, and what helps. */
+export const noBrowser =
+  "there is no chromium at /usr/bin/chromium; install it with: apt-get install -y chromium (or set CHROMIUM_PATH)";
+
+/** How to open it. */
+export interface BrowserOptions {
+  /** @default true */
+  readonly javaScriptEnabled?: boolean;
+}
+
+/** A browser with a profile of its own. @returns with how to end it, which takes the profile away */
+export async function openBrowser(
+  executablePath: string,
+  { javaScriptEnabled = true }: BrowserOptions = {},
+): Promise<{ readonly context: BrowserContext; readonly close: () => Promise<void> }> {
+  const profile = await mkdtemp(path.join(tmpdir(), "sandbox-browser-"));
+  const remove = () => rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  try {
+    const context = await chromium.launchPersistentContext(profile, {
+      executablePath,
+      args: flags,
+      javaScriptEnabled,
+      viewport: { width: 1280, height: 900 },
+    });
+    const close = async () => {
+      await context.close();
+      await remove();
+    };
+    return { context, close };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
