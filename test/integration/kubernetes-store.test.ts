@@ -1,7 +1,7 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { EffectNotPermittedError } from "../../src/domain/effect-permit.ts";
-import type { ResourceKey } from "../../src/domain/resource-store.ts";
+import { KubernetesError, type ResourceKey } from "../../src/domain/resource-store.ts";
 import { ownNamespace, readClusterId } from "../../src/kubernetes/cluster.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
@@ -239,6 +239,32 @@ describe("the store on a real API server", () => {
     await expect(silent.store.addFinalizer(resource)).rejects.toBeInstanceOf(EffectNotPermittedError);
     await expect(silent.store.patchStatus(resource, { state: "x" })).rejects.toBeInstanceOf(EffectNotPermittedError);
     expect((await silent.store.read(resource.key))?.resourceVersion).toBe(resource.resourceVersion);
+  });
+
+  it("a write that took effect while its answer was lost, and no event of it → what is acted on is read first", async () => {
+    const stored = await createResource("unanswered");
+    const lossy: KubernetesConnection = {
+      ...connection,
+      async request(call) {
+        const answer = await connection.request(call);
+        if (call.method === "PATCH") throw new KubernetesError("TimedOut", "the answer was lost");
+        return answer;
+      },
+    };
+    const blind = createResourceWatch({
+      connection: lossy,
+      namespaces: [namespace],
+      onChange() {},
+      permit: gate,
+      clock: systemClock,
+      logger: quietLogger,
+    });
+    const read = (await blind.store.read(stored.key)) as ComputeEndpoint;
+    await expect(blind.store.addFinalizer(read)).rejects.toMatchObject({ reason: "TimedOut" });
+    expect(blind.store.get(stored.key)?.finalizers, "nobody has told the cache").toEqual([]);
+    const current = await blind.store.current(stored.key);
+    expect(current?.finalizers).toEqual([finalizer]);
+    expect(blind.store.get(stored.key)).toEqual(current);
   });
 
   it("many small pages, all namespaces → the cache is complete", async () => {

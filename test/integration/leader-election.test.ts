@@ -1,0 +1,188 @@
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createConnection, type KubernetesConnection } from "../../src/kubernetes/connection.ts";
+import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
+import { createLeaseClient } from "../../src/kubernetes/lease-client.ts";
+import { LeaseElector } from "../../src/kubernetes/lease-elector.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { LogFields } from "../../src/telemetry/logger.ts";
+import { adminKubectl, serviceAccountAccess } from "../support/api-server.ts";
+import { quietLogger } from "../support/quiet-logger.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+/** As in production, and shorter. */
+const timing = { durationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 400 };
+const effectMs = 1_000;
+
+/** The only Lease that the shipped role allows. */
+const place = { namespace: "endpoint-operator-system", name: "endpoint-operator" } as const;
+
+interface Candidate {
+  readonly elector: LeaseElector;
+  readonly events: string[];
+  readonly warnings: string[];
+  /** What becomes of its calls from now on. */
+  way: "Open" | "Cut" | "NoAnswers";
+  /** Made so far. */
+  calls: number;
+}
+
+let kubeconfigFile: string;
+const cleanups: (() => Promise<unknown>)[] = [];
+const kubectl = adminKubectl();
+const lease = async () =>
+  (
+    await kubectl.getJson<{
+      spec: { holderIdentity?: string; leaseDurationSeconds: number; leaseTransitions: number; renewTime: string };
+    }>(["-n", place.namespace, "get", "lease", place.name])
+  ).spec;
+
+beforeEach(async () => {
+  ({ kubeconfigFile } = await serviceAccountAccess("endpoint-operator-system", "endpoint-operator"));
+  await kubectl.run(["-n", place.namespace, "delete", "lease", place.name, "--ignore-not-found"]);
+});
+
+afterEach(async () => {
+  for (const cleanUp of cleanups.splice(0)) await cleanUp();
+});
+
+/** A connection with the rights of the shipped service account, over a way that the test can cut. */
+function connect(candidate: Pick<Candidate, "way" | "calls">): KubernetesConnection {
+  const load = () => {
+    const config = new KubeConfig();
+    config.loadFromFile(kubeconfigFile);
+    return config;
+  };
+  const connection = createConnection({
+    credentials: loadCredentialSource(load),
+    clock: systemClock,
+    userAgent: "endpoint-operator-lease-test",
+  });
+  cleanups.push(() => connection.close());
+  const request: KubernetesConnection["request"] = async (call) => {
+    candidate.calls += 1;
+    const answer = candidate.way === "Cut" ? undefined : await connection.request(call);
+    if (candidate.way === "Open") return answer;
+    return await new Promise((_, reject) => {
+      setTimeout(() => reject(new Error("no answer")), call.timeoutMs);
+      call.signal?.addEventListener("abort", () => reject(new Error("given up")));
+    });
+  };
+  return { namespace: connection.namespace, request, openStream: connection.openStream, close: connection.close };
+}
+
+function start(identity: string, name: string = place.name): Candidate {
+  const events: string[] = [];
+  const warnings: string[] = [];
+  const warn = (_fields: LogFields, message: string) => void warnings.push(message);
+  const candidate = { events, warnings, way: "Open", calls: 0 } as Omit<Candidate, "elector">;
+  const elector = new LeaseElector({
+    client: createLeaseClient({ connection: connect(candidate), namespace: place.namespace, name }),
+    identity,
+    clock: systemClock,
+    logger: { ...quietLogger, warn },
+    timing,
+    longestEffectMs: effectMs,
+    mayLead: () => true,
+    onLeading: () => events.push("leading"),
+    onLost: (why) => events.push(`lost: ${why}`),
+  });
+  elector.start();
+  cleanups.unshift(() => elector.stop());
+  return Object.assign(candidate, { elector });
+}
+
+const until = (what: string, isSo: () => boolean | Promise<boolean>) =>
+  waitUntil(async () => ((await isSo()) ? true : undefined), { what });
+const mayAct = ({ elector }: Candidate) => elector.mayStartEffect(effectMs);
+
+describe("the Lease on a real API server, with the shipped role", () => {
+  test("none there → made, renewed, shown by kubectl", async () => {
+    const a = start("a");
+    await until("a leads", () => mayAct(a));
+    const first = await lease();
+    expect(first).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 3, leaseTransitions: 0 });
+    await until("it is renewed", async () => (await lease()).renewTime > first.renewTime);
+    expect(a.warnings).toEqual([]);
+  });
+
+  test("released → the holder is empty, and a standby leads within two looks", async () => {
+    const a = start("a");
+    await until("a leads", () => mayAct(a));
+    const b = start("b");
+    expect(await a.elector.release(2_000)).toBe(true);
+    const releasedMs = performance.now();
+    expect([undefined, "", "b"]).toContain((await lease()).holderIdentity);
+    await until("b leads", () => mayAct(b));
+    expect(performance.now() - releasedMs).toBeLessThan(timing.durationMs);
+    expect(await lease()).toMatchObject({ holderIdentity: "b", leaseTransitions: 1 });
+    expect([a.events, b.events]).toEqual([["leading"], ["leading"]]);
+  });
+
+  test("the last one released → empty on the server", async () => {
+    const a = start("a");
+    await until("a leads", () => mayAct(a));
+    expect(await a.elector.release(2_000)).toBe(true);
+    expect((await lease()).holderIdentity ?? "").toBe("");
+  });
+
+  test.each(["Cut", "NoAnswers"] as const)("way of the leader %s → it gives up before a standby acts", async (way) => {
+    const a = start("a");
+    await until("a leads", () => mayAct(a));
+    const b = start("b");
+    a.way = way;
+    const both: string[] = [];
+    await until("b leads", () => {
+      if (a.elector.mayStartEffect(0) && b.elector.mayStartEffect(0)) both.push("two at once");
+      return mayAct(b);
+    });
+    expect(both).toEqual([]);
+    expect(a.events).toEqual(["leading", "lost: the lease could not be renewed for 2000 ms"]);
+  });
+
+  test("answers lost for a while → neither success nor loss; it goes on afterwards", async () => {
+    const a = start("a");
+    await until("a leads", () => mayAct(a));
+    const before = await lease();
+    a.way = "NoAnswers";
+    await until("a renewal has arrived", async () => (await lease()).renewTime > before.renewTime);
+    a.way = "Open";
+    const after = await lease();
+    await until("it renews again", async () => (await lease()).renewTime > after.renewTime);
+    await until("it may act", () => mayAct(a));
+    expect(a.events).toEqual(["leading"]);
+    expect(await lease()).toMatchObject({ holderIdentity: "a", leaseTransitions: 0 });
+  });
+
+  test("taken by another hand → lost at once", async () => {
+    const a = start("a");
+    await until("a leads", () => mayAct(a));
+    const patch = JSON.stringify({ spec: { holderIdentity: "somebody" } });
+    await kubectl.run(["-n", place.namespace, "patch", "lease", place.name, "--type=merge", "-p", patch]);
+    await until("a has noticed", () => a.events.length === 2);
+    expect(a.events[1]).toBe("lost: the lease is held by somebody");
+    expect(a.elector.mayStartEffect(0)).toBe(false);
+  });
+
+  test("labelled and deleted by a person → the label stays while the Lease does, the leader makes it anew", async () => {
+    const a = start("a");
+    await until("a leads", () => mayAct(a));
+    const { renewTime } = await lease();
+    await kubectl.run(["-n", place.namespace, "label", "lease", place.name, "team=databases"]);
+    await until("it is renewed over the change", async () => (await lease()).renewTime > renewTime);
+    const labelled = ["-n", place.namespace, "get", "lease", "-l", "team=databases", "-o", "name"];
+    expect(await kubectl.run(labelled)).toContain(place.name);
+    await kubectl.run(["-n", place.namespace, "delete", "lease", place.name]);
+    await until("it is back", async () => (await lease().catch(() => undefined))?.holderIdentity === "a");
+    expect(a.events).toEqual(["leading"]);
+  });
+
+  test("a Lease that the role does not allow → never leads, and says so once", async () => {
+    const a = start("a", "another-lease");
+    await until("it has been refused", () => a.warnings.length > 0);
+    const { calls } = a;
+    await until("it has tried again", () => a.calls >= calls + 6);
+    expect(a.warnings).toEqual(["cannot take the lease yet, will try again"]);
+    expect(a.events).toEqual([]);
+  });
+});
