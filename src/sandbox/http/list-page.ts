@@ -1,11 +1,14 @@
 import { z } from "zod";
-import { Refusal } from "../engine/refusal.ts";
+import { queryInteger } from "./query-integer.ts";
 
 /** Query of a list that comes in pages. `longest` is also the page of who names none. */
 export const pageQuery = (longest: number) =>
   z.object({
-    limit: z.coerce.number().int().min(1).max(longest).optional(),
-    cursor: z.string().max(64).optional(),
+    limit: queryInteger(1, longest).optional(),
+    cursor: z
+      .string()
+      .regex(/^\d{1,15}$/, "is not one that a page of this list has given")
+      .optional(),
     search: z.string().max(256).optional(),
   });
 
@@ -20,17 +23,12 @@ export interface Page<R> {
 /**
  * Cuts a page out of a list: records whose id or name holds `search`, after the cursor. The cursor is the `sequence` of
  * the last record seen, so that a deleted one loses nobody's place.
- *
- * @throws Refusal Invalid (the cursor)
  */
 export function pageOf<R extends { readonly sequence: number; readonly id: string; readonly name: string }>(
   records: readonly R[],
   query: z.output<ReturnType<typeof pageQuery>>,
 ): Page<R> {
   const { limit = Number.POSITIVE_INFINITY, cursor, search } = query;
-  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
-    throw new Refusal("Invalid", "cursor: is not one that a page of this list has given");
-  }
   const found = records.filter(
     ({ sequence, id, name }) =>
       sequence > Number(cursor ?? -1) && (search === undefined || id.includes(search) || name.includes(search)),

@@ -8,9 +8,12 @@ export function cursorOf({ createdMs, sequence }: OperationPosition): string {
   return new Date(createdMs).toISOString().replace("Z", `${String(sequence).padStart(9, "0")}Z`);
 }
 
+/** What every cursor looks like; not everything that looks like it is one. */
+export const cursorPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})(\d{0,15})Z$/;
+
 /** @returns `undefined` for anything that is not such a timestamp. */
 export function parseCursor(cursor: string): OperationPosition | undefined {
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})(\d{0,15})Z$/.exec(cursor);
+  const match = cursorPattern.exec(cursor);
   const createdMs = match === null ? Number.NaN : Date.parse(`${match[1]}Z`);
   return Number.isNaN(createdMs) ? undefined : { createdMs, sequence: Number(match?.[2] ?? 0) };
 }

@@ -17,6 +17,7 @@ import { projectRoutes } from "./api/project-routes.ts";
 import { roleRoutes } from "./api/role-routes.ts";
 import { controlRoutes } from "./control/control-routes.ts";
 import { answerErrors, answerTo, sendError } from "./error-answers.ts";
+import { KnownMethods } from "./known-methods.ts";
 import { openApiRoutes } from "./openapi/openapi-routes.ts";
 import { listRoutes } from "./openapi/route-list.ts";
 import { readBodies } from "./request-body.ts";
@@ -60,10 +61,11 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   readBodies(app);
   answerErrors(app, parts.onBug);
   const documented = listRoutes(app, [apiPrefix, controlPrefix]);
-  app.register(async (api) => registerApi(api, parts), { prefix: apiPrefix });
+  const known = new KnownMethods(documented);
+  app.register(async (api) => registerApi(api, parts, known), { prefix: apiPrefix });
   app.register(
     async (control) => {
-      controlRoutes(control, parts);
+      controlRoutes(control, parts, known);
       openApiRoutes(control, documented, { profile: parts.engine.profile.name, keyedPrefix: apiPrefix });
     },
     { prefix: controlPrefix },
@@ -72,8 +74,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   return app;
 }
 
-function registerApi(app: FastifyInstance, parts: ServerParts): void {
-  new Lifecycle(app, parts).install();
+function registerApi(app: FastifyInstance, parts: ServerParts, known: KnownMethods): void {
+  new Lifecycle(app, parts, known).install();
   // Registered again so that unknown routes below the prefix pass the hooks, and the key is checked first.
   answerErrors(app, parts.onBug);
   for (const routes of apiRoutes) routes(app, parts);

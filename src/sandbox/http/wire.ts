@@ -95,10 +95,15 @@ const withoutName = {} as typeof nameField;
 export function endpointFields(profile: Profile) {
   const shortest = profile.shortestSuspendSeconds;
   const isDelay = (seconds: number): boolean => seconds <= 0 || seconds >= shortest;
+  // The engine tells a size that does not exist (400) from one that is too large (422), so zod is not to look at it.
+  const size = z
+    .number()
+    .positive()
+    .meta({ enum: [...profile.sizes.scalable, ...profile.sizes.fixedOnly] });
   return z.object({
     ...(profile.endpointExtras.includes("name") ? nameField : withoutName),
-    autoscaling_limit_min_cu: z.number().positive().optional(),
-    autoscaling_limit_max_cu: z.number().positive().optional(),
+    autoscaling_limit_min_cu: size.optional(),
+    autoscaling_limit_max_cu: size.optional(),
     suspend_timeout_seconds: z
       .int()
       .min(-1)

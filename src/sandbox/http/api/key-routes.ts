@@ -5,6 +5,7 @@ import { ApiError } from "../api-error.ts";
 import type { KeyUse } from "../key-ring.ts";
 import { accountId } from "../object-views.ts";
 import { nameText } from "../object-wire.ts";
+import { queryInteger } from "../query-integer.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { timeText } from "../views.ts";
 import { errorResponses } from "../wire.ts";
@@ -29,7 +30,7 @@ const listedBody = z.object({
 
 const revokedBody = madeBody.omit({ key: true }).extend({ ...useShape, revoked: z.boolean() });
 
-const keyPath = z.object({ key_id: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER) });
+const keyPath = z.object({ key_id: queryInteger(0, Number.MAX_SAFE_INTEGER) });
 
 /** The account's own keys, as the public API has them; keys with a scope are made by `/sandbox/v1/keys`. */
 export function keyRoutes(app: FastifyInstance, { keyRing }: ServerParts): void {

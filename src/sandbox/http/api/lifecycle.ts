@@ -4,6 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError, unauthenticatedMessage } from "../api-error.ts";
 import type { FaultHit } from "../fault-registry.ts";
+import type { KnownMethods } from "../known-methods.ts";
 import { type CallToJudge, permissionProblem } from "../permission.ts";
 import type { RequestEntry } from "../request-log.ts";
 import type { ServerParts } from "../server-parts.ts";
@@ -25,14 +26,16 @@ const replayHeader = "x-sandbox-replay";
 export class Lifecycle {
   readonly #app: FastifyInstance;
   readonly #parts: ServerParts;
+  readonly #known: KnownMethods;
   readonly #passages = new WeakMap<FastifyRequest, Passage>();
   /** Only this process can mark a replay. */
   readonly #replayToken = randomUUID();
   readonly #stopped = new AbortController();
 
-  constructor(app: FastifyInstance, parts: ServerParts) {
+  constructor(app: FastifyInstance, parts: ServerParts, known: KnownMethods) {
     this.#app = app;
     this.#parts = parts;
+    this.#known = known;
   }
 
   install(): void {
@@ -56,6 +59,7 @@ export class Lifecycle {
     if (retryAfterSeconds !== undefined) throw new ApiError(429, "too many requests", { retryAfterSeconds });
     const problem = permissionProblem(key, callOf(request));
     if (problem !== undefined) throw new ApiError(403, problem);
+    if (request.is404) this.#known.refuse(request, reply);
   }
 
   #open(request: FastifyRequest, key: string | undefined): Passage {

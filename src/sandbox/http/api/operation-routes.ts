@@ -3,7 +3,8 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { OperationRecord } from "../../engine/records.ts";
 import { Refusal } from "../../engine/refusal.ts";
-import { cursorOf, parseCursor } from "../operation-cursor.ts";
+import { cursorOf, cursorPattern, parseCursor } from "../operation-cursor.ts";
+import { queryInteger } from "../query-integer.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { operationView } from "../views.ts";
 import { errorResponses, operationBody, operationPath, projectPath } from "../wire.ts";
@@ -11,9 +12,11 @@ import { errorResponses, operationBody, operationPath, projectPath } from "../wi
 /** Page size when the client names none. The seed does not show one. */
 const defaultLimit = 100;
 
+const notACursor = "is not one that a page of operations has given";
+
 const pageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(1000).default(defaultLimit),
-  cursor: z.string().max(64).optional(),
+  limit: queryInteger(1, 1000).default(defaultLimit),
+  cursor: z.string().regex(cursorPattern, notACursor).optional(),
 });
 
 const pageBody = z.object({
@@ -34,7 +37,7 @@ export function operationRoutes(app: FastifyInstance, { engine }: ServerParts): 
     async ({ params, query }) => {
       const after = query.cursor === undefined ? undefined : parseCursor(query.cursor);
       if (query.cursor !== undefined && after === undefined) {
-        throw new Refusal("Invalid", "cursor: is not one that a page of operations has given");
+        throw new Refusal("Invalid", `cursor: ${notACursor}`);
       }
       // One more than asked for tells whether anything follows.
       const found = engine.operations(params.project_id, { limit: query.limit + 1, after });

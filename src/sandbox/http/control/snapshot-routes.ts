@@ -29,12 +29,12 @@ export function snapshotRoutes(app: FastifyInstance, { engine, restore }: Server
     {
       bodyLimit: snapshotLimit,
       config: { summary: "Put a snapshot in the place of everything that is stored" },
-      schema: { body: snapshotBody, response: { 200: z.object({}), ...errorResponses } },
+      schema: {
+        body: snapshotBody.extend({ profile: z.literal(profile, `this sandbox speaks ${profile}`) }),
+        response: { 200: z.object({}), ...errorResponses },
+      },
     },
     async ({ body }) => {
-      if (body.profile !== profile) {
-        throw new ApiError(400, `profile: this sandbox speaks ${profile}, the snapshot is of ${body.profile}`);
-      }
       const problems = snapshotProblems(body.content);
       if (problems.length > 0) throw new ApiError(400, problems.join("; "));
       // A field that is undefined may be missing: nobody can tell the difference by reading it.

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
+import { queryInteger } from "../query-integer.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { errorResponses, operationActions } from "../wire.ts";
 
@@ -58,7 +59,7 @@ export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
     {
       config: { summary: "Read the log of requests" },
       schema: {
-        querystring: z.object({ since: z.coerce.number().int().min(0).default(0) }),
+        querystring: z.object({ since: queryInteger(0, Number.MAX_SAFE_INTEGER).default(0) }),
         response: { 200: z.object({ requests: z.array(entryBody) }), ...errorResponses },
       },
     },

@@ -17,6 +17,8 @@ export interface PlannedRequest {
   readonly body: unknown;
   /** `undefined`: it fits the document. */
   readonly breakage: Breakage | undefined;
+  /** Whether what it starts may end before the next one is sent. */
+  readonly isPatient: boolean;
 }
 
 /** What is wrong with a request, in one place. */
@@ -101,6 +103,7 @@ export function requestTo(target: Target): fc.Arbitrary<PlannedRequest> {
     parameters: fc.record(values, { requiredKeys: required }),
     body: requestBody?.required === false ? fc.option(body, { nil: undefined }) : body,
     breakage: fc.option(breakageOf(target), { freq: 1, nil: undefined }),
+    isPatient: fc.boolean(),
   });
 }
 
@@ -177,8 +180,9 @@ function bodyText(
 /** The value with the ids of things that exist, or of nothing where nothing does. */
 function resolved(value: unknown, pools: Pools): unknown {
   if (value instanceof FromPool) {
-    const pool = [...(pools[value.name] ?? []), "none"];
-    return pool[value.index % pool.length];
+    const pool = pools[value.name] ?? [];
+    // One in ten is of nothing.
+    return value.index % 10 === 0 ? "none" : (pool[value.index % pool.length] ?? "none");
   }
   if (Array.isArray(value)) return value.map((item) => resolved(item, pools));
   if (!isObject(value)) return value;
