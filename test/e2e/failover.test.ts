@@ -1,0 +1,189 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } from "vitest";
+import { KubernetesLink } from "../support/e2e-kubernetes-link.ts";
+import { isLeader, type Replica, Replicas } from "../support/e2e-replicas.ts";
+import { SandboxProcess, type TestProject } from "../support/e2e-sandbox.ts";
+import { E2eWorld } from "../support/e2e-world.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+/** Lease duration and 2.2 retry periods. The cache of a standby is synced already; the rest is for a busy machine. */
+const takeoverBoundMs = 15_000 + 2.2 * 2_000 + 8_000;
+const releaseBoundMs = 5_000;
+
+let sandbox: SandboxProcess;
+beforeAll(async () => {
+  sandbox = await SandboxProcess.start({ profile: "seed" });
+});
+afterAll(() => sandbox?.stop());
+
+const sizes = { before: { minUnits: 0.25, maxUnits: 0.25 }, after: { minUnits: 0.5, maxUnits: 0.5 } };
+
+/**
+ * A leader that is never at rest, and a standby.
+ *
+ * One resource wants a change that the service refuses as locked, four times a second; on another one somebody asks for a
+ * pass, and for the next one as soon as it was made. So whoever may write does write, all the time.
+ */
+async function startPair(settingsOfLeader: (world: E2eWorld) => Promise<Record<string, string>> = async () => ({})) {
+  const world = await E2eWorld.start(sandbox);
+  const replicas = await Replicas.of(world, sandbox);
+  const [pushed, asked] = [sandbox.takeProject(), sandbox.takeProject()];
+  const leader = await replicas.start("leader", await settingsOfLeader(world));
+  await replicas.untilLeads(leader);
+  const type = "ReadWrite";
+  await world.apply("pushed", pushed, { type, compute: sizes.before });
+  await world.apply("asked", asked, { type });
+  await Promise.all(["pushed", "asked"].map((name) => world.untilReady(name)));
+  const standby = await replicas.start("standby");
+  expect(await isLeader(standby.operator), "it is ready, and stands by").toBe(false);
+  expect(await standby.operator.scrape()).not.toContain("compute_endpoint_info{");
+  const lock = await sandbox.fault(
+    { method: "PATCH", project: pushed, tail: "/endpoints/*" },
+    { kind: "status", status: 423 },
+  );
+  await world.apply("pushed", pushed, { type, compute: sizes.after });
+  await lock.untilHit(3);
+  return { world, replicas, leader, standby, pushed, asked, lock, asking: askForPasses(world, "asked") };
+}
+
+type Pair = Awaited<ReturnType<typeof startPair>>;
+
+/** Asks for one pass after the other until it is stopped. */
+function askForPasses(world: E2eWorld, name: string) {
+  let isOver = false;
+  let answered = 0;
+  const run = async () => {
+    while (!isOver) {
+      const value = randomUUID();
+      await world.annotate(name, "reconcileRequestedAt", value);
+      const isEchoed = () => world.resources.get(name)?.status.lastHandledReconcileAt === value;
+      await waitUntil(() => isOver || isEchoed() || undefined, { what: "the pass is echoed", timeoutMs: 60_000 });
+      answered += 1;
+    }
+  };
+  const running = run();
+  // Its failure is the test's, once it is waited for.
+  running.catch(() => {});
+  const stop = () => {
+    isOver = true;
+    return running;
+  };
+  onTestFinished(() => stop().catch(() => {}));
+  return {
+    stop,
+    async untilAnswered(more: number) {
+      const from = answered;
+      await waitUntil(() => answered >= from + more || undefined, { what: "passes are made", timeoutMs: 60_000 });
+    },
+  };
+}
+
+/** The standby leads and works; then the service is unlocked, and everything comes to a good end. */
+async function expectTakenOver(pair: Pair, since: { readonly atMs: number; readonly boundMs: number }) {
+  const { world, replicas, standby, pushed, asked, lock, asking } = pair;
+  await replicas.untilLeads(standby);
+  await asking.untilAnswered(2);
+  await asking.stop();
+  await lock.remove();
+  await world.resources.until("pushed", "the new size", ({ status }) => status.compute?.maxUnits === 0.5);
+  await Promise.all(["pushed", "asked"].map((name) => world.untilReady(name)));
+  for (const project of [pushed, asked]) {
+    expect(await sandbox.endpointIdsEver(project)).toHaveLength(1);
+    expect(await sandbox.requests(project, "POST")).toHaveLength(1);
+  }
+  const tookLeaseAtMs = (await replicas.tookLeaseAtMs(standby)) ?? Number.NaN;
+  const { firstWriteMs } = await expectOneWriterAtATime(pair, tookLeaseAtMs);
+  expect(tookLeaseAtMs - since.atMs).toBeLessThan(since.boundMs);
+  return { tookLeaseAfterMs: tookLeaseAtMs - since.atMs, firstWriteAfterMs: firstWriteMs - since.atMs };
+}
+
+/** First the leader, then the standby, in the order in which both logs together show it; never one after the other again. */
+async function expectOneWriterAtATime(pair: Pair, tookLeaseAtMs: number): Promise<{ readonly firstWriteMs: number }> {
+  const writes = await pair.replicas.writes(pair.pushed, pair.asked);
+  const turns = writes.filter(({ writer }, at) => writer !== writes[at - 1]?.writer);
+  expect(turns.map(({ writer, what, atMs }) => `${writer}: ${what} ${atMs}`)).toEqual([
+    expect.stringMatching(/^leader: /),
+    expect.stringMatching(/^standby: /),
+  ]);
+  const firstWriteMs = turns[1]?.atMs ?? Number.NaN;
+  expect(firstWriteMs, "nothing before it has the lease").toBeGreaterThanOrEqual(tookLeaseAtMs);
+  const perWriter = (name: string) => writes.filter(({ writer }) => writer === name).length;
+  expect(Math.min(perWriter("leader"), perWriter("standby")), "both were busy").toBeGreaterThan(5);
+  return { firstWriteMs };
+}
+
+async function expectEndedAsLost({ operator }: Replica): Promise<void> {
+  expect(await operator.exited).toEqual({ code: 1, signal: null });
+  const lastLine = operator.output().trim().split("\n").at(-1) ?? "";
+  expect(JSON.parse(lastLine)).toMatchObject({
+    level: "error",
+    message: "the process ends because it is not the leader any more",
+  });
+}
+
+async function tell({ annotate }: TestContext, figures: Readonly<Record<string, number>>): Promise<void> {
+  const text = Object.entries(figures).map(([name, value]) => `${name} ${Math.round(value)}`);
+  await annotate(text.join(", "), "measured");
+}
+
+test("kill -9 of the leader → the standby takes over when the lease has run out, one writer at a time", async (context) => {
+  const pair = await startPair();
+  await pair.asking.untilAnswered(3);
+  await pair.leader.operator.kill();
+  const atMs = Date.now();
+  await tell(context, await expectTakenOver(pair, { atMs, boundMs: takeoverBoundMs }));
+});
+
+test("SIGTERM → the lease is handed over, the standby works within 5 s", async (context) => {
+  const pair = await startPair();
+  await pair.asking.untilAnswered(3);
+  expect(await pair.leader.operator.stop()).toEqual({ code: 0, signal: null });
+  const atMs = Date.now();
+  expect(pair.leader.operator.output()).toContain('"lease released"');
+  await tell(context, await expectTakenOver(pair, { atMs, boundMs: releaseBoundMs }));
+});
+
+test("SIGSTOP for longer than the lease, in the middle of a pass → when it wakes it writes nothing and ends", async (context) => {
+  const pair = await startPair();
+  const { leader, replicas, standby, asking, pushed } = pair;
+  await asking.untilAnswered(3);
+  const held = await sandbox.fault({ method: "GET", project: pushed, tail: "/endpoints", times: 1 }, { kind: "hold" });
+  await held.untilHolding();
+  process.kill(leader.operator.pid, "SIGSTOP");
+  const atMs = Date.now();
+  await replicas.untilLeads(standby);
+  await asking.untilAnswered(2);
+  // The answer that it waited for is there when it wakes.
+  await held.remove();
+  const wokeAtMs = Date.now();
+  process.kill(leader.operator.pid, "SIGCONT");
+  await expectEndedAsLost(leader);
+  const endedAfterWakingMs = Date.now() - wokeAtMs;
+  const figures = await expectTakenOver(pair, { atMs, boundMs: takeoverBoundMs });
+  await tell(context, { ...figures, endedAfterWakingMs });
+});
+
+test("the leader alone loses the API server → it ends, and the standby takes over after that", async (context) => {
+  let link: KubernetesLink | undefined;
+  const pair = await startPair(async ({ account }) => {
+    link = await KubernetesLink.start(account);
+    return { KUBECONFIG: link.kubeconfigFile };
+  });
+  await pair.asking.untilAnswered(3);
+  link?.freeze();
+  const atMs = Date.now();
+  await expectEndedAsLost(pair.leader);
+  const endedAtMs = Date.now();
+  expect(await isLeader(pair.standby.operator), "it ended before its lease did").toBe(false);
+  const figures = await expectTakenOver(pair, { atMs, boundMs: takeoverBoundMs });
+  const last = (await lastServiceWriteMs(pair, pair.pushed)) - atMs;
+  expect(last, "no write at the service begins that the lease may not cover").toBeLessThan(8_000);
+  await tell(context, { ...figures, leaderEndedAfterMs: endedAtMs - atMs, leadersLastWriteMs: last });
+});
+
+async function lastServiceWriteMs({ replicas }: Pair, project: TestProject): Promise<number> {
+  const writes = await replicas.writes(project);
+  return (
+    writes.filter(({ writer, what }) => writer === "leader" && what.startsWith("PATCH")).at(-1)?.atMs ?? Number.NaN
+  );
+}
