@@ -1,6 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
+import type { EndpointRecord } from "../../engine/records.ts";
+import { jsonType, ListBody } from "../list-body.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { changesOf, endpointView, movingEndpointView, mutationView, operationView } from "../views.ts";
 import {
@@ -19,6 +21,11 @@ export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): v
   const { profile } = engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const listView = profile.pendingStateInLists ? movingEndpointView : endpointView;
+  const list = new ListBody<EndpointRecord>({
+    field: "endpoints",
+    schema: endpointBody,
+    view: (endpoint) => listView(endpoint, profile),
+  });
   routes.get(
     "/projects/:project_id/endpoints",
     {
@@ -28,10 +35,7 @@ export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): v
         response: { 200: z.object({ endpoints: z.array(endpointBody) }), ...errorResponses },
       },
     },
-    async ({ params }) => {
-      const endpoints = engine.endpoints(params.project_id);
-      return { endpoints: endpoints.map((endpoint) => listView(endpoint, profile)) };
-    },
+    async ({ params }, reply) => reply.type(jsonType).send(list.of(engine.endpoints(params.project_id)) as never),
   );
   routes.get(
     "/projects/:project_id/endpoints/:endpoint_id",

@@ -3,6 +3,7 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { OperationRecord } from "../../engine/records.ts";
 import { Refusal } from "../../engine/refusal.ts";
+import { jsonType, ListBody } from "../list-body.ts";
 import { cursorOf, cursorPattern, parseCursor } from "../operation-cursor.ts";
 import { queryInteger } from "../query-integer.ts";
 import type { ServerParts } from "../server-parts.ts";
@@ -28,13 +29,18 @@ const pageBody = z.object({
 export function operationRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const { profile } = engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();
+  const list = new ListBody<OperationRecord>({
+    field: "operations",
+    schema: operationBody,
+    view: (operation) => operationView(operation, profile),
+  });
   routes.get(
     "/projects/:project_id/operations",
     {
       config: { summary: "List operations, newest first" },
       schema: { params: projectPath, querystring: pageQuery, response: { 200: pageBody, ...errorResponses } },
     },
-    async ({ params, query }) => {
+    async ({ params, query }, reply) => {
       const after = query.cursor === undefined ? undefined : parseCursor(query.cursor);
       if (query.cursor !== undefined && after === undefined) {
         throw new Refusal("Invalid", `cursor: ${notACursor}`);
@@ -42,10 +48,10 @@ export function operationRoutes(app: FastifyInstance, { engine }: ServerParts): 
       // One more than asked for tells whether anything follows.
       const found = engine.operations(params.project_id, { limit: query.limit + 1, after });
       const page = found.slice(0, query.limit);
-      const operations = page.map((operation) => operationView(operation, profile));
       const last = page.at(-1);
       const hasCursor = last !== undefined && (profile.cursorOnLastPage || found.length > page.length);
-      return hasCursor ? { operations, pagination: { cursor: cursorOf(last as OperationRecord) } } : { operations };
+      const body = hasCursor ? list.with(page, { pagination: { cursor: cursorOf(last) } }) : list.of(page);
+      return reply.type(jsonType).send(body as never);
     },
   );
   routes.get(
