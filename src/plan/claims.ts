@@ -28,9 +28,22 @@ export interface Wish {
   readonly adoptsEndpointId: string | undefined;
 }
 
-/** The claims of the others. A record that was made for another uid (a restored copy) claims nothing. */
-export function claimsOf(others: readonly ComputeEndpoint[], selfUid: string): readonly Claim[] {
-  return others.filter((other) => other.uid !== selfUid).map(claimOf);
+/** The claims of the others. A record that was made for another uid or cluster (a restored copy) claims nothing. */
+export function claimsOf(others: readonly ComputeEndpoint[], selfUid: string, clusterId: string): readonly Claim[] {
+  return others.filter((other) => other.uid !== selfUid).map((other) => claimOf(other, clusterId));
+}
+
+/** What a resource that is gone still holds: the endpoint that its create made and that is to be deleted. */
+export function claimOfTheGone(key: ResourceKey, uid: string, endpointId: string): Claim {
+  return {
+    key,
+    uid,
+    creationTimestamp: "",
+    ownedEndpointId: endpointId,
+    openIntent: undefined,
+    isStalled: false,
+    wish: undefined,
+  };
 }
 
 /** The resource that owns the endpoint, if another one does. */
@@ -99,14 +112,14 @@ function isElder(a: Aged, b: Aged): boolean {
   return a.creationTimestamp === b.creationTimestamp ? a.uid < b.uid : a.creationTimestamp < b.creationTimestamp;
 }
 
-function claimOf(other: ComputeEndpoint): Claim {
+function claimOf(other: ComputeEndpoint, clusterId: string): Claim {
   const { ownership, createIntent } = other.status;
   return {
     key: other.key,
     uid: other.uid,
     creationTimestamp: other.creationTimestamp,
     ownedEndpointId: ownership?.resourceUid === other.uid ? ownership.endpointId : undefined,
-    openIntent: createIntent,
+    openIntent: createIntent?.token === ownershipToken(clusterId, other.uid) ? createIntent : undefined,
     isStalled: isTrue(other.status.conditions, "Stalled"),
     wish: wishOf(other),
   };

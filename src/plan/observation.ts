@@ -56,6 +56,8 @@ export interface Memory {
   readonly ownOperationIds: readonly string[];
   /** Monotonic milliseconds of the end of our last write; `undefined`: none yet. */
   readonly lastWriteMs: number | undefined;
+  /** The endpoint as our last write answered it: what shows it older is out of date. */
+  readonly lastAnswer: ObservedEndpoint | undefined;
   /** Monotonic milliseconds of our last DELETE. */
   readonly lastDeleteMs: number | undefined;
 }

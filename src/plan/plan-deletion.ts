@@ -1,6 +1,7 @@
 import type { Observation, Policy } from "./observation.ts";
 import type { Plan } from "./plan.ts";
 import { planDuplicate } from "./plan-duplicate.ts";
+import { planRediscovery } from "./record-ownership.ts";
 
 /** Looks at an endpoint whose DELETE was accepted before the DELETE is sent again. */
 const looksBeforeDeletingAgain = 6;
@@ -14,7 +15,8 @@ export function planDeletion(observation: Observation, policy: Policy): Plan {
   const { remote, memory, project } = observation;
   switch (remote.kind) {
     case "NotOwned":
-      return { kind: "RemoveFinalizer", cause: "NeverCreated", abandoned: undefined };
+      // A status that was lost does not make the endpoint with our token nobody's.
+      return planRediscovery(observation) ?? { kind: "RemoveFinalizer", cause: "NeverCreated", abandoned: undefined };
     case "Absent":
       return { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };
     case "Unproven":

@@ -46,7 +46,9 @@ function planLocalDeletion(observation: LocalObservation): Plan | undefined {
   if (!isIdentityProven(resource, identity)) {
     return identityUnproven(resource);
   }
-  if (ownership === undefined && createIntent === undefined && !hasUnrecordedEndpoint) {
+  // A finalizer without any status of ours: either nothing was begun, or the status was lost. The service knows.
+  const hasStatus = resource.status.conditions !== undefined;
+  if (hasStatus && ownership === undefined && createIntent === undefined && !hasUnrecordedEndpoint) {
     return { kind: "RemoveFinalizer", cause: "NeverCreated", abandoned: undefined };
   }
   return undefined;

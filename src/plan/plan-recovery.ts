@@ -182,7 +182,7 @@ function suspectIdsOf(
   const frozen = (intent.suspectIds ?? []).filter(
     (id) => project.endpoints.some((endpoint) => endpoint.id === id) && ownerAmong(claims, id) === undefined,
   );
-  return [...new Set([...frozen, ...candidates.suspects.map(({ id }) => id)])].sort();
+  return frozen.length > 0 ? frozen : candidates.suspects.map(({ id }) => id).sort();
 }
 
 function createAmbiguous(observation: Observation, intent: CreateIntent, suspectIds: readonly string[]): Plan {

@@ -45,7 +45,7 @@ export async function apply(context: ApplyContext, observation: Observation, pla
       );
     case "MoveEndpoint":
       return write(context, observation, plan, (projectId) =>
-        context.service.controlPlane.updateEndpoint(projectId, plan.endpointId, { branchId: plan.branchId }),
+        move(context, { projectId, endpointId: plan.endpointId, branchId: plan.branchId }),
       );
     case "DeleteEndpoint":
       return write(context, observation, plan, (projectId) =>
@@ -65,6 +65,25 @@ export async function apply(context: ApplyContext, observation: Observation, pla
     default:
       return assertNever(plan);
   }
+}
+
+/** A move that is accepted without effect would be accepted again and again: it counts as refused. */
+async function move(
+  { service }: ApplyContext,
+  {
+    projectId,
+    endpointId,
+    branchId,
+  }: { readonly projectId: string; readonly endpointId: string; readonly branchId: string },
+): Promise<Mutation> {
+  const mutation = await service.controlPlane.updateEndpoint(projectId, endpointId, { branchId });
+  if (mutation.endpoint.branchId !== branchId) {
+    throw new ControlPlaneError("Rejected", "the service accepted the move and left the endpoint where it was", {
+      effect: "NotApplied",
+      subject: "Endpoint",
+    });
+  }
+  return mutation;
 }
 
 /** The lane is entered here already and kept for the post, so that an intent does not grow old waiting for it. */
@@ -161,7 +180,12 @@ async function write(
     throw error;
   } finally {
     const operationIds = mutation?.operations.map(({ id }) => id) ?? [];
-    context.ledger.writeEnded(key, uid, { nowMs: context.clock.monotonicMs(), isDelete, operationIds });
+    context.ledger.writeEnded(key, uid, {
+      nowMs: context.clock.monotonicMs(),
+      isDelete,
+      operationIds,
+      answer: mutation?.endpoint,
+    });
     if (mutation !== undefined) {
       context.service.view.noteAnswer(mutation);
     }

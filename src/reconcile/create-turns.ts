@@ -49,7 +49,7 @@ export class CreateTurns {
   /** Gives back whatever turn the uid holds. */
   release(uid: string): void {
     for (const [id, turn] of this.#turns) {
-      turn.waiting.delete(uid);
+      // Whoever waits goes on waiting: a key that is woken in vain does no harm, one that is not woken does.
       if (turn.uid === uid) {
         this.#turns.delete(id);
         for (const key of turn.waiting.values()) {

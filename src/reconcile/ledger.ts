@@ -1,12 +1,25 @@
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import type { AnsweredCreate, FailureMemory, Memory, PostState } from "../plan/observation.ts";
 
 /** An endpoint that a create answered and that no stored status names. */
 export interface UnrecordedEndpoint {
   readonly uid: string;
+  readonly key: ResourceKey;
   readonly projectId: string;
   readonly endpointId: string;
+}
+
+/** A write at the service that has ended. */
+export interface EndedWrite {
+  /** Monotonic milliseconds. */
+  readonly nowMs: number;
+  readonly isDelete: boolean;
+  /** Of the operations that the answer named. */
+  readonly operationIds: readonly string[];
+  /** The endpoint as it was answered. */
+  readonly answer?: ObservedEndpoint | undefined;
 }
 
 interface Entry {
@@ -22,6 +35,7 @@ const nothing: Memory = {
   failure: undefined,
   ownOperationIds: [],
   lastWriteMs: undefined,
+  lastAnswer: undefined,
   lastDeleteMs: undefined,
 };
 
@@ -36,6 +50,7 @@ export class Ledger {
   readonly #entries = new Map<string, Entry>();
   /** Almost always one uid; more when a resource was replaced by another of the same name. */
   readonly #uidsByKey = new Map<string, Set<string>>();
+  readonly #unrecorded = new Map<string, UnrecordedEndpoint>();
 
   /** What is known of a uid; everything empty for one never seen. */
   memoryOf(uid: string): Memory {
@@ -72,7 +87,12 @@ export class Ledger {
 
   /** The post was answered: the endpoint is ours, and status does not say so yet. */
   postAnswered(uid: string, answer: AnsweredCreate): void {
-    this.#update(uid, (memory) => ({ ...memory, answeredCreate: answer }));
+    const entry = this.#entries.get(uid);
+    if (entry !== undefined) {
+      entry.memory = { ...entry.memory, answeredCreate: answer };
+      const { id: endpointId, projectId } = answer.endpoint;
+      this.#unrecorded.set(uid, { uid, key: entry.key, projectId, endpointId });
+    }
   }
 
   /** Ownership of an endpoint is about to be stored: until status shows it, nobody else may record the same one. */
@@ -95,18 +115,16 @@ export class Ledger {
   /** Status names the endpoint now, or there is none. */
   createStored(uid: string): void {
     this.#update(uid, (memory) => ({ ...memory, answeredCreate: undefined, intent: undefined }));
+    this.#unrecorded.delete(uid);
     this.#setRecording(uid, undefined);
   }
 
   /** A write at the service has ended, one way or the other. */
-  writeEnded(
-    key: ResourceKey,
-    uid: string,
-    write: { readonly nowMs: number; readonly isDelete: boolean; readonly operationIds: readonly string[] },
-  ): void {
+  writeEnded(key: ResourceKey, uid: string, write: EndedWrite): void {
     this.#put(key, uid, (memory) => ({
       ...memory,
       lastWriteMs: write.nowMs,
+      lastAnswer: write.answer ?? memory.lastAnswer,
       lastDeleteMs: write.isDelete ? write.nowMs : memory.lastDeleteMs,
       ownOperationIds: [...memory.ownOperationIds, ...write.operationIds].slice(-ownOperationsLimit),
     }));
@@ -124,16 +142,14 @@ export class Ledger {
     }
   }
 
-  /** Endpoints that creates of other uids under this key made, and that no status will ever name. */
-  unrecordedUnder(key: ResourceKey, liveUid: string | undefined): readonly UnrecordedEndpoint[] {
-    return this.uidsUnder(key)
-      .filter((uid) => uid !== liveUid)
-      .flatMap((uid) => {
-        const { answeredCreate } = this.memoryOf(uid);
-        return answeredCreate === undefined
-          ? []
-          : [{ uid, projectId: answeredCreate.endpoint.projectId, endpointId: answeredCreate.endpoint.id }];
-      });
+  /** Endpoints that creates answered and no status names yet. Almost always none. */
+  unrecorded(): readonly UnrecordedEndpoint[] {
+    return [...this.#unrecorded.values()];
+  }
+
+  /** Whether an ownership record of this endpoint is on its way into some status. */
+  isRecording(endpointId: string): boolean {
+    return [...this.#entries.values()].some(({ recordingId }) => recordingId === endpointId);
   }
 
   /** Forgets a uid that is gone. */
@@ -143,6 +159,7 @@ export class Ledger {
       return;
     }
     this.#entries.delete(uid);
+    this.#unrecorded.delete(uid);
     const uids = this.#uidsByKey.get(idOf(entry.key));
     uids?.delete(uid);
     if (uids?.size === 0) {

@@ -1,7 +1,8 @@
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ProjectReading } from "../domain/project-view.ts";
 import type { ResourceStore } from "../domain/resource-store.ts";
-import { type Claim, claimsOf } from "../plan/claims.ts";
-import type { LocalObservation, Observation, RemoteState } from "../plan/observation.ts";
+import { type Claim, claimOfTheGone, claimsOf } from "../plan/claims.ts";
+import type { LocalObservation, Memory, Observation, RemoteState } from "../plan/observation.ts";
 import { type ComputeEndpoint, isBeingDeleted, projectIdOf } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
@@ -40,13 +41,17 @@ export function observeLocal(context: ObserveContext, resource: ComputeEndpoint)
  * What the others claim at this very moment, ownership that is on its way into their status included. To decide by it
  * nothing may be awaited in between: two passes would each find the same endpoint free.
  */
-export function observeClaims({ store, ledger }: ObserveContext, resource: ComputeEndpoint): readonly Claim[] {
+export function observeClaims({ store, ledger, service }: ObserveContext, resource: ComputeEndpoint): readonly Claim[] {
   const projectId = serviceProjectOf(resource);
   const others = projectId === undefined ? [] : store.inProject(projectId);
-  return claimsOf(others, resource.uid).map((claim) => ({
+  const claims = claimsOf(others, resource.uid, service.identity.clusterId).map((claim) => ({
     ...claim,
     ownedEndpointId: claim.ownedEndpointId ?? ledger.unstoredEndpointOf(claim.uid),
   }));
+  const known = new Set([resource.uid, ...claims.map(({ uid }) => uid)]);
+  // A resource that is gone still holds what its create made, until that is deleted.
+  const ofTheGone = ledger.unrecorded().filter(({ uid }) => !known.has(uid));
+  return [...claims, ...ofTheGone.map(({ key, uid, endpointId }) => claimOfTheGone(key, uid, endpointId))];
 }
 
 /**
@@ -91,12 +96,21 @@ async function observeRemote(
     return { kind: "NotOwned" };
   }
   const listed = project.endpoints.find(({ id }) => id === ownership.endpointId);
-  if (listed !== undefined) {
+  if (listed !== undefined && !isBehind(listed, memory)) {
     return { kind: "Present", endpoint: listed };
   }
+  // Lists may lag: what the list does not show, or shows older than our own write left it, is asked for by id.
   const byId = await service.controlPlane.getEndpoint(project.projectId, ownership.endpointId);
+  if (byId !== undefined) {
+    return isBehind(byId, memory) ? { kind: "Unproven" } : { kind: "Present", endpoint: byId };
+  }
   const isListNewEnough = memory.lastWriteMs === undefined || project.asOfMs >= memory.lastWriteMs;
-  return byId === undefined && isListNewEnough ? { kind: "Absent" } : { kind: "Unproven" };
+  return listed === undefined && isListNewEnough ? { kind: "Absent" } : { kind: "Unproven" };
+}
+
+/** Older than what our own last write answered, by the service's own clock. */
+function isBehind(endpoint: ObservedEndpoint, { lastAnswer }: Memory): boolean {
+  return lastAnswer?.id === endpoint.id && Date.parse(endpoint.updatedTime) < Date.parse(lastAnswer.updatedTime);
 }
 
 /** Only a settled resource may look at an older reading, and never at one from before its own last write. */

@@ -120,6 +120,28 @@ export class ProjectLanes {
     }
   }
 
+  /** The resource is gone. If its operations still hold the lane, somebody else has to look for their end. */
+  abandon(projectId: string, uid: string): void {
+    this.withdraw(projectId, uid);
+    const lane = this.#lanes.get(projectId);
+    const next = lane?.holder?.uid === uid ? firstOf(lane) : undefined;
+    if (next !== undefined) {
+      this.#options.wake(next.key);
+    }
+  }
+
+  /** Gives up the places of resources that had this key and are gone; `liveUid` is who has it now. */
+  abandonGone(key: ResourceKey, liveUid: string | undefined): void {
+    for (const [projectId, { waiting, holder }] of this.#lanes) {
+      const entrants = [...waiting.values(), ...(holder === undefined ? [] : [holder.place])];
+      for (const entrant of entrants) {
+        if (isSameKey(entrant.key, key) && entrant.uid !== liveUid) {
+          this.abandon(projectId, entrant.uid);
+        }
+      }
+    }
+  }
+
   /** A newer reading of the project: operations that hold its lane may have ended. */
   observe(reading: ProjectReading): void {
     const lane = this.#lanes.get(reading.projectId);
@@ -171,6 +193,10 @@ export class ProjectLanes {
       (operation) => holdsProjectLock(operation) && nowMs - Date.parse(operation.createdTime) < longestHoldMs,
     );
   }
+}
+
+function isSameKey(a: ResourceKey, b: ResourceKey): boolean {
+  return a.namespace === b.namespace && a.name === b.name;
 }
 
 function firstOf(lane: Lane): Waiting | undefined {

@@ -22,6 +22,9 @@ export interface ReconcilerOptions extends Omit<PassContext, "service" | "announ
   readonly wake: (key: ResourceKey) => void;
 }
 
+/** An endpoint that could not be deleted after its resource was gone is tried again this often. */
+const cleanUpAgainMs = 2_000;
+
 /**
  * One pass for one key: observe → plan → apply → status. Level-triggered: why a key came is unknown here.
  *
@@ -39,17 +42,18 @@ export class Reconciler {
   async reconcile(key: ResourceKey): Promise<Requeue> {
     try {
       const resource = await this.#options.store.current(key);
-      await this.#cleanUp(key, resource);
-      this.#dropGone(key, resource?.uid);
-      return resource === undefined ? this.#forget(key) : await this.#reconcileResource(resource);
+      const service = this.#options.controlPlaneFor(resource);
+      this.#dropGone(service, key, resource?.uid);
+      const isSomethingLeft = await deleteUnrecorded({ ...this.#options, service }, key, resource);
+      const requeue = resource === undefined ? this.#forget(key) : await this.#reconcileResource(service, resource);
+      return isSomethingLeft ? sooner(requeue, cleanUpAgainMs) : requeue;
     } catch (error) {
       this.#logUnexpected(key, error);
       return { kind: "Retry" };
     }
   }
 
-  async #reconcileResource(resource: ComputeEndpoint): Promise<Requeue> {
-    const service = this.#options.controlPlaneFor(resource);
+  async #reconcileResource(service: Service, resource: ComputeEndpoint): Promise<Requeue> {
     const announce: PassContext["announce"] = (events) => {
       for (const event of events) {
         this.#options.events.record(resource, event);
@@ -98,22 +102,16 @@ export class Reconciler {
     return { kind: "Done" };
   }
 
-  /** A create was answered for a resource that was gone by then: that endpoint is ours, and no status will name it. */
-  async #cleanUp(key: ResourceKey, resource: ComputeEndpoint | undefined): Promise<void> {
-    const { ledger, logger } = this.#options;
-    for (const unrecorded of ledger.unrecordedUnder(key, resource?.uid)) {
-      await deleteUnrecorded(this.#options.controlPlaneFor(resource), unrecorded);
-      ledger.drop(unrecorded.uid);
-      logger.warn({ ...key, endpointId: unrecorded.endpointId }, "deleted the endpoint of a resource that was gone");
-    }
-  }
-
   /** A resource that lost its finalizer by force never says goodbye, and another may have its name by now. */
-  #dropGone(key: ResourceKey, liveUid: string | undefined): void {
+  #dropGone(service: Service, key: ResourceKey, liveUid: string | undefined): void {
     const { ledger } = this.#options;
-    this.#options.controlPlaneFor(undefined).turns.releaseGone(key, liveUid);
-    for (const uid of ledger.uidsUnder(key).filter((each) => each !== liveUid)) {
-      ledger.drop(uid);
+    service.turns.releaseGone(key, liveUid);
+    service.lanes.abandonGone(key, liveUid);
+    const awaitingCleanUp = new Set(ledger.unrecorded().map(({ uid }) => uid));
+    for (const uid of ledger.uidsUnder(key)) {
+      if (uid !== liveUid && !awaitingCleanUp.has(uid)) {
+        ledger.drop(uid);
+      }
     }
   }
 
@@ -163,7 +161,7 @@ function giveBack(service: Service, { local, plan, outcome, observation }: Pass,
   }
   const isTurnedAway = outcome.kind === "Deferred" || (outcome.kind === "Failed" && outcome.error.reason === "Locked");
   const isAboutToPost = isCreating && plan?.kind === "RecordIntent";
-  const projectId = observation?.project.projectId;
+  const projectId = observation?.project.projectId ?? serviceProjectOf(local.resource);
   if (projectId !== undefined && !isTurnedAway && !isAboutToPost) {
     service.lanes.withdraw(projectId, uid);
   }
@@ -173,8 +171,12 @@ function leaveAll(service: Service, resource: ComputeEndpoint): void {
   service.turns.release(resource.uid);
   const projectId = serviceProjectOf(resource);
   if (projectId !== undefined) {
-    service.lanes.withdraw(projectId, resource.uid);
+    service.lanes.abandon(projectId, resource.uid);
   }
+}
+
+function sooner(requeue: Requeue, delayMs: number): Requeue {
+  return requeue.kind === "RequeueAfter" && requeue.delayMs < delayMs ? requeue : { kind: "RequeueAfter", delayMs };
 }
 
 function hasNewStanding(before: ComputeEndpointStatus, next: ComputeEndpointStatus): boolean {

@@ -18,6 +18,8 @@ export interface FailureRow {
   readonly count: number;
   /** Milliseconds since the first of them. */
   readonly forMs: number;
+  /** Whether a move was refused: its target stays occupied until somebody acts. @default false */
+  readonly isMove?: boolean;
 }
 
 const longestBackoffMs = 60_000;
@@ -39,6 +41,8 @@ export function retryDelayMs(error: ControlPlaneError, row: FailureRow, policy: 
     case "Forbidden":
     case "Malformed":
       return policy.resyncMs;
+    case "Conflict":
+      return row.isMove ? policy.resyncMs : backoffMs(row, 1_000);
     case "NotFound":
     case "Rejected":
       return row.forMs >= patienceMs ? policy.resyncMs : backoffMs(row, 5_000);

@@ -1,5 +1,7 @@
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ResourceEvent } from "../domain/event-recorder.ts";
+import type { ProjectReading } from "../domain/project-view.ts";
+import { isIdentityProven } from "../plan/identity.ts";
 import type { LocalObservation, Observation, Policy } from "../plan/observation.ts";
 import type { Outcome } from "../plan/outcome.ts";
 import type { Pass } from "../plan/pass.ts";
@@ -35,16 +37,38 @@ export async function runPass(context: PassContext, resource: ComputeEndpoint): 
     if (plan === undefined) {
       observation = { ...(await observeService(context, local)), claims: observeClaims(context, resource) };
       plan = planReconcile(observation, context.policy);
-      const outcome = heldBack(context, local, plan) ?? (await applyPlan(context, observation, plan));
+      const outcome = heldBack(context, observation, plan) ?? (await applyPlan(context, observation, plan));
       return { local, observation, plan, outcome };
     }
     context.ledger.ownershipNotRecording(resource.uid);
+    observation = await observeWhileHeld(context, local, plan);
     return { local, observation, plan, outcome: { kind: "Done" } };
   } catch (error) {
     if (!(error instanceof ControlPlaneError)) {
       throw error;
     }
     return { local, observation, plan, outcome: failed(context, { local, plan, error }) };
+  }
+}
+
+/** A resource that must not be touched is still looked at, where that is possible: its operations may fail meanwhile. */
+async function observeWhileHeld(
+  context: PassContext,
+  local: LocalObservation,
+  plan: Plan,
+): Promise<Observation | undefined> {
+  const isHeld = plan.kind === "Wait" || plan.kind === "Stall";
+  const isOurs = local.resource.status.ownership !== undefined && isIdentityProven(local.resource, local.identity);
+  if (!isHeld || !isOurs) {
+    return undefined;
+  }
+  try {
+    return await observeService(context, local);
+  } catch (error) {
+    if (error instanceof ControlPlaneError) {
+      return undefined;
+    }
+    throw error;
   }
 }
 
@@ -59,16 +83,21 @@ async function applyPlan(context: PassContext, observation: Observation, plan: P
 }
 
 /** An effect that was refused is not tried again before its time, whatever woke the key, save a person's wish. */
-function heldBack(context: PassContext, { memory, resource }: LocalObservation, plan: Plan): Outcome | undefined {
+function heldBack(context: PassContext, { memory, resource, project }: Observation, plan: Plan): Outcome | undefined {
   const { failure } = memory;
   const isEffect = isServiceEffect(plan) || plan.kind === "RecordIntent";
-  if (!isEffect || failure === undefined || !failure.holdsBack || isAskedFor(resource)) {
+  if (!isEffect || failure === undefined || !failure.holdsBack || isAskedFor(resource) || isTargetFree(plan, project)) {
     return undefined;
   }
   const nowMs = context.clock.monotonicMs();
   const isHeld = failure.generation === resource.generation && nowMs < failure.retryAtMs;
   const posts = memory.intent?.posts ?? "Unresolved";
   return isHeld ? { kind: "Failed", error: failure.error, forMs: nowMs - failure.sinceMs, posts } : undefined;
+}
+
+/** A move that was refused because its target was occupied is worth a try as soon as nobody is there. */
+function isTargetFree(plan: Plan, { endpoints }: ProjectReading): boolean {
+  return plan.kind === "MoveEndpoint" && !endpoints.some(({ branchId }) => branchId === plan.branchId);
 }
 
 function isAskedFor({ annotations: given, status }: ComputeEndpoint): boolean {
@@ -88,7 +117,9 @@ function failed(context: PassContext, { local, plan, error }: FailedPass): Outco
   const nowMs = clock.monotonicMs();
   const row = nextFailure(local.memory.failure, { error, generation, nowMs });
   const forMs = nowMs - row.sinceMs;
-  const delayMs = retryDelayMs(error, { count: row.count, forMs }, policy) * (1 + 0.2 * random());
+  const delayMs =
+    retryDelayMs(error, { count: row.count, forMs, isMove: plan?.kind === "MoveEndpoint" }, policy) *
+    (1 + 0.2 * random());
   ledger.failed(key, uid, { ...row, retryAtMs: nowMs + delayMs, holdsBack: plan !== undefined });
   return { kind: "Failed", error, forMs, posts: ledger.memoryOf(uid).intent?.posts ?? "Unresolved" };
 }

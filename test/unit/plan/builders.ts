@@ -191,6 +191,7 @@ export function memory(change: Partial<Memory> = {}): Memory {
     failure: undefined,
     ownOperationIds: [],
     lastWriteMs: undefined,
+    lastAnswer: undefined,
     lastDeleteMs: undefined,
     ...change,
   };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Observation } from "../../../src/plan/observation.ts";
 import { ownershipToken } from "../../../src/plan/ownership-token.ts";
 import { planLocally } from "../../../src/plan/plan-locally.ts";
-import { creating, endpoint, intent, memory, observation, owned, ownership, resource } from "./builders.ts";
+import { condition, creating, endpoint, intent, memory, observation, owned, ownership, resource } from "./builders.ts";
 import { itPlans } from "./check-plan.ts";
 
 const elsewhere: readonly { readonly name: string; readonly change: Parameters<typeof ownership>[0] }[] = [
@@ -191,9 +191,21 @@ describe("without the service", () => {
       "an unproven identity",
       observation({ resource: resource({ status: { ownership: ownership({ clusterId: "b" }) } }) }),
     ],
-    ["a deletion of what never was", observation({ resource: resource({ isDeleting: true }) })],
+    [
+      "a deletion of what never was",
+      observation({
+        resource: resource({
+          isDeleting: true,
+          status: { conditions: [condition({ type: "Ready", status: "False" })] },
+        }),
+      }),
+    ],
   ])("%s → is decided", (_name, { nowMs, resource: self, identity, claims, memory: remembered }) => {
     expect(planLocally({ nowMs, resource: self, identity, claims, memory: remembered })).toBeDefined();
+  });
+
+  it("a deletion without any status → needs the service: the status may have been lost", () => {
+    expect(planLocally(observation({ resource: resource({ isDeleting: true }) }))).toBeUndefined();
   });
 
   it("a deletion with an endpoint → needs the service", () => {

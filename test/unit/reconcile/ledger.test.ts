@@ -4,7 +4,6 @@ import { Ledger, nextFailure } from "../../../src/reconcile/ledger.ts";
 import { endpoint } from "../plan/builders.ts";
 
 const key = { namespace: "shop", name: "orders" };
-const other = { namespace: "shop", name: "billing" };
 const answer = { endpoint: endpoint({ id: "ep-new-2" }), operations: [], hash: "h", attempt: "one" };
 let ledger: Ledger;
 const posts = (uid = "u") => ledger.memoryOf(uid).intent?.posts;
@@ -88,12 +87,10 @@ describe("an answered create", () => {
     expect(ledger.unstoredEndpointOf("u")).toBeUndefined();
   });
 
-  it("its resource is gone → stands to be deleted, under its key only", () => {
-    const unrecorded = [{ uid: "u", projectId: endpoint().projectId, endpointId: "ep-new-2" }];
-    expect(ledger.unrecordedUnder(key, undefined)).toEqual(unrecorded);
-    expect(ledger.unrecordedUnder(key, "successor")).toEqual(unrecorded);
-    expect(ledger.unrecordedUnder(key, "u")).toEqual([]);
-    expect(ledger.unrecordedUnder(other, undefined)).toEqual([]);
+  it("stands to be recorded, or deleted if its resource is gone, until it is stored", () => {
+    expect(ledger.unrecorded()).toEqual([{ uid: "u", key, projectId: endpoint().projectId, endpointId: "ep-new-2" }]);
+    ledger.createStored("u");
+    expect(ledger.unrecorded()).toEqual([]);
   });
 
   it("dropped → nothing is known any more", () => {

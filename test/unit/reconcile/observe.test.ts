@@ -9,7 +9,17 @@ import { annotations } from "../../../src/resource/names.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";
 import { FakeService } from "../../support/fakes/fake-service.ts";
-import { condition, endpoint, identity, intent, otherUid, ownership, project, resource } from "../plan/builders.ts";
+import {
+  condition,
+  endpoint,
+  identity,
+  intent,
+  otherToken,
+  otherUid,
+  ownership,
+  project,
+  resource,
+} from "../plan/builders.ts";
 
 const projectPollMs = 30_000;
 const ready = [condition({ type: "Ready", status: "True" })];
@@ -107,9 +117,26 @@ describe("gone", () => {
     expect(service.calls).toEqual([]);
   });
 
-  it("not listed, found by id → not proven", async () => {
-    service.add(endpoint());
+  it("listed as it was before our own last write → asked for by id", async () => {
+    service.add(endpoint({ maxUnits: 4, updatedTime: "2026-11-21T10:00:09Z" }));
+    reading = { ...reading, endpoints: [endpoint({ maxUnits: 2, updatedTime: "2026-11-21T10:00:00Z" })] };
+    const answer = endpoint({ maxUnits: 4, updatedTime: "2026-11-21T10:00:09Z" });
+    ledger.writeEnded(key, uid, { nowMs: clock.monotonicMs(), isDelete: false, operationIds: [], answer });
+    expect(await remote()).toBe("Present");
+    expect(service.calls).toContain("getEndpoint");
+  });
+
+  it("listed and found by id as it was before our own last write → not proven", async () => {
+    service.add(endpoint({ updatedTime: "2026-11-21T10:00:00Z" }));
+    reading = { ...reading, endpoints: [endpoint({ updatedTime: "2026-11-21T10:00:00Z" })] };
+    const answer = endpoint({ updatedTime: "2026-11-21T10:00:09Z" });
+    ledger.writeEnded(key, uid, { nowMs: clock.monotonicMs(), isDelete: false, operationIds: [], answer });
     expect(await remote()).toBe("Unproven");
+  });
+
+  it("not listed, found by id → there: the list lags", async () => {
+    service.add(endpoint());
+    expect(await remote()).toBe("Present");
   });
 
   it("neither, but the list is from before our last write → not proven", async () => {
@@ -154,18 +181,30 @@ describe("the turn to create", () => {
   });
 
   it("another's create open in the same place, of which only its status tells → not ours", async () => {
-    store.put(resource({ key: billing, uid: otherUid, status: { createIntent: intent() } }));
+    store.put(resource({ key: billing, uid: otherUid, status: { createIntent: intent({ token: otherToken }) } }));
     expect(await isTurn(resource())).toBe(false);
   });
 
   it("another's create there, Stalled → ours: a person may take long", async () => {
     const stalled = [condition({ type: "Stalled", status: "True", reason: "CreateAmbiguous" })];
-    store.put(resource({ key: billing, uid: otherUid, status: { createIntent: intent(), conditions: stalled } }));
+    store.put(
+      resource({
+        key: billing,
+        uid: otherUid,
+        status: { createIntent: intent({ token: otherToken }), conditions: stalled },
+      }),
+    );
     expect(await isTurn(resource())).toBe(true);
   });
 
   it("another's create open elsewhere → ours", async () => {
-    store.put(resource({ key: billing, uid: otherUid, status: { createIntent: intent({ branchId: "br-other-2" }) } }));
+    store.put(
+      resource({
+        key: billing,
+        uid: otherUid,
+        status: { createIntent: intent({ branchId: "br-other-2", token: otherToken }) },
+      }),
+    );
     expect(await isTurn(resource())).toBe(true);
   });
 
