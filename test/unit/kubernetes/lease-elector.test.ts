@@ -180,6 +180,23 @@ describe("the permit", () => {
     expect([a.may(8_000), a.may(7_999)]).toEqual([false, true]);
   });
 
+  it("answers that take their time → counted from when the renewal was sent, not from its answer", async () => {
+    const here = world();
+    const client = here.lease.client();
+    const late: typeof client = {
+      ...client,
+      async write(...call) {
+        const stored = await client.write(...call);
+        await new Promise<void>((resolve) => here.clock.after(1_500, resolve));
+        return stored;
+      },
+    };
+    const a = process({ ...here, lease: Object.assign(here.lease, { client: () => late }) }, "a");
+    await here.clock.advance(1_500);
+    expect(a.said).toEqual(["leading"]);
+    expect([a.may(13_500), a.may(13_501)]).toEqual([true, false]);
+  });
+
   it("a renewal whose answer is lost → no success: the permit does not grow; no loss: it goes on", async () => {
     const here = world();
     let fate: CallFate = "Answered";
