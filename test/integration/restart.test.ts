@@ -90,4 +90,65 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     expect(status.ownership).toMatchObject({ endpointId: foreignId, origin: "Adopted" });
     expect(await world.sandbox.endpoints(project)).toMatchObject([{ id: foreignId, autoscaling_limit_min_cu: 3 }]);
   });
+
+  test("restarted while it refuses to adopt → refuses still, touches nothing, and adopts once told to", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    const foreignId = await world.sandbox.createForeign(project, branches.orders);
+    await world.apply("orders", orders);
+    await world.untilStalled("orders", "EndpointExists");
+    await world.restartOperator();
+    await world.pass("orders");
+    await world.untilStalled("orders", "EndpointExists");
+    expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([foreignId]);
+    await world.apply("orders", { ...orders, adoption: { policy: "AdoptOrCreate", endpointId: foreignId } });
+    await world.untilReady("orders");
+  });
+
+  test("restarted with two resources for one branch → the same one has it", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    await world.apply("first", orders);
+    const before = await world.untilReady("first");
+    await world.apply("second", orders);
+    await world.untilStalled("second", "ClaimedByAnother");
+    await world.restartOperator();
+    await Promise.all([world.pass("first"), world.pass("second")]);
+    await world.untilStalled("second", "ClaimedByAnother");
+    const after = await world.untilReady("first");
+    expect(after.status.ownership).toEqual(before.status.ownership);
+    expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+  });
+
+  test("restarted between the wish to delete and its release, Retain → released, the endpoint kept", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    await world.apply("orders", { ...orders, deletionPolicy: "Retain" });
+    const { status } = await world.untilReady("orders");
+    await world.stopOperator();
+    await world.delete("orders");
+    await world.startOperator();
+    await world.untilGone("orders");
+    expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([status.ownership?.endpointId]);
+  });
+
+  test("an operation fails while the operator is down → seen, counted and told after the restart", async () => {
+    const world = await startWorld({ sandbox: { profile } });
+    await world.apply("orders", orders);
+    const { status } = await world.untilReady("orders");
+    await world.stopOperator();
+    await world.sandbox.failNext("suspend_compute");
+    await world.sandbox.api("POST", `/projects/${project}/endpoints/${status.ownership?.endpointId}/suspend`);
+    await world.sandbox.untilUnlocked(project);
+    await world.startOperator();
+    const failed = await world.until(
+      "orders",
+      "the failure is shown",
+      (seen) => seen.status.failedActions !== undefined,
+    );
+    await world.restartOperator();
+    const again = await world.pass("orders");
+    expect(again.status.failedActions).toEqual(failed.status.failedActions);
+    expect(await world.metrics(), "counted once, by the process that saw it").not.toMatch(
+      /compute_endpoint_operation_failures_total\{[^}]*action="suspend_compute"/,
+    );
+    expect(await world.eventReasons("orders")).toContain("OperationFailed");
+  });
 });
