@@ -34,6 +34,24 @@ export function maxConnectionsOf(minUnits: number): number {
   return computeSizes.find((size) => size.units === minUnits)?.maxConnections ?? maxConnectionsCap;
 }
 
+/** Clients that a pooled connection serves at once. @see seed part 8 */
+export const pooledConnections = 10_000;
+
+/** The same for every size. @see seed part 2, "Compute sizes", rule 1 */
+export const sharedBuffersMb = 128;
+
+/**
+ * What a compute of this size is made of: 1 vCPU and 4 GB a unit, four fifths of which may be file cache.
+ *
+ * @param units a size of the profile in use.
+ * @see seed part 2, "Compute sizes"
+ */
+export function computeSizeOf(units: number): Omit<ComputeSize, "maxConnections"> {
+  const known = computeSizes.find((size) => size.units === units);
+  const ramGb = units * 4;
+  return known ?? { units, vcpu: units, ramGb, fileCacheGb: Math.round(ramGb * 8) / 10 };
+}
+
 /** Which sizes a profile has. */
 export interface SizeRules {
   /** Allowed as fixed size and as either end of an autoscaling range. */

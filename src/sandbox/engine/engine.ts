@@ -1,5 +1,6 @@
 import type { Fixture } from "../fixture.ts";
 import type { OperationPosition, Store, StoreContent } from "../storage/store.ts";
+import { anyEndpoint, connectTo } from "./access.ts";
 import { suspendIfInactive } from "./auto-suspend.ts";
 import { checkAvailability } from "./availability-check.ts";
 import { BranchObjects } from "./branch-objects.ts";
@@ -24,6 +25,7 @@ import {
   updateEndpoint,
 } from "./endpoints.ts";
 import type { PlannedFailure } from "./failure-plan.ts";
+import type { FileCacheUse } from "./file-cache.ts";
 import { regionHost } from "./hosts.ts";
 import { ListViews } from "./list-views.ts";
 import { advanceOperation } from "./operation-transitions.ts";
@@ -219,6 +221,19 @@ export class Engine {
 
   restartEndpoint(projectId: string, endpointId: string): Mutation {
     return this.#run(() => restartEndpoint(this.#world, projectId, endpointId));
+  }
+
+  /** A client of the database connects. `use`: what it did to the file cache of a running compute. */
+  connect(endpointId: string, use: FileCacheUse | undefined): Mutation {
+    return this.#run(() => connectTo(this.#world, endpointId, use));
+  }
+
+  /** An endpoint of any project, and the statistics of its compute; `undefined`: it does not run. */
+  compute(endpointId: string): { readonly endpoint: EndpointRecord; readonly fileCache: FileCacheUse | undefined } {
+    return this.#run(() => {
+      const endpoint = anyEndpoint(this.#world, endpointId);
+      return { endpoint, fileCache: this.#world.fileCaches.of(endpoint) };
+    });
   }
 
   /** Newest first, at most `limit`, strictly after the position. Shows the past while a list lag is set. */

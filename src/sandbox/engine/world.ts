@@ -1,5 +1,6 @@
 import type { Store } from "../storage/store.ts";
 import { FailurePlan } from "./failure-plan.ts";
+import { FileCaches } from "./file-cache.ts";
 import { ListHistory } from "./list-history.ts";
 import type { Profile } from "./profile.ts";
 import { nextRandom } from "./random.ts";
@@ -13,6 +14,7 @@ export class World {
   readonly profile: Profile;
   readonly settings: EngineSettings;
   readonly failures = new FailurePlan();
+  readonly fileCaches = new FileCaches();
   readonly endpointHistory = new ListHistory<EndpointRecord>();
   readonly operationHistory = new ListHistory<OperationRecord>();
   /** Epoch milliseconds. While something due is worked on, the time at which it was due. */

@@ -4,6 +4,7 @@ import { answerErrors } from "../error-answers.ts";
 import type { KnownMethods } from "../known-methods.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { clockRoutes } from "./clock-routes.ts";
+import { computeRoutes } from "./compute-routes.ts";
 import { faultRoutes } from "./fault-routes.ts";
 import { controlKeyRoutes } from "./key-routes.ts";
 import { hostnameOf, isLoopback } from "./loopback.ts";
@@ -17,7 +18,8 @@ export function controlRoutes(app: FastifyInstance, parts: ServerParts, known: K
     requireAccess(parts, request);
     if (request.is404) known.refuse(request, reply);
   });
-  for (const routes of [clockRoutes, faultRoutes, controlKeyRoutes, stateRoutes, snapshotRoutes]) routes(app, parts);
+  for (const routes of [clockRoutes, computeRoutes, faultRoutes, controlKeyRoutes, stateRoutes, snapshotRoutes])
+    routes(app, parts);
 }
 
 /** @throws ApiError 403 */

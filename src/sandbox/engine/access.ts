@@ -1,0 +1,35 @@
+import { armAutoSuspend } from "./auto-suspend.ts";
+import { type Mutation, subjectOf } from "./endpoints.ts";
+import type { FileCacheUse } from "./file-cache.ts";
+import { startOperations, unfinishedWork } from "./operations.ts";
+import type { EndpointRecord } from "./records.ts";
+import { Refusal } from "./refusal.ts";
+import type { World } from "./world.ts";
+
+/** An endpoint of any project. @throws Refusal NotFound */
+export function anyEndpoint(world: World, endpointId: string): EndpointRecord {
+  const endpoint = world.store.endpoints.get(endpointId);
+  if (endpoint === undefined) throw new Refusal("NotFound", "endpoint not found");
+  return endpoint;
+}
+
+/**
+ * A client connects, which is no request of the API: no lock holds it up. An idle compute is woken by it, an active one
+ * stays awake for longer; one that is on its way is left alone, and so is a disabled one.
+ *
+ * @throws Refusal NotFound, NotAllowed (disabled)
+ * @see seed part 3, "Compute endpoint state"
+ */
+export function connectTo(world: World, endpointId: string, use: FileCacheUse | undefined): Mutation {
+  const endpoint = anyEndpoint(world, endpointId);
+  if (endpoint.disabled) throw new Refusal("NotAllowed", "endpoint is disabled");
+  if (endpoint.state === "active") {
+    const seen = world.saveEndpoint({ ...endpoint, lastActiveMs: world.nowMs });
+    armAutoSuspend(world, seen);
+    if (use !== undefined) world.fileCaches.add(seen, use);
+    return { endpoint: seen, operations: [] };
+  }
+  if (unfinishedWork(world, endpointId).length > 0) return { endpoint, operations: [] };
+  const woken = world.saveEndpoint({ ...endpoint, pendingState: "active", updatedMs: world.nowMs });
+  return { endpoint: woken, operations: startOperations(world, subjectOf(woken), { actions: ["start_compute"] }) };
+}
