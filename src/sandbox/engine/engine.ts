@@ -41,6 +41,7 @@ import {
   regionIds,
   updateProject,
 } from "./projects.ts";
+import { rearm } from "./rearm.ts";
 import type { BranchRecord, EndpointRecord, OperationRecord, ProjectRecord, TimerRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import { seedWorld } from "./seeding.ts";
@@ -103,14 +104,19 @@ export class Engine {
   }
 
   /**
-   * Puts a snapshot in the place of everything. Time does not go back: what has become due since is carried out.
+   * Puts a snapshot in the place of everything. Time does not go back: what has become due since is carried out,
+   * checks of availability that were missed aside.
    *
    * @param content checked by the caller.
    */
   restore(content: StoreContent): void {
     this.#world.failures.clear();
     this.#lists.setLag(0);
-    this.#world.store.transaction(() => this.#world.store.restore(content));
+    this.#world.nowMs = Math.max(this.#world.nowMs, this.#clock.nowMs());
+    this.#world.store.transaction(() => {
+      this.#world.store.restore({ ...content, timers: [] });
+      rearm(this.#world, content);
+    });
     this.advance();
   }
 

@@ -5,7 +5,7 @@ import type { DocumentedRoute } from "./openapi/route-list.ts";
 /** Tells a path that nobody knows from one that is only known for other methods. */
 export class KnownMethods {
   readonly #routes: readonly DocumentedRoute[];
-  #patterns: readonly { readonly pattern: RegExp; readonly method: string }[] | undefined;
+  #patterns: readonly { readonly pattern: RegExp; readonly isLiteral: boolean; readonly method: string }[] | undefined;
 
   /** @param routes complete once the server is ready. */
   constructor(routes: readonly DocumentedRoute[]) {
@@ -27,9 +27,13 @@ export class KnownMethods {
   #methodsAt(path: string): readonly string[] {
     this.#patterns ??= this.#routes.map((route) => ({
       method: route.method,
+      isLiteral: !route.path.includes(":"),
       pattern: new RegExp(`^${route.path.replace(/:\w+/g, "[^/]+")}$`),
     }));
-    const methods = this.#patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+    const fitting = this.#patterns.filter(({ pattern }) => pattern.test(path));
+    // A path that is written out goes before one that it would fit as well, such as `/projects/shared`.
+    const literal = fitting.filter(({ isLiteral }) => isLiteral);
+    const methods = (literal.length > 0 ? literal : fitting).map(({ method }) => method);
     return [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))];
   }
 }

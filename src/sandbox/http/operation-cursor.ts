@@ -9,7 +9,8 @@ export function cursorOf({ createdMs, sequence }: OperationPosition): string {
 }
 
 /** What every cursor looks like; not everything that looks like it is one. */
-export const cursorPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})(\d{0,15})Z$/;
+export const cursorPattern =
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3})(\d{0,15})Z$/;
 
 /** @returns `undefined` for anything that is not such a timestamp. */
 export function parseCursor(cursor: string): OperationPosition | undefined {

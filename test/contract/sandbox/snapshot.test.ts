@@ -45,12 +45,25 @@ describe("snapshot", () => {
     const { keys } = (await other.control("GET", "/keys")).body;
     expect(keys.map(({ name }: { name: string }) => name)).toEqual(["default", "ci", "default"]);
     const { content } = await take(other);
-    for (const table of ["projects", "branches", "endpoints", "operations", "roles", "databases", "timers"] as const) {
+    for (const table of ["projects", "branches", "endpoints", "operations", "roles", "databases"] as const) {
       expect(content[table]).toEqual(snapshot.content[table]);
     }
+    const timersOf = ({ timers }: Snapshot) => new Set(timers.map(({ key, dueMs }: Snapshot) => `${key} ${dueMs}`));
+    expect(timersOf(content)).toEqual(timersOf(snapshot.content));
     expect((await other.api("GET", `${paid}/endpoints`)).body.endpoints).toHaveLength(1);
     const made = await other.api("POST", `${paid}/branches`);
     expect(made.status).toBe(201);
+  });
+
+  test("timers that match nothing → left out: time goes on", async () => {
+    const client = await freshSandbox();
+    const id = await client.activeEndpoint(branches.orders);
+    const snapshot = await take(client);
+    const stray = { key: "stray", subjectId: "none", dueMs: 1, rank: 0 };
+    snapshot.content.timers = ["operation", "autoSuspend", "availabilityCheck"].map((kind) => ({ ...stray, kind }));
+    expect((await client.control("PUT", "/snapshot", snapshot)).status).toBe(200);
+    await client.advance(300_000 + latencyMs);
+    expect((await client.api("GET", `${paid}/endpoints/${id}`)).body.endpoint.current_state).toBe("idle");
   });
 
   test.each<[string, (snapshot: Snapshot) => void]>([
@@ -67,6 +80,8 @@ describe("snapshot", () => {
     ["an operation of no project", ({ content }) => (content.operations[0].projectId = "none")],
     ["no primary branch", ({ content }) => (content.branches[0].primary = false)],
     ["a counter that is behind", ({ content }) => (content.counters.sequence = 1)],
+    ["an operation that ends before it runs", ({ content }) => (content.operations[0].endsAtMs = 1)],
+    ["a time far ahead", ({ content }) => (content.endpoints[0].updatedMs = Date.UTC(2100, 0))],
     ["a role under another id", ({ content }) => (content.roles[0].id = "x")],
     [
       "two read-write endpoints",

@@ -7,7 +7,7 @@ import { timeText } from "../views.ts";
 import { errorResponses } from "../wire.ts";
 
 /** Ten years: everything that is due on the way is carried out. */
-const longestStepMs = 10 * 365 * 86_400_000;
+export const longestStepMs = 10 * 365 * 86_400_000;
 
 const clockBody = z.object({ mode: z.enum(["real", "scaled", "stepped"]), scale: z.number(), now: z.string() });
 

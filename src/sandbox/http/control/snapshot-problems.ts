@@ -65,13 +65,21 @@ function orderProblems(content: Content): readonly string[] {
   const highestKey = keys.reduce((most, { sequence }) => Math.max(most, sequence), 0);
   const ordered = [...operations].sort((a, b) => a.sequence - b.sequence);
   const isLate = ordered.some(({ createdMs }, index) => createdMs < (ordered[index - 1]?.createdMs ?? 0));
+  const endless = operations.find(({ runsAtMs, endsAtMs }) => endsAtMs < runsAtMs);
   const repeated = firstRepeated(numbered.map(({ sequence }) => String(sequence)));
   return [
     ...((counters.sequence ?? 0) < highest ? ["counters: sequence is lower than that of a record"] : []),
     ...((counters.keys ?? 0) < highestKey ? ["counters: keys is lower than the sequence of a key"] : []),
     ...(repeated === undefined ? [] : [`sequence: ${repeated} is there twice`]),
+    ...(endless === undefined ? [] : [`operations: ${endless.id} would end before it runs`]),
     ...(isLate ? ["operations: their times must rise with their sequence"] : []),
   ];
+}
+
+/** The latest time at which anything in a snapshot happened, epoch milliseconds. */
+export function latestTimeMs({ projects, branches, endpoints, operations, roles, databases }: Content): number {
+  const records = [...projects, ...branches, ...endpoints, ...operations, ...roles, ...databases];
+  return records.reduce((latest, { createdMs, updatedMs }) => Math.max(latest, createdMs, updatedMs), 0);
 }
 
 function firstRepeated(values: readonly string[]): string | undefined {

@@ -5,14 +5,15 @@ import type { StoreContent } from "../../storage/store.ts";
 import { ApiError } from "../api-error.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { errorResponses } from "../wire.ts";
-import { snapshotProblems } from "./snapshot-problems.ts";
+import { longestStepMs } from "./clock-routes.ts";
+import { latestTimeMs, snapshotProblems } from "./snapshot-problems.ts";
 import { snapshotBody } from "./snapshot-schema.ts";
 
 /** A snapshot may be much larger than any other body. */
 const snapshotLimit = 64 * 1024 * 1024;
 
 /** Everything that is stored, out and in again. */
-export function snapshotRoutes(app: FastifyInstance, { engine, restore }: ServerParts): void {
+export function snapshotRoutes(app: FastifyInstance, { engine, clock, restore }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const profile = engine.profile.name;
   routes.get(
@@ -35,6 +36,9 @@ export function snapshotRoutes(app: FastifyInstance, { engine, restore }: Server
       },
     },
     async ({ body }) => {
+      if (latestTimeMs(body.content) > clock.nowMs() + longestStepMs) {
+        throw new ApiError(400, "content: is more than ten years ahead");
+      }
       const problems = snapshotProblems(body.content);
       if (problems.length > 0) throw new ApiError(400, problems.join("; "));
       // A field that is undefined may be missing: nobody can tell the difference by reading it.
