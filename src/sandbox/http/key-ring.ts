@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
+import { hash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import type { KeyAccess, KeyRecord } from "../engine/records.ts";
 import type { Store } from "../storage/store.ts";
 
@@ -85,5 +85,5 @@ export class KeyRing {
 }
 
 function hashOf(key: string): Buffer {
-  return createHash("sha256").update(key).digest();
+  return hash("sha256", key, "buffer");
 }

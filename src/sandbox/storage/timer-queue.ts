@@ -15,7 +15,9 @@ export class TimerQueue implements Collection {
   }
 
   put(timer: TimerRecord): void {
-    this.#write(timer.key, () => this.#insert(timer));
+    const before = this.#live.get(timer.key);
+    const isSame = before?.dueMs === timer.dueMs && before.rank === timer.rank && before.subjectId === timer.subjectId;
+    if (!isSame) this.#write(timer.key, () => this.#insert(timer));
   }
 
   remove(key: string): void {
@@ -64,6 +66,16 @@ export class TimerQueue implements Collection {
 
   #insert(timer: TimerRecord): void {
     this.#live.set(timer.key, timer);
+    if (this.#heap.length > 64 && this.#heap.length > 2 * this.#live.size) this.#rebuild();
+    else this.#push(timer);
+  }
+
+  /** Drops what has been replaced or removed; a sorted array is a heap. */
+  #rebuild(): void {
+    this.#heap = [...this.#live.values()].sort((a, b) => (isBefore(a, b) ? -1 : 1));
+  }
+
+  #push(timer: TimerRecord): void {
     this.#heap.push(timer);
     let index = this.#heap.length - 1;
     while (index > 0) {
