@@ -133,13 +133,12 @@ export function wordyId(prefix: string, draw: Draw): string {
 
 /** A version 4 UUID from the given numbers. */
 export function uuid(draw: Draw): string {
-  const hex = Array.from({ length: 4 }, () =>
-    Math.floor(draw() * 2 ** 32)
-      .toString(16)
-      .padStart(8, "0"),
-  ).join("");
-  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
+  const bytes = Buffer.allocUnsafe(16);
+  for (let at = 0; at < 16; at += 4) bytes.writeUInt32BE(Math.floor(draw() * 2 ** 32), at);
+  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
 /** A password for a role. It protects nothing: whoever knows the seed can draw the same. */

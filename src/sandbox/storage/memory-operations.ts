@@ -5,13 +5,20 @@ import type { OperationPosition, OperationQuery, OperationTable } from "./store.
 interface Content {
   readonly records: Map<string, OperationRecord>;
   /** By project, ascending. */
-  readonly order: Map<string, OperationPosition[]>;
-  readonly idAt: Map<number, string>;
-  /** By group, see `groupsOf`; no group is empty. */
+  readonly order: Map<string, Place[]>;
+  /** By project. */
   readonly unfinished: Map<string, Map<string, OperationRecord>>;
+  /** By endpoint; no member is empty. */
+  readonly unfinishedOfEndpoint: Map<string, Map<string, OperationRecord>>;
 }
 
-const nothing = (): Content => ({ records: new Map(), order: new Map(), idAt: new Map(), unfinished: new Map() });
+interface Place extends OperationPosition {
+  readonly id: string;
+}
+
+const nothing = (): Content => {
+  return { records: new Map(), order: new Map(), unfinished: new Map(), unfinishedOfEndpoint: new Map() };
+};
 
 /** Operations in memory: per project an array of ids in the order they were made, so that paging is a binary search. */
 export class MemoryOperations implements OperationTable, Collection {
@@ -41,20 +48,20 @@ export class MemoryOperations implements OperationTable, Collection {
   }
 
   page(query: OperationQuery): readonly OperationRecord[] {
-    const { order: orders, records, idAt } = this.#content;
+    const { order: orders, records } = this.#content;
     const order = orders.get(query.projectId) ?? [];
     const upTo = query.upTo === undefined ? order.length : countBefore(order, justAfter(query.upTo));
     const end = query.after === undefined ? upTo : Math.min(upTo, countBefore(order, query.after));
     const positions = order.slice(Math.max(0, end - query.limit), end).reverse();
-    return positions.map((position) => records.get(idAt.get(position.sequence) as string) as OperationRecord);
+    return positions.map(({ id }) => records.get(id) as OperationRecord);
   }
 
   unfinishedOfProject(projectId: string): Iterable<OperationRecord> {
-    return this.#content.unfinished.get(`project ${projectId}`)?.values() ?? [];
+    return this.#content.unfinished.get(projectId)?.values() ?? [];
   }
 
   unfinishedOfEndpoint(endpointId: string): Iterable<OperationRecord> {
-    return this.#content.unfinished.get(`endpoint ${endpointId}`)?.values() ?? [];
+    return this.#content.unfinishedOfEndpoint.get(endpointId)?.values() ?? [];
   }
 
   /** All of them, in the order of `sequence`. */
@@ -81,42 +88,44 @@ export class MemoryOperations implements OperationTable, Collection {
   }
 
   #append({ id, projectId, createdMs, sequence }: OperationRecord): void {
-    const { order: orders, idAt } = this.#content;
-    const order = orders.get(projectId) ?? [];
-    order.push({ createdMs, sequence });
-    orders.set(projectId, order);
-    idAt.set(sequence, id);
+    const { order: orders } = this.#content;
+    const order = orders.get(projectId);
+    if (order === undefined) orders.set(projectId, [{ createdMs, sequence, id }]);
+    else order.push({ createdMs, sequence, id });
   }
 
   /** Takes back the append that was the last of its project. */
   #dropLast(operation: OperationRecord): void {
-    const { order, idAt, records, unfinished } = this.#content;
+    const { order, records } = this.#content;
     order.get(operation.projectId)?.pop();
-    idAt.delete(operation.sequence);
     records.delete(operation.id);
-    for (const group of groupsOf(operation)) leave(unfinished, group, operation.id);
+    this.#leave(operation);
   }
 
   #set(operation: OperationRecord): void {
-    const { records, unfinished } = this.#content;
+    const { records, unfinished, unfinishedOfEndpoint } = this.#content;
     records.set(operation.id, operation);
-    const hasEnded = operation.status === "finished" || operation.status === "failed";
-    for (const group of groupsOf(operation)) {
-      if (hasEnded) leave(unfinished, group, operation.id);
-      else unfinished.set(group, (unfinished.get(group) ?? new Map()).set(operation.id, operation));
+    if (operation.status === "finished" || operation.status === "failed") {
+      this.#leave(operation);
+      return;
     }
+    enter(unfinished, operation.projectId, operation);
+    if (operation.endpointId !== undefined) enter(unfinishedOfEndpoint, operation.endpointId, operation);
+  }
+
+  #leave({ id, projectId, endpointId }: OperationRecord): void {
+    const { unfinished, unfinishedOfEndpoint } = this.#content;
+    unfinished.get(projectId)?.delete(id);
+    const members = endpointId === undefined ? undefined : unfinishedOfEndpoint.get(endpointId);
+    members?.delete(id);
+    if (members?.size === 0) unfinishedOfEndpoint.delete(endpointId as string);
   }
 }
 
-function leave(groups: Map<string, Map<string, OperationRecord>>, group: string, id: string): void {
+function enter(groups: Map<string, Map<string, OperationRecord>>, group: string, operation: OperationRecord): void {
   const members = groups.get(group);
-  members?.delete(id);
-  if (members?.size === 0) groups.delete(group);
-}
-
-function groupsOf(operation: OperationRecord): readonly string[] {
-  const project = `project ${operation.projectId}`;
-  return operation.endpointId === undefined ? [project] : [project, `endpoint ${operation.endpointId}`];
+  if (members === undefined) groups.set(group, new Map([[operation.id, operation]]));
+  else members.set(operation.id, operation);
 }
 
 function justAfter(position: OperationPosition): OperationPosition {
