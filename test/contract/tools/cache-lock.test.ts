@@ -71,8 +71,13 @@ describe("one builder at a time", () => {
 
   it("it stays taken → an error after the bound, and a line that says it waits", async () => {
     const home = await createAssetHome();
+    const entered = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
-    const holding = withCacheLock(home.cache, { progress: quiet }, () => held.promise);
+    const holding = withCacheLock(home.cache, { progress: quiet }, () => {
+      entered.resolve();
+      return held.promise;
+    });
+    await entered.promise;
     const lines: string[] = [];
     const options = { waitMs: 100, pollMs: 10, progress: (line: string) => void lines.push(line) };
     await expect(withCacheLock(home.cache, options, async () => {})).rejects.toMatchObject({ reason: "Locked" });
