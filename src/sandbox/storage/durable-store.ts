@@ -28,7 +28,7 @@ export interface DurableStoreOptions {
  * file before it counts as done.
  *
  * @throws StorageError
- * @see docs/decisions/0005-sandbox-state-on-disk.md
+ * @see docs/decisions/0007-sandbox-state-on-disk.md
  */
 export function openDurableStore({ directory, onWriteFailure }: DurableStoreOptions): DurableStore {
   makeDirectory(directory);
