@@ -36,11 +36,12 @@ export function readBodies(app: FastifyInstance): void {
     if (request.routeOptions.config.ignoresBody === true || request.is404 || body.length === 0) return undefined;
     return parseJson(request.sentContentType, body);
   });
-  app.addHook("onRequest", async (request) => {
+  app.addHook("onRequest", (request, _reply, done) => {
     const { headers } = request.raw;
     request.sentContentType = headers["content-type"];
     // fastify answers 415 to a type it cannot parse, body or not; this one it can, and the parser knows the real one.
     if (headers["content-type"] !== undefined) headers["content-type"] = "application/octet-stream";
+    done();
   });
 }
 

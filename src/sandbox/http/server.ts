@@ -55,8 +55,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   }).withTypeProvider<ZodTypeProvider>();
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
+    done();
   });
   readBodies(app);
   answerErrors(app, parts.onBug);

@@ -13,6 +13,12 @@ export function timeText(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
+/** Whatever has just been made has been changed at the same time. */
+function stamps({ createdMs, updatedMs }: { readonly createdMs: number; readonly updatedMs: number }) {
+  const created = timeText(createdMs);
+  return { created_at: created, updated_at: updatedMs === createdMs ? created : timeText(updatedMs) };
+}
+
 const optionalTime = (epochMs: number | undefined): string | undefined =>
   epochMs === undefined ? undefined : timeText(epochMs);
 
@@ -34,7 +40,8 @@ function extrasOf<E extends string, R>(
   names: readonly E[],
   table: Readonly<Record<E, (record: R) => unknown>>,
   record: R,
-): Record<string, unknown> {
+): Record<string, unknown> | undefined {
+  if (names.length === 0) return undefined;
   return Object.fromEntries(
     names.map((name) => [name, table[name](record)]).filter(([, value]) => value !== undefined),
   );
@@ -60,8 +67,7 @@ export function endpointView(endpoint: EndpointRecord, profile: Profile): Endpoi
     disabled: endpoint.disabled,
     passwordless_access: endpoint.passwordlessAccess,
     ...(lastActive === undefined ? {} : { last_active: lastActive }),
-    created_at: timeText(endpoint.createdMs),
-    updated_at: timeText(endpoint.updatedMs),
+    ...stamps(endpoint),
     ...extrasOf(profile.endpointExtras, endpointExtras, endpoint),
   };
 }
@@ -91,8 +97,7 @@ export function operationView(operation: OperationRecord, profile: Profile): Ope
     action: operation.action,
     status: operation.status,
     failures_count: operation.failuresCount,
-    created_at: timeText(operation.createdMs),
-    updated_at: timeText(operation.updatedMs),
+    ...stamps(operation),
     ...extrasOf(profile.operationExtras, operationExtras, operation),
   };
 }

@@ -70,18 +70,23 @@ export class Journal {
       this.run(() => this.write(write));
       return;
     }
-    open.undos.push(write.undo);
-    this.#note(open, write);
+    // The first undo of a key brings back what was there before the transaction; the others would be undone by it.
+    if (this.#note(open, write)) open.undos.push(write.undo);
     write.apply();
   }
 
-  #note({ changes }: Transaction, { collection, key }: Write): void {
+  /** @returns whether the transaction has not written this key before. */
+  #note({ changes }: Transaction, { collection, key }: Write): boolean {
+    const noted = changes.get(collection);
     if (key === undefined) {
       changes.set(collection, { isCleared: true, keys: new Set() });
-      return;
+      return true;
     }
-    const noted = changes.get(collection);
-    if (noted === undefined) changes.set(collection, { isCleared: false, keys: new Set([key]) });
-    else noted.keys.add(key);
+    if (noted === undefined) {
+      changes.set(collection, { isCleared: false, keys: new Set([key]) });
+      return true;
+    }
+    const before = noted.keys.size;
+    return noted.keys.add(key).size > before;
   }
 }

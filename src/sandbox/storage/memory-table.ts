@@ -52,7 +52,7 @@ export class MemoryTable<R extends MemoryRecord> implements Table<R>, Collection
       collection: this,
       key: record.id,
       apply: () => this.#set(record),
-      undo: () => (before === undefined ? this.#drop(record) : this.#set(before)),
+      undo: () => (before === undefined ? this.#drop(record.id) : this.#set(before)),
     });
   }
 
@@ -60,7 +60,7 @@ export class MemoryTable<R extends MemoryRecord> implements Table<R>, Collection
     const before = this.get(id);
     if (before === undefined) return;
     const undo = () => this.#set(before);
-    this.#journal.write({ collection: this, key: id, apply: () => this.#drop(before), undo });
+    this.#journal.write({ collection: this, key: id, apply: () => this.#drop(id), undo });
   }
 
   list(): readonly R[] {
@@ -108,12 +108,14 @@ export class MemoryTable<R extends MemoryRecord> implements Table<R>, Collection
     });
   }
 
-  #drop(record: R): void {
+  #drop(id: string): void {
     const { all, groups } = this.#content;
-    all.members.delete(record.id);
+    const record = all.members.get(id);
+    if (record === undefined) return;
+    all.members.delete(id);
     all.sorted = undefined;
     this.#groupings.forEach((groupOf, index) => {
-      leave(groups[index] as Map<string, Group<R>>, groupOf(record), record.id);
+      leave(groups[index] as Map<string, Group<R>>, groupOf(record), id);
     });
   }
 }

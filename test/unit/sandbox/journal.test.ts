@@ -98,6 +98,36 @@ test("changes that cannot be made to last → the transaction fails and nothing 
   expect(store.timers.next()).toEqual(timer);
 });
 
+test("a record made and moved to another group in a transaction that fails → in no group, nor in the list", () => {
+  const store = new MemoryStore();
+  const branch = {
+    id: "b",
+    sequence: 1,
+    projectId: "p",
+    parentId: undefined,
+    name: "b",
+    primary: false,
+    protected: false,
+    state: "ready",
+    createdMs: 0,
+    updatedMs: 0,
+  } as const;
+  const kept = { ...branch, id: "kept" };
+  store.branches.put(kept);
+  const work = () =>
+    store.transaction(() => {
+      store.branches.put(branch);
+      store.branches.put({ ...branch, projectId: "q" });
+      store.branches.put({ ...kept, projectId: "q" });
+      store.branches.remove("kept");
+      throw new Error("no");
+    });
+  expect(work).toThrow("no");
+  expect(store.branches.list()).toEqual([kept]);
+  expect(store.branches.ofProject("p")).toEqual([kept]);
+  expect(store.branches.ofProject("q")).toEqual([]);
+});
+
 test("a list → the same array until something in it changes, never one that changes under its reader", () => {
   const store = new MemoryStore();
   store.projects.put(project("a"));

@@ -40,20 +40,43 @@ export class Lifecycle {
 
   install(): void {
     this.#app.decorateRequest("apiKey", undefined);
-    this.#app.addHook("onRequest", (request, reply) => this.#admit(request, reply));
-    this.#app.addHook("preValidation", (request, reply) => this.#setAside(request, reply));
-    this.#app.addHook("onSend", (request, reply, payload) => this.#beforeAnswer(request, reply, payload));
-    this.#app.addHook("onResponse", async (request, reply) => this.#noteAnswer(request, reply));
+    // A hook goes on by `done`, or by the promise it returns; only a request that meets a fault needs to wait for one.
+    this.#app.addHook("onRequest", (request, reply, done) => this.#admit(request, reply, done));
+    this.#app.addHook("preValidation", (request, reply, done) => {
+      if (!this.#setAside(request, reply)) done();
+    });
+    this.#app.addHook("onSend", (request, reply, payload, done) => this.#beforeAnswer(request, reply, payload, done));
+    this.#app.addHook("onResponse", (request, reply, done) => {
+      this.#noteAnswer(request, reply);
+      done();
+    });
     this.#app.addHook("preClose", async () => this.#stopped.abort());
   }
 
-  async #admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { keyRing, rateLimit, clock } = this.#parts;
-    const key = keyRing.authenticate(request.headers.authorization, request.ip);
+  #admit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): Promise<void> | undefined {
+    const key = this.#parts.keyRing.authenticate(request.headers.authorization, request.ip);
     request.apiKey = key;
     const passage = this.#open(request, key?.name);
     this.#passages.set(request, passage);
-    if (await this.#cutOrDelay(request, reply, passage.hit)) return;
+    if (passage.hit !== undefined || this.#stopped.signal.aborted) {
+      return this.#cutOrDelay(request, reply, passage.hit).then((isCut) => {
+        if (!isCut) this.#judge(request, reply);
+      });
+    }
+    try {
+      this.#judge(request, reply);
+    } catch (error) {
+      done(error as Error);
+      return undefined;
+    }
+    done();
+    return undefined;
+  }
+
+  /** @throws ApiError 401, 429, 403, 404, 405 */
+  #judge(request: FastifyRequest, reply: FastifyReply): void {
+    const { rateLimit, clock } = this.#parts;
+    const key = request.apiKey;
     if (key === undefined) throw new ApiError(401, unauthenticatedMessage);
     const retryAfterSeconds = rateLimit?.take(clock.nowMs());
     if (retryAfterSeconds !== undefined) throw new ApiError(429, "too many requests", { retryAfterSeconds });
@@ -88,10 +111,14 @@ export class Lifecycle {
     return isCut;
   }
 
-  /** `applyLate`: the client loses its connection now, the request comes again later. Its body has been read by now. */
-  async #setAside(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  /**
+   * `applyLate`: the client loses its connection now, the request comes again later. Its body has been read by now.
+   *
+   * @returns whether it was set aside.
+   */
+  #setAside(request: FastifyRequest, reply: FastifyReply): boolean {
     const effect = this.#passages.get(request)?.hit?.effect;
-    if (effect?.kind !== "applyLate") return;
+    if (effect?.kind !== "applyLate") return false;
     const { method, url, sentContentType, sentBody } = request;
     const headers = {
       authorization: request.headers.authorization ?? "",
@@ -104,6 +131,7 @@ export class Lifecycle {
       if (this.#stopped.signal.aborted) return;
       this.#app.inject({ method: method as "POST", url, headers, ...(sentBody && { payload: sentBody }) }, () => {});
     });
+    return true;
   }
 
   /** Of the machine's time, for this plays the network; the sandbox's own clock may stand. Ends early on a stop. */
@@ -111,11 +139,25 @@ export class Lifecycle {
     await wait(milliseconds, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
   }
 
-  /** Faults that act once the request has been carried out. */
-  async #beforeAnswer(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+  #beforeAnswer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    done: (error: null, payload: unknown) => void,
+  ): Promise<unknown> | undefined {
     this.#parts.pacemaker.look();
     const hit = this.#passages.get(request)?.hit;
-    switch (hit?.effect.kind) {
+    if (hit !== undefined) return this.#spoilAnswer(hit, { request, reply, payload });
+    done(null, payload);
+    return undefined;
+  }
+
+  /** Faults that act once the request has been carried out. @returns what to send. */
+  async #spoilAnswer(
+    hit: FaultHit,
+    { request, reply, payload }: { request: FastifyRequest; reply: FastifyReply; payload: unknown },
+  ): Promise<unknown> {
+    switch (hit.effect.kind) {
       case "dropAfter":
       case "applyLate":
         request.raw.socket.destroy();
