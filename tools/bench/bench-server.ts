@@ -1,0 +1,53 @@
+import { readFile } from "node:fs/promises";
+import { Pool } from "undici";
+import { startGuardedProcess } from "../process/guarded-process.ts";
+
+/** A server under measurement, as a process of its own. */
+export interface BenchServer {
+  readonly origin: string;
+  readonly pool: Pool;
+  /** Milliseconds from the start of the process until it said that it listens. */
+  readonly startMs: number;
+  /** What its threads have had of the processors so far, in milliseconds. */
+  cpuMs(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Linux counts processor time in hundredths of a second. */
+const clockTickMs = 10;
+
+/**
+ * Starts a server and waits until it writes `listening on URL`.
+ *
+ * @param connections at most so many at once.
+ */
+export async function startBenchServer(args: readonly string[], connections: number): Promise<BenchServer> {
+  const startedMs = performance.now();
+  const child = await startGuardedProcess({ command: process.execPath, args, env: {}, graceMs: 5000 });
+  let output = "";
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+    const [, url] = /listening on (\S+)\n/.exec(output) ?? [];
+    if (url !== undefined) resolve(new URL(url).origin);
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => process.stderr.write(text));
+  void child.exited.then(() => reject(new Error(`${args.join(" ")} ended: ${output}`)));
+  const origin = await promise;
+  const startMs = performance.now() - startedMs;
+  const pool = new Pool(origin, { connections, pipelining: 1 });
+  return {
+    origin,
+    pool,
+    startMs,
+    cpuMs: async () => {
+      // After the name in brackets, which may hold spaces: fields 14 and 15 of proc(5) are user and system time.
+      const fields = (await readFile(`/proc/${child.pid}/stat`, "utf8")).split(") ")[1]?.split(" ") ?? [];
+      return (Number(fields[11]) + Number(fields[12])) * clockTickMs;
+    },
+    stop: async () => {
+      await pool.destroy();
+      await child.stop();
+    },
+  };
+}
