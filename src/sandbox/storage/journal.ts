@@ -75,6 +75,11 @@ export class Journal {
     write.apply();
   }
 
+  /** Whether the open transaction has written this key before: another write of it needs no note. */
+  hasWritten(collection: Collection, key: string): boolean {
+    return this.#open?.changes.get(collection)?.keys.has(key) === true;
+  }
+
   /** @returns whether the transaction has not written this key before. */
   #note({ changes }: Transaction, { collection, key }: Write): boolean {
     const noted = changes.get(collection);

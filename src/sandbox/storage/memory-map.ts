@@ -16,6 +16,11 @@ export class MemoryMap<V> implements Collection {
   }
 
   set(key: string, value: V): void {
+    // Some counters are written ten times a transaction.
+    if (this.#journal.hasWritten(this, key)) {
+      this.#values.set(key, value);
+      return;
+    }
     const before = this.#values.get(key);
     this.#journal.write({
       collection: this,
