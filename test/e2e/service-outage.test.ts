@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
-import { findFreePorts } from "../../tools/api-server/free-ports.ts";
+import { findFreePorts } from "../../tools/process/free-ports.ts";
 import { newApiKey, SandboxProcess, type SandboxProcessOptions } from "../support/e2e-sandbox.ts";
 import { expectExactlyOne, scenesOf } from "../support/e2e-scene.ts";
 import { E2eWorld } from "../support/e2e-world.ts";

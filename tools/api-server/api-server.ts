@@ -2,8 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { AssetPaths } from "../assets/resolve-assets.ts";
+import { type Component, ComponentError, startComponent, waitForComponent } from "../process/component.ts";
+import { findFreePorts } from "../process/free-ports.ts";
 import { metadataAuditPolicy } from "./audit-policy.ts";
-import { type Component, ComponentError, startComponent, waitForComponent } from "./component.ts";
 import {
   type ApiServerFiles,
   type ApiServerPorts,
@@ -14,7 +15,6 @@ import {
   kubeControllerManagerArgs,
 } from "./component-args.ts";
 import { ensureCredentials } from "./credentials.ts";
-import { findFreePorts } from "./free-ports.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { isApiServerReady, isEtcdHealthy } from "./readiness.ts";
 

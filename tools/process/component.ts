@@ -1,11 +1,10 @@
 import { readFile, stat } from "node:fs/promises";
-import { type GuardedProcess, startGuardedProcess } from "../process/guarded-process.ts";
-import type { ComponentName } from "./component-args.ts";
+import { type GuardedProcess, startGuardedProcess } from "./guarded-process.ts";
 
 /** How many lines of its log a failure quotes. */
 const quotedLines = 12;
 
-/** A process of the control plane did not start, or ended on its own. The message quotes the end of its log. */
+/** A server process did not start, or ended on its own. The message quotes the end of its log. */
 export class ComponentError extends Error {
   override readonly name = "ComponentError";
   /** True when a port was taken by someone else, so that another try with other ports may work. */
@@ -17,9 +16,9 @@ export class ComponentError extends Error {
   }
 }
 
-/** One running process of the control plane. */
+/** One running server process. */
 export interface Component {
-  readonly name: ComponentName;
+  readonly name: string;
   readonly process: GuardedProcess;
   /** What it has written since this start. */
   readLog(): Promise<string>;
@@ -29,7 +28,7 @@ export interface Component {
 
 /** Starts one process; its output is appended to `logFile`. */
 export async function startComponent(options: {
-  readonly name: ComponentName;
+  readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly logFile: string;

@@ -1,0 +1,67 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** One alert of a notification, as Alertmanager's webhook sends it (version 4). */
+export interface NotifiedAlert {
+  readonly status: "firing" | "resolved";
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** A place on loopback that Alertmanager can notify, in the part of a pager. */
+export interface WebhookReceiver {
+  readonly url: string;
+  /** Every alert of every notification, in the order in which they came. */
+  readonly alerts: readonly NotifiedAlert[];
+  close(): Promise<void>;
+}
+
+const mostBytes = 1_000_000;
+/** Beyond these the oldest are forgotten. */
+const mostAlerts = 10_000;
+
+/** Starts one on a free port. */
+export async function startWebhookReceiver(): Promise<WebhookReceiver> {
+  const alerts: NotifiedAlert[] = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.setEncoding("utf8");
+    request.on("data", (chunk: string) => {
+      body += chunk;
+      if (body.length > mostBytes) request.destroy();
+    });
+    request.on("end", () => {
+      const notified = parseAlerts(body);
+      if (notified === undefined) {
+        response.writeHead(400).end("no notification");
+        return;
+      }
+      alerts.push(...notified);
+      alerts.splice(0, Math.max(0, alerts.length - mostAlerts));
+      response.writeHead(200).end();
+    });
+  });
+  const listening = Promise.withResolvers<void>();
+  server.once("error", listening.reject);
+  server.listen(0, "127.0.0.1", listening.resolve);
+  await listening.promise;
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    alerts,
+    close: async () => {
+      const closed = Promise.withResolvers<void>();
+      server.close(() => closed.resolve());
+      server.closeAllConnections();
+      await closed.promise;
+    },
+  };
+}
+
+function parseAlerts(body: string): readonly NotifiedAlert[] | undefined {
+  try {
+    const { alerts } = JSON.parse(body) as { readonly alerts?: readonly NotifiedAlert[] };
+    return Array.isArray(alerts) ? alerts : undefined;
+  } catch {
+    return undefined;
+  }
+}
