@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import { conditionOf } from "../../src/resource/conditions.ts";
+import type { AuditEvent } from "../support/api-server.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { branches, project, startWorld, type World } from "../support/world.ts";
+
+/*
+ * Namespaces are ended by the real namespace controller: it deletes what is in them, and looks again every few seconds
+ * as long as finalizers hold anything.
+ */
+
+const readWrite = (branchId: string) => ({ branchId, type: "ReadWrite" }) as const;
+
+/** Most writes of the operator to one resource on its way out: conditions as it goes along, then its finalizer. */
+const writesToEnd = 8;
+
+test("a namespace is deleted → it ends; endpoints are deleted or retained as each resource says", async () => {
+  const world = await startWorld();
+  const adoptedId = await world.sandbox.createForeign(project, branches.main);
+  await world.sandbox.untilUnlocked(project);
+  await world.apply("orders", readWrite(branches.orders));
+  for (const name of ["replica-1", "replica-2"])
+    await world.apply(name, { ...readWrite(branches.orders), type: "ReadOnly" });
+  await world.apply("kept", { ...readWrite(branches.staging), deletionPolicy: "Retain" });
+  await world.apply("adopted", { ...readWrite(branches.main), adoption: { policy: "AdoptOnly" } });
+  for (const name of ["orders", "replica-1", "replica-2", "adopted"]) await world.untilReady(name);
+  const { status: kept } = await world.untilReady("kept");
+  const held = await world.sandbox.fault(
+    { method: "POST", path: `/api/v2/projects/${project}/endpoints`, times: 1 },
+    { kind: "hold" },
+  );
+  await world.apply("preview", readWrite(branches.preview));
+  await world.sandbox.untilHeld(held);
+  const before = (await world.operatorWrites()).length;
+
+  await deleteNamespace(world);
+  await world.until("preview", "being deleted", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+  await world.sandbox.control("POST", `/faults/${held}/release`);
+  await untilNamespaceIsGone(world);
+  const left = (await world.sandbox.endpoints(project)).map(({ id }) => id);
+  expect(left.sort()).toEqual([adoptedId, kept.ownership?.endpointId].sort());
+
+  const writes = (await world.operatorWrites()).slice(before);
+  const events = writes.filter(({ objectRef }) => objectRef?.resource === "events");
+  expect(events.map(codeOf), "events may not be made any more, and that stopped nothing").toContain(403);
+  expectNoStorm(world, writes);
+});
+
+test("a resource that cannot be cleaned up → the namespace waits and names our finalizer; Retain lets both go", async () => {
+  const world = await startWorld();
+  await world.apply("orders", readWrite(branches.orders));
+  await world.untilReady("orders");
+  await world.sandbox.fault(
+    { method: "*", path: "/api/v2/projects/**" },
+    { kind: "status", status: 404, message: "project not found" },
+  );
+  const before = (await world.operatorWrites()).length;
+  await deleteNamespace(world);
+  await world.until("orders", "names the remedy", ({ status, metadata }) => {
+    const message = conditionOf(status.conditions, "Ready")?.message ?? "";
+    return metadata.deletionTimestamp !== undefined && message.includes("spec.deletionPolicy");
+  });
+  await waitUntil(
+    async () => {
+      const namespace = await world.kubectl.getJson<Namespace>(["get", "namespace", world.namespace]);
+      const holding = namespace.status.conditions?.find(({ type }) => type === "NamespaceFinalizersRemaining");
+      return holding?.message.includes("endpoint-operator.dev/endpoint in 1 resource") || undefined;
+    },
+    { what: "the namespace says what holds it" },
+  );
+  const retain = '{"spec":{"deletionPolicy":"Retain"}}';
+  await world.kubectl.run(["-n", world.namespace, "patch", "cpe", "orders", "--type=merge", "-p", retain]);
+  await untilNamespaceIsGone(world);
+  await world.sandbox.clearFaults();
+  expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+  expectNoStorm(world, (await world.operatorWrites()).slice(before));
+});
+
+test("the owner of a resource is deleted → the garbage collector deletes the resource, and its endpoint goes", async () => {
+  const world = await startWorld();
+  await world.kubectl.run(["-n", world.namespace, "create", "configmap", "application"]);
+  const owner = await world.kubectl.getJson<{ metadata: { uid: string } }>([
+    ...["-n", world.namespace, "get", "configmap", "application"],
+  ]);
+  const reference = { apiVersion: "v1", kind: "ConfigMap", name: "application", uid: owner.metadata.uid };
+  await world.apply("orders", readWrite(branches.orders), { ownerReferences: [reference] });
+  await world.apply("independent", readWrite(branches.staging));
+  await world.untilReady("orders");
+  const { status } = await world.untilReady("independent");
+  await world.kubectl.run(["-n", world.namespace, "delete", "configmap", "application"]);
+  // The collector looks for new kinds of resources every 30 s.
+  await world.untilGone("orders", 60_000);
+  await world.pass("independent");
+  expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([status.ownership?.endpointId]);
+});
+
+interface Namespace {
+  readonly status: { readonly conditions?: readonly { readonly type: string; readonly message: string }[] };
+}
+
+async function deleteNamespace(world: World): Promise<void> {
+  await world.kubectl.run(["delete", "namespace", world.namespace, "--wait=false"]);
+}
+
+async function untilNamespaceIsGone(world: World): Promise<void> {
+  let seen = "";
+  await waitUntil(
+    async () => {
+      const { code, stdout, stderr } = await world.kubectl.tryRun(["get", "namespace", world.namespace, "-o", "yaml"]);
+      seen = stdout;
+      return code !== 0 && stderr.includes("NotFound") ? true : undefined;
+    },
+    { what: `namespace ${world.namespace} is gone`, timeoutMs: 60_000, lastSeen: () => seen },
+  );
+}
+
+/** Each resource costs a few writes; an event that is refused is not sent again. */
+function expectNoStorm(world: World, writes: readonly AuditEvent[]): void {
+  const toResources = writes.filter(({ objectRef }) => objectRef?.resource === "computeendpoints");
+  const perResource = Object.groupBy(toResources, ({ objectRef }) => objectRef?.name ?? "");
+  for (const [name, its = []] of Object.entries(perResource)) {
+    expect(its.length, `${name}: ${its.map(codeOf)}`).toBeLessThanOrEqual(writesToEnd);
+  }
+  const refused = writes.filter((write) => codeOf(write) === 403).length;
+  const lost = world.logs.filter(({ message }) => message === "an event was lost").length;
+  expect(refused, "one attempt for each lost event").toBe(lost);
+  expect(world.logs.filter(({ level }) => level === "error")).toEqual([]);
+}
+
+function codeOf({ responseStatus }: AuditEvent): number | undefined {
+  return responseStatus?.code;
+}
