@@ -3,6 +3,8 @@ import type { ResourceKey } from "./resource-store.ts";
 
 /** One operation that has ended, as it is counted. */
 export interface EndedOperation extends ResourceKey {
+  /** The service's own. Goes with a duration as an exemplar, never into a label. */
+  readonly operationId: string;
   /** The service's own word. */
   readonly action: string;
   readonly outcome: "succeeded" | "failed";

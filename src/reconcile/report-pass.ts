@@ -20,6 +20,7 @@ export function reportPass({ events, metrics, logger }: ReportTargets, pass: Pas
   for (const { operation, outcome, cause } of stored.ended) {
     metrics.countEnded({
       ...resource.key,
+      operationId: operation.id,
       action: operation.action,
       outcome: outcome === "Succeeded" ? "succeeded" : "failed",
       cause,

@@ -1,11 +1,12 @@
-import { Counter, Histogram, type Registry } from "prom-client";
+import { Counter, Histogram } from "prom-client";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import type { MetricsRegistry } from "./metrics-registry.ts";
 
 /** Up to the longest deadline of a call. */
 const requestBucketsSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 15, 30];
 
 /** Counts requests to the control plane. Its labels are bounded by the port: route templates, methods, codes. */
-export function createControlPlaneMetrics(registry: Registry): ControlPlaneObserver {
+export function createControlPlaneMetrics(registry: MetricsRegistry): ControlPlaneObserver {
   const registers = [registry];
   const requestLabels = ["route", "method", "code"];
   const total = new Counter({

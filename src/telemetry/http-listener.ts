@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "./logger.ts";
@@ -10,6 +10,12 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
+/** What a route is told of a request. */
+export interface HttpRequest {
+  /** The Accept header; empty when there is none. */
+  readonly accept: string;
+}
+
 /** A small server for probes and scrapes. */
 export interface HttpListenerOptions {
   /** The setting that named the address; for messages. */
@@ -17,7 +23,7 @@ export interface HttpListenerOptions {
   /** Port 0 lets the system choose. */
   readonly address: { readonly host: string; readonly port: number };
   /** Answers GET and HEAD, by exact path. */
-  readonly routes: Readonly<Record<string, () => Promise<HttpAnswer>>>;
+  readonly routes: Readonly<Record<string, (request: HttpRequest) => Promise<HttpAnswer>>>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -49,7 +55,7 @@ export async function startHttpListener(options: HttpListenerOptions): Promise<H
       maxHeaderSize: 8_192,
     },
     (request, response) => {
-      void answer(request.method ?? "", request.url ?? "", options).then((result) => {
+      void answer(request, options).then((result) => {
         // Once closed, a connection kept alive would only hold the process up.
         response.shouldKeepAlive &&= server.listening;
         send(response, result);
@@ -87,7 +93,8 @@ async function close(server: Server, clock: Clock): Promise<void> {
   timer.cancel();
 }
 
-async function answer(method: string, url: string, options: HttpListenerOptions): Promise<HttpAnswer> {
+async function answer(request: IncomingMessage, options: HttpListenerOptions): Promise<HttpAnswer> {
+  const { method, url = "", headers } = request;
   const path = url.split("?")[0] ?? "";
   const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
   if (route === undefined) {
@@ -97,7 +104,7 @@ async function answer(method: string, url: string, options: HttpListenerOptions)
     return plainText(405, "only GET and HEAD are answered here\n");
   }
   try {
-    return await route();
+    return await route({ accept: headers.accept ?? "" });
   } catch (error) {
     options.logger.error({ path, error }, "answer to a probe or scrape failed");
     return plainText(500, "failed; the log says why\n");

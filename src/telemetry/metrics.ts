@@ -1,14 +1,17 @@
-import { Gauge, Registry } from "prom-client";
+import { Gauge } from "prom-client";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
 import type { OperationMetrics, PassObserver } from "../domain/operation-metrics.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { createBoundedLabel } from "./bounded-label.ts";
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
+import { createMetricsRegistry, type MetricsRegistry } from "./metrics-registry.ts";
 import { createOperationCounters } from "./operation-counters.ts";
 import { registerProcessMetrics } from "./process-metrics.ts";
 import { createReconcileMetrics } from "./reconcile-metrics.ts";
+import { renderScrape, type Scrape } from "./render-scrape.ts";
 import { registerResourceGauges } from "./resource-gauges.ts";
+import type { ScrapeFormat } from "./scrape-format.ts";
 import { registerWatchMetrics, type WatchStats } from "./watch-metrics.ts";
 import { createWorkqueueMetrics, type WorkqueueMetrics, type WorkqueueStats } from "./workqueue-metrics.ts";
 
@@ -34,8 +37,8 @@ export interface Metrics {
   readonly passes: PassObserver;
   readonly queue: WorkqueueMetrics;
   readonly controlPlane: ControlPlaneObserver;
-  /** One scrape, in the Prometheus text format. */
-  render(): Promise<{ readonly contentType: string; readonly body: string }>;
+  /** One scrape. */
+  render(format: ScrapeFormat): Promise<Scrape>;
 }
 
 /** About three times as many as the service has today. */
@@ -44,7 +47,7 @@ const mostStates = 20;
 
 /** Makes a registry of its own with every metric in it. @see docs/metrics.md */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const registry = new Registry();
+  const registry = createMetricsRegistry();
   const boundAction = createBoundedLabel(mostActions);
   const operations = createOperationCounters(registry, boundAction);
   registerResourceGauges(registry, {
@@ -65,11 +68,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
     passes,
     queue,
     controlPlane,
-    render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    render: (format) => renderScrape(registry, format),
   };
 }
 
-function registerOrphans(registry: Registry, orphanCount: () => number): void {
+function registerOrphans(registry: MetricsRegistry, orphanCount: () => number): void {
   const gauge: Gauge = new Gauge({
     name: "compute_endpoint_orphans",
     help: "Endpoints that carry this cluster's token and belong to no resource.",
@@ -78,7 +81,7 @@ function registerOrphans(registry: Registry, orphanCount: () => number): void {
   });
 }
 
-function registerLeader(registry: Registry, { leaseName, isLeader }: MetricsOptions["leader"]): void {
+function registerLeader(registry: MetricsRegistry, { leaseName, isLeader }: MetricsOptions["leader"]): void {
   const gauge: Gauge = new Gauge({
     name: "leader_election_master_status",
     help: "1 while this process is the leader and may act.",

@@ -1,19 +1,24 @@
-import { Counter, Histogram, type Registry } from "prom-client";
+import { Counter, Histogram } from "prom-client";
 import type { EndedOperation, OperationMetrics } from "../domain/operation-metrics.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import type { BoundedLabel } from "./bounded-label.ts";
+import type { MetricsRegistry } from "./metrics-registry.ts";
 
 /** From a no-op of the service to the longest work seen to end well. */
 const durationBucketsSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1_800];
 
+/** Name and value of an exemplar together, in characters: what OpenMetrics allows. */
+const longestExemplar = 128;
+
 /** Counts ended operations. Failures are counted per resource, and forgotten with it. */
-export function createOperationCounters(registry: Registry, boundAction: BoundedLabel): OperationMetrics {
+export function createOperationCounters(registry: MetricsRegistry, boundAction: BoundedLabel): OperationMetrics {
   const registers = [registry];
   const duration = new Histogram({
     name: "compute_endpoint_operation_duration_seconds",
     help: "How long operations took that have ended, by the service's own clock.",
     labelNames: ["action", "outcome"],
     buckets: durationBucketsSeconds,
+    enableExemplars: true,
     registers,
   });
   const total = new Counter({
@@ -45,7 +50,8 @@ export function createOperationCounters(registry: Registry, boundAction: Bounded
       const { outcome, cause, durationMs } = operation;
       total.inc({ action, outcome, cause });
       if (durationMs !== undefined && Number.isFinite(durationMs)) {
-        duration.observe({ action, outcome }, durationMs / 1000);
+        const exemplarLabels = exemplarOf(operation);
+        duration.observe({ labels: { action, outcome }, value: durationMs / 1000, exemplarLabels });
       }
       if (outcome === "failed") {
         countFailure(operation, action);
@@ -59,4 +65,10 @@ export function createOperationCounters(registry: Registry, boundAction: Bounded
       failedActions.delete(id);
     },
   };
+}
+
+/** Leads from a slow bucket to the operation in the service's log. None when it is too long: that would throw. */
+function exemplarOf({ operationId }: EndedOperation): Readonly<Record<string, string>> {
+  const isAllowed = operationId !== "" && "operation_id".length + operationId.length <= longestExemplar;
+  return isAllowed ? { operation_id: operationId } : {};
 }

@@ -1,7 +1,8 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, Gauge } from "prom-client";
+import type { MetricsRegistry } from "./metrics-registry.ts";
 
 /** The few figures of the process that every dashboard of an operator shows. */
-export function registerProcessMetrics(registry: Registry, version: string): void {
+export function registerProcessMetrics(registry: MetricsRegistry, version: string): void {
   const registers = [registry];
   const build: Gauge = new Gauge({
     name: "endpoint_operator_build_info",

@@ -1,5 +1,6 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram } from "prom-client";
 import type { PassObserver, PassResult } from "../domain/operation-metrics.ts";
+import type { MetricsRegistry } from "./metrics-registry.ts";
 
 /** The one controller of this process, as controller-runtime would call it. */
 export const controllerName = "computeendpoint";
@@ -14,7 +15,7 @@ const passResults: readonly PassResult[] = ["success", "error", "requeue", "requ
  * @param workers how many passes may run at once.
  * @see sigs.k8s.io/controller-runtime, pkg/internal/controller/metrics (read 2026-11-21)
  */
-export function createReconcileMetrics(registry: Registry, workers: number): PassObserver {
+export function createReconcileMetrics(registry: MetricsRegistry, workers: number): PassObserver {
   const common = { labelNames: ["controller"], registers: [registry] };
   const controller = controllerName;
   const total = new Counter({

@@ -1,10 +1,11 @@
-import { Gauge, type Registry } from "prom-client";
+import { Gauge } from "prom-client";
 import { isInFlight } from "../domain/operation.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { StatusOperation } from "../resource/status-schema.ts";
 import type { BoundedLabel } from "./bounded-label.ts";
+import type { MetricsRegistry } from "./metrics-registry.ts";
 
 /** What the gauges are computed from. */
 export interface ResourceGaugesOptions {
@@ -31,7 +32,7 @@ interface ResourceGauge {
  * Gauges that say how each resource stands, computed anew at each scrape from the resources there are, so that a
  * deleted one leaves nothing behind.
  */
-export function registerResourceGauges(registry: Registry, options: ResourceGaugesOptions): void {
+export function registerResourceGauges(registry: MetricsRegistry, options: ResourceGaugesOptions): void {
   const gauges = [conditionGauge(), infoGauge(), stateGauge(options), failedGauge(options), oldestGauge(options)];
   for (const { name, help, labelNames, seriesOf } of gauges) {
     const gauge: Gauge = new Gauge({
@@ -51,7 +52,7 @@ export function registerResourceGauges(registry: Registry, options: ResourceGaug
 }
 
 /** A sum over resources. An action seen once stays at 0, so that a graph shows that nothing runs, not a gap. */
-function registerInFlight(registry: Registry, options: ResourceGaugesOptions): void {
+function registerInFlight(registry: MetricsRegistry, options: ResourceGaugesOptions): void {
   const actions = new Set<string>();
   const gauge: Gauge = new Gauge({
     name: "compute_endpoint_operations_in_flight",

@@ -1,8 +1,9 @@
 import type { Clock } from "../runtime/clock.ts";
 import { answerHealth, type HealthCheck } from "./health-checks.ts";
-import { type HttpListener, startHttpListener } from "./http-listener.ts";
+import { type HttpListener, type HttpRequest, startHttpListener } from "./http-listener.ts";
 import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
+import { scrapeFormatFor } from "./scrape-format.ts";
 
 type Address = { readonly host: string; readonly port: number };
 
@@ -40,7 +41,10 @@ export function startHealthServer(options: HealthServerOptions): Promise<HttpLis
 export function startMetricsServer(options: MetricsServerOptions): Promise<HttpListener> {
   const { address, metrics, clock, logger } = options;
   const routes = {
-    "/metrics": async () => ({ status: 200, ...(await metrics.render()) }),
+    "/metrics": async ({ accept }: HttpRequest) => ({
+      status: 200,
+      ...(await metrics.render(scrapeFormatFor(accept))),
+    }),
   };
   return startHttpListener({ setting: "METRICS_ADDR", address, routes, clock, logger });
 }

@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, Gauge } from "prom-client";
+import type { MetricsRegistry } from "./metrics-registry.ts";
 import { controllerName } from "./reconcile-metrics.ts";
 
 /** What is asked of the watch on the API server at each scrape. Has the shape of the watch's own statistics. */
@@ -16,7 +17,7 @@ export interface WatchStats {
 const labels = { name: controllerName };
 
 /** Shows how the cache is fed; the counters have client-go's names. */
-export function registerWatchMetrics(registry: Registry, stats: () => WatchStats): void {
+export function registerWatchMetrics(registry: MetricsRegistry, stats: () => WatchStats): void {
   const common = { labelNames: ["name"], registers: [registry] };
   const counters: readonly (readonly [name: string, help: string, value: (now: WatchStats) => number])[] = [
     ["reflector_lists_total", "Complete lists read from the API server.", (now) => now.lists],

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram } from "prom-client";
+import type { MetricsRegistry } from "./metrics-registry.ts";
 import { controllerName } from "./reconcile-metrics.ts";
 
 /** What the work queue tells as it happens; durations in seconds. Has the shape of the queue's own observer. */
@@ -28,7 +29,7 @@ const labels = { name: controllerName, controller: controllerName };
  *
  * @see sigs.k8s.io/controller-runtime, pkg/metrics/workqueue.go (read 2026-11-21)
  */
-export function createWorkqueueMetrics(registry: Registry, stats: () => WorkqueueStats): WorkqueueMetrics {
+export function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => WorkqueueStats): WorkqueueMetrics {
   const common = { labelNames: ["name", "controller"], registers: [registry] };
   const depth = new Gauge({ ...common, name: "workqueue_depth", help: "Current depth of the work queue." });
   const adds = new Counter({ ...common, name: "workqueue_adds_total", help: "Keys added to the work queue." });
@@ -63,7 +64,7 @@ export function createWorkqueueMetrics(registry: Registry, stats: () => Workqueu
   };
 }
 
-function registerRunning(registry: Registry, stats: () => WorkqueueStats): void {
+function registerRunning(registry: MetricsRegistry, stats: () => WorkqueueStats): void {
   const common = { labelNames: ["name", "controller"], registers: [registry] };
   const unfinished: Gauge = new Gauge({
     ...common,

@@ -5,6 +5,7 @@ import { systemClock } from "../../../src/runtime/clock.ts";
 import type { HealthCheck } from "../../../src/telemetry/health-checks.ts";
 import type { HttpListener } from "../../../src/telemetry/http-listener.ts";
 import type { LogFields, Logger } from "../../../src/telemetry/logger.ts";
+import type { Metrics } from "../../../src/telemetry/metrics.ts";
 import { startHealthServer, startMetricsServer } from "../../../src/telemetry/telemetry-servers.ts";
 
 const address = { host: "127.0.0.1", port: 0 };
@@ -26,7 +27,7 @@ async function health(readyChecks: readonly HealthCheck[], liveChecks?: readonly
   return { listener, url: `http://127.0.0.1:${listener.port}` };
 }
 
-async function metrics(render: () => Promise<{ contentType: string; body: string }>) {
+async function metrics(render: Metrics["render"]) {
   const listener = await startMetricsServer({ address, metrics: { render }, clock: systemClock, logger });
   running.push(listener);
   return { listener, url: `http://127.0.0.1:${listener.port}` };
@@ -111,6 +112,16 @@ describe("metrics server", () => {
     expect(answer).toMatchObject({ status: 200, body: "x 1\n" });
     expect(answer.headers.get("content-type")).toBe(contentType);
     expect((await answerOf(`${url}/livez`)).status).toBe(404);
+  });
+
+  test.each([
+    ["", "Prometheus"],
+    ["text/plain;version=0.0.4", "Prometheus"],
+    ["application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5", "OpenMetrics"],
+  ])("a scrape that accepts '%s' → asked for as %s", async (accept, wanted) => {
+    const { url } = await metrics(async (format) => ({ contentType, body: format }));
+    const response = await fetch(`${url}/metrics`, { headers: { accept } });
+    expect(await response.text()).toBe(wanted);
   });
 
   test("a scrape that fails → 500 without the words, and a log line with them", async () => {

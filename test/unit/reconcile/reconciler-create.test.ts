@@ -46,12 +46,14 @@ describe("create", () => {
       status: "running",
       cause: "SpecChange",
     });
+    const operationId = world.status().operations?.[0]?.id;
     world.service.endOperations();
     await world.operator.run(key);
     expect(world.reason("Ready")).toBe("UpToDate");
     expect(world.operator.counted).toMatchObject([
-      { action: "start_compute", outcome: "succeeded", cause: "SpecChange" },
+      { operationId, action: "start_compute", outcome: "succeeded", cause: "SpecChange" },
     ]);
+    expect(operationId).toBeDefined();
     world.restart();
     await world.operator.run(key);
     expect(world.operator.counted).toEqual([]);

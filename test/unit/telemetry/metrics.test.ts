@@ -25,7 +25,7 @@ function metricsOf(
     watchStats,
     leader: { leaseName: "endpoint-operator", isLeader: () => true },
   });
-  const lines = async () => (await metrics.render()).body.split("\n").filter((line) => line !== "");
+  const lines = async () => (await metrics.render("Prometheus")).body.split("\n").filter((line) => line !== "");
   return {
     ...metrics,
     /** The series of one metric, in order. */
@@ -53,6 +53,7 @@ function operation(action: string, status: string, createdTime = "2026-11-21T11:
 
 function ended(change: Partial<EndedOperation> = {}): EndedOperation {
   return {
+    operationId: "0c7c1d6e-6f0e-4b0c-9f62-5a1d0e9c2b11",
     action: "start_compute",
     outcome: "succeeded",
     cause: "SpecChange",
