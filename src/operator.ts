@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { readClusterId } from "./kubernetes/cluster.ts";
 import { createConnection } from "./kubernetes/connection.ts";
+import { withWriteSpans } from "./kubernetes/with-write-spans.ts";
 import { assembleOperator, type OperatorOptions, type OperatorParts } from "./operator-parts.ts";
+import { createEventLoopMonitor } from "./runtime/event-loop-monitor.ts";
 import { shutDown } from "./runtime/shutdown.ts";
 import { watchChecks } from "./telemetry/health-checks.ts";
 import { startHealthServer, startMetricsServer } from "./telemetry/telemetry-servers.ts";
@@ -13,8 +15,8 @@ export interface RunningOperator {
   /** Settles when it must not go on: everything has been stopped, and the process has to end as failed. Never rejects. */
   readonly failed: Promise<string>;
   /**
-   * Stops taking keys, lets running passes end, sends the events, closes the gate for effects, hands over the lease and
-   * closes everything, all within `shutdownLimitMs`. Answers whether the passes ended in time.
+   * Stops taking keys, lets running passes end, sends the events, closes the gate for effects, hands over the lease,
+   * closes everything and sends the last traces, all within `shutdownLimitMs`. Answers whether the passes ended in time.
    */
   stop(): Promise<boolean>;
 }
@@ -22,7 +24,7 @@ export interface RunningOperator {
 /** A watch is heard about once a minute and gives itself up after 70 s; nothing for so long means that it cannot be had. */
 const watchStaleAfterMs = 180_000;
 
-const shutdownLimits = { passesMs: 20_000, eventsMs: 2_000, leaseMs: 4_000, closeMs: 5_000 };
+const shutdownLimits = { passesMs: 20_000, eventsMs: 2_000, leaseMs: 4_000, closeMs: 5_000, tracesMs: 2_000 };
 
 /** A stop takes no longer, in milliseconds; the pod's grace period is longer. */
 export const shutdownLimitMs: number = Object.values(shutdownLimits).reduce((sum, limitMs) => sum + limitMs, 0);
@@ -34,12 +36,13 @@ export const shutdownLimitMs: number = Object.values(shutdownLimits).reduce((sum
  * be listened on.
  */
 export async function startOperator(options: OperatorOptions): Promise<RunningOperator> {
-  const { config, clock, logger } = options;
+  const { config, clock, logger, tracer } = options;
   const identity = `${options.instance}_${randomUUID()}`;
   // The API server's audit log then says which replica wrote.
   const userAgent = `endpoint-operator/${options.version} (${identity})`;
   const connect = () => createConnection({ credentials: options.credentials, clock, userAgent });
-  const connection = connect();
+  const plainConnection = connect();
+  const connection = tracer === undefined ? plainConnection : withWriteSpans(plainConnection, tracer);
   const leaseConnection = connect();
   const closeConnections = () => Promise.all([connection.close(), leaseConnection.close()]);
   try {
@@ -53,13 +56,19 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
       logger,
     });
     const metrics = await startMetricsServer({ address: config.metricsAddress, metrics: parts.metrics, clock, logger });
+    const eventLoop = createEventLoopMonitor({ clock, onDelay: parts.metrics.ofProcess.eventLoopDelayed });
+    eventLoop.start();
     parts.start();
     const ports = { metricsPort: metrics.port, healthPort: health.port };
     logger.info(
       { clusterId, controlPlaneUrl: config.controlPlaneUrl, workers: config.workers, identity, ...ports },
       "operator started",
     );
-    const close = () => Promise.all([parts.close(), health.close(), metrics.close()]).then(closeConnections);
+    const close = async () => {
+      eventLoop.stop();
+      await Promise.all([parts.close(), health.close(), metrics.close()]);
+      await closeConnections();
+    };
     return { ...ports, failed: parts.failed, stop: () => stop(parts, close, options) };
   } catch (error) {
     await closeConnections();
@@ -70,9 +79,9 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
 async function stop(
   parts: OperatorParts,
   close: () => Promise<unknown>,
-  { clock, logger }: OperatorOptions,
+  { clock, logger, flushTraces }: OperatorOptions,
 ): Promise<boolean> {
-  const { passesMs, eventsMs, leaseMs, closeMs } = shutdownLimits;
+  const { passesMs, eventsMs, leaseMs, closeMs, tracesMs } = shutdownLimits;
   let isInTime = false;
   let isQuiet = false;
   const passes = async () => {
@@ -93,6 +102,7 @@ async function stop(
     { name: "gate", limitMs: 0, run: closeGate },
     { name: "lease", limitMs: leaseMs, run: handOver },
     { name: "close", limitMs: closeMs, run: close },
+    ...(flushTraces === undefined ? [] : [{ name: "traces", limitMs: tracesMs, run: flushTraces }]),
   ];
   const unfinished = await shutDown(steps, { clock, logger });
   logger.info({ isInTime, unfinished }, "operator stopped");

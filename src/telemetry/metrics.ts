@@ -7,7 +7,7 @@ import { createBoundedLabel } from "./bounded-label.ts";
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
 import { createMetricsRegistry, type MetricsRegistry } from "./metrics-registry.ts";
 import { createOperationCounters } from "./operation-counters.ts";
-import { registerProcessMetrics } from "./process-metrics.ts";
+import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 import { createReconcileMetrics } from "./reconcile-metrics.ts";
 import { renderScrape, type Scrape } from "./render-scrape.ts";
 import { registerResourceGauges } from "./resource-gauges.ts";
@@ -37,6 +37,7 @@ export interface Metrics {
   readonly passes: PassObserver;
   readonly queue: WorkqueueMetrics;
   readonly controlPlane: ControlPlaneObserver;
+  readonly ofProcess: ProcessMetrics;
   /** One scrape. */
   render(format: ScrapeFormat): Promise<Scrape>;
 }
@@ -62,12 +63,13 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const queue = createWorkqueueMetrics(registry, options.queueStats);
   registerWatchMetrics(registry, options.watchStats);
   registerLeader(registry, options.leader);
-  registerProcessMetrics(registry, options.version);
+  const ofProcess = createProcessMetrics(registry, options.version);
   return {
     operations,
     passes,
     queue,
     controlPlane,
+    ofProcess,
     render: (format) => renderScrape(registry, format),
   };
 }

@@ -1,8 +1,17 @@
-import { Counter, Gauge } from "prom-client";
+import { Counter, Gauge, Histogram } from "prom-client";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
+/** What a process tells of itself as it happens. */
+export interface ProcessMetrics {
+  /** @param seconds how late a timer fired. */
+  eventLoopDelayed(seconds: number): void;
+}
+
+/** From what a timer is late by anyhow to what readers of a probe would notice. */
+const delayBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
 /** The few figures of the process that every dashboard of an operator shows. */
-export function registerProcessMetrics(registry: MetricsRegistry, version: string): void {
+export function createProcessMetrics(registry: MetricsRegistry, version: string): ProcessMetrics {
   const registers = [registry];
   const build: Gauge = new Gauge({
     name: "endpoint_operator_build_info",
@@ -23,6 +32,18 @@ export function registerProcessMetrics(registry: MetricsRegistry, version: strin
     registers,
     collect: () => memory.set(process.memoryUsage.rss()),
   });
+  const heap: Gauge = new Gauge({
+    name: "nodejs_heap_size_used_bytes",
+    help: "Memory that the JavaScript heap uses.",
+    registers,
+    collect: () => heap.set(process.memoryUsage().heapUsed),
+  });
+  const delay = new Histogram({
+    name: "endpoint_operator_event_loop_delay_seconds",
+    help: "How late timers fire, asked ten times a second: how long the event loop was held up.",
+    buckets: delayBucketsSeconds,
+    registers,
+  });
   const cpu: Counter = new Counter({
     name: "process_cpu_seconds_total",
     help: "Processor time the process has used, user and system.",
@@ -33,4 +54,5 @@ export function registerProcessMetrics(registry: MetricsRegistry, version: strin
       cpu.inc((user + system) / 1_000_000);
     },
   });
+  return { eventLoopDelayed: (seconds) => delay.observe(seconds) };
 }

@@ -1,39 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { EndedOperation } from "../../../src/domain/operation-metrics.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import type { WorkQueueObserver } from "../../../src/runtime/work-queue.ts";
 import type { WorkObserver } from "../../../src/runtime/worker-pool.ts";
-import { createMetrics } from "../../../src/telemetry/metrics.ts";
 import type { WatchStats } from "../../../src/telemetry/watch-metrics.ts";
-
-const nowMs = Date.parse("2026-11-21T12:00:00Z");
-
-const quietWatch = { hasSynced: false, isWatching: false, silentForMs: undefined, lists: 0, watches: 0 };
-
-function metricsOf(
-  resources: () => readonly ComputeEndpoint[] = () => [],
-  watchStats: () => WatchStats = () => quietWatch,
-) {
-  const metrics = createMetrics({
-    clock: { nowMs: () => nowMs, monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) },
-    version: "1.2.3",
-    workers: 16,
-    resources,
-    orphanCount: () => 2,
-    queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
-    watchStats,
-    leader: { leaseName: "endpoint-operator", isLeader: () => true },
-  });
-  const lines = async () => (await metrics.render("Prometheus")).body.split("\n").filter((line) => line !== "");
-  return {
-    ...metrics,
-    /** The series of one metric, in order. */
-    series: async (name: string) =>
-      (await lines()).filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `)),
-    lines,
-  };
-}
+import { metricsOf, quietWatch } from "../../support/metrics-of.ts";
 
 function resource(name: string, status: object, spec: object = {}): ComputeEndpoint {
   return parseComputeEndpoint({
@@ -309,36 +280,7 @@ describe("the process", () => {
   test("two scrapes at once → both complete", async () => {
     const { lines } = metricsOf(() => [resource("orders", { state: "idle" })]);
     const [first, second] = await Promise.all([lines(), lines()]);
-    const steady = (all: readonly string[]) => all.filter((line) => !line.startsWith("process_"));
+    const steady = (all: readonly string[]) => all.filter((line) => !/^(process|nodejs)_/.test(line));
     expect(steady(second)).toEqual(steady(first));
-  });
-});
-
-describe("names", () => {
-  test("every metric → as the Prometheus naming guide has it", async () => {
-    const metrics = metricsOf();
-    const types = (await metrics.lines()).filter((line) => line.startsWith("# TYPE "));
-    const helps = new Set(
-      (await metrics.lines()).filter((line) => /^# HELP \S+ \S/.test(line)).map((line) => line.split(" ")[2]),
-    );
-    expect(types.length).toBeGreaterThan(15);
-    for (const line of types) {
-      const [, , name = "", type] = line.split(" ");
-      expect(name).toMatch(/^[a-z][a-z0-9_]*$/);
-      expect(name, "only a counter ends in _total").toMatch(type === "counter" ? /_total$/ : /(?<!_total)$/);
-      expect(name, "no suffix that a histogram makes").not.toMatch(/_(count|sum|bucket)$/);
-      expect(name, "base units").not.toMatch(/_(milliseconds|ms|minutes|kilobytes)(_|$)/);
-      expect(name, "no type in the name").not.toMatch(/_(gauge|counter|histogram)(_|$)/);
-      expect(helps, `${name} has a help text`).toContain(name);
-      expect(type !== "histogram" || name.endsWith("_seconds")).toBe(true);
-    }
-  });
-
-  test("docs/metrics.md → names exactly the metrics there are, with their types", async () => {
-    const { lines } = metricsOf();
-    const exported = (await lines()).flatMap((line) => /^# TYPE (\S+) (\S+)$/.exec(line)?.slice(1).join(" ") ?? []);
-    const page = await readFile(new URL("../../../docs/metrics.md", import.meta.url), "utf8");
-    const documented = [...page.matchAll(/^\| `(\w+)` \| (\w+)/gm)].map(([, name, type]) => `${name} ${type}`);
-    expect(documented.sort()).toEqual(exported.sort());
   });
 });

@@ -1,0 +1,67 @@
+import type { EndedOperation } from "../../src/domain/operation-metrics.ts";
+import { type ComputeEndpoint, parseComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
+import { createMetrics, type Metrics } from "../../src/telemetry/metrics.ts";
+
+const nowMs = Date.parse("2026-11-21T12:00:00Z");
+
+/** Metrics of which every one has at least one series, always with the same values, those of the process aside. */
+export function fullMetrics(): Metrics {
+  const metrics = createMetrics({
+    clock: { nowMs: () => nowMs, monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) },
+    version: "1.2.3",
+    workers: 16,
+    resources: () => [busyResource()],
+    orphanCount: () => 2,
+    queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
+    watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 1_500, lists: 2, watches: 3 }),
+    leader: { leaseName: "endpoint-operator", isLeader: () => true },
+  });
+  metrics.operations.countEnded(endedOperation({ outcome: "succeeded", durationMs: 812 }));
+  metrics.operations.countEnded(endedOperation({ outcome: "failed", durationMs: 2_000_000 }));
+  const route = "/projects/{project_id}/endpoints";
+  metrics.controlPlane.requestEnded({ route, method: "GET", code: "200", seconds: 0.02 });
+  metrics.controlPlane.throttled("TooManyRequests");
+  metrics.controlPlane.locked("ConflictingOperations");
+  metrics.queue.added();
+  metrics.queue.taken(0.002);
+  metrics.queue.finished(0.2);
+  metrics.queue.retried();
+  metrics.passes.passStarted();
+  metrics.passes.passEnded("requeue_after", 0.02);
+  metrics.ofProcess.eventLoopDelayed(0.003);
+  return metrics;
+}
+
+function endedOperation(change: Pick<EndedOperation, "outcome" | "durationMs">): EndedOperation {
+  return {
+    operationId: "0c7c1d6e-6f0e-4b0c-9f62-5a1d0e9c2b11",
+    action: "start_compute",
+    cause: "SpecChange",
+    namespace: "shop",
+    name: "orders",
+    ...change,
+  };
+}
+
+function busyResource(): ComputeEndpoint {
+  const times = { createdTime: "2026-11-21T11:59:30Z", updatedTime: "2026-11-21T11:59:30Z" };
+  return parseComputeEndpoint({
+    metadata: { namespace: "shop", name: "orders", uid: "uid-orders", resourceVersion: "1" },
+    spec: { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" },
+    status: {
+      state: "active",
+      conditions: [
+        {
+          type: "LastOperationSucceeded",
+          status: "False",
+          observedGeneration: 1,
+          lastTransitionTime: "",
+          reason: "OperationFailed",
+          message: "",
+        },
+      ],
+      failedActions: [{ action: "suspend_compute", operationId: "o", time: "" }],
+      operations: [{ id: "o", action: "start_compute", status: "running", cause: "SpecChange", ...times }],
+    },
+  });
+}

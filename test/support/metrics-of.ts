@@ -1,0 +1,39 @@
+import type { ComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
+import type { WatchStats } from "../../src/telemetry/watch-metrics.ts";
+
+const nowMs = Date.parse("2026-11-21T12:00:00Z");
+
+/** Of a watch that has not begun. */
+export const quietWatch: WatchStats = {
+  hasSynced: false,
+  isWatching: false,
+  silentForMs: undefined,
+  lists: 0,
+  watches: 0,
+};
+
+/** Metrics over these resources, with what a scrape shows of them at 12:00 on 2026-11-21. */
+export function metricsOf(
+  resources: () => readonly ComputeEndpoint[] = () => [],
+  watchStats: () => WatchStats = () => quietWatch,
+) {
+  const metrics = createMetrics({
+    clock: { nowMs: () => nowMs, monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) },
+    version: "1.2.3",
+    workers: 16,
+    resources,
+    orphanCount: () => 2,
+    queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
+    watchStats,
+    leader: { leaseName: "endpoint-operator", isLeader: () => true },
+  });
+  const lines = async () => (await metrics.render("Prometheus")).body.split("\n").filter((line) => line !== "");
+  return {
+    ...metrics,
+    /** The series of one metric, in order. */
+    series: async (name: string) =>
+      (await lines()).filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `)),
+    lines,
+  };
+}

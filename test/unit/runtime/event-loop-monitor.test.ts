@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { createEventLoopMonitor } from "../../../src/runtime/event-loop-monitor.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+/** A clock whose timers fire so much too late. */
+function lateClock(lateMs: () => number) {
+  const clock = new FakeClock();
+  const after = (delayMs: number, callback: () => void) => clock.after(delayMs + lateMs(), callback);
+  return { clock, late: { nowMs: () => clock.nowMs(), monotonicMs: () => clock.monotonicMs(), after } };
+}
+
+test("timers that fire in time, then late → each delay told in seconds, never below 0", async () => {
+  const lateness = [0, 250, 0];
+  const { clock, late } = lateClock(() => lateness.shift() ?? 0);
+  const delays: number[] = [];
+  const monitor = createEventLoopMonitor({ clock: late, onDelay: (seconds) => delays.push(seconds) });
+  monitor.start();
+  await clock.advance(550);
+  expect(delays).toEqual([0, 0.25, 0]);
+});
+
+test("stopped → no timer is left, nothing more is told", async () => {
+  const { clock, late } = lateClock(() => 0);
+  let told = 0;
+  const monitor = createEventLoopMonitor({
+    clock: late,
+    onDelay: () => {
+      told += 1;
+    },
+  });
+  monitor.stop();
+  monitor.start();
+  await clock.advance(100);
+  monitor.stop();
+  expect(clock.pendingTimers).toBe(0);
+  await clock.advance(1_000);
+  expect(told).toBe(1);
+});
