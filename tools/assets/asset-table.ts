@@ -1,9 +1,30 @@
 import { fileURLToPath } from "node:url";
 import type { DownloadSource } from "./download-sources.ts";
-import { envtestArchive, etcdRelease, kubernetesRelease } from "./download-sources.ts";
+import {
+  alertmanagerRelease,
+  envtestArchive,
+  etcdRelease,
+  kubernetesRelease,
+  prometheusRelease,
+} from "./download-sources.ts";
 
 /** A binary that demo and tests can ask for. */
-export type AssetName = "kube-apiserver" | "etcd" | "kubectl" | "kube-controller-manager";
+export type AssetName =
+  | "kube-apiserver"
+  | "etcd"
+  | "kubectl"
+  | "kube-controller-manager"
+  | "prometheus"
+  | "promtool"
+  | "alertmanager";
+
+/** A binary of which any recent version will do, so that one from the system's packages is taken. */
+export interface SystemPackage {
+  /** Names it has on the PATH. */
+  readonly commands: readonly string[];
+  /** A command that installs it somewhere. */
+  readonly install: string;
+}
 
 /** How to build a binary from Go modules; go.mod and go.sum in `moduleDirectory` pin every byte of source. */
 export interface GoBuild {
@@ -11,6 +32,8 @@ export interface GoBuild {
   readonly packagePath: string;
   /** Value of `-ldflags`. */
   readonly linkerFlags: string;
+  /** Value of `-tags`. @default none */
+  readonly tags?: string;
   /** For the progress line: how long it takes on two cores from nothing. */
   readonly roughly: string;
 }
@@ -20,6 +43,8 @@ export interface Asset {
   readonly name: AssetName;
   /** Exact version, with its leading v; part of the path in the cache. */
   readonly version: string;
+  /** Absent where it must be exactly our version. */
+  readonly systemPackage?: SystemPackage;
   /** Official downloads, tried in order. Each answers `undefined` where it has nothing for a platform. */
   readonly downloads: readonly DownloadSource[];
   readonly build: GoBuild;
@@ -27,6 +52,10 @@ export interface Asset {
 
 const kubernetesVersion = "v1.35.4";
 const etcdVersion = "v3.6.16";
+/** Prometheus 3.x is the Go module v0.3xx. */
+const prometheusVersion = "v3.13.5";
+/** The newest whose Go module can be built as it is: later ones lack the files of their web page. */
+const alertmanagerVersion = "v0.30.0";
 
 /** The oldest Go that builds everything here: the highest `go` line of the modules under `go/`. */
 export const requiredGoVersion = "1.26.0";
@@ -45,6 +74,17 @@ function kubernetesBuild(command: string, roughly: string): GoBuild {
       `-X ${versionPackage}.gitMajor=${major}`,
       `-X ${versionPackage}.gitMinor=${minor}`,
     ].join(" "),
+    roughly,
+  };
+}
+
+function prometheusBuild(command: string, roughly: string): GoBuild {
+  return {
+    moduleDirectory: moduleDirectory("prometheus"),
+    packagePath: `github.com/prometheus/prometheus/cmd/${command}`,
+    linkerFlags: `-s -w -X github.com/prometheus/common/version.Version=${prometheusVersion.slice(1)}`,
+    // Without the clients of two dozen clouds: targets are given by address here.
+    tags: "remove_all_sd",
     roughly,
   };
 }
@@ -80,10 +120,42 @@ export const assetTable: Readonly<Record<AssetName, Asset>> = {
     downloads: [kubernetesRelease],
     build: kubernetesBuild("kube-controller-manager", "a minute after kube-apiserver"),
   },
+  prometheus: {
+    name: "prometheus",
+    version: prometheusVersion,
+    systemPackage: { commands: ["prometheus"], install: "apt-get install prometheus" },
+    downloads: [prometheusRelease],
+    build: prometheusBuild("prometheus", "two minutes"),
+  },
+  promtool: {
+    name: "promtool",
+    version: prometheusVersion,
+    systemPackage: { commands: ["promtool"], install: "apt-get install prometheus" },
+    downloads: [prometheusRelease],
+    build: prometheusBuild("promtool", "a minute after prometheus"),
+  },
+  alertmanager: {
+    name: "alertmanager",
+    version: alertmanagerVersion,
+    systemPackage: {
+      commands: ["alertmanager", "prometheus-alertmanager"],
+      install: "apt-get install prometheus-alertmanager",
+    },
+    downloads: [alertmanagerRelease],
+    build: {
+      moduleDirectory: moduleDirectory("alertmanager"),
+      packagePath: "github.com/prometheus/alertmanager/cmd/alertmanager",
+      linkerFlags: `-s -w -X github.com/prometheus/common/version.Version=${alertmanagerVersion.slice(1)}`,
+      roughly: "a minute",
+    },
+  },
 };
 
 /** What an API server needs, and what talks to it. */
 export const apiServerAssets: readonly AssetName[] = ["etcd", "kube-apiserver", "kubectl"];
+
+/** What scrapes and pages. */
+export const monitoringAssets: readonly ["prometheus", "alertmanager"] = ["prometheus", "alertmanager"];
 
 /** All names, in the order in which they are best built. */
 export const assetNames = Object.keys(assetTable) as readonly AssetName[];

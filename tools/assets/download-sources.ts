@@ -8,6 +8,10 @@ export interface DownloadHosts {
   readonly kubernetes: string;
   /** etcd releases: `<base>/v1.2.3/etcd-v1.2.3-linux-amd64.tar.gz` beside `SHA256SUMS`. */
   readonly etcd: string;
+  /** Prometheus releases: `<base>/v1.2.3/prometheus-1.2.3.linux-amd64.tar.gz` beside `sha256sums.txt`. */
+  readonly prometheus: string;
+  /** Alertmanager releases, named likewise. */
+  readonly alertmanager: string;
   /** Index of the envtest archives: YAML with an address and a SHA-512 for each. */
   readonly envtestIndex: string;
 }
@@ -16,6 +20,8 @@ export interface DownloadHosts {
 export const officialHosts: DownloadHosts = {
   kubernetes: "https://dl.k8s.io/release",
   etcd: "https://github.com/etcd-io/etcd/releases/download",
+  prometheus: "https://github.com/prometheus/prometheus/releases/download",
+  alertmanager: "https://github.com/prometheus/alertmanager/releases/download",
   envtestIndex: "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/main/envtest-releases.yaml",
 };
 
@@ -60,6 +66,23 @@ export const etcdRelease: DownloadSource = async ({ version, platform, hosts, fe
   if (digest === undefined) return undefined;
   return { url: `${hosts.etcd}/${version}/${file}`, algorithm: "sha256", digest, member: `${stem}/etcd` };
 };
+
+/** Release archives of the Prometheus projects: tar.gz for every platform; one archive holds all programs of a project. */
+function prometheusStyleRelease(project: "prometheus" | "alertmanager"): DownloadSource {
+  return async ({ name, version, platform, hosts, fetchText }) => {
+    const stem = `${project}-${version.slice(1)}.${platform.os}-${platform.arch}`;
+    const base = `${hosts[project]}/${version}`;
+    const digest = parseDigest(await fetchText(`${base}/sha256sums.txt`), `${stem}.tar.gz`, 64);
+    if (digest === undefined) return undefined;
+    return { url: `${base}/${stem}.tar.gz`, algorithm: "sha256", digest, member: `${stem}/${name}` };
+  };
+}
+
+/** Prometheus and promtool. */
+export const prometheusRelease: DownloadSource = prometheusStyleRelease("prometheus");
+
+/** Alertmanager. */
+export const alertmanagerRelease: DownloadSource = prometheusStyleRelease("alertmanager");
 
 const envtestIndexSchema = z.object({
   releases: z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), selfLink: z.string() }))),

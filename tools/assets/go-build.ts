@@ -67,6 +67,7 @@ export async function buildFromGoModules(asset: Asset, options: GoBuildOptions):
   await mkdir(temporary, { recursive: true });
   const { build } = asset;
   const flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", `-ldflags=${build.linkerFlags}`];
+  if (build.tags !== undefined) flags.push(`-tags=${build.tags}`);
   try {
     await runCommand({
       command: "go",

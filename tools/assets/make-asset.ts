@@ -133,9 +133,12 @@ function nothingWorked(asset: Asset, failures: readonly string[], cause?: unknow
   const reason = cause instanceof AssetError ? cause.reason : "Unavailable";
   const message = [
     `${asset.name} ${asset.version} is missing:`,
-    "  - it is neither in KUBEBUILDER_ASSETS nor in the cache",
+    asset.systemPackage === undefined
+      ? "  - it is neither in KUBEBUILDER_ASSETS nor in the cache"
+      : "  - it is neither in KUBEBUILDER_ASSETS, nor on the PATH, nor in the cache",
     ...failures.map((failure) => `  - ${failure}`),
     "Any one of these helps:",
+    ...(asset.systemPackage === undefined ? [] : [`  - install it, for instance: ${asset.systemPackage.install}`]),
     `  - set KUBEBUILDER_ASSETS to a directory that holds ${asset.name}`,
     "  - let this machine reach the official downloads (HTTPS_PROXY is honoured)",
     `  - install Go ${requiredGoVersion} or later (https://go.dev/dl) and let it reach its module proxy`,

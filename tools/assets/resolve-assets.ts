@@ -33,10 +33,11 @@ export interface ResolveOptions {
 export type AssetPaths<Name extends AssetName = AssetName> = Readonly<Record<Name, string>>;
 
 /**
- * Finds the binaries, or makes them: KUBEBUILDER_ASSETS, our cache, the official download, a build from Go modules.
+ * Finds the binaries, or makes them: KUBEBUILDER_ASSETS, the PATH for those that are system packages too, our cache, the
+ * official download, a build from Go modules.
  *
- * Guarantees: a path it answers is a whole, executable file of the version in the table (KUBEBUILDER_ASSETS aside,
- * which is taken as it is); one process at a time fills the cache; an interrupted one leaves nothing a later run would use.
+ * Guarantees: a path it answers is a whole, executable file of the version in the table (KUBEBUILDER_ASSETS and the
+ * PATH aside, which are taken as they are); one process at a time fills the cache; an interrupted one leaves nothing a later run would use.
  *
  * @throws AssetError that names what is missing and each way out.
  */
@@ -77,6 +78,19 @@ export async function resolveAssets<Name extends AssetName>(
   return Object.fromEntries(found) as Record<Name, string>;
 }
 
+/**
+ * Finds a binary without making it, for those who can do without.
+ *
+ * @throws AssetError `BadSetting`.
+ */
+export async function findAsset(
+  name: AssetName,
+  options: Pick<ResolveOptions, "env" | "platform"> = {},
+): Promise<string | undefined> {
+  const { env = process.env, platform = currentPlatform() } = options;
+  return await findExisting(assetTable[name], { env, platform, cache: cacheDirectory(env, platform.os) });
+}
+
 interface Places {
   readonly env: NodeJS.ProcessEnv;
   readonly cache: string;
@@ -99,8 +113,20 @@ async function findExisting(asset: Asset, places: Places): Promise<string | unde
     const file = path.join(directory, asset.name);
     if (await isExecutable(file)) return file;
   }
-  const file = cachedPath(places.cache, asset, places.platform);
+  const file = (await findOnPath(asset, places.env)) ?? cachedPath(places.cache, asset, places.platform);
   return (await isExecutable(file)) ? file : undefined;
+}
+
+async function findOnPath({ systemPackage }: Asset, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  if (systemPackage === undefined) return undefined;
+  const directories = (env.PATH ?? "").split(path.delimiter).filter((directory) => path.isAbsolute(directory));
+  for (const directory of directories) {
+    for (const command of systemPackage.commands) {
+      const file = path.join(directory, command);
+      if (await isExecutable(file)) return file;
+    }
+  }
+  return undefined;
 }
 
 async function makeAssets(assets: readonly Asset[], cache: string, options: MakeOptions): Promise<void> {

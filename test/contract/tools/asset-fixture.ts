@@ -48,7 +48,7 @@ export async function writeScript(file: string, body: string): Promise<void> {
 export interface FakeGo {
   /** @default "go1.26.8" */
   readonly version?: string;
-  /** Shell commands that make `$output`. @default a small script */
+  /** Shell commands that make `$output`; `$flags` are the arguments. @default a small script */
   readonly build?: string;
 }
 
@@ -56,11 +56,12 @@ export interface FakeGo {
 export async function installFakeGo(home: AssetHome, { version = "go1.26.8", build }: FakeGo = {}): Promise<void> {
   const body = `
 if [ "$1" = env ]; then printf '%s\\n%s\\n' '${version}' local; exit 0; fi
+flags="$*"
 while [ "$#" -gt 0 ]; do
   if [ "$1" = -o ]; then output=$2; fi
   shift
 done
-basename "$output" >> '${home.buildLog}'
+echo "\${output##*/}" >> '${home.buildLog}'
 ${build ?? `printf '#!/bin/sh\\necho built\\n' > "$output"`}`;
   await writeScript(path.join(home.bin, "go"), body);
 }
@@ -111,7 +112,15 @@ export async function startDownloadServer(files: Readonly<Record<string, string 
     server.close();
   });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { hosts: { kubernetes: `${base}/k8s`, etcd: `${base}/etcd`, envtestIndex: `${base}/envtest.yaml` } };
+  return {
+    hosts: {
+      kubernetes: `${base}/k8s`,
+      etcd: `${base}/etcd`,
+      envtestIndex: `${base}/envtest.yaml`,
+      prometheus: `${base}/prometheus`,
+      alertmanager: `${base}/alertmanager`,
+    },
+  };
 }
 
 /** Hexadecimal digest of some bytes. */

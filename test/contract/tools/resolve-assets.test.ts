@@ -2,7 +2,7 @@ import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { assetTable, requiredGoVersion } from "../../../tools/assets/asset-table.ts";
-import { type ResolveOptions, resolveAssets } from "../../../tools/assets/resolve-assets.ts";
+import { findAsset, type ResolveOptions, resolveAssets } from "../../../tools/assets/resolve-assets.ts";
 import {
   type AssetHome,
   builds,
@@ -52,6 +52,29 @@ describe("where a binary comes from", () => {
       message: expect.stringContaining("/does/not/exist"),
     });
     expect(await builds(home)).toEqual([]);
+  });
+
+  it("a system package will do, one is on the PATH → that one, by any of its names; nothing is made", async () => {
+    const home = await createAssetHome();
+    await installFakeGo(home);
+    const env = { ...home.env, PATH: home.bin };
+    await writeScript(path.join(home.bin, "prometheus-alertmanager"), "");
+    await writeScript(path.join(home.bin, "etcd"), "");
+    const debian = path.join(home.bin, "prometheus-alertmanager");
+    expect(await resolveAssets(["alertmanager"], offline(home, { env }))).toEqual({ alertmanager: debian });
+    expect(await findAsset("alertmanager", { env, platform: linux })).toBe(debian);
+    expect(await findAsset("prometheus", { env, platform: linux })).toBeUndefined();
+    expect(await findAsset("etcd", { env, platform: linux }), "must be exactly our version").toBeUndefined();
+    expect(await builds(home)).toEqual([]);
+  });
+
+  it("a system package will do, none is there → built like the others, without the clouds", async () => {
+    const home = await createAssetHome();
+    await installFakeGo(home, { build: `printf '#!/bin/sh\\necho "%s"\\n' "$flags" > "$output"` });
+    const env = { ...home.env, PATH: home.bin };
+    const { prometheus } = await resolveAssets(["prometheus"], offline(home, { env }));
+    expect(prometheus).toBe(path.join(home.cache, "linux-amd64/prometheus-v3.13.5/prometheus"));
+    expect(await readFile(prometheus, "utf8")).toContain("-tags=remove_all_sd");
   });
 
   it("a file in the cache that may not be executed → made again", async () => {
@@ -192,11 +215,14 @@ describe("what is missing", () => {
 });
 
 describe("the modules that are built", () => {
-  it.each(["kubernetes", "etcd"])("go/%s/go.mod → pins the version of the table and a Go we ask for", async (name) => {
+  it.each([
+    ["kubernetes", "k8s.io/kubernetes", assetTable["kube-apiserver"].version],
+    ["etcd", "go.etcd.io/etcd/server/v3", assetTable.etcd.version],
+    ["prometheus", "github.com/prometheus/prometheus", assetTable.prometheus.version.replace("v3.", "v0.3")],
+    ["alertmanager", "github.com/prometheus/alertmanager", assetTable.alertmanager.version],
+  ])("go/%s/go.mod → pins %s to the version of the table, and a Go we ask for", async (name, module, version) => {
     const goMod = await readFile(new URL(`../../../tools/assets/go/${name}/go.mod`, import.meta.url), "utf8");
-    const asset = name === "etcd" ? assetTable.etcd : assetTable["kube-apiserver"];
-    const module = name === "etcd" ? "go.etcd.io/etcd/server/v3" : "k8s.io/kubernetes";
-    expect(goMod).toContain(`${module} ${asset.version}`);
+    expect(goMod).toContain(`${module} ${version} `);
     const goLine = /^go (\S+)$/m.exec(goMod)?.[1] ?? "";
     expect(goLine.localeCompare(requiredGoVersion, "en", { numeric: true })).toBeLessThanOrEqual(0);
   });

@@ -3,12 +3,14 @@ import { cacheDirectory, cachedPath } from "../../../tools/assets/asset-cache.ts
 import { describeError } from "../../../tools/assets/asset-error.ts";
 import { assetNames, assetTable } from "../../../tools/assets/asset-table.ts";
 import {
+  alertmanagerRelease,
   type DownloadQuery,
   envtestArchive,
   etcdRelease,
   kubernetesRelease,
   officialHosts,
   parseDigest,
+  prometheusRelease,
 } from "../../../tools/assets/download-sources.ts";
 import { isGoUsable } from "../../../tools/assets/go-build.ts";
 import { currentPlatform } from "../../../tools/assets/platform.ts";
@@ -132,6 +134,22 @@ describe("download sources", () => {
       digest: "e".repeat(64),
       member: `${stem}/etcd`,
     });
+  });
+
+  it.each([
+    ["prometheus", "promtool", prometheusRelease],
+    ["alertmanager", "alertmanager", alertmanagerRelease],
+  ] as const)("the releases of %s → their one archive, with %s in it", async (project, name, release) => {
+    const base = `${officialHosts[project]}/v1.2.3`;
+    const stem = `${project}-1.2.3.darwin-arm64`;
+    const sums = { [`${base}/sha256sums.txt`]: `${"f".repeat(64)}  ${stem}.tar.gz\n` };
+    expect(await release(query({ name, platform: darwin }, sums))).toEqual({
+      url: `${base}/${stem}.tar.gz`,
+      algorithm: "sha256",
+      digest: "f".repeat(64),
+      member: `${stem}/${name}`,
+    });
+    expect(await release(query({ name, platform: linux }, sums)), "not in the list").toBeUndefined();
   });
 
   it("the envtest index → the archive of exactly this version and platform, or none", async () => {
