@@ -40,6 +40,8 @@ export interface Config {
   /** `undefined`: the uid of the namespace kube-system. */
   readonly clusterId: string | undefined;
   readonly createSettleMs: number;
+  /** Base URL of the receiver of traces, without a trailing slash. `undefined`: no tracing. */
+  readonly tracesEndpoint: string | undefined;
 }
 
 /** Settings that cannot be used. The message names every one of them, a line each; it never holds the key. */
@@ -83,8 +85,10 @@ const seconds = (least: number, most: number) =>
   });
 
 const urlRule = "must be an http or https URL that ends in /v2, without user, query or fragment";
+const receiverRule = "must be an http or https URL without user, query or fragment";
 const addressRule = "must be host:port, for instance 0.0.0.0:8080 or [::]:8080";
 const controlPlaneUrl = setting(urlRule, parseServiceUrl);
+const receiverUrl = setting(receiverRule, parsePlainUrl);
 const address = setting(addressRule, parseAddress);
 const namespaces = setting("must be namespace names separated by commas", parseNamespaces);
 const levels: readonly string[] = logLevels;
@@ -109,6 +113,7 @@ const environmentSchema = z.object({
   LEASE_NAME: matching("must be a name as Kubernetes allows them", subdomain).default("endpoint-operator"),
   CLUSTER_ID: matching("must be 1 to 128 visible ASCII characters", /^[\x21-\x7e]{1,128}$/).optional(),
   CREATE_SETTLE_SECONDS: seconds(0.1, 3_600).default(150_000),
+  OTEL_EXPORTER_OTLP_ENDPOINT: receiverUrl.optional(),
 });
 
 type Settings = z.output<typeof environmentSchema>;
@@ -165,6 +170,7 @@ function configOf(settings: Settings): Config {
     leaseName: settings.LEASE_NAME,
     clusterId: settings.CLUSTER_ID,
     createSettleMs: settings.CREATE_SETTLE_SECONDS,
+    tracesEndpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT,
   });
 }
 
@@ -205,13 +211,18 @@ function numberWithin(text: string, least: number, most: number, form: RegExp): 
 }
 
 function parseServiceUrl(text: string): string | undefined {
+  const url = parsePlainUrl(text);
+  return url?.endsWith("/v2") ? url : undefined;
+}
+
+/** Without a trailing slash. */
+function parsePlainUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
     return undefined;
   }
   const hasMore = url.username !== "" || url.password !== "" || /[?#]/.test(text);
-  const path = url.pathname.replace(/\/$/, "");
-  return !hasMore && path.endsWith("/v2") ? `${url.origin}${path}` : undefined;
+  return hasMore ? undefined : `${url.origin}${url.pathname.replace(/\/$/, "")}`;
 }
 
 function parseAddress(text: string): ListenAddress | undefined {

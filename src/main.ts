@@ -1,6 +1,8 @@
 import { hostname } from "node:os";
 import { Command } from "commander";
 import type { Config } from "./config.ts";
+import type { Clock } from "./runtime/clock.ts";
+import type { Logger } from "./telemetry/logger.ts";
 import { programVersion } from "./telemetry/program-version.ts";
 
 const exitFailure = 1;
@@ -53,17 +55,21 @@ async function operate(config: Config): Promise<number> {
       return key;
     },
   };
-  const logger = createPinoLogger({ level: config.logLevel, knownSecrets: () => [...seenKeys] });
+  const knownSecrets = () => [...seenKeys];
+  const logger = createPinoLogger({ level: config.logLevel, knownSecrets });
   endOnUnhandledErrors({ emitter: process, logger, exit: () => process.exit(exitFailure) });
   const stop = stopOnSignal();
+  const instance = hostname();
+  const tracing = await startTracing(config, { logger, clock: systemClock, instance, knownSecrets });
   const operator = await startOperator({
     config,
+    ...tracing,
     credentials: loadCredentialSource(),
     keys,
     clock: systemClock,
     logger,
     version: programVersion,
-    instance: hostname(),
+    instance,
     random: Math.random,
   });
   const failure = await Promise.race([aborted(stop), operator.failed]);
@@ -74,6 +80,27 @@ async function operate(config: Config): Promise<number> {
   }
   logger.info({}, "operator stopping");
   return (await operator.stop()) ? 0 : exitFailure;
+}
+
+interface TracingNeeds {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly instance: string;
+  readonly knownSecrets: () => readonly string[];
+}
+
+/** OpenTelemetry is loaded only for those who ask for traces. */
+async function startTracing({ tracesEndpoint: endpoint }: Config, { knownSecrets, ...needs }: TracingNeeds) {
+  if (endpoint === undefined) {
+    return {};
+  }
+  const [{ startTracing: start }, { createRedact }] = await Promise.all([
+    import("./tracing/start-tracing.ts"),
+    import("./telemetry/redact-secrets.ts"),
+  ]);
+  const redact = createRedact(knownSecrets);
+  const { tracer, shutDown } = start({ ...needs, endpoint, redact, version: programVersion });
+  return { tracer, flushTraces: shutDown };
 }
 
 async function loadRuntime() {

@@ -4,8 +4,10 @@ import { createProjectView } from "./control-plane/create-project-view.ts";
 import { withCredentialGate } from "./control-plane/credential-gate.ts";
 import type { KeySource } from "./control-plane/key-source.ts";
 import { withThrottleGate } from "./control-plane/throttle-gate.ts";
+import { withCallSpans, withRequestAttributes } from "./control-plane/with-call-spans.ts";
 import type { EffectPermit } from "./domain/effect-permit.ts";
 import type { ResourceKey } from "./domain/resource-store.ts";
+import type { Tracer } from "./domain/tracer.ts";
 import { ownNamespace } from "./kubernetes/cluster.ts";
 import type { KubernetesConnection } from "./kubernetes/connection.ts";
 import type { CredentialSource } from "./kubernetes/credentials.ts";
@@ -40,6 +42,10 @@ export interface OperatorOptions {
   readonly instance: string;
   /** 0 up to 1. */
   readonly random: () => number;
+  /** @default nothing is traced */
+  readonly tracer?: Tracer | undefined;
+  /** Sends the last traces; never rejects. @default there are none */
+  readonly flushTraces?: (() => Promise<void>) | undefined;
   /** Shortened by tests. @default 15 s, 10 s, 2 s */
   readonly leaseTiming?: LeaseTiming;
 }
@@ -204,20 +210,20 @@ interface ServiceNeeds {
 
 /** The control plane of the settings: client, gates for its one credential, and what all its resources share. */
 function connectService(foundation: Foundation, { metrics, permit, wake }: ServiceNeeds) {
-  const { config, clock, keys, clusterId, version } = foundation;
+  const { config, clock, keys, clusterId, version, tracer } = foundation;
+  const observer = tracer === undefined ? metrics.controlPlane : withRequestAttributes(metrics.controlPlane, tracer);
   const client = createControlPlane({
     baseUrl: config.controlPlaneUrl,
     keys,
     clock,
-    observer: metrics.controlPlane,
+    observer,
     userAgent: `endpoint-operator/${version}`,
     writeTimeoutMs,
     permit,
   });
-  const gated = withCredentialGate(withThrottleGate(client, { clock, observer: metrics.controlPlane }), {
-    clock,
-    keys,
-  });
+  const calls = tracer === undefined ? client : withCallSpans(client, tracer);
+  const throttled = withThrottleGate(calls, { clock, observer: metrics.controlPlane });
+  const gated = withCredentialGate(throttled, { clock, keys });
   const controlPlane = withPermit(gated, permit, writeTimeoutMs);
   const service: Service = {
     identity: { clusterId, serviceUrl: client.serviceUrl },
@@ -241,9 +247,10 @@ interface PoolNeeds {
 
 function createPool(foundation: Foundation, needs: PoolNeeds): WorkerPool {
   const { watch, metrics, queue, service, wake, events, permit } = needs;
-  const { config, clock, logger, random } = foundation;
+  const { config, clock, logger, random, tracer } = foundation;
   const reconciler = new Reconciler({
     clock,
+    tracer,
     store: watch.store,
     ledger: new Ledger(),
     controlPlaneFor: () => service,

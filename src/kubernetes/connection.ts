@@ -28,6 +28,8 @@ export interface KubernetesCall {
   readonly signal?: AbortSignal | undefined;
   /** Asked right before the first byte is written, for the time that is left then. @default nobody is asked */
   readonly permit?: EffectPermit | undefined;
+  /** Is told the HTTP status of the answer before its body is read. Must not throw. @default nobody is told */
+  readonly onStatus?: ((status: number) => void) | undefined;
 }
 
 /** A kept-alive connection pool to one API server. */
@@ -132,6 +134,7 @@ class UndiciConnection implements KubernetesConnection {
     }
     await answer.body.dump();
     if (!this.#mayTryAgain(session)) {
+      call.onStatus?.(answer.statusCode);
       throw errorForStatus(call.what, parseStatusAnswer(401, undefined));
     }
     return await this.#successOrThrow(call, await this.#send(call, await this.#currentSession(), deadline));
@@ -175,6 +178,7 @@ class UndiciConnection implements KubernetesConnection {
   }
 
   async #successOrThrow(call: KubernetesCall, answer: Dispatcher.ResponseData): Promise<Dispatcher.ResponseData> {
+    call.onStatus?.(answer.statusCode);
     if (answer.statusCode >= 200 && answer.statusCode < 300) {
       return answer;
     }

@@ -35,7 +35,8 @@ export async function deleteUnrecorded(
       ledger.drop(unrecorded.uid);
     } else if (await isDeleted(context, unrecorded)) {
       ledger.drop(unrecorded.uid);
-      logger.warn({ ...key, endpointId: unrecorded.endpointId }, "deleted the endpoint of a resource that was gone");
+      const { uid, endpointId } = unrecorded;
+      logger.warn({ ...key, uid, endpointId }, "deleted the endpoint of a resource that was gone");
     } else {
       isSomethingLeft = true;
     }

@@ -1,5 +1,6 @@
 import { EffectNotPermittedError } from "../domain/effect-permit.ts";
 import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
+import { reasonOf, type Tracer } from "../domain/tracer.ts";
 import { releaseEvents } from "../plan/events-for.ts";
 import type { Pass } from "../plan/pass.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -8,7 +9,7 @@ import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { deleteUnrecorded } from "./delete-unrecorded.ts";
 import { serviceProjectOf } from "./observe.ts";
-import { type ReportTargets, reportPass, resourceFields } from "./report-pass.ts";
+import { type ReportTargets, reportPass, resourceFields, tracePass } from "./report-pass.ts";
 import { nextLookMs, type Requeue } from "./requeue.ts";
 import { type PassContext, runPass } from "./run-pass.ts";
 import type { Service } from "./service.ts";
@@ -20,6 +21,8 @@ export interface ReconcilerOptions extends Omit<PassContext, "service" | "announ
   readonly controlPlaneFor: (resource: ComputeEndpoint | undefined) => Service;
   /** Looks at another key again. */
   readonly wake: (key: ResourceKey) => void;
+  /** @default nothing is traced */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** An endpoint that could not be deleted after its resource was gone is tried again this often. */
@@ -39,7 +42,13 @@ export class Reconciler {
   }
 
   /** Works on one key. Assumption: never called for a key that is being worked on. */
-  async reconcile(key: ResourceKey): Promise<Requeue> {
+  reconcile(key: ResourceKey): Promise<Requeue> {
+    const { tracer } = this.#options;
+    const attributes = { "k8s.namespace.name": key.namespace, "resource.name": key.name };
+    return tracer === undefined ? this.#pass(key) : tracer.inSpan({ name: "pass", attributes }, () => this.#pass(key));
+  }
+
+  async #pass(key: ResourceKey): Promise<Requeue> {
     try {
       const resource = await this.#options.store.current(key);
       const service = this.#options.controlPlaneFor(resource);
@@ -48,6 +57,7 @@ export class Reconciler {
       const requeue = resource === undefined ? this.#forget(key) : await this.#reconcileResource(service, resource);
       return isSomethingLeft ? sooner(requeue, cleanUpAgainMs) : requeue;
     } catch (error) {
+      this.#options.tracer?.fail(reasonOf(error));
       this.#logUnexpected(key, error);
       return { kind: "Retry" };
     }
@@ -60,8 +70,13 @@ export class Reconciler {
       }
     };
     const pass = await runPass({ ...this.#options, service, announce }, resource);
+    const { tracer, logger } = this.#options;
+    if (tracer !== undefined) {
+      tracePass(tracer, pass);
+    }
     if (pass.plan?.kind === "AddFinalizer") {
       await this.#options.store.addFinalizer(resource);
+      logger.info({ ...resourceFields(resource), plan: pass.plan.kind }, "finalizer added");
       return { kind: "RequeueAfter", delayMs: 0 };
     }
     if (pass.plan?.kind === "RemoveFinalizer") {
@@ -98,7 +113,8 @@ export class Reconciler {
     ledger.drop(resource.uid);
     leaveAll(service, resource);
     this.#wakeLosers(store.inProject(projectIdOf(resource) ?? ""));
-    logger.info({ ...resourceFields(resource), plan: plan.kind, cause: plan.cause }, "resource released");
+    const endpointId = resource.status.ownership?.endpointId;
+    logger.info({ ...resourceFields(resource), endpointId, plan: plan.kind, cause: plan.cause }, "resource released");
     return { kind: "Done" };
   }
 

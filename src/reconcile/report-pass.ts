@@ -1,8 +1,11 @@
 import type { EventRecorder } from "../domain/event-recorder.ts";
 import { durationMsOf } from "../domain/operation.ts";
 import type { OperationMetrics } from "../domain/operation-metrics.ts";
+import type { Tracer } from "../domain/tracer.ts";
 import { eventsFor } from "../plan/events-for.ts";
+import type { Outcome } from "../plan/outcome.ts";
 import type { Pass } from "../plan/pass.ts";
+import type { Plan } from "../plan/plan.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { StoredStep } from "./store-status.ts";
@@ -27,13 +30,30 @@ export function reportPass({ events, metrics, logger }: ReportTargets, pass: Pas
       durationMs: durationMsOf(operation),
     });
   }
-  if (!stored.hasChanged) {
-    return;
+  if (stored.hasChanged) {
+    for (const event of eventsFor(pass, stored.status)) {
+      events.record(resource, event);
+    }
+    logger.info(passFields(pass, stored), "pass changed the status");
+  } else if (pass.outcome.kind === "Accepted") {
+    logger.info(passFields(pass, stored), "pass changed the endpoint alone");
   }
-  for (const event of eventsFor(pass, stored.status)) {
-    events.record(resource, event);
+}
+
+/** A pass on its span, whatever became of its status. */
+export function tracePass(tracer: Tracer, { local, plan, outcome }: Pass): void {
+  tracer.annotate({
+    "resource.uid": local.resource.uid,
+    "resource.generation": local.resource.generation,
+    "endpoint.id": local.resource.status.ownership?.endpointId,
+    "pass.plan": plan?.kind,
+    "pass.outcome": outcome.kind,
+    "pass.reason": reasonOfPass(plan, outcome),
+    "operation.ids": startedBy(outcome),
+  });
+  if (outcome.kind === "Failed") {
+    tracer.fail(outcome.error.reason);
   }
-  logger.info(passFields(pass, stored), "pass changed the status");
 }
 
 /** Names the resource in a log line. */
@@ -41,13 +61,32 @@ export function resourceFields({ key, uid }: ComputeEndpoint) {
   return { namespace: key.namespace, name: key.name, uid };
 }
 
-function passFields({ local, plan, outcome }: Pass, { status }: StoredStep) {
+/** `operationId` is the one to wait for: the last that this pass started, else the latest that it saw to have ended. */
+function passFields({ local, plan, outcome }: Pass, { status, ended }: StoredStep) {
+  const operationIds = startedBy(outcome) ?? ended.map(({ operation }) => operation.id).slice(0, mostOperations);
   return {
     ...resourceFields(local.resource),
     endpointId: status.ownership?.endpointId,
+    operationId: operationIds.at(-1),
+    ...(operationIds.length > 1 ? { operationIds } : {}),
     plan: plan?.kind,
     outcome: outcome.kind,
-    ...(plan?.kind === "Stall" || plan?.kind === "Wait" ? { reason: plan.reason } : {}),
-    ...(outcome.kind === "Failed" ? { reason: outcome.error.reason, error: outcome.error.message } : {}),
+    reason: reasonOfPass(plan, outcome),
+    ...(outcome.kind === "Failed" ? { error: outcome.error.message } : {}),
   };
+}
+
+/** Of one pass; more are not told. */
+const mostOperations = 20;
+
+function startedBy(outcome: Outcome): readonly string[] | undefined {
+  const operations = outcome.kind === "Accepted" ? (outcome.mutation?.operations ?? []) : [];
+  return operations.length === 0 ? undefined : operations.map(({ id }) => id).slice(0, mostOperations);
+}
+
+function reasonOfPass(plan: Plan | undefined, outcome: Outcome): string | undefined {
+  if (outcome.kind === "Failed") {
+    return outcome.error.reason;
+  }
+  return plan?.kind === "Stall" || plan?.kind === "Wait" ? plan.reason : undefined;
 }

@@ -19,7 +19,7 @@ interface Rules {
  */
 const rules: Readonly<Record<string, Rules>> = {
   "main.ts": {
-    folders: ["config.ts", "operator.ts", "control-plane", "kubernetes", "runtime", "sandbox", "telemetry"],
+    folders: ["config.ts", "operator.ts", "control-plane", "kubernetes", "runtime", "sandbox", "telemetry", "tracing"],
     packages: ["commander"],
     isPure: false,
   },
@@ -41,6 +41,16 @@ const rules: Readonly<Record<string, Rules>> = {
   kubernetes: { folders: ["resource", "domain"], packages: ["@kubernetes/client-node", "undici"], isPure: false },
   runtime: { folders: [], packages: [], isPure: false },
   telemetry: { folders: ["resource", "domain"], packages: ["pino", "prom-client"], isPure: false },
+  tracing: {
+    folders: ["domain"],
+    packages: [
+      "@opentelemetry/api",
+      "@opentelemetry/exporter-trace-otlp-proto",
+      "@opentelemetry/resources",
+      "@opentelemetry/sdk-trace",
+    ],
+    isPure: false,
+  },
   sandbox: { folders: [], packages: ["fastify", "fastify-type-provider-zod", "zod"], isPure: false },
 };
 

@@ -36,6 +36,7 @@ describe("parseConfig", () => {
       leaseName: "endpoint-operator",
       clusterId: undefined,
       createSettleMs: 150_000,
+      tracesEndpoint: undefined,
     });
   });
 
@@ -57,6 +58,7 @@ describe("parseConfig", () => {
       LEASE_NAME: "lease.one",
       CLUSTER_ID: "west-1",
       CREATE_SETTLE_SECONDS: "2",
+      OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector.example:4318/",
       UNRELATED: "x",
     });
     expect(config).toEqual({
@@ -76,6 +78,7 @@ describe("parseConfig", () => {
       leaseName: "lease.one",
       clusterId: "west-1",
       createSettleMs: 2_000,
+      tracesEndpoint: "http://collector.example:4318",
     });
   });
 
@@ -116,6 +119,7 @@ describe("parseConfig", () => {
       LEASE_NAME: "A",
       CLUSTER_ID: "two words",
       CREATE_SETTLE_SECONDS: "1e3",
+      OTEL_EXPORTER_OTLP_ENDPOINT: "https://user:password@collector.example",
     });
     expect(problems.map((problem) => problem.split(" ")[0])).toEqual([
       "CONTROL_PLANE_URL",
@@ -133,9 +137,11 @@ describe("parseConfig", () => {
       "LEASE_NAME",
       "CLUSTER_ID",
       "CREATE_SETTLE_SECONDS",
+      "OTEL_EXPORTER_OTLP_ENDPOINT",
       "CONTROL_PLANE_API_KEY_FILE",
     ]);
     expect(problems).toContain('WORKERS is "0"; it must be a whole number from 1 to 256');
+    expect(problems.join("\n")).not.toContain("password");
     expect(problems).toContain('LEADER_ELECTION is "yes"; it must be true or false');
     expect(problems).toContain('LOG_LEVEL is "loud"; it must be one of fatal, error, warn, info, debug, trace, silent');
   });

@@ -1,4 +1,4 @@
-import type { ControlPlane, OperationPage } from "../../../src/domain/control-plane.ts";
+import type { ControlPlane, Mutation, OperationPage } from "../../../src/domain/control-plane.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
 
@@ -101,11 +101,11 @@ export class FakeControlPlane implements ControlPlane {
     return this.#answer(`getEndpoint ${projectId}`, () => this.endpoints.find(({ id }) => id === endpointId));
   }
 
-  createEndpoint(projectId: string) {
+  createEndpoint(projectId: string): Promise<Mutation> {
     return this.#answer(`createEndpoint ${projectId}`, () => ({ endpoint: endpoint(), operations: [] }));
   }
 
-  updateEndpoint(projectId: string) {
+  updateEndpoint(projectId: string): Promise<Mutation> {
     return this.#answer(`updateEndpoint ${projectId}`, () => ({ endpoint: endpoint(), operations: [] }));
   }
 

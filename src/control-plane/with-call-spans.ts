@@ -1,0 +1,100 @@
+import type { ControlPlane, Mutation } from "../domain/control-plane.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import type { Operation } from "../domain/operation.ts";
+import type { Tracer } from "../domain/tracer.ts";
+import { type Route, routes } from "./routes.ts";
+
+/** Of one answer; more are not told. */
+const mostOperations = 20;
+
+/**
+ * The same control plane with a span for each call, within the span of the pass that makes it.
+ *
+ * The operations of an answer become events of the span and the attribute `operation.ids`, so that a trace is found by
+ * the id that the resource's status shows. `withRequestAttributes` adds how each request ended.
+ */
+export function withCallSpans(inner: ControlPlane, tracer: Tracer): ControlPlane {
+  const call = <Answer>(route: Route, ids: CallIds, make: () => Promise<Answer>): Promise<Answer> =>
+    tracer.inSpan(spanOf(route, ids), async () => {
+      try {
+        return await make();
+      } catch (error) {
+        if (error instanceof ControlPlaneError && error.retryAfterMs !== undefined) {
+          tracer.annotate({ "retry_after.seconds": error.retryAfterMs / 1_000 });
+        }
+        throw error;
+      }
+    });
+  const write = async <Answer extends Mutation | undefined>(
+    route: Route,
+    ids: CallIds,
+    make: () => Promise<Answer>,
+  ): Promise<Answer> =>
+    call(route, ids, async () => {
+      const mutation = await make();
+      tellOperations(tracer, mutation?.operations ?? []);
+      return mutation;
+    });
+  return {
+    serviceUrl: inner.serviceUrl,
+    listEndpoints: (projectId) => call(routes.listEndpoints, { projectId }, () => inner.listEndpoints(projectId)),
+    getEndpoint: (projectId, endpointId) =>
+      call(routes.getEndpoint, { projectId, endpointId }, () => inner.getEndpoint(projectId, endpointId)),
+    listOperations: (projectId, page) =>
+      call(routes.listOperations, { projectId }, () => inner.listOperations(projectId, page)),
+    getOperation: (projectId, operationId) =>
+      call(routes.getOperation, { projectId, operationId }, () => inner.getOperation(projectId, operationId)),
+    createEndpoint: (projectId, creation) =>
+      write(routes.createEndpoint, { projectId }, () => inner.createEndpoint(projectId, creation)),
+    updateEndpoint: (projectId, endpointId, changes) =>
+      write(routes.updateEndpoint, { projectId, endpointId }, () =>
+        inner.updateEndpoint(projectId, endpointId, changes),
+      ),
+    deleteEndpoint: (projectId, endpointId) =>
+      write(routes.deleteEndpoint, { projectId, endpointId }, () => inner.deleteEndpoint(projectId, endpointId)),
+  };
+}
+
+/** The same observer, which also tells the span of the call how its latest request ended. */
+export function withRequestAttributes(inner: ControlPlaneObserver, tracer: Tracer): ControlPlaneObserver {
+  return {
+    requestEnded(request) {
+      const status = Number(request.code);
+      tracer.annotate({ "http.response.status_code": Number.isInteger(status) ? status : undefined });
+      inner.requestEnded(request);
+    },
+    throttled: (reason) => inner.throttled(reason),
+    locked: (reason) => inner.locked(reason),
+  };
+}
+
+interface CallIds {
+  readonly projectId: string;
+  readonly endpointId?: string;
+  readonly operationId?: string;
+}
+
+function spanOf(route: Route, { projectId, endpointId, operationId }: CallIds) {
+  return {
+    name: `${route.method} ${route.template}`,
+    kind: "Client",
+    attributes: {
+      "http.request.method": route.method,
+      "url.template": route.template,
+      "project.id": projectId,
+      "endpoint.id": endpointId,
+      "operation.ids": operationId === undefined ? undefined : [operationId],
+    },
+  } as const;
+}
+
+function tellOperations(tracer: Tracer, operations: readonly Operation[]): void {
+  const told = operations.slice(0, mostOperations);
+  if (told.length > 0) {
+    tracer.annotate({ "operation.ids": told.map(({ id }) => id) });
+  }
+  for (const { id, action, status } of told) {
+    tracer.addEvent("operation", { "operation.id": id, "operation.action": action, "operation.status": status });
+  }
+}

@@ -1,0 +1,36 @@
+import type { Attributes } from "@opentelemetry/api";
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import type { Tracer } from "../../src/domain/tracer.ts";
+import { createOtelTracer } from "../../src/tracing/otel-tracer.ts";
+
+/** A span that has ended. */
+export interface RecordedSpan {
+  readonly name: string;
+  /** Name of the span it is within; `undefined`: of none. */
+  readonly parent: string | undefined;
+  readonly attributes: Attributes;
+  readonly events: readonly { readonly name: string; readonly attributes: Attributes }[];
+  /** Why it is marked as failed; `undefined`: it is not. */
+  readonly failure: string | undefined;
+}
+
+/** A tracer as the operator has it, and the spans that have ended so far, in the order of their end. */
+export function recordSpans(redact: (text: string) => string = (text) => text): {
+  readonly tracer: Tracer;
+  spans(): readonly RecordedSpan[];
+} {
+  const exporter = new InMemorySpanExporter();
+  const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
+  const spans = () => {
+    const ended = exporter.getFinishedSpans();
+    const nameById = new Map(ended.map((span) => [span.spanContext().spanId, span.name]));
+    return ended.map(({ name, parentSpanContext, attributes, events, status }) => ({
+      name,
+      parent: parentSpanContext === undefined ? undefined : nameById.get(parentSpanContext.spanId),
+      attributes,
+      events: events.map((event) => ({ name: event.name, attributes: event.attributes ?? {} })),
+      failure: status.code === 2 ? status.message : undefined,
+    }));
+  };
+  return { tracer: createOtelTracer({ tracer: provider.getTracer("test"), redact }), spans };
+}
