@@ -1,6 +1,7 @@
 import { KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
 import { itemsUntilAborted, untilAborted } from "./abortable.ts";
 import { errorForStatus, parseStatusAnswer } from "./answer-error.ts";
+import { askedPauseMs } from "./asked-pause.ts";
 import { createCallDeadline } from "./call-deadline.ts";
 import { createInactivityTimer } from "./inactivity-timer.ts";
 import type { WatchEvent } from "./list-watch.ts";
@@ -15,6 +16,8 @@ import { isOlder, newerOf } from "./resource-version.ts";
 
 /** So many attempts to resume in vain, and the next step is a list. */
 const maxResumes = 3;
+/** Of one list; more than any cluster has. */
+const maxPages = 10_000;
 
 type Step = "List" | "Watch";
 
@@ -119,7 +122,7 @@ export class Reflector<Resource extends StoredIdentity> {
   async #readAllPages(): Promise<{ readonly resources: readonly Resource[]; readonly resourceVersion: string }> {
     const resources: Resource[] = [];
     let continueToken: string | undefined;
-    for (;;) {
+    for (let pages = 0; pages < maxPages; pages += 1) {
       const page = await this.#readPage(continueToken);
       for (const item of page.items) {
         const resource = this.#options.parse(item);
@@ -135,6 +138,7 @@ export class Reflector<Resource extends StoredIdentity> {
       }
       continueToken = page.continueToken;
     }
+    throw new OutOfSyncError("the list has no end");
   }
 
   async #readPage(continueToken: string | undefined) {
@@ -191,8 +195,7 @@ export class Reflector<Resource extends StoredIdentity> {
     if (!this.#stopping.signal.aborted) {
       this.#options.logger.warn({ err: error }, message);
     }
-    const retryAfterMs = error instanceof KubernetesError ? error.retryAfterMs : undefined;
-    return { next, pause: { atLeastMs: retryAfterMs ?? 0 } };
+    return { next, pause: { atLeastMs: askedPauseMs(error) } };
   }
 
   /** Returns when the server closes the watch. @throws whatever ends it otherwise */

@@ -1,0 +1,39 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+
+/** The connections of clients, and how to break them as a network does. */
+export interface ClientSockets {
+  /** Connections made so far. */
+  readonly count: number;
+  /** Resets the connection that a request came by: the client sees ECONNRESET and no orderly end. */
+  cut(socket: Socket): void;
+  closeAll(): void;
+}
+
+/** Keeps book of a server's connections from now on. */
+export function trackClientSockets(server: Server): ClientSockets {
+  const open = new Map<number | undefined, Socket>();
+  let count = 0;
+  server.on("connection", (socket: Socket) => {
+    // A server of HTTPS tells of the plain connection first, then of the secured one.
+    if (open.has(socket.remotePort)) return;
+    count += 1;
+    const port = socket.remotePort;
+    open.set(port, socket);
+    socket.on("close", () => open.delete(port));
+    socket.on("error", () => {});
+  });
+  return {
+    get count() {
+      return count;
+    },
+    cut: (socket) => reset(open.get(socket.remotePort) ?? socket),
+    closeAll() {
+      for (const socket of open.values()) socket.destroy();
+    },
+  };
+}
+
+function reset(socket: Socket): void {
+  socket.resetAndDestroy();
+}

@@ -1,0 +1,18 @@
+const capacity = 200;
+
+/** The last events that went through the proxy, so that they can be sent again. */
+export class EventHistory {
+  readonly #lines: string[] = [];
+
+  /** @param line of a watch, without its end; what is no event of an object is not kept. */
+  note(line: string): void {
+    if (!/^\{"type":"(ADDED|MODIFIED|DELETED)"/.test(line)) return;
+    this.#lines.push(line);
+    if (this.#lines.length > capacity) this.#lines.shift();
+  }
+
+  /** Oldest first. */
+  lines(): readonly string[] {
+    return [...this.#lines];
+  }
+}

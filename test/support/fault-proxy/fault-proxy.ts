@@ -1,0 +1,144 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
+import { type ClientSockets, trackClientSockets } from "./client-sockets.ts";
+import { EventHistory } from "./event-history.ts";
+import { Exchange } from "./exchange.ts";
+import { isStreamFault } from "./fault.ts";
+import { type FaultRule, InjectedFault } from "./injected-fault.ts";
+import { type ProxiedRequest, parseProxiedRequest } from "./proxied-request.ts";
+import { createUpstream, type Upstream } from "./upstream.ts";
+import { WatchStream } from "./watch-stream.ts";
+
+/** What to stand in front of. */
+export interface FaultProxyOptions {
+  /** Base URL of the server behind. */
+  readonly target: string;
+  /** PEM that verifies the server behind; `undefined` for plain HTTP. */
+  readonly targetCa?: string;
+  /** PEM, what clients are shown. @default plain HTTP */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** For delays, and for the times of requests. @default systemClock */
+  readonly clock?: Clock;
+}
+
+/** The proxy at one moment. */
+export interface FaultProxyStats {
+  /** Requests that a fault keeps waiting, for a while or for ever, and whose clients still wait. */
+  readonly held: number;
+  /** Watches on which something may still be sent. */
+  readonly openStreams: number;
+  /** Bytes sent so far on those watches. */
+  readonly streamBytes: number;
+  /** Connections of clients so far. */
+  readonly connections: number;
+}
+
+/**
+ * A proxy that ends TLS, hands every request on with the client's own credentials, and does to some of them what
+ * networks, load balancers and API servers do on bad days.
+ */
+export class FaultProxy {
+  readonly url: string;
+  /** Everything that was asked, oldest first. */
+  readonly requests: ProxiedRequest[] = [];
+  readonly #server: Server;
+  readonly #upstream: Upstream;
+  readonly #sockets: ClientSockets;
+  readonly #clock: Clock;
+  readonly #history = new EventHistory();
+  readonly #exchanges = new Set<Exchange>();
+  readonly #streams = new Set<WatchStream>();
+  #faults: InjectedFault[] = [];
+
+  private constructor(server: Server, options: FaultProxyOptions) {
+    const { port } = server.address() as AddressInfo;
+    this.url = `${options.tls === undefined ? "http" : "https"}://127.0.0.1:${port}`;
+    this.#server = server;
+    this.#upstream = createUpstream(options.target, options.targetCa);
+    this.#sockets = trackClientSockets(server);
+    this.#clock = options.clock ?? systemClock;
+    server.on("request", (incoming, response) => void this.#serve(incoming, response));
+  }
+
+  static async start(options: FaultProxyOptions): Promise<FaultProxy> {
+    const server = options.tls === undefined ? createServer() : createSecureServer(options.tls);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return new FaultProxy(server, options);
+  }
+
+  /** Puts a rule in force. A fault of watches hits those that are open as well. */
+  inject(rule: FaultRule): InjectedFault {
+    const injected = new InjectedFault(rule);
+    this.#faults.push(injected);
+    for (const stream of [...this.#streams]) hitStream(stream, injected);
+    return injected;
+  }
+
+  /** Lifts every rule. Connections that are half-open stay so, as in life. */
+  quiet(): void {
+    for (const injected of this.#faults) injected.lift();
+    this.#faults = [];
+  }
+
+  stats(): FaultProxyStats {
+    const streams = [...this.#streams].filter(({ isOver }) => !isOver);
+    return {
+      held: [...this.#exchanges].filter(({ isHeld }) => isHeld).length,
+      openStreams: streams.length,
+      streamBytes: streams.reduce((sum, stream) => sum + stream.sentBytes, 0),
+      connections: this.#sockets.count,
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.quiet();
+    this.#sockets.closeAll();
+    await new Promise((resolve) => this.#server.close(resolve));
+    this.#upstream.close();
+  }
+
+  async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { socket, method = "GET", url = "/" } = incoming;
+    const { remotePort } = socket;
+    const request = { ...parseProxiedRequest(method, url), atMs: this.#clock.monotonicMs(), remotePort };
+    this.requests.push(request);
+    const cut = () => this.#sockets.cut(socket);
+    const exchange = new Exchange({
+      ...{ request, incoming, response, cut, upstream: this.#upstream, clock: this.#clock },
+      followWatch: (answer) => this.#followWatch({ request, response, cut }, answer),
+    });
+    this.#exchanges.add(exchange);
+    response.on("close", () => this.#exchanges.delete(exchange));
+    const injected = this.#faults.find((each) => !isStreamFault(each.rule.fault) && each.draw(request));
+    // The client has gone, or the server behind cannot be reached; either way this connection is of no use.
+    await exchange.serve(injected).catch(() => socket.destroy());
+  }
+
+  #followWatch(client: WatchClient, answer: IncomingMessage): void {
+    const stream = new WatchStream({ ...client, history: this.#history, clock: this.#clock });
+    this.#streams.add(stream);
+    client.response.on("close", () => {
+      stream.dispose();
+      this.#streams.delete(stream);
+      answer.destroy();
+    });
+    answer.setEncoding("utf8");
+    answer.on("data", (chunk: string) => stream.receive(chunk));
+    answer.on("end", () => stream.finish());
+    answer.on("error", client.cut);
+    for (const injected of [...this.#faults]) hitStream(stream, injected);
+  }
+}
+
+interface WatchClient {
+  readonly request: ProxiedRequest;
+  readonly response: ServerResponse;
+  readonly cut: () => void;
+}
+
+function hitStream(stream: WatchStream, injected: InjectedFault): void {
+  const { fault } = injected.rule;
+  if (isStreamFault(fault) && injected.draw(stream.request)) stream.hit(fault, injected);
+}

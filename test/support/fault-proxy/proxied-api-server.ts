@@ -1,0 +1,41 @@
+import { mkdtemp, readFile } from "node:fs/promises";
+import path from "node:path";
+import type { Clock } from "../../../src/runtime/clock.ts";
+import { writeKubeconfig } from "../../../tools/api-server/kubeconfig.ts";
+import { FaultProxy } from "./fault-proxy.ts";
+
+/** A real API server, and as whom to come to it. */
+export interface ProxiedApiServerOptions {
+  readonly url: string;
+  readonly caFile: string;
+  /** Bearer token of the client. */
+  readonly token: string;
+  /** Of the proxy. @default systemClock */
+  readonly clock?: Clock;
+}
+
+/** A fault proxy in front of a real API server. */
+export interface ProxiedApiServer {
+  readonly proxy: FaultProxy;
+  /** Leads the client through the proxy. It goes with the API server's files. */
+  readonly kubeconfigFile: string;
+}
+
+/**
+ * Starts the proxy with the API server's own serving certificate, which is good for this address and which the
+ * client's CA verifies.
+ */
+export async function startProxiedApiServer(options: ProxiedApiServerOptions): Promise<ProxiedApiServer> {
+  const { url, caFile, token, clock } = options;
+  // kube-apiserver writes the key next to the certificate, under the same name.
+  const [cert, key] = await Promise.all([readFile(caFile, "utf8"), readFile(caFile.replace(/\.crt$/, ".key"), "utf8")]);
+  const proxy = await FaultProxy.start({
+    target: url,
+    targetCa: cert,
+    tls: { cert, key },
+    ...(clock === undefined ? {} : { clock }),
+  });
+  const kubeconfigFile = path.join(await mkdtemp(path.join(path.dirname(caFile), "fault-proxy-")), "kubeconfig.yaml");
+  await writeKubeconfig(kubeconfigFile, { server: proxy.url, caFile, token });
+  return { proxy, kubeconfigFile };
+}

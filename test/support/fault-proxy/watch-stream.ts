@@ -1,0 +1,134 @@
+import type { ServerResponse } from "node:http";
+import type { Clock, Timer } from "../../../src/runtime/clock.ts";
+import type { EventHistory } from "./event-history.ts";
+import type { StreamFault } from "./fault.ts";
+import type { InjectedFault } from "./injected-fault.ts";
+import type { ProxiedRequest } from "./proxied-request.ts";
+
+/** What a stream stands on. */
+export interface WatchStreamOptions {
+  readonly request: ProxiedRequest;
+  /** To the client; the headers have been sent. */
+  readonly response: ServerResponse;
+  readonly history: EventHistory;
+  readonly clock: Clock;
+  /** Resets the client's connection. */
+  readonly cut: () => void;
+}
+
+/** A watch on its way through the proxy, line by line. */
+export class WatchStream {
+  readonly request: ProxiedRequest;
+  readonly #options: WatchStreamOptions;
+  readonly #timers = new Set<Timer>();
+  #rest = "";
+  #truncation:
+    | { readonly fault: StreamFault & { readonly kind: "Truncate" }; readonly injected: InjectedFault }
+    | undefined;
+  #isOver = false;
+  #isSilent = false;
+  #sentBytes = 0;
+
+  constructor(options: WatchStreamOptions) {
+    this.request = options.request;
+    this.#options = options;
+  }
+
+  /** Nothing will be sent any more, though the client may not know yet. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Bytes handed to the client so far. */
+  get sentBytes(): number {
+    return this.#sentBytes;
+  }
+
+  /** Bytes from the server. They may end anywhere. */
+  receive(chunk: string): void {
+    const lines = `${this.#rest}${chunk}`.split("\n");
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) this.#passOn(line);
+  }
+
+  /** The server has closed the watch; what a silent one is not told. */
+  finish(): void {
+    if (!this.#isSilent && !this.#isOver) this.#end();
+  }
+
+  /** Does it to this watch, now or as soon as there is something to do it to. */
+  hit(fault: StreamFault, injected: InjectedFault): void {
+    if (fault.kind === "Truncate") {
+      this.#truncation = { fault, injected };
+      return;
+    }
+    const afterMs = "afterMs" in fault ? (fault.afterMs ?? 0) : 0;
+    if (afterMs === 0) {
+      this.#carryOut(fault, injected);
+      return;
+    }
+    const timer = this.#options.clock.after(afterMs, () => {
+      this.#timers.delete(timer);
+      this.#carryOut(fault, injected);
+    });
+    this.#timers.add(timer);
+  }
+
+  /** The client is gone, or nobody is to be told anything more. */
+  dispose(): void {
+    this.#isOver = true;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+  }
+
+  #passOn(line: string): void {
+    if (this.#isOver || this.#isSilent) return;
+    const truncation = this.#truncation;
+    if (truncation === undefined) {
+      this.#options.history.note(line);
+      this.#write(`${line}\n`);
+      return;
+    }
+    this.#truncation = undefined;
+    truncation.injected.noteBite();
+    this.#write(line.slice(0, line.length / 2));
+    truncation.fault.ending === "End" ? this.#end() : this.#cut();
+  }
+
+  #carryOut(fault: Exclude<StreamFault, { readonly kind: "Truncate" }>, injected: InjectedFault): void {
+    const lines = fault.kind === "Insert" ? fault.lines : this.#options.history.lines();
+    const hasNothingToReplay = fault.kind === "Replay" && lines.length === 0;
+    if (this.#isOver || this.#isSilent || hasNothingToReplay) return;
+    injected.noteBite();
+    switch (fault.kind) {
+      case "Cut":
+        this.#cut();
+        return;
+      case "End":
+        this.#end();
+        return;
+      case "GoSilent":
+        this.#isSilent = true;
+        return;
+      case "Insert":
+      case "Replay":
+        this.#write(lines.map((line) => `${line}\n`).join(""));
+    }
+  }
+
+  #write(text: string): void {
+    this.#sentBytes += Buffer.byteLength(text);
+    this.#options.response.write(text);
+  }
+
+  #end(): void {
+    this.dispose();
+    this.#options.response.end();
+  }
+
+  #cut(): void {
+    this.dispose();
+    // What was written before must arrive first: a reset overtakes what is still in a buffer.
+    this.#options.response.write("", this.#options.cut);
+  }
+}
