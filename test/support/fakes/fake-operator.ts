@@ -2,13 +2,16 @@ import { createProjectView } from "../../../src/control-plane/create-project-vie
 import type { ResourceEvent } from "../../../src/domain/event-recorder.ts";
 import type { EndedOperation } from "../../../src/domain/operation-metrics.ts";
 import type { ResourceKey } from "../../../src/domain/resource-store.ts";
+import type { Tracer } from "../../../src/domain/tracer.ts";
 import type { Policy } from "../../../src/plan/observation.ts";
 import { CreateTurns } from "../../../src/reconcile/create-turns.ts";
 import { Ledger } from "../../../src/reconcile/ledger.ts";
+import { logNeededSinceMs } from "../../../src/reconcile/log-need.ts";
 import { ProjectLanes } from "../../../src/reconcile/project-lanes.ts";
 import { Reconciler } from "../../../src/reconcile/reconciler.ts";
 import type { Requeue } from "../../../src/reconcile/requeue.ts";
 import type { Service } from "../../../src/reconcile/service.ts";
+import type { LogFields } from "../../../src/telemetry/logger.ts";
 import type { FakeClock } from "../fake-clock.ts";
 import type { FakeResourceStore } from "./fake-resource-store.ts";
 import type { FakeService } from "./fake-service.ts";
@@ -18,6 +21,8 @@ export interface FakeWorld {
   readonly clock: FakeClock;
   readonly store: FakeResourceStore;
   readonly service: FakeService;
+  /** @default nothing is traced */
+  readonly tracer?: Tracer | undefined;
 }
 
 export const fakePolicy: Policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_000 };
@@ -27,6 +32,8 @@ export class FakeOperator {
   readonly woken: ResourceKey[] = [];
   readonly events: ResourceEvent[] = [];
   readonly counted: EndedOperation[] = [];
+  /** Fields of the lines about what passes did. */
+  readonly infos: LogFields[] = [];
   /** What was logged as an error: nothing expected is. */
   readonly errors: unknown[] = [];
   readonly ledger = new Ledger();
@@ -38,14 +45,17 @@ export class FakeOperator {
     this.#world = world;
     const { clock, store, service } = world;
     const wake = (key: ResourceKey) => void this.woken.push(key);
+    const identity = { clusterId, serviceUrl: service.serviceUrl };
+    const neededSinceMs = (projectId: string) => logNeededSinceMs(store.inProject(projectId), this.ledger, identity);
     this.connected = {
-      identity: { clusterId, serviceUrl: service.serviceUrl },
+      identity,
       controlPlane: service,
-      view: createProjectView({ controlPlane: service, clock }),
+      view: createProjectView({ controlPlane: service, clock, neededSinceMs }),
       lanes: new ProjectLanes({ clock, wake }),
       turns: new CreateTurns(wake),
     };
     this.reconciler = new Reconciler({
+      tracer: world.tracer,
       clock,
       store,
       ledger: this.ledger,
@@ -55,8 +65,13 @@ export class FakeOperator {
       wake,
       controlPlaneFor: () => this.connected,
       events: { record: (_resource, event) => void this.events.push(event) },
-      metrics: { countEnded: (operation) => void this.counted.push(operation), forgetResource() {} },
-      logger: { debug() {}, info() {}, warn() {}, error: (fields) => void this.errors.push(fields) },
+      metrics: { countEnded: (operation) => void this.counted.push(operation), logCutShort() {}, forgetResource() {} },
+      logger: {
+        debug() {},
+        info: (fields) => void this.infos.push(fields),
+        warn() {},
+        error: (fields) => void this.errors.push(fields),
+      },
     });
   }
 

@@ -1,4 +1,5 @@
 import type { ResourceKey } from "../../../src/domain/resource-store.ts";
+import type { Tracer } from "../../../src/domain/tracer.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
@@ -36,7 +37,14 @@ export class ReconcilerWorld {
   readonly clock = new FakeClock();
   readonly store = new FakeResourceStore();
   service = new FakeService(this.clock);
-  operator = new FakeOperator(this);
+  readonly tracer: Tracer | undefined;
+  operator: FakeOperator;
+
+  /** @param tracer of every process. @default nothing is traced */
+  constructor(tracer?: Tracer) {
+    this.tracer = tracer;
+    this.operator = new FakeOperator(this);
+  }
 
   /** The process ends, and a new one begins with an empty memory. */
   restart(): void {

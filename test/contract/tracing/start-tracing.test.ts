@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import type { LogFields, Logger } from "../../../src/telemetry/logger.ts";
+import { startTracing, type Tracing } from "../../../src/tracing/start-tracing.ts";
+import { OtlpReceiver } from "../../support/otlp-receiver.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const call = {
+  name: "GET /projects/{project_id}",
+  kind: "Client",
+  attributes: { "project.id": "p-1", tries: 2 },
+} as const;
+
+function tracingTo(endpoint: string): { readonly tracing: Tracing; readonly lines: string[] } {
+  const lines: string[] = [];
+  const write = (level: string) => (fields: LogFields, message: string) =>
+    void lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
+  const logger: Logger = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+  const redact = (text: string) => text.replaceAll("made-up-key", "[redacted]");
+  return {
+    tracing: startTracing({ endpoint, clock: systemClock, logger, redact, version: "7.8.9", instance: "pod-1" }),
+    lines,
+  };
+}
+
+const nothing = () => Promise.resolve();
+
+describe("startTracing", () => {
+  test("a span within a span → both arrive, one within the other, with what they say and who says it", async () => {
+    const receiver = await OtlpReceiver.start();
+    const { tracing, lines } = tracingTo(receiver.endpoint);
+    const before = BigInt(Date.now()) * 1_000_000n;
+    await tracing.tracer.inSpan({ name: "pass", attributes: { "resource.name": "is made-up-key" } }, () =>
+      tracing.tracer.inSpan(call, async () => {
+        tracing.tracer.annotate({ "operation.ids": ["op-1", "op-2"] });
+        tracing.tracer.addEvent("operation", { "operation.id": "op-1" });
+        tracing.tracer.fail("Locked");
+      }),
+    );
+    await tracing.shutDown();
+    const pass = await receiver.untilSpan("the pass", ({ name }) => name === "pass");
+    expect(pass).toMatchObject({ parentSpanId: undefined, kind: 1, isFailed: false });
+    expect(pass.attributes).toEqual({ "resource.name": "is [redacted]" });
+    expect(pass.startNanos).toBeGreaterThanOrEqual(before - 1_000_000n);
+    expect(pass.endNanos).toBeGreaterThanOrEqual(pass.startNanos);
+    expect(pass.resource).toMatchObject({
+      "service.name": "endpoint-operator",
+      "service.version": "7.8.9",
+      "service.instance.id": "pod-1",
+    });
+    expect(receiver.childrenOf(pass)).toMatchObject([
+      {
+        name: call.name,
+        kind: 3,
+        isFailed: true,
+        attributes: { "project.id": "p-1", tries: 2, "operation.ids": ["op-1", "op-2"], "error.type": "Locked" },
+        events: [{ name: "operation", attributes: { "operation.id": "op-1" } }],
+      },
+    ]);
+    expect(lines).toEqual([]);
+  });
+
+  test("a receiver that refuses with a text that holds a secret → one line with the status, and not the text", async () => {
+    const receiver = await OtlpReceiver.start();
+    receiver.mood = "Refuses";
+    receiver.refusal = "no such key: made-up-key";
+    const { tracing, lines } = tracingTo(receiver.endpoint);
+    for (let times = 0; times < 1_100; times += 1) await tracing.tracer.inSpan(call, nothing);
+    await tracing.shutDown();
+    expect(receiver.headers.length).toBeGreaterThan(1);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^warn traces are lost.*"why":400}$/);
+  });
+
+  test("more spans than may wait, and a receiver that hangs → the work goes on, and the newest are dropped", async () => {
+    const receiver = await OtlpReceiver.start();
+    receiver.mood = "Hangs";
+    const { tracing } = tracingTo(receiver.endpoint);
+    const pass = (number: number) =>
+      tracing.tracer.inSpan({ name: "pass", attributes: { number } }, async () => number);
+    for (let number = 0; number < 512; number += 1) await pass(number);
+    await waitUntil(() => receiver.headers.length === 1 || undefined, { what: "the first batch hangs" });
+    for (let number = 512; number < 5_000; number += 1) expect(await pass(number)).toBe(number);
+    receiver.mood = "Takes";
+    void tracing.shutDown();
+    await receiver.untilSpan("the last that had room", ({ attributes }) => attributes.number === 512 + 2_048 - 1);
+    await waitUntil(() => receiver.spans().length >= 2_048 || undefined, { what: "all that waited arrive" });
+    expect(Math.max(...receiver.spans().map(({ attributes }) => Number(attributes.number)))).toBe(512 + 2_048 - 1);
+  });
+
+  test("no receiver at all → the work is done all the same", async () => {
+    const { tracing } = tracingTo("http://127.0.0.1:1");
+    expect(await tracing.tracer.inSpan(call, async () => "done")).toBe("done");
+    void tracing.shutDown();
+  });
+});
