@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { AssetError } from "../assets/asset-error.ts";
+import type { AssetName } from "../assets/asset-table.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
 import { isUsageError, UsageError } from "../process/usage-error.ts";
 import { repositoryRoot, runTier } from "./run-tier.ts";
@@ -67,13 +68,24 @@ async function chooseTiers(names: readonly string[]): Promise<readonly Tier[]> {
 }
 
 async function judge(tier: Tier, filters: readonly string[], signal: AbortSignal): Promise<TierVerdict> {
+  const missing = await whyMissing(tier.assets, signal);
+  if (missing !== undefined) {
+    return { counts: { ...noTests, skipped: 1 }, problems: [`skipped, because of a missing tool.\n${missing}`] };
+  }
+  // Whatever is still missing then, the tests that want it are skipped and say so.
+  for (const name of tier.wantedAssets ?? []) await whyMissing([name], signal);
+  return judgeTier(await runTier(tier, { filters, signal }), filters.length > 0);
+}
+
+/** Finds or makes binaries. @returns why that is not possible, with each way out; `undefined` when they are there */
+async function whyMissing(assets: readonly AssetName[], signal: AbortSignal): Promise<string | undefined> {
   try {
-    await resolveAssets(tier.assets, { progress: (line) => console.log(line), signal });
+    await resolveAssets(assets, { progress: (line) => console.log(line), signal });
+    return undefined;
   } catch (error) {
     if (!(error instanceof AssetError) || error.reason === "Interrupted") throw error;
-    return { counts: { ...noTests, skipped: 1 }, problems: [`skipped, because of a missing tool.\n${error.message}`] };
+    return error.message;
   }
-  return judgeTier(await runTier(tier, { filters, signal }), filters.length > 0);
 }
 
 function conclude(total: TestCounts, notes: readonly string[]): number {

@@ -5,6 +5,8 @@ export interface Tier {
   readonly name: string;
   /** Binaries it cannot do without; without them it is skipped. */
   readonly assets: readonly AssetName[];
+  /** Binaries that some of its tests want; without them those tests are skipped. */
+  readonly wantedAssets?: readonly AssetName[];
   /** For one test, milliseconds. */
   readonly testTimeoutMs: number;
   /** Test files at once; the machine has two cores, and an API server wants one of them. */
@@ -18,8 +20,22 @@ const withApiServer: readonly AssetName[] = ["etcd", "kube-apiserver", "kubectl"
 /** Every tier, in the order in which they run: the quickest word first. */
 export const tiers: readonly Tier[] = [
   { name: "unit", assets: [], testTimeoutMs: 10_000, workers: 2, deadlineMs: 5 * 60_000 },
-  { name: "contract", assets: [], testTimeoutMs: 30_000, workers: 2, deadlineMs: 10 * 60_000 },
+  {
+    name: "contract",
+    assets: [],
+    wantedAssets: ["promtool"],
+    testTimeoutMs: 30_000,
+    workers: 2,
+    deadlineMs: 10 * 60_000,
+  },
   { name: "integration", assets: withApiServer, testTimeoutMs: 90_000, workers: 2, deadlineMs: 20 * 60_000 },
-  { name: "e2e", assets: withApiServer, testTimeoutMs: 180_000, workers: 1, deadlineMs: 25 * 60_000 },
+  {
+    name: "e2e",
+    assets: withApiServer,
+    wantedAssets: ["prometheus", "promtool", "alertmanager"],
+    testTimeoutMs: 180_000,
+    workers: 1,
+    deadlineMs: 25 * 60_000,
+  },
   { name: "simulation", assets: [], testTimeoutMs: 300_000, workers: 2, deadlineMs: 20 * 60_000 },
 ];

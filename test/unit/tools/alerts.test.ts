@@ -1,0 +1,133 @@
+import { readdir, readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import { createMetrics } from "../../../src/telemetry/metrics.ts";
+import { alerts, ruleGroups, runbooksUrl } from "../../../tools/monitoring/rule-files.ts";
+import { parsePage, type Series } from "../../support/metrics-page.ts";
+import { readExpression } from "../../support/promql.ts";
+
+const root = new URL("../../../", import.meta.url);
+const textOf = (name: string) => readFile(new URL(name, root), "utf8");
+
+/** Labels that Prometheus gives to whatever it scrapes. */
+const targetLabels = ["job", "instance"];
+
+/** What an operator exports at which everything has happened that an alert may look for. */
+async function exportedSeries(): Promise<readonly Series[]> {
+  const nowMs = Date.parse("2026-11-21T12:00:00Z");
+  const time = "2026-11-21T11:59:30Z";
+  const condition = (type: string, status: string) => ({
+    ...{ type, status, observedGeneration: 1, lastTransitionTime: time, reason: "Accepted", message: "" },
+  });
+  const conditions = [
+    condition("Ready", "False"),
+    condition("Stalled", "True"),
+    condition("LastOperationSucceeded", "False"),
+    condition("CredentialsValid", "False"),
+  ];
+  const operation = { id: "op-1", action: "start_compute", status: "running", cause: "Other" };
+  const status = {
+    conditions,
+    state: "idle",
+    operations: [{ ...operation, createdTime: time, updatedTime: time }],
+    failedActions: [{ action: "start_compute", operationId: "op-0", time }],
+  };
+  const resource = parseComputeEndpoint({
+    metadata: { namespace: "shop", name: "orders", uid: "uid", resourceVersion: "1" },
+    spec: { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" },
+    status,
+  });
+  const metrics = createMetrics({
+    clock: { nowMs: () => nowMs, monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) },
+    version: "1.2.3",
+    workers: 16,
+    resources: () => [resource],
+    orphanCount: () => 0,
+    queueStats: () => ({ unfinishedWorkSeconds: 0, longestRunningSeconds: 0 }),
+    watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 10, lists: 1, watches: 1 }),
+    leader: { leaseName: "endpoint-operator", isLeader: () => true },
+  });
+  metrics.queue.taken(1);
+  metrics.controlPlane.requestEnded({ route: "/projects", method: "GET", code: "200", seconds: 1 });
+  return parsePage((await metrics.render("Prometheus")).body);
+}
+
+describe("every expression", () => {
+  test.each(alerts)("$name → each selector in it finds a series that the operator exports", async ({ expr }) => {
+    const exported = await exportedSeries();
+    const { selectors } = readExpression(expr);
+    expect(selectors.length).toBeGreaterThan(0);
+    for (const { metric, labels } of selectors) {
+      const found = exported.filter((series) => series.metric === metric);
+      expect(found, `nothing exports ${metric}`).not.toEqual([]);
+      const matching = found.filter((series) =>
+        Object.entries(labels).every(([key, value]) => series.labels[key] === value),
+      );
+      expect(matching, `no ${metric} has ${JSON.stringify(labels)}`).not.toEqual([]);
+    }
+  });
+
+  test.each(alerts)("$name → whatever it groups by is a label of such a series", async ({ expr }) => {
+    const exported = await exportedSeries();
+    const { selectors, groupedBy } = readExpression(expr);
+    const known = exported
+      .filter(({ metric }) => selectors.some((selector) => selector.metric === metric))
+      .flatMap(({ labels }) => Object.keys(labels));
+    expect(groupedBy.filter((label) => ![...known, ...targetLabels, "namespace"].includes(label))).toEqual([]);
+  });
+});
+
+describe("every alert", () => {
+  test("names → used once, and each is a word", () => {
+    const names = alerts.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter((name) => !/^[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
+  });
+
+  test("its text → names a command or a place to look at, and no label of a replica", () => {
+    for (const { name, summary, description } of alerts) {
+      expect(summary.length, name).toBeLessThan(120);
+      expect(summary + description, name).not.toMatch(/\$labels\.(pod|instance|job)/);
+      expect(description.length, name).toBeGreaterThan(100);
+    }
+  });
+
+  test.each(alerts)("$name → has a runbook with every part of one, and links it", async ({ name, severity }) => {
+    const page = await textOf(`docs/runbooks/${name}.md`);
+    expect(page.split("\n")[0]).toBe(`# ${name}`);
+    expect(page).toContain(`Severity: ${severity}.`);
+    const headings = [...page.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+    expect(headings).toEqual(["Meaning", "Look at", "Do", "Silence"]);
+    expect(page.split("## Look at")[1]?.split("## Do")[0]).toMatch(/^kubectl /m);
+    const rule = ruleGroups()
+      .flatMap(({ rules }) => rules)
+      .find(({ alert }) => alert === name);
+    expect(rule?.annotations.runbook_url).toBe(`${runbooksUrl}/${name}`);
+  });
+
+  test("runbooks → none for an alert that does not exist", async () => {
+    const pages = (await readdir(new URL("docs/runbooks/", root))).map((file) => file.replace(".md", ""));
+    expect(pages.sort()).toEqual(alerts.map(({ name }) => name).sort());
+  });
+});
+
+describe("deploy/monitoring", () => {
+  test("the PrometheusRule → holds exactly the groups of the plain file", async () => {
+    const plain = parse(await textOf("deploy/monitoring/rules.yaml"));
+    const rule = parse(await textOf("deploy/monitoring/prometheus-rule.yaml"));
+    expect(rule).toMatchObject({ apiVersion: "monitoring.coreos.com/v1", kind: "PrometheusRule" });
+    expect(rule.spec).toEqual(plain);
+  });
+
+  test("the PodMonitor → scrapes the pods of deploy/base by the port they have, and leaves labels alone", async () => {
+    const [deployment] = parseAllDocuments(await textOf("deploy/base/deployment.yaml")).map((each) => each.toJS());
+    const { spec } = parse(await textOf("deploy/monitoring/pod-monitor.yaml"));
+    const { metadata, spec: pod } = deployment.spec.template;
+    expect(metadata.labels).toMatchObject(spec.selector.matchLabels);
+    const [endpoint, ...others] = spec.podMetricsEndpoints;
+    expect(others).toEqual([]);
+    expect(pod.containers[0].ports.map((port: { name: string }) => port.name)).toContain(endpoint.port);
+    expect(endpoint.honorLabels).toBe(true);
+  });
+});
