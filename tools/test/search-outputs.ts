@@ -1,0 +1,68 @@
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { formsOf } from "./secret-forms.ts";
+
+/** Name of the environment variable with the directory in which tests leave what operators have said. */
+export const outputsVariable = "TEST_OUTPUTS_DIRECTORY";
+
+/** Folder of that directory with the keys and passwords that tests use: files of JSON strings, a line each. */
+export const secretsFolder = "secrets";
+
+/**
+ * What an operator says, by the folder it is left in, and what must be in there somewhere: else nothing was collected and
+ * the search proves nothing. A place of each that shows words of the service must show that a secret was taken out.
+ */
+export const outputKinds = {
+  logs: ['"pass changed the status"', "[redacted]"],
+  metrics: ["compute_endpoint_info{", "control_plane_requests_total{"],
+  status: ['"conditions"', "[redacted]"],
+  events: ['"EndpointCreated"', "[redacted]"],
+  traces: ['"pass.plan":"CreateEndpoint"', '"operation.ids"'],
+} as const;
+
+/** A folder of the outputs. */
+export type OutputKind = keyof typeof outputKinds;
+
+/** What a search came to. Nothing in both: all is well. */
+export interface SearchResult {
+  /** Where a secret stands, in a form of it; never the secret itself. */
+  readonly leaks: readonly string[];
+  /** What should be there and is not. */
+  readonly missing: readonly string[];
+}
+
+/** Searches everything that the tests left for the keys and passwords they used. */
+export async function searchOutputs(directory: string): Promise<SearchResult> {
+  const secrets = await readSecrets(directory);
+  const forms = [...secrets].flatMap((secret) => formsOf(secret).map((form) => ({ form, hint: secret.slice(0, 4) })));
+  const leaks: string[] = [];
+  const missing: string[] = secrets.size === 0 ? ["no key and no password was noted"] : [];
+  for (const [kind, marks] of Object.entries(outputKinds)) {
+    const unseen = new Set<string>(marks);
+    for (const file of await filesIn(path.join(directory, kind))) {
+      const text = await readFile(file, "utf8");
+      for (const mark of [...unseen]) if (text.includes(mark)) unseen.delete(mark);
+      const found = forms.filter(({ form }) => text.includes(form)).map(({ hint }) => hint);
+      leaks.push(...[...new Set(found)].map((hint) => `a secret that begins with ${hint} is in ${file}`));
+    }
+    missing.push(...[...unseen].map((mark) => `nowhere in ${kind}: ${mark}`));
+  }
+  return { leaks, missing };
+}
+
+async function readSecrets(directory: string): Promise<ReadonlySet<string>> {
+  const texts = await Promise.all(
+    (await filesIn(path.join(directory, secretsFolder))).map((file) => readFile(file, "utf8")),
+  );
+  const lines = texts.flatMap((text) => text.split("\n")).filter((line) => line !== "");
+  return new Set(lines.map((line) => JSON.parse(line) as string));
+}
+
+async function filesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(folder)).map((name) => path.join(folder, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
