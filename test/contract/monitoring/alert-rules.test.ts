@@ -1,0 +1,86 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { alerts, type Rule, ruleGroups } from "../../../tools/monitoring/rule-files.ts";
+import { monitoringTool } from "../../support/monitoring-tools.ts";
+import { type AlertCase, alertCases, type Firing } from "./alert-cases.ts";
+
+const rulesFile = fileURLToPath(new URL("../../../deploy/monitoring/rules.yaml", import.meta.url));
+const rules: ReadonlyMap<string, Rule> = new Map(
+  ruleGroups().flatMap((group) => group.rules.map((rule) => [rule.alert, rule])),
+);
+
+/** @returns what promtool wrote. @throws Error with that when it finds something */
+async function promtool(binary: string, ...args: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(binary, args, { timeout: 60_000 }).catch((error) => {
+    throw new Error(`promtool ${args[0]} ${args[1]}:\n${error.stdout}${error.stderr}`);
+  });
+  return stdout + stderr;
+}
+
+/** The text that a template gives; a case says what `$value` reads like. */
+function textOf(template: string, { labels = {}, value }: Firing): string {
+  const text = template
+    .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_all, label: string) => labels[label] ?? `no label ${label}`)
+    .replaceAll(/\{\{ \$value[^}]*\}\}/g, value ?? "no value");
+  expect(text).not.toContain("{{");
+  return text;
+}
+
+/** One case as a file of `promtool test rules`. */
+function testFile({ alert, series, firing }: AlertCase): object {
+  const rule = rules.get(alert);
+  if (rule === undefined) throw new Error(`no rule ${alert}`);
+  const expected = (each: Firing) => ({
+    exp_labels: { ...each.labels, ...rule.labels },
+    exp_annotations: Object.fromEntries(
+      Object.entries(rule.annotations).map(([name, template]) => [name, textOf(template, each)]),
+    ),
+  });
+  return {
+    rule_files: [rulesFile],
+    evaluation_interval: "30s",
+    tests: [
+      {
+        interval: "30s",
+        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+        alert_rule_test: Object.entries(firing).map(([time, all]) => ({
+          eval_time: time,
+          alertname: alert,
+          exp_alerts: all.map(expected),
+        })),
+      },
+    ],
+  };
+}
+
+describe("deploy/monitoring/rules.yaml", () => {
+  test("promtool check rules → every rule is well formed", async (context) => {
+    const binary = await monitoringTool("promtool", context);
+    expect(await promtool(binary, "check", "rules", rulesFile)).toContain(`SUCCESS: ${alerts.length} rules found`);
+  });
+
+  test.for(alertCases)("$alert, $name", async (alertCase, context) => {
+    const binary = await monitoringTool("promtool", context);
+    const directory = await mkdtemp(path.join(tmpdir(), "alert-rules-"));
+    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    const file = path.join(directory, "case.json");
+    await writeFile(file, JSON.stringify(testFile(alertCase)));
+    expect(await promtool(binary, "test", "rules", file)).toContain("SUCCESS");
+  });
+
+  test.each(alerts)("$name → some case has it firing, resolving, and not firing at all", ({ name }) => {
+    const cases = alertCases.filter(({ alert }) => alert === name).map(({ firing }) => Object.values(firing));
+    const isResolving = (states: readonly (readonly Firing[])[]) =>
+      states.some((state, index) => state.length > 0 && states.slice(index).some((later) => later.length === 0));
+    expect(cases.some(isResolving), "resolving").toBe(true);
+    expect(
+      cases.some((states) => states.flat().length === 0 || states[0]?.length === 0),
+      "not firing",
+    ).toBe(true);
+  });
+});
