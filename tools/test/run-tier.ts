@@ -16,12 +16,14 @@ export const repositoryRoot = fileOf("../../");
 export interface RunTierOptions {
   /** Only files whose path holds one of these; all when empty. */
   readonly filters: readonly string[];
+  /** Environment variables over ours. */
+  readonly env: Readonly<Record<string, string>>;
   /** Ends it early. */
   readonly signal: AbortSignal;
 }
 
 /** Runs a tier in a vitest of its own, whose output is ours; never rejects because of what a test does. */
-export async function runTier(tier: Tier, { filters, signal }: RunTierOptions): Promise<TierRun> {
+export async function runTier(tier: Tier, { filters, env, signal }: RunTierOptions): Promise<TierRun> {
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-test-"));
   const reportFile = path.join(directory, "report.json");
   const vitest = path.join(path.dirname(fileURLToPath(import.meta.resolve("vitest/package.json"))), "vitest.mjs");
@@ -31,7 +33,7 @@ export async function runTier(tier: Tier, { filters, signal }: RunTierOptions): 
       command: process.execPath,
       args: [vitest, "run", "--project", tier.name, ...reporters, "--passWithNoTests", ...filters],
       cwd: repositoryRoot,
-      env: { ...process.env, [reportFileVariable]: reportFile },
+      env: { ...process.env, ...env, [reportFileVariable]: reportFile },
       output: "inherit",
     });
     let endedBecause: string | undefined;

@@ -6,7 +6,9 @@ import { AssetError } from "../assets/asset-error.ts";
 import type { AssetName } from "../assets/asset-table.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
 import { isUsageError, UsageError } from "../process/usage-error.ts";
-import { repositoryRoot, runTier } from "./run-tier.ts";
+import { collectOutputs } from "./judge-outputs.ts";
+import { type RunTierOptions, repositoryRoot, runTier } from "./run-tier.ts";
+import { outputsVariable } from "./search-outputs.ts";
 import {
   addCounts,
   countSkippedAsFailed,
@@ -37,9 +39,13 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   const isCi = process.env.CI === "true";
   const notes: string[] = [];
   let total = noTests;
+  const outputs = await collectOutputs();
+  const env = { [outputsVariable]: outputs.directory };
+  let areOutputsExpected = false;
   for (const tier of chosen) {
     console.log(`\n== ${tier.name} ==`);
-    const verdict = await judge(tier, filters, signal);
+    const verdict = await judge(tier, { filters, env, signal });
+    areOutputsExpected ||= tier.leavesOutputs === true && filters.length === 0 && verdict.counts.passed > 0;
     const counts = isCi ? countSkippedAsFailed(verdict.counts) : verdict.counts;
     const isSkipFailed = isCi && verdict.counts.skipped > 0;
     notes.push(...verdict.problems.map((problem) => `${tier.name}: ${problem}`));
@@ -47,7 +53,9 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
     total = addCounts(total, counts);
     if (signal.aborted) break;
   }
-  return conclude(total, notes);
+  const { counts, problems } = await outputs.judge(areOutputsExpected && !signal.aborted);
+  notes.push(...problems.map((problem) => `outputs of operators: ${problem}`));
+  return conclude(addCounts(total, counts), notes);
 }
 
 async function chooseTiers(names: readonly string[]): Promise<readonly Tier[]> {
@@ -67,14 +75,15 @@ async function chooseTiers(names: readonly string[]): Promise<readonly Tier[]> {
   return names.length === 0 ? present : present.filter((tier) => names.includes(tier.name));
 }
 
-async function judge(tier: Tier, filters: readonly string[], signal: AbortSignal): Promise<TierVerdict> {
+async function judge(tier: Tier, options: RunTierOptions): Promise<TierVerdict> {
+  const { filters, signal } = options;
   const missing = await whyMissing(tier.assets, signal);
   if (missing !== undefined) {
     return { counts: { ...noTests, skipped: 1 }, problems: [`skipped, because of a missing tool.\n${missing}`] };
   }
   // Whatever is still missing then, the tests that want it are skipped and say so.
   for (const name of tier.wantedAssets ?? []) await whyMissing([name], signal);
-  return judgeTier(await runTier(tier, { filters, signal }), filters.length > 0);
+  return judgeTier(await runTier(tier, options), filters.length > 0);
 }
 
 /** Finds or makes binaries. @returns why that is not possible, with each way out; `undefined` when they are there */

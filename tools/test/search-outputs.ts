@@ -29,6 +29,8 @@ export interface SearchResult {
   readonly leaks: readonly string[];
   /** What should be there and is not. */
   readonly missing: readonly string[];
+  /** How many files were searched. */
+  readonly files: number;
 }
 
 /** Searches everything that the tests left for the keys and passwords they used. */
@@ -36,18 +38,20 @@ export async function searchOutputs(directory: string): Promise<SearchResult> {
   const secrets = await readSecrets(directory);
   const forms = [...secrets].flatMap((secret) => formsOf(secret).map((form) => ({ form, hint: secret.slice(0, 4) })));
   const leaks: string[] = [];
+  let files = 0;
   const missing: string[] = secrets.size === 0 ? ["no key and no password was noted"] : [];
   for (const [kind, marks] of Object.entries(outputKinds)) {
     const unseen = new Set<string>(marks);
     for (const file of await filesIn(path.join(directory, kind))) {
       const text = await readFile(file, "utf8");
+      files += 1;
       for (const mark of [...unseen]) if (text.includes(mark)) unseen.delete(mark);
       const found = forms.filter(({ form }) => text.includes(form)).map(({ hint }) => hint);
       leaks.push(...[...new Set(found)].map((hint) => `a secret that begins with ${hint} is in ${file}`));
     }
     missing.push(...[...unseen].map((mark) => `nowhere in ${kind}: ${mark}`));
   }
-  return { leaks, missing };
+  return { leaks, missing, files };
 }
 
 async function readSecrets(directory: string): Promise<ReadonlySet<string>> {
