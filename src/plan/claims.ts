@@ -119,10 +119,15 @@ function claimOf(other: ComputeEndpoint, clusterId: string): Claim {
     uid: other.uid,
     creationTimestamp: other.creationTimestamp,
     ownedEndpointId: ownership?.resourceUid === other.uid ? ownership.endpointId : undefined,
-    openIntent: createIntent?.token === ownershipToken(clusterId, other.uid) ? createIntent : undefined,
+    openIntent: createIntent && isIntentOf(other, createIntent, clusterId) ? createIntent : undefined,
     isStalled: isTrue(other.status.conditions, "Stalled"),
     wish: wishOf(other),
   };
+}
+
+/** Most resources have no open create, and a hash for each of them on every pass would be felt. */
+function isIntentOf({ uid }: ComputeEndpoint, { token }: CreateIntent, clusterId: string): boolean {
+  return token === ownershipToken(clusterId, uid);
 }
 
 function wishOf(other: ComputeEndpoint): Wish | undefined {

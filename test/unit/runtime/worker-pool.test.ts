@@ -74,6 +74,22 @@ describe("the worker pool", () => {
     expect(passes.map((pass) => pass.key)).toEqual(["a", "a"]);
   });
 
+  it("5,000 resyncs fall due while the one worker is busy → an edit is next, then they in their order, each once", async () => {
+    const { clock, queue, passes } = startPool(1);
+    const keys = Array.from({ length: 5_000 }, (_, index) => `db-${index}`);
+    for (const key of keys) queue.addAfter(key, 600_000);
+    queue.add("busy");
+    await clock.advance(600_000);
+    expect(queue.stats()).toMatchObject({ depth: 5_000, working: 1 });
+    queue.add("db-4711");
+    for (let ended = 0; ended < passes.length; ended += 1) {
+      passes[ended]?.end({ kind: "Done" });
+      await settlePromises();
+    }
+    const others = keys.filter((key) => key !== "db-4711");
+    expect(passes.map((pass) => pass.key)).toEqual(["busy", "db-4711", ...others]);
+  });
+
   it("Retry with a wait of the service → not before it", async () => {
     const { clock, queue, passes } = startPool(1);
     queue.add("a");

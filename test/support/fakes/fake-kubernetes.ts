@@ -1,0 +1,104 @@
+import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/connection.ts";
+import { computeEndpointPath } from "../../../src/kubernetes/paths.ts";
+
+/** An object as it is stored and sent. */
+export interface FakeStored {
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly resourceVersion: string;
+    readonly generation: number;
+    readonly [field: string]: unknown;
+  };
+  readonly [part: string]: unknown;
+}
+
+/** A patch that waits for the test: it takes effect when it is let go. */
+export interface HeldPatch {
+  readonly path: string;
+  /** Applies it and answers. */
+  letGo(): void;
+}
+
+/**
+ * The resources of one API server in memory: pages of a list, one watch, merge patches of status, conditioned on nothing.
+ * Every other call is answered with an empty object.
+ */
+export class FakeKubernetes implements KubernetesConnection {
+  readonly namespace = "default";
+  /** In the order of arrival; those that were let go included. */
+  readonly patches: HeldPatch[] = [];
+  /** Whether patches wait for the test. */
+  holdsPatches = false;
+  readonly #objects = new Map<string, FakeStored>();
+  #version = 0;
+  #watchers: ((line: Uint8Array) => void)[] = [];
+
+  /** Creates an object, or changes one, as a person would: a new generation. */
+  put(
+    key: { readonly namespace: string; readonly name: string },
+    parts: { readonly metadata?: object; readonly spec?: object },
+  ): void {
+    const path = computeEndpointPath(key);
+    const before = this.#objects.get(path);
+    const generation = (before?.metadata.generation ?? 0) + 1;
+    const metadata = { ...key, uid: `uid-${key.namespace}-${key.name}`, ...before?.metadata, ...parts.metadata };
+    this.#keep(path, { ...before, ...parts, metadata: { ...metadata, generation, resourceVersion: "" } });
+  }
+
+  async request(call: KubernetesCall): Promise<unknown> {
+    if (call.method === "PATCH" && call.path.includes("/computeendpoints/")) {
+      return this.#patch(call);
+    }
+    return call.method === "GET" && call.path.endsWith("/computeendpoints") ? this.#page(call) : {};
+  }
+
+  async openStream({ signal }: KubernetesCall): Promise<AsyncIterable<Uint8Array>> {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    const send = (line: Uint8Array) => void writer.write(line).catch(() => {});
+    this.#watchers.push(send);
+    signal?.addEventListener("abort", () => {
+      this.#watchers = this.#watchers.filter((each) => each !== send);
+      void writer.close().catch(() => {});
+    });
+    return readable;
+  }
+
+  async close(): Promise<void> {}
+
+  #patch({ path, body }: KubernetesCall): Promise<unknown> {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    const letGo = () => {
+      const name = path.replace(/\/status$/, "");
+      const before = this.#objects.get(name);
+      const { status } = body as { readonly status?: object };
+      resolve(before && this.#keep(name, { ...before, status: { ...(before.status as object), ...status } }));
+    };
+    this.patches.push({ path, letGo });
+    if (!this.holdsPatches) {
+      letGo();
+    }
+    return promise;
+  }
+
+  #page({ query = {} }: KubernetesCall): unknown {
+    const all = [...this.#objects.values()];
+    const start = Number(query.continue ?? 0);
+    const end = start + Number(query.limit ?? all.length);
+    const token = end < all.length ? String(end) : "";
+    return { metadata: { resourceVersion: String(this.#version), continue: token }, items: all.slice(start, end) };
+  }
+
+  #keep(path: string, object: FakeStored): FakeStored {
+    this.#version += 1;
+    const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
+    const kept = { ...object, metadata };
+    const type = this.#objects.has(path) ? "MODIFIED" : "ADDED";
+    this.#objects.set(path, kept);
+    for (const send of this.#watchers) {
+      send(Buffer.from(`${JSON.stringify({ type, object: kept })}\n`));
+    }
+    return kept;
+  }
+}
