@@ -17,6 +17,7 @@ import type { LeaseTiming } from "./kubernetes/lease-timing.ts";
 import { createResourceWatch, type ResourceWatch } from "./kubernetes/resource-watch.ts";
 import { CreateTurns } from "./reconcile/create-turns.ts";
 import { Ledger } from "./reconcile/ledger.ts";
+import { logNeededSinceMs, tellLogGap } from "./reconcile/log-need.ts";
 import { ProjectLanes } from "./reconcile/project-lanes.ts";
 import { ProjectPoller } from "./reconcile/project-poller.ts";
 import { Reconciler } from "./reconcile/reconciler.ts";
@@ -86,7 +87,7 @@ export type Foundation = OperatorOptions & {
  * @throws Error when the times of the lease do not fit, or the URL of the service is none.
  */
 export function assembleOperator(foundation: Foundation): OperatorParts {
-  const { config, clock, logger, connection, random } = foundation;
+  const { config, clock, logger, connection, random, instance } = foundation;
   const failed = Promise.withResolvers<string>();
   let orphanCount = 0;
   let isLeading = false;
@@ -136,10 +137,10 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     observer: metrics.queue,
   });
   const wake = (key: ResourceKey) => queue.add(key, "Background");
-  const { instance } = foundation;
   const events = createEventRecorder({ connection, permit: gate, clock, logger, instance, random });
-  const { service, close } = connectService(foundation, { metrics, permit: gate, wake });
-  const pool = createPool(foundation, { watch, metrics, queue, service, wake, events, permit: gate });
+  const shared = { watch, metrics, ledger: new Ledger(), permit: gate, wake };
+  const { service, close } = connectService(foundation, shared);
+  const pool = createPool(foundation, { ...shared, queue, service, events });
   const reportOrphans = (count: number) => {
     orphanCount = count;
   };
@@ -203,14 +204,16 @@ function createLeadership(foundation: Foundation, callbacks: LeadershipCallbacks
 }
 
 interface ServiceNeeds {
+  readonly watch: ResourceWatch;
   readonly metrics: Metrics;
+  readonly ledger: Ledger;
   readonly permit: EffectPermit;
   readonly wake: (key: ResourceKey) => void;
 }
 
 /** The control plane of the settings: client, gates for its one credential, and what all its resources share. */
-function connectService(foundation: Foundation, { metrics, permit, wake }: ServiceNeeds) {
-  const { config, clock, keys, clusterId, version, tracer } = foundation;
+function connectService(foundation: Foundation, { watch, metrics, ledger, permit, wake }: ServiceNeeds) {
+  const { config, clock, logger, keys, clusterId, version, tracer } = foundation;
   const observer = tracer === undefined ? metrics.controlPlane : withRequestAttributes(metrics.controlPlane, tracer);
   const client = createControlPlane({
     baseUrl: config.controlPlaneUrl,
@@ -225,34 +228,33 @@ function connectService(foundation: Foundation, { metrics, permit, wake }: Servi
   const throttled = withThrottleGate(calls, { clock, observer: metrics.controlPlane });
   const gated = withCredentialGate(throttled, { clock, keys });
   const controlPlane = withPermit(gated, permit, writeTimeoutMs);
+  const identity = { clusterId, serviceUrl: client.serviceUrl };
+  const neededSinceMs = (projectId: string) => logNeededSinceMs(watch.store.inProject(projectId), ledger, identity);
+  const onGap = tellLogGap(logger, metrics.operations);
   const service: Service = {
-    identity: { clusterId, serviceUrl: client.serviceUrl },
+    identity,
     controlPlane,
-    view: createProjectView({ controlPlane, clock }),
+    view: createProjectView({ controlPlane, clock, neededSinceMs, onGap }),
     lanes: new ProjectLanes({ clock, wake }),
     turns: new CreateTurns(wake),
   };
   return { service, close: () => client.close() };
 }
 
-interface PoolNeeds {
-  readonly watch: ResourceWatch;
-  readonly metrics: Metrics;
+interface PoolNeeds extends ServiceNeeds {
   readonly queue: WorkQueue<ResourceKey>;
   readonly service: Service;
-  readonly wake: (key: ResourceKey) => void;
   readonly events: ReturnType<typeof createEventRecorder>;
-  readonly permit: EffectPermit;
 }
 
 function createPool(foundation: Foundation, needs: PoolNeeds): WorkerPool {
-  const { watch, metrics, queue, service, wake, events, permit } = needs;
+  const { watch, metrics, ledger, queue, service, wake, events, permit } = needs;
   const { config, clock, logger, random, tracer } = foundation;
   const reconciler = new Reconciler({
     clock,
     tracer,
     store: watch.store,
-    ledger: new Ledger(),
+    ledger,
     controlPlaneFor: () => service,
     events,
     metrics: metrics.operations,

@@ -1,7 +1,7 @@
 import type { ControlPlane, Mutation } from "../domain/control-plane.ts";
 import type { ProjectReading, ProjectView } from "../domain/project-view.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { OperationMemory } from "./operation-memory.ts";
+import { type OperationLogGap, OperationMemory } from "./operation-memory.ts";
 import { readOperations } from "./read-operations.ts";
 
 /** What the project view needs, and how much it remembers. */
@@ -10,8 +10,12 @@ export interface ProjectViewOptions {
   readonly clock: Clock;
   /** Ended operations kept for each project. Not below `pageSize`. @default 200 */
   readonly windowSize?: number;
-  /** Operations on a page. @default 100 */
+  /** Operations kept at most, whatever `neededSinceMs` says. @default 10000 */
+  readonly mostKept?: number;
+  /** Operations on the first page, which is the only one as long as little happens. @default 100 */
   readonly pageSize?: number;
+  /** Operations on each further page. @default 1000, the most that the service gives */
+  readonly deepPageSize?: number;
   /** Pages of operations in one reading. @default 10 */
   readonly maxPages?: number;
   /** Operations asked for by id in one reading. @default 20 */
@@ -20,6 +24,13 @@ export interface ProjectViewOptions {
   readonly missingGraceMs?: number;
   /** A project that nobody reads for so long is forgotten. @default 3600000 */
   readonly idleMs?: number;
+  /**
+   * From when on somebody still has to see all operations of a project: epoch milliseconds of the service's clock.
+   * Asked once a reading; `undefined`: nobody looks back. @default nobody
+   */
+  readonly neededSinceMs?: (projectId: string) => number | undefined;
+  /** Is told when a reading did not go back as far as was needed. @default nobody is told */
+  readonly onGap?: (projectId: string, gap: OperationLogGap) => void;
 }
 
 /** One project: what is remembered, the reading under way, and the one promised to follow it. */
@@ -51,11 +62,15 @@ class SharedReadings implements ProjectView {
   constructor(options: ProjectViewOptions) {
     this.#options = {
       windowSize: 200,
+      mostKept: 10_000,
       pageSize: 100,
+      deepPageSize: 1_000,
       maxPages: 10,
       maxPolls: 20,
       missingGraceMs: 60_000,
       idleMs: 3_600_000,
+      neededSinceMs: () => undefined,
+      onGap: () => {},
       ...options,
     };
   }
@@ -112,7 +127,8 @@ class SharedReadings implements ProjectView {
   }
 
   async #take(project: Project, asOfMs: number): Promise<ProjectReading> {
-    await readOperations(project.id, project.operations, this.#options);
+    const neededMs = this.#options.neededSinceMs(project.id);
+    this.#tellGap(project, await readOperations(project.id, project.operations, { ...this.#options, neededMs }));
     const endpoints = await this.#options.controlPlane.listEndpoints(project.id);
     this.#echoesNames ||= endpoints.some((endpoint) => endpoint.name !== undefined);
     const reading: ProjectReading = {
@@ -120,12 +136,19 @@ class SharedReadings implements ProjectView {
       asOfMs,
       endpoints,
       operations: project.operations.newestFirst(),
+      newestListedTime: project.operations.newestListedTime,
       echoesNames: this.#echoesNames,
     };
     // Only now: a reading shows all that it met, so that a burst larger than the window is seen once.
-    project.operations.prune();
+    this.#tellGap(project, project.operations.prune(neededMs));
     project.last = reading;
     return reading;
+  }
+
+  #tellGap({ id }: Project, gap: OperationLogGap | undefined): void {
+    if (gap !== undefined) {
+      this.#options.onGap(id, gap);
+    }
   }
 
   #project(id: string): Project {

@@ -2,15 +2,37 @@ import { compareNewestFirst, isInFlight, type Operation } from "../domain/operat
 
 /** Bounds of what is remembered of one project. */
 export interface OperationMemoryOptions {
-  /** Ended operations kept, newest first. */
+  /** Ended operations kept, those that changed last. */
   readonly windowSize: number;
+  /** Ended operations kept at most for whoever has not seen them yet. */
+  readonly mostKept: number;
   /** How long an operation that nobody can find is waited for. */
   readonly missingGraceMs: number;
 }
 
+/** A part of a project's log that somebody needed and nobody read. Epoch milliseconds of the service's clock. */
+export interface OperationLogGap {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** How far a run over the list went. */
+export type RunEnd =
+  /** To the last operation there is. */
+  | "Exhausted"
+  /** To what an earlier run has listed: together they go back as far as that one. */
+  | "Linked"
+  /** As far as was needed. */
+  | "Sufficient"
+  /** The bound of pages was met first. */
+  | "CutShort";
+
+/** Ids remembered of operations that nobody can find: whoever still waits for them asks again and again. */
+const mostGone = 1_000;
+
 /**
- * What is known of one project's operations: the newest ones, all unfinished ones, and the ids that must be asked for
- * one by one as long as no list shows them.
+ * What is known of one project's operations: the newest ones, those that somebody has yet to see, all unfinished ones,
+ * and the ids that must be asked for one by one as long as no list shows them.
  *
  * Knowledge of an operation never goes back: a list may lag behind a read by id, and an answer to a write behind both.
  */
@@ -21,7 +43,13 @@ export class OperationMemory {
   /** In the order in which they should be asked for: the longest not asked first. */
   readonly #unfinishedIds = new Set<string>();
   readonly #missingSinceMs = new Map<string, number>();
+  readonly #goneIds = new Set<string>();
   #hasListed = false;
+  #newestListedTime: string | undefined;
+  /** Everything that was created since is known; epoch milliseconds of the service's clock. */
+  #reachMs = Number.POSITIVE_INFINITY;
+  /** What was created before is out of reach for good: a gap has been told of. */
+  #floorMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: OperationMemoryOptions) {
     this.#options = options;
@@ -37,13 +65,43 @@ export class OperationMemory {
     return this.#listedIds.has(id);
   }
 
-  /** Takes in what a complete run over the list showed. An incomplete one must not come here: it would leave a gap. */
-  addListed(operations: readonly Operation[]): void {
+  /** Creation time of the newest operation that a list has shown. */
+  get newestListedTime(): string | undefined {
+    return this.#newestListedTime;
+  }
+
+  /** From when on the list is to be read for somebody who needs it since `neededMs`: not beyond a known gap. */
+  wantedMs(neededMs: number): number {
+    return Math.max(neededMs, this.#floorMs);
+  }
+
+  /** Whether everything that is needed and lies behind the link of a run is known already. */
+  reaches(neededMs: number | undefined): boolean {
+    return neededMs === undefined || this.wantedMs(neededMs) >= this.#reachMs;
+  }
+
+  /**
+   * Takes in what a run over the list showed. One that failed on the way must not come here: it would leave a gap.
+   *
+   * @param operations newest first.
+   * @returns what was needed and lies beyond the run.
+   */
+  addListed(operations: readonly Operation[], end: RunEnd, neededMs: number | undefined): OperationLogGap | undefined {
     this.#hasListed = true;
     for (const operation of operations) {
       this.#listedIds.add(operation.id);
       this.add(operation);
+      if (this.#newestListedTime === undefined || isLater(operation.createdTime, this.#newestListedTime)) {
+        this.#newestListedTime = operation.createdTime;
+      }
     }
+    const oldest = operations.at(-1);
+    if (end === "Exhausted") {
+      this.#reachMs = Number.NEGATIVE_INFINITY;
+    } else if (end !== "Linked" && oldest !== undefined) {
+      this.#reachMs = justAfter(oldest);
+    }
+    return end === "CutShort" ? this.#giveUp(neededMs, this.#reachMs) : undefined;
   }
 
   /** Takes in what a read by id, or the answer to a write, said. */
@@ -61,7 +119,7 @@ export class OperationMemory {
 
   /** Asks for an operation by id until it is seen to have ended. */
   expect(id: string): void {
-    if (!this.#known.has(id)) {
+    if (!this.#known.has(id) && !this.#goneIds.has(id)) {
       this.#unfinishedIds.add(id);
     }
   }
@@ -86,6 +144,11 @@ export class OperationMemory {
     this.#missingSinceMs.set(id, sinceMs);
     if (nowMs - sinceMs >= this.#options.missingGraceMs) {
       this.#forget(id);
+      this.#goneIds.add(id);
+      const [longestGone = id] = this.#goneIds;
+      if (this.#goneIds.size > mostGone) {
+        this.#goneIds.delete(longestGone);
+      }
     }
   }
 
@@ -94,13 +157,37 @@ export class OperationMemory {
     return [...this.#known.values()].sort(compareNewestFirst);
   }
 
-  /** Drops what has ended and lies behind the window. */
-  prune(): void {
-    for (const operation of this.newestFirst().slice(this.#options.windowSize)) {
-      if (!isInFlight(operation)) {
-        this.#forget(operation.id);
-      }
+  /**
+   * Drops what has ended and changed last before the window, save what somebody still needs to see.
+   *
+   * @returns what was needed and had to go all the same.
+   */
+  prune(neededMs: number | undefined): OperationLogGap | undefined {
+    const { windowSize, mostKept } = this.#options;
+    const wantedMs = neededMs === undefined ? Number.POSITIVE_INFINITY : this.wantedMs(neededMs);
+    const beyondWindow = [...this.#known.values()]
+      .filter((operation) => !isInFlight(operation))
+      .map((operation) => ({ operation, updatedMs: Date.parse(operation.updatedTime) }))
+      .sort((a, b) => b.updatedMs - a.updatedMs)
+      .slice(windowSize);
+    const room = Math.max(0, mostKept - windowSize);
+    const isDropped = (updatedMs: number, index: number) => updatedMs < wantedMs || index >= room;
+    const dropped = beyondWindow.filter(({ updatedMs }, index) => isDropped(updatedMs, index));
+    for (const { operation } of dropped) {
+      this.#reachMs = Math.max(this.#reachMs, justAfter(operation));
+      this.#forget(operation.id);
     }
+    const isMissed = dropped.some(({ updatedMs }) => updatedMs >= wantedMs);
+    return isMissed ? this.#giveUp(neededMs, this.#reachMs) : undefined;
+  }
+
+  #giveUp(neededMs: number | undefined, untilMs: number): OperationLogGap | undefined {
+    if (neededMs === undefined || this.wantedMs(neededMs) >= untilMs) {
+      return undefined;
+    }
+    const fromMs = this.wantedMs(neededMs);
+    this.#floorMs = untilMs;
+    return { fromMs, untilMs };
   }
 
   #forget(id: string): void {
@@ -109,6 +196,15 @@ export class OperationMemory {
     this.#unfinishedIds.delete(id);
     this.#missingSinceMs.delete(id);
   }
+}
+
+/** Another operation of the same moment may not have been shown. */
+function justAfter({ createdTime }: Operation): number {
+  return Date.parse(createdTime) + 1;
+}
+
+function isLater(a: string, b: string): boolean {
+  return Date.parse(a) > Date.parse(b);
 }
 
 /** By the service's own clock; at the same moment work that has ended is the later news. */

@@ -11,6 +11,11 @@ export interface ProjectReading {
   readonly endpoints: readonly ObservedEndpoint[];
   /** The newest operations and all unfinished ones we know of, newest first; bounded. */
   readonly operations: readonly Operation[];
+  /**
+   * RFC 3339, the service's clock: creation time of the newest operation that a list has shown, `undefined` while none
+   * has. Of what is newer only some is known, from answers and reads by id.
+   */
+  readonly newestListedTime: string | undefined;
   /** Whether this service has ever been seen to echo an endpoint's name. */
   readonly echoesNames: boolean;
 }

@@ -6,7 +6,7 @@ import {
   type OperationOutcome,
   outcomeOf,
 } from "../domain/operation.ts";
-import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { LogBranch, OperationWatermark } from "../resource/status-schema.ts";
 import type { Observation } from "./observation.ts";
 
 /** An operation of this resource, who started it, and how it stands. */
@@ -20,7 +20,7 @@ export interface AttributedOperation {
 const serviceActions: readonly string[] = ["check_availability", "suspend_compute", "start_compute"];
 
 /** The start of an endpoint we made begins with it; the two times differ by less than this. */
-const createdTogetherMs = 2_000;
+export const createdTogetherMs = 2_000;
 
 /** The operations of the project that concern this resource's endpoint, newest first. */
 export function operationsOf(observation: Observation): readonly AttributedOperation[] {
@@ -34,44 +34,57 @@ export function operationsOf(observation: Observation): readonly AttributedOpera
     endpointId: ownership.endpointId,
     ownIds,
     createdTime: createdTimeOf(observation),
-    readWriteBranchId: readWriteBranchOf(resource, presentEndpoint(observation)),
+    branch: logBranch(resource.status.operationWatermark, presentEndpoint(observation)),
   });
 }
 
-interface Attribution {
+/** By what an endpoint's operations are known. */
+export interface Attribution {
   readonly endpointId: string;
   readonly ownIds: ReadonlySet<string>;
   /** When the endpoint we made came to be; `undefined` for an adopted one. */
   readonly createdTime: string | undefined;
-  /** The branch whose read-write endpoint it is; `undefined` for a replica. */
-  readonly readWriteBranchId: string | undefined;
+  /** The branch whose operations count although they name no endpoint; `undefined`: none. */
+  readonly branch: LogBranch | undefined;
+}
+
+/** Chooses and explains the operations that belong to one endpoint, newest first. */
+export function attribute(operations: readonly Operation[], attribution: Attribution): readonly AttributedOperation[] {
+  const own = operations.filter((operation) => concerns(operation, attribution)).sort(compareNewestFirst);
+  const firstStart = own.findLast(({ action }) => action === "start_compute");
+  return explain(own, attribution, operations).map((each) =>
+    each.operation === firstStart && isStartOfOurCreate(firstStart, attribution)
+      ? { ...each, cause: "SpecChange" }
+      : each,
+  );
 }
 
 /**
- * The branch of which an endpoint is the read-write one. Where it is counts, not where spec wants it: the branch it is
- * to move to may have another. Only of an endpoint that cannot be seen spec is believed.
+ * Says of each operation how it stands and who started it.
+ *
+ * @param beside what else the log holds: an operation is part of the request that began at the same moment.
  */
-export function readWriteBranchOf(resource: ComputeEndpoint, seen: ObservedEndpoint | undefined): string | undefined {
-  const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
-  const { type, branchId } = seen ?? spec ?? {};
-  return type === "ReadWrite" ? branchId : undefined;
-}
-
-/** Chooses and explains the operations that belong to one endpoint. */
-export function attribute(operations: readonly Operation[], attribution: Attribution): readonly AttributedOperation[] {
+export function explain(
+  chosen: readonly Operation[],
+  { ownIds }: Pick<Attribution, "ownIds">,
+  beside: readonly Operation[] = chosen,
+): readonly AttributedOperation[] {
   const configuredAt = new Set(
-    operations.filter(({ action }) => action === "apply_config").map(({ createdTime }) => createdTime),
+    beside.filter(({ action }) => action === "apply_config").map(({ createdTime }) => createdTime),
   );
-  const own = operations.filter((operation) => concerns(operation, attribution)).sort(compareNewestFirst);
-  const firstStart = own.findLast(({ action }) => action === "start_compute");
-  return own.map((operation) => ({
+  return chosen.map((operation) => ({
     operation,
     outcome: outcomeOf(operation),
-    cause:
-      operation === firstStart && isStartOfOurCreate(operation, attribution)
-        ? "SpecChange"
-        : causeOf(operation, attribution, configuredAt),
+    cause: causeOf(operation, ownIds, configuredAt),
   }));
+}
+
+/** The branch whose operations without an endpoint belong to the resource: the one its endpoint is seen on. */
+export function logBranch(
+  watermark: OperationWatermark | undefined,
+  seen: ObservedEndpoint | undefined,
+): LogBranch | undefined {
+  return seen !== undefined && watermark?.branch?.id === seen.branchId ? watermark.branch : undefined;
 }
 
 /** Ids of operations that our own calls started: from status, and what status does not hold yet. */
@@ -80,17 +93,20 @@ export function ownOperationIds({ resource, memory }: Pick<Observation, "resourc
   return new Set([...stored, ...memory.ownOperationIds]);
 }
 
-/** By endpoint; by branch when it names none and this is the branch's read-write endpoint. */
-function concerns(operation: Operation, { endpointId, ownIds, readWriteBranchId }: Attribution): boolean {
+/** By endpoint; by branch when it names none, the branch's read-write endpoint is ours, and it was so when it began. */
+function concerns(operation: Operation, { endpointId, ownIds, branch }: Attribution): boolean {
   if (operation.endpointId !== undefined) {
     return operation.endpointId === endpointId;
   }
-  const isOfOurBranch = readWriteBranchId !== undefined && operation.branchId === readWriteBranchId;
+  const isOfOurBranch =
+    branch !== undefined &&
+    operation.branchId === branch.id &&
+    Date.parse(operation.createdTime) > Date.parse(branch.sinceTime);
   return ownIds.has(operation.id) || isOfOurBranch;
 }
 
-function causeOf(operation: Operation, attribution: Attribution, configuredAt: ReadonlySet<string>): OperationCause {
-  if (attribution.ownIds.has(operation.id)) {
+function causeOf(operation: Operation, ownIds: ReadonlySet<string>, configuredAt: ReadonlySet<string>): OperationCause {
+  if (ownIds.has(operation.id)) {
     return "SpecChange";
   }
   // A start or suspend beside an apply_config of the same request is part of somebody's change.

@@ -11,8 +11,10 @@ const failedActionsLimit = 20;
 export interface FailureContext {
   /** The operation that the annotation says has been seen. */
   readonly acknowledgedOperationId: string | undefined;
-  /** RFC 3339: failures that ended before it are somebody else's history. */
+  /** RFC 3339: what was created up to it is somebody else's history, unless its end is counted now. */
   readonly sinceTime: string;
+  /** What is counted in this pass. */
+  readonly endedIds: ReadonlySet<string>;
   /** Operations as status shows them now. */
   readonly shown: readonly StatusOperation[];
 }
@@ -47,14 +49,15 @@ export function failedActionsAfter(
 }
 
 /** Whether status has not told of it yet, or it has failed once more since. */
-function isNewFailure({ operation, outcome }: AttributedOperation, { sinceTime, shown }: FailureContext): boolean {
-  const isHistory = Date.parse(operation.updatedTime) < Date.parse(sinceTime);
-  if (outcome !== "Failed" || isHistory) {
-    return false;
+function isNewFailure({ operation, outcome }: AttributedOperation, context: FailureContext): boolean {
+  const { sinceTime, shown, endedIds } = context;
+  if (outcome !== "Failed" || endedIds.has(operation.id)) {
+    return outcome === "Failed";
   }
+  // Told of although it is not counted: a list may show it late, or the service may have tried it once more in vain.
   const before = shown.find(({ id }) => id === operation.id);
   return before === undefined
-    ? !isPushedOut(operation, shown)
+    ? Date.parse(operation.createdTime) > Date.parse(sinceTime) && !isPushedOut(operation, shown)
     : outcomeOf(before) !== "Failed" || before.failuresCount !== operation.failuresCount;
 }
 

@@ -1,9 +1,18 @@
-import type { OperationWatermark } from "../resource/status-schema.ts";
-import type { AttributedOperation } from "./attribute-operations.ts";
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { OperationWatermark, Ownership } from "../resource/status-schema.ts";
+import { type AttributedOperation, createdTogetherMs } from "./attribute-operations.ts";
+
+/** What one reading shows of the log, as far as it concerns a resource. */
+export interface LogReading {
+  /** Newest first; those that the watermark still waits for are among them if the reading shows them. */
+  readonly operations: readonly AttributedOperation[];
+  /** @see ProjectReading */
+  readonly newestListedTime: string | undefined;
+}
 
 /** How far the log has been counted now, and what came to its end since. */
 export interface WatermarkStep {
-  readonly watermark: OperationWatermark | undefined;
+  readonly watermark: OperationWatermark;
   /** Operations that ended since the last watermark: to be counted once the new one is stored. */
   readonly ended: readonly AttributedOperation[];
 }
@@ -12,53 +21,99 @@ export interface WatermarkStep {
 const unfinishedLimit = 50;
 
 /**
- * Moves the watermark over one reading of the log. Each ended operation is in `ended` of at most one step, however
- * readings overlap, because the watermark names the newest time seen, the ids at that time, and what was unfinished;
- * and of exactly one if it was met in time: one that shows up ended and late, below the watermark, is not counted.
- *
- * @param operations newest first.
- * @param sinceTime RFC 3339: operations that ended before it belong to somebody else's history.
+ * What a list has shown, a later list may complete by something that was created before it, but not long before it: so
+ * far behind the newest operation the watermark stays, unless an operation of the resource's own says otherwise.
  */
-export function advanceWatermark(
-  previous: OperationWatermark | undefined,
-  operations: readonly AttributedOperation[],
-  sinceTime: string,
-): WatermarkStep {
-  const isAfterStart = (each: AttributedOperation) =>
-    Date.parse(each.operation.updatedTime) >= Date.parse(sinceTime) || !hasEnded(each);
-  const ended = operations.filter((each) => hasEnded(each) && isAfterStart(each) && isUncounted(each, previous));
-  return { watermark: nextWatermark(previous, operations), ended };
+const listSettleMs = 60_000;
+
+/** What a resource's log begins with. */
+export interface LogBeginning extends LogReading {
+  readonly origin: Ownership["origin"];
+  readonly endpoint: ObservedEndpoint;
+  /** Of the endpoint that this one replaces. */
+  readonly previous: OperationWatermark | undefined;
 }
 
-function nextWatermark(
-  previous: OperationWatermark | undefined,
-  operations: readonly AttributedOperation[],
-): OperationWatermark | undefined {
-  const newest = operations[0]?.operation.createdTime;
-  if (newest === undefined) {
-    return previous;
+/**
+ * Where the log of a resource begins, by the service's clock alone. Nothing is counted in the pass that records
+ * ownership: the next reading goes back to this watermark, however far that is.
+ *
+ * An endpoint that we made: with its creation. An adopted one: with the newest operation that the lists have shown when it
+ * was taken over; what had ended by then is somebody else's history, what had not will be counted.
+ */
+export function beginWatermark(beginning: LogBeginning): OperationWatermark {
+  const { origin, endpoint, previous, newestListedTime, operations } = beginning;
+  const waitedFor = previous?.unfinishedIds ?? [];
+  const branchFrom = (sinceTime: string) =>
+    endpoint.type === "ReadWrite" ? { branch: { id: endpoint.branchId, sinceTime } } : {};
+  if (origin !== "Adopted") {
+    const sinceTime = timeBefore(endpoint.createdTime, createdTogetherMs);
+    const branch = branchFrom(endpoint.createdTime);
+    return { sinceTime, ...branch, createdTime: sinceTime, ids: [], unfinishedIds: [...waitedFor] };
   }
-  const createdTime = previous !== undefined && isLater(previous.createdTime, newest) ? previous.createdTime : newest;
-  const idsAtTime = operations.filter(({ operation }) => isSameTime(operation.createdTime, createdTime));
-  const kept = previous !== undefined && isSameTime(previous.createdTime, createdTime) ? previous.ids : [];
-  const unfinished = operations
-    .filter((each) => !hasEnded(each) && mayStillCount(each, previous))
-    .map(({ operation }) => operation.id);
-  const unseen = (previous?.unfinishedIds ?? []).filter(
-    (id) => !operations.some(({ operation }) => operation.id === id),
-  );
+  const sinceTime = newestListedTime ?? endpoint.createdTime;
   return {
-    createdTime,
-    ids: sortedUnion(
-      kept,
-      idsAtTime.map(({ operation }) => operation.id),
-    ),
-    unfinishedIds: sortedUnion(unseen, unfinished).slice(-unfinishedLimit),
+    sinceTime,
+    ...branchFrom(sinceTime),
+    createdTime: sinceTime,
+    ids: idsAt(operations, sinceTime).sort(),
+    unfinishedIds: boundedUnion(waitedFor, idsOf(operations.filter((each) => !hasEnded(each)))),
   };
 }
 
-function isUncounted({ operation }: AttributedOperation, previous: OperationWatermark | undefined): boolean {
-  if (previous === undefined || previous.unfinishedIds.includes(operation.id)) {
+/**
+ * The endpoint was seen on another branch: from now on that one's operations count. What ran there before is not ours,
+ * and what runs on the branch it left may be the next one's.
+ */
+export function moveWatermark(
+  watermark: OperationWatermark,
+  endpoint: ObservedEndpoint | undefined,
+  newestListedTime: string | undefined,
+): OperationWatermark {
+  const isElsewhere = endpoint?.type === "ReadWrite" && endpoint.branchId !== watermark.branch?.id;
+  return isElsewhere
+    ? { ...watermark, branch: { id: endpoint.branchId, sinceTime: newestListedTime ?? watermark.createdTime } }
+    : watermark;
+}
+
+/**
+ * Moves the watermark over one reading of the log. Each ended operation is in `ended` of exactly one step, however
+ * readings overlap, because the watermark names a time, the ids met at that time, and what was unfinished; and because
+ * it never passes what the lists have not shown: an answer to a write runs ahead of them.
+ */
+export function advanceWatermark(
+  previous: OperationWatermark,
+  { operations, newestListedTime }: LogReading,
+): WatermarkStep {
+  if (newestListedTime === undefined) {
+    return { watermark: previous, ended: [] };
+  }
+  const listed = operations.filter(({ operation }) => !isLater(operation.createdTime, newestListedTime));
+  const ended = listed.filter((each) => hasEnded(each) && isUncounted(each, previous));
+  return { watermark: nextWatermark(previous, listed, newestListedTime), ended };
+}
+
+function nextWatermark(
+  previous: OperationWatermark,
+  listed: readonly AttributedOperation[],
+  newestListedTime: string,
+): OperationWatermark {
+  const own = listed[0]?.operation.createdTime;
+  const createdTime = latest(previous.createdTime, timeBefore(newestListedTime, listSettleMs), own);
+  const kept = isSameTime(previous.createdTime, createdTime) ? previous.ids : [];
+  const unfinished = idsOf(listed.filter((each) => !hasEnded(each) && mayStillCount(each, previous)));
+  const known = new Set(idsOf(listed));
+  const unseen = previous.unfinishedIds.filter((id) => !known.has(id));
+  return {
+    ...previous,
+    createdTime,
+    ids: sortedUnion(kept, idsAt(listed, createdTime)),
+    unfinishedIds: boundedUnion(unseen, unfinished),
+  };
+}
+
+function isUncounted({ operation }: AttributedOperation, previous: OperationWatermark): boolean {
+  if (previous.unfinishedIds.includes(operation.id)) {
     return true;
   }
   const isNewer = isLater(operation.createdTime, previous.createdTime);
@@ -69,13 +124,25 @@ function isUncounted({ operation }: AttributedOperation, previous: OperationWate
  * The service may take up a failed operation again. Its first end was counted, so below the watermark only one that has
  * never failed is waited for: that one is met for the first time, because lists lag.
  */
-function mayStillCount(each: AttributedOperation, previous: OperationWatermark | undefined): boolean {
+function mayStillCount(each: AttributedOperation, previous: OperationWatermark): boolean {
   return isUncounted(each, previous) || each.operation.failuresCount === 0;
 }
 
 /** A status we do not know may be an end or not: it is counted when it becomes one we know. */
 function hasEnded({ outcome }: AttributedOperation): boolean {
   return outcome === "Succeeded" || outcome === "Failed";
+}
+
+function idsAt(operations: readonly AttributedOperation[], time: string): string[] {
+  return idsOf(operations.filter(({ operation }) => isSameTime(operation.createdTime, time)));
+}
+
+function idsOf(operations: readonly AttributedOperation[]): string[] {
+  return operations.map(({ operation }) => operation.id);
+}
+
+function latest(first: string, ...others: readonly (string | undefined)[]): string {
+  return others.reduce<string>((time, each) => (each !== undefined && isLater(each, time) ? each : time), first);
 }
 
 function isLater(a: string, b: string): boolean {
@@ -86,6 +153,14 @@ function isSameTime(a: string, b: string): boolean {
   return Date.parse(a) === Date.parse(b);
 }
 
+function timeBefore(time: string, milliseconds: number): string {
+  return new Date(Date.parse(time) - milliseconds).toISOString();
+}
+
 function sortedUnion(a: readonly string[], b: readonly string[]): string[] {
   return [...new Set([...a, ...b])].sort();
+}
+
+function boundedUnion(a: readonly string[], b: readonly string[]): string[] {
+  return sortedUnion(a, b).slice(-unfinishedLimit);
 }

@@ -27,6 +27,8 @@ interface Entry {
   memory: Memory;
   /** The endpoint whose ownership is on its way into status. */
   recordingId: string | undefined;
+  /** @see Ledger.countedUntilMs */
+  countedUntilMs: number | undefined;
 }
 
 const nothing: Memory = {
@@ -130,6 +132,23 @@ export class Ledger {
     }));
   }
 
+  /** A pass has counted what a reading of the log showed, and its status is stored or needed no change. */
+  logCounted(key: ResourceKey, uid: string, untilMs: number): void {
+    this.#put(key, uid, (memory) => memory);
+    const entry = this.#entries.get(uid);
+    if (entry !== undefined) {
+      entry.countedUntilMs = untilMs;
+    }
+  }
+
+  /**
+   * Until when this process has counted the operations of a uid: epoch milliseconds of the service's clock; `undefined`
+   * before its first look at the log.
+   */
+  countedUntilMs(uid: string): number | undefined {
+    return this.#entries.get(uid)?.countedUntilMs;
+  }
+
   /** A call failed. Failures for the same reason and generation form a row. */
   failed(key: ResourceKey, uid: string, failure: FailureMemory): void {
     this.#put(key, uid, (memory) => ({ ...memory, failure }));
@@ -190,8 +209,8 @@ export class Ledger {
   }
 
   #put(key: ResourceKey, uid: string, change: (memory: Memory) => Memory): void {
-    const recordingId = this.#entries.get(uid)?.recordingId;
-    this.#entries.set(uid, { key, memory: change(this.memoryOf(uid)), recordingId });
+    const { recordingId, countedUntilMs } = this.#entries.get(uid) ?? {};
+    this.#entries.set(uid, { key, memory: change(this.memoryOf(uid)), recordingId, countedUntilMs });
     const uids = this.#uidsByKey.get(idOf(key)) ?? new Set();
     this.#uidsByKey.set(idOf(key), uids.add(uid));
   }

@@ -133,12 +133,15 @@ function isAtRest(resource: ComputeEndpoint): boolean {
   );
 }
 
-/** Lists may lag and a restart forgets, so the view is told which operations of ours status shows as unfinished. */
+/** Lists may lag and a restart forgets, so the view is told what status waits for: our own calls, and what is to be counted. */
 function watchOwnOperations({ service }: ObserveContext, projectId: string, { status }: ComputeEndpoint): void {
   for (const operation of status.operations ?? []) {
     if (operation.cause === "SpecChange" && operation.durationMilliseconds === undefined) {
       service.view.watchOperation(projectId, operation.id);
     }
+  }
+  for (const id of status.operationWatermark?.unfinishedIds ?? []) {
+    service.view.watchOperation(projectId, id);
   }
 }
 

@@ -4,12 +4,13 @@ import { reasonOf, type Tracer } from "../domain/tracer.ts";
 import { releaseEvents } from "../plan/events-for.ts";
 import type { Pass } from "../plan/pass.ts";
 import type { Plan } from "../plan/plan.ts";
+import { statusFor } from "../plan/status-for.ts";
 import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { deleteUnrecorded } from "./delete-unrecorded.ts";
 import { serviceProjectOf } from "./observe.ts";
-import { type ReportTargets, reportPass, resourceFields, tracePass } from "./report-pass.ts";
+import { countEnded, type ReportTargets, reportPass, resourceFields, tracePass } from "./report-pass.ts";
 import { nextLookMs, type Requeue } from "./requeue.ts";
 import { type PassContext, runPass } from "./run-pass.ts";
 import type { Service } from "./service.ts";
@@ -81,7 +82,7 @@ export class Reconciler {
     }
     if (pass.plan?.kind === "RemoveFinalizer") {
       announce(releaseEvents(pass.plan));
-      return this.#release(service, resource, pass.plan);
+      return this.#release(service, pass, pass.plan);
     }
     const stored = await storeStatus(this.#options.store, pass);
     if (stored === undefined) {
@@ -97,19 +98,22 @@ export class Reconciler {
       this.#options.ledger.createStored(resource.uid);
     }
     reportPass(this.#options, pass, stored);
+    if (stored.countedTime !== undefined) {
+      this.#options.ledger.logCounted(resource.key, resource.uid, Date.parse(stored.countedTime));
+    }
     giveBack(service, pass, stored.status);
     if (hasNewStanding(resource.status, stored.status)) {
       this.#wakeLosers(this.#options.store.inProject(projectIdOf(resource) ?? ""));
     }
   }
 
-  async #release(
-    service: Service,
-    resource: ComputeEndpoint,
-    plan: Extract<Plan, { kind: "RemoveFinalizer" }>,
-  ): Promise<Requeue> {
-    const { store, ledger, logger } = this.#options;
+  async #release(service: Service, pass: Pass, plan: Extract<Plan, { kind: "RemoveFinalizer" }>): Promise<Requeue> {
+    const { store, ledger, logger, metrics } = this.#options;
+    const { resource } = pass.local;
+    const { ended } = statusFor(pass);
     await store.removeFinalizer(resource);
+    // Nobody will count them after this: what is still running now is never counted.
+    countEnded(metrics, resource, ended);
     ledger.drop(resource.uid);
     leaveAll(service, resource);
     this.#wakeLosers(store.inProject(projectIdOf(resource) ?? ""));

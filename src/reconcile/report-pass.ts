@@ -2,6 +2,7 @@ import type { EventRecorder } from "../domain/event-recorder.ts";
 import { durationMsOf } from "../domain/operation.ts";
 import type { OperationMetrics } from "../domain/operation-metrics.ts";
 import type { Tracer } from "../domain/tracer.ts";
+import type { AttributedOperation } from "../plan/attribute-operations.ts";
 import { eventsFor } from "../plan/events-for.ts";
 import type { Outcome } from "../plan/outcome.ts";
 import type { Pass } from "../plan/pass.ts";
@@ -20,16 +21,7 @@ export interface ReportTargets {
 /** Tells of a pass whose status is stored: counts what ended, publishes transitions, logs one line if it did anything. */
 export function reportPass({ events, metrics, logger }: ReportTargets, pass: Pass, stored: StoredStep): void {
   const { resource } = pass.local;
-  for (const { operation, outcome, cause } of stored.ended) {
-    metrics.countEnded({
-      ...resource.key,
-      operationId: operation.id,
-      action: operation.action,
-      outcome: outcome === "Succeeded" ? "succeeded" : "failed",
-      cause,
-      durationMs: durationMsOf(operation),
-    });
-  }
+  countEnded(metrics, resource, stored.ended);
   if (stored.hasChanged) {
     for (const event of eventsFor(pass, stored.status)) {
       events.record(resource, event);
@@ -37,6 +29,24 @@ export function reportPass({ events, metrics, logger }: ReportTargets, pass: Pas
     logger.info(passFields(pass, stored), "pass changed the status");
   } else if (pass.outcome.kind === "Accepted") {
     logger.info(passFields(pass, stored), "pass changed the endpoint alone");
+  }
+}
+
+/** Counts what has ended, once that it is counted can no longer be forgotten. */
+export function countEnded(
+  metrics: OperationMetrics,
+  { key }: ComputeEndpoint,
+  ended: readonly AttributedOperation[],
+): void {
+  for (const { operation, outcome, cause } of ended) {
+    metrics.countEnded({
+      ...key,
+      operationId: operation.id,
+      action: operation.action,
+      outcome: outcome === "Succeeded" ? "succeeded" : "failed",
+      cause,
+      durationMs: durationMsOf(operation),
+    });
   }
 }
 

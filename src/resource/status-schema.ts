@@ -59,13 +59,22 @@ const acknowledged = z
   })
   .describe("The last request that the service accepted for this spec.");
 
+const logBranch = z
+  .object({
+    id: z.string().describe("The branch whose read-write endpoint this is."),
+    sinceTime: time("Operations created after it that name no endpoint belong to this resource."),
+  })
+  .describe("Whose operations count although they name a branch only. Absent for a replica.");
+
 const operationWatermark = z
   .object({
-    createdTime: time("Creation time of the newest operation that was counted."),
-    ids: z.array(z.string()).describe("The operations counted at that very time."),
+    sinceTime: time("What was created up to it and had ended when the endpoint was taken over is history."),
+    branch: logBranch.optional(),
+    createdTime: time("Operations created up to it have been counted, save those that are named here as unfinished."),
+    ids: z.array(z.string()).describe("The operations met at that very time."),
     unfinishedIds: z.array(z.string()).describe("Earlier operations that had not ended and are still to be counted."),
   })
-  .describe("How far the operation log has been counted.");
+  .describe("How far the operation log has been counted. All times are those of the service's own clock.");
 
 const condition = z.object({
   type: z.string().describe("Ready, Reconciling, Stalled, LastOperationSucceeded or CredentialsValid."),
@@ -131,6 +140,7 @@ export type CreateIntent = z.output<typeof createIntent>;
 export type StatusOperation = z.output<typeof operation>;
 export type Acknowledged = z.output<typeof acknowledged>;
 export type OperationWatermark = z.output<typeof operationWatermark>;
+export type LogBranch = z.output<typeof logBranch>;
 export type Condition = z.output<typeof condition>;
 
 /** The parts of status that the operator trusts with other people's databases; each is read by itself. */

@@ -33,6 +33,11 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
     labelNames: ["action", "namespace", "name"],
     registers,
   });
+  const gaps = new Counter({
+    name: "compute_endpoint_operation_log_gaps_total",
+    help: "Readings of a project's operations that did not go back far enough: what ended before that is not counted.",
+    registers,
+  });
   const failedActions = new Map<string, { readonly key: ResourceKey; readonly actions: Set<string> }>();
 
   const countFailure = (operation: EndedOperation, action: string) => {
@@ -57,6 +62,7 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
         countFailure(operation, action);
       }
     },
+    logCutShort: () => gaps.inc(),
     forgetResource: ({ namespace, name }) => {
       const id = `${namespace}/${name}`;
       for (const action of failedActions.get(id)?.actions ?? []) {

@@ -7,7 +7,8 @@ import { door, endpoint, FakeControlPlane, operation, operations, project } from
 function startView(options: Partial<ProjectViewOptions> = {}) {
   const clock = new FakeClock();
   const controlPlane = new FakeControlPlane();
-  const view = createProjectView({ controlPlane, clock, ...options });
+  // Pages of one size, so that their number can be told from the number of operations.
+  const view = createProjectView({ controlPlane, clock, deepPageSize: options.pageSize ?? 100, ...options });
   return { clock, controlPlane, view };
 }
 

@@ -1,11 +1,12 @@
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
-import type { Operation } from "../../../src/domain/operation.ts";
+import { compareNewestFirst, type Operation } from "../../../src/domain/operation.ts";
 import type { Claim } from "../../../src/plan/claims.ts";
 import { desiredChanges, desiredFields, hashOf } from "../../../src/plan/desired-endpoint.ts";
 import type { Identity, Memory, Observation, Policy, RemoteState } from "../../../src/plan/observation.ts";
 import type { Outcome } from "../../../src/plan/outcome.ts";
 import { endpointName, ownershipToken } from "../../../src/plan/ownership-token.ts";
+import { beginWatermark } from "../../../src/plan/watermark.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { annotations, finalizer } from "../../../src/resource/names.ts";
 import type { ComputeEndpointSpec } from "../../../src/resource/spec-schema.ts";
@@ -14,6 +15,7 @@ import type {
   ComputeEndpointStatus,
   Condition,
   CreateIntent,
+  OperationWatermark,
   Ownership,
 } from "../../../src/resource/status-schema.ts";
 
@@ -119,6 +121,12 @@ export function intent(change: Partial<CreateIntent> = {}): CreateIntent {
   };
 }
 
+/** The log of an endpoint that we made, before anything was counted. */
+export function logBegun(of: ObservedEndpoint = endpoint()): OperationWatermark {
+  const reading = { operations: [], newestListedTime: undefined };
+  return beginWatermark({ origin: "Created", endpoint: of, previous: undefined, ...reading });
+}
+
 /** What the service accepted for a spec, a minute ago, and showed. */
 export function acknowledged(of: ComputeEndpointSpec, change: Partial<Acknowledged> = {}): Acknowledged {
   return {
@@ -215,6 +223,8 @@ export interface ObservationChange {
   readonly resource?: ComputeEndpoint;
   readonly endpoints?: readonly ObservedEndpoint[];
   readonly operations?: readonly Operation[];
+  /** @default that of the newest operation: the list shows them all */
+  readonly newestListedTime?: string | undefined;
   readonly echoesNames?: boolean;
   readonly asOfMs?: number;
   readonly nowMs?: number;
@@ -240,11 +250,16 @@ export function observation(change: ObservationChange = {}): Observation {
       asOfMs: change.asOfMs ?? monotonicMs,
       endpoints,
       operations: change.operations ?? [],
+      newestListedTime: "newestListedTime" in change ? change.newestListedTime : newestOf(change.operations),
       echoesNames: change.echoesNames ?? false,
     },
     remote: change.remote ?? remoteOf(self, endpoints),
     isCreateTurn: change.isCreateTurn ?? true,
   };
+}
+
+function newestOf(operations: readonly Operation[] = []): string | undefined {
+  return [...operations].sort(compareNewestFirst)[0]?.createdTime;
 }
 
 function remoteOf({ status }: ComputeEndpoint, endpoints: readonly ObservedEndpoint[]): RemoteState {
@@ -262,7 +277,12 @@ export function owned(managed: Partial<ComputeEndpointSpec> = {}, change: OwnedC
     resource: resource({
       ...resourceChange,
       spec: managed,
-      status: { ownership: ownership(), acknowledged: acknowledged(spec(managed)), ...status },
+      status: {
+        ownership: ownership(),
+        acknowledged: acknowledged(spec(managed)),
+        operationWatermark: logBegun(endpoint(endpointChange)),
+        ...status,
+      },
     }),
     endpoints: [endpoint(endpointChange)],
     ...rest,

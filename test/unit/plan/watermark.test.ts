@@ -2,11 +2,18 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compareNewestFirst, type Operation, outcomeOf } from "../../../src/domain/operation.ts";
 import type { AttributedOperation } from "../../../src/plan/attribute-operations.ts";
-import { advanceWatermark } from "../../../src/plan/watermark.ts";
+import { advanceWatermark, beginWatermark, moveWatermark } from "../../../src/plan/watermark.ts";
 import type { OperationWatermark } from "../../../src/resource/status-schema.ts";
-import { operation, timeAt } from "./builders.ts";
+import { branch, endpoint, operation, otherBranch, timeAt } from "./builders.ts";
 
-const longAgo = timeAt(-1_000_000_000);
+/** The log of an endpoint that we made before everything that these tests let happen. */
+const begun = beginWatermark({
+  origin: "Created",
+  endpoint: endpoint({ createdTime: timeAt(-1_000_000_000) }),
+  previous: undefined,
+  operations: [],
+  newestListedTime: undefined,
+});
 
 function attributed(operations: readonly Operation[]): readonly AttributedOperation[] {
   return [...operations]
@@ -14,14 +21,28 @@ function attributed(operations: readonly Operation[]): readonly AttributedOperat
     .map((each) => ({ operation: each, cause: "ControlPlane", outcome: outcomeOf(each) }));
 }
 
+/** One reading: what lists have shown, and beside it what is known from answers only. */
+interface Look {
+  readonly listed: readonly Operation[];
+  readonly answered?: readonly Operation[];
+}
+
 /** What each reading counts; the watermark goes through JSON in between, as it does in the cluster. */
-function countedBy(readings: readonly (readonly Operation[])[], sinceTime = longAgo): readonly (readonly string[])[] {
-  let watermark: OperationWatermark | undefined;
-  return readings.map((reading) => {
-    const step = advanceWatermark(watermark, attributed(reading), sinceTime);
-    watermark = step.watermark && JSON.parse(JSON.stringify(step.watermark));
+function countedIn(looks: readonly Look[], from: OperationWatermark = begun): readonly (readonly string[])[] {
+  let watermark = from;
+  return looks.map(({ listed, answered = [] }) => {
+    const newestListedTime = attributed(listed)[0]?.operation.createdTime;
+    const step = advanceWatermark(watermark, { operations: attributed([...listed, ...answered]), newestListedTime });
+    watermark = JSON.parse(JSON.stringify(step.watermark));
     return step.ended.map(({ operation: { id } }) => id).sort();
   });
+}
+
+function countedBy(readings: readonly (readonly Operation[])[], from?: OperationWatermark) {
+  return countedIn(
+    readings.map((listed) => ({ listed })),
+    from,
+  );
 }
 
 const at = (id: string, seconds: number, status: string, failuresCount = 0) =>
@@ -86,14 +107,12 @@ describe("an ended operation", () => {
     expect(countedBy([[at("a", -9, "levitating")], [at("a", -9, "skipped")]])).toEqual([[], ["a"]]);
   });
 
-  it("ended before the resource existed → is never counted", () => {
-    const log = [at("b", -5, "finished"), at("a", -9, "finished")];
-    expect(countedBy([log, log], timeAt(-7_000))).toEqual([["b"], []]);
-  });
-
-  it("begun before the resource existed and ended after → is counted", () => {
-    const late = operation({ id: "a", createdTime: timeAt(-9_000), updatedTime: timeAt(-5_000) });
-    expect(countedBy([[late]], timeAt(-7_000))).toEqual([["a"]]);
+  it("known from an answer only, ended → is counted when a list shows it, and what the list shows below it too", () => {
+    const own = at("c", -5, "finished");
+    const foreign = at("b", -6, "finished");
+    const older = at("a", -9, "finished");
+    const looks = [{ listed: [older], answered: [own] }, { listed: [own, foreign, older] }, { listed: [own, foreign] }];
+    expect(countedIn(looks)).toEqual([["a"], ["b", "c"], []]);
   });
 
   it("an empty log → keeps what is known", () => {
@@ -174,6 +193,92 @@ describe("any log", () => {
 
   it("more unfinished operations than are kept → the watermark stays bounded", () => {
     const many = Array.from({ length: 300 }, (_, index) => at(`op-${index}`, -300 + index, "running"));
-    expect(advanceWatermark(undefined, attributed(many), longAgo).watermark?.unfinishedIds.length).toBe(50);
+    const reading = { operations: attributed(many), newestListedTime: timeAt(0) };
+    expect(advanceWatermark(begun, reading).watermark.unfinishedIds.length).toBe(50);
+  });
+});
+
+describe("where the log begins", () => {
+  const log = [at("c", -3, "running"), at("b", -5, "finished"), at("a", -9, "failed")];
+  const adopting = (newestListedTime: string | undefined, operations: readonly Operation[]) =>
+    beginWatermark({
+      origin: "Adopted",
+      endpoint: endpoint(),
+      previous: undefined,
+      operations: attributed(operations),
+      newestListedTime,
+    });
+
+  it("adopted → what had ended is never counted, what had not is, whatever the clocks say", () => {
+    const ended = at("c", -3, "finished");
+    const later = at("d", -3, "finished");
+    expect(countedBy([log, [ended, ...log.slice(1)], [later, ended]], adopting(timeAt(-3_000), log))).toEqual([
+      [],
+      ["c"],
+      ["d"],
+    ]);
+  });
+
+  it("adopted in a project without operations → everything that comes is counted", () => {
+    expect(countedBy([[at("a", -9, "finished")]], adopting(undefined, []))).toEqual([["a"]]);
+  });
+
+  it("made by us → everything is counted, also a start that the service dates a moment before the endpoint", () => {
+    const made = (offsetMs: number) => operation({ id: "a", createdTime: timeAt(-3_600_000 + offsetMs) });
+    const from = beginWatermark({
+      origin: "Presumed",
+      endpoint: endpoint(),
+      previous: undefined,
+      operations: [],
+      newestListedTime: timeAt(0),
+    });
+    expect(countedBy([[made(-1_500)], [made(-1_500)]], from)).toEqual([["a"], []]);
+  });
+
+  it("in place of an endpoint with unfinished operations → those are still waited for", () => {
+    const previous = { ...begun, unfinishedIds: ["z"] };
+    const from = beginWatermark({
+      origin: "Created",
+      endpoint: endpoint(),
+      previous,
+      operations: [],
+      newestListedTime: undefined,
+    });
+    expect(countedBy([[at("z", -9_000, "failed")]], from)).toEqual([["z"]]);
+  });
+});
+
+describe("the branch whose operations count", () => {
+  const newest = timeAt(-1_000);
+
+  it("the endpoint is seen on another one → that one's, from what the lists have shown until then", () => {
+    const moved = moveWatermark({ ...begun }, endpoint({ branchId: otherBranch }), newest);
+    expect(moved).toEqual({ ...begun, branch: { id: otherBranch, sinceTime: newest } });
+  });
+
+  it.each([
+    ["seen where it was", endpoint()],
+    ["not seen", undefined],
+    ["a replica", endpoint({ type: "ReadOnly", branchId: otherBranch })],
+  ])("%s → the same", (_name, seen) => {
+    expect(moveWatermark(begun, seen, newest)).toEqual(begun);
+    expect(begun.branch?.id).toBe(branch);
+  });
+});
+
+describe("how far the next process has to read back", () => {
+  it("nothing of the resource's own for long → not further than a minute behind what the lists have shown", () => {
+    const { watermark } = advanceWatermark(begun, { operations: [], newestListedTime: timeAt(0) });
+    expect(watermark.createdTime).toBe(timeAt(-60_000));
+  });
+
+  it("an own operation since → to that one", () => {
+    const reading = { operations: attributed([at("a", -9, "finished")]), newestListedTime: timeAt(0) };
+    expect(advanceWatermark(begun, reading).watermark).toMatchObject({ createdTime: timeAt(-9_000), ids: ["a"] });
+  });
+
+  it("the lists show nothing → as far as before, and nothing is counted", () => {
+    const reading = { operations: attributed([at("a", -9, "finished")]), newestListedTime: undefined };
+    expect(advanceWatermark(begun, reading)).toEqual({ watermark: begun, ended: [] });
   });
 });

@@ -43,7 +43,7 @@ beforeEach(async () => {
   ledger = new Ledger();
   askedFor = [];
   ageMs = 0;
-  reading = { projectId: project, endpoints: [], operations: [], echoesNames: false };
+  reading = { projectId: project, endpoints: [], operations: [], newestListedTime: undefined, echoesNames: false };
   const wake = () => {};
   context = {
     clock,

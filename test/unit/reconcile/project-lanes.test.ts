@@ -45,6 +45,7 @@ const reading = (...operations: readonly Operation[]): ProjectReading => ({
   asOfMs: clock.monotonicMs(),
   endpoints: [],
   operations,
+  newestListedTime: undefined,
   echoesNames: false,
 });
 
