@@ -23,7 +23,7 @@ export interface StateOptions {
   readonly apiKey: string | undefined;
   /** How the clock runs after a start and after a reset; `undefined`: as it did, or in real time. */
   readonly pace: ClockChange | undefined;
-  /** Gets the error of a transaction that could not be written to the directory. */
+  /** Gets the error of the first transaction that could not be written to the directory. */
   readonly onWriteFailure: (error: StorageError) => void;
 }
 
@@ -39,6 +39,8 @@ export interface SandboxState {
   reset(): void;
   /** Replaces every record. The clock keeps its mode; it goes forward where the records are later. */
   restore(content: StoreContent): void;
+  /** Ends when every change so far will outlive the process, or fails with `StorageError`; `undefined`: it will. */
+  written(): Promise<void> | undefined;
   close(): void;
 }
 
@@ -57,17 +59,19 @@ export function openState(options: StateOptions): SandboxState {
   const { directory, onWriteFailure } = options;
   const opened: DurableStore =
     directory === undefined
-      ? { store: new MemoryStore(), close: () => {} }
+      ? { store: new MemoryStore(), written: () => undefined, flush: () => {}, close: () => {} }
       : openDurableStore({ directory, onWriteFailure });
   try {
-    return fill(opened, options);
+    const state = fill(opened, options);
+    opened.flush();
+    return state;
   } catch (error) {
     opened.close();
     throw error;
   }
 }
 
-function fill({ store, close }: DurableStore, options: StateOptions): SandboxState {
+function fill({ store, written, close }: DurableStore, options: StateOptions): SandboxState {
   const profile = profileOf(store, options);
   const saveAnchor = (anchor: ClockAnchor) => store.values.set(valueNames.clock, JSON.stringify(anchor));
   const clock = new SandboxClock(undefined, saveAnchor);
@@ -104,7 +108,7 @@ function fill({ store, close }: DurableStore, options: StateOptions): SandboxSta
     });
   if (isNew) reset();
   else resume();
-  return { store, clock, engine, keyRing, apiKey, reset, restore, close };
+  return { store, clock, engine, keyRing, apiKey, reset, restore, written, close };
 }
 
 function profileOf(store: Store, { profile, directory }: StateOptions): Profile["name"] {

@@ -106,6 +106,7 @@ async function serve(
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit),
     controlAccess: allowRemoteControl ? "anybody" : isLoopback(host) ? "loopback" : "nobody",
     onBug,
+    written: () => state.written(),
     reset: (): void => {
       state.reset();
       parts.faults.clear();

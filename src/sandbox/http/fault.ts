@@ -51,7 +51,8 @@ export interface FaultTarget {
   readonly method: string;
   /** The whole path, without the query. */
   readonly path: string;
-  readonly query: URLSearchParams;
+  /** As it was sent, without the question mark; empty: none. */
+  readonly query: string;
 }
 
 /** Whether the request is one that the fault is about; `skip` and `times` are not looked at. */
@@ -59,7 +60,8 @@ export function isTargetOf({ method, path, query = {} }: FaultSpec["match"], tar
   if (method !== "*" && method.toUpperCase() !== target.method) return false;
   const pattern = path.startsWith("/api/v2/") ? path : `/api/v2${path.startsWith("/") ? "" : "/"}${path}`;
   if (!patternOf(pattern).test(target.path)) return false;
-  return Object.entries(query).every(([name, value]) => target.query.get(name) === value);
+  const sent = new URLSearchParams(target.query);
+  return Object.entries(query).every(([name, value]) => sent.get(name) === value);
 }
 
 function patternOf(path: string): RegExp {

@@ -41,7 +41,7 @@ export class KeyRing {
     return this.#store.transaction(() => {
       const sequence = this.#store.counters.get("keys") + 1;
       this.#store.counters.set("keys", sequence);
-      const hash = hashOf(key).toString("hex");
+      const hash = hashOf(key);
       const record = { id: randomUUID(), sequence, name, access, projectId, createdMs: this.#nowMs(), hash };
       this.#store.keys.put(record);
       return record;
@@ -68,11 +68,11 @@ export class KeyRing {
 
   /** The key that an `Authorization` header carries; `undefined` when it carries none that is known. */
   authenticate(authorization: string | undefined, address = ""): KeyRecord | undefined {
-    const presented = hashOf(/^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? "");
+    const presented = Buffer.from(hashOf(/^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? ""));
     let found: KeyRecord | undefined;
     // Every key is looked at, so that the time taken does not tell which one is close.
     for (const record of this.#store.keys.list()) {
-      if (timingSafeEqual(Buffer.from(record.hash, "hex"), presented)) found = record;
+      if (timingSafeEqual(Buffer.from(record.hash), presented)) found = record;
     }
     if (found !== undefined) this.#uses.set(found.id, { atMs: this.#nowMs(), address });
     return found;
@@ -84,6 +84,7 @@ export class KeyRing {
   }
 }
 
-function hashOf(key: string): Buffer {
-  return hash("sha256", key, "buffer");
+/** 64 hexadecimal digits. */
+function hashOf(key: string): string {
+  return hash("sha256", key, "hex");
 }

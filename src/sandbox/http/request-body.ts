@@ -31,10 +31,16 @@ export function readBodies(app: FastifyInstance): void {
   app.decorateRequest("sentContentType", undefined);
   app.decorateRequest("sentBody", undefined);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit }, async (request: FastifyRequest, body: Buffer) => {
+  app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit }, (request, body: Buffer, done) => {
     request.sentBody = body;
-    if (request.routeOptions.config.ignoresBody === true || request.is404 || body.length === 0) return undefined;
-    return parseJson(request.sentContentType, body);
+    let parsed: unknown;
+    try {
+      parsed = isWanted(request, body) ? parseJson(request.sentContentType, body) : undefined;
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    done(null, parsed);
   });
   app.addHook("onRequest", (request, _reply, done) => {
     const { headers } = request.raw;
@@ -43,6 +49,10 @@ export function readBodies(app: FastifyInstance): void {
     if (headers["content-type"] !== undefined) headers["content-type"] = "application/octet-stream";
     done();
   });
+}
+
+function isWanted({ routeOptions, is404 }: FastifyRequest, body: Buffer): boolean {
+  return routeOptions.config.ignoresBody !== true && !is404 && body.length > 0;
 }
 
 function parseJson(contentType: string | undefined, body: Buffer): unknown {
@@ -59,12 +69,9 @@ function parseJson(contentType: string | undefined, body: Buffer): unknown {
   return parsed;
 }
 
-/** Without recursion, for a body may be nested deeper than the stack. */
+/** Looks no deeper than the limit, for a body may be nested deeper than the stack. */
 function isDeeperThan(value: unknown, limit: number): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > limit) return true;
-    level = level.flatMap((node) => (typeof node === "object" && node !== null ? Object.values(node) : []));
-  }
-  return false;
+  if (limit < 0) return true;
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).some((inner) => isDeeperThan(inner, limit - 1));
 }

@@ -2,8 +2,8 @@
 export interface RequestEntry {
   /** Rises by one with every request. */
   readonly sequence: number;
-  /** ISO 8601, the sandbox's clock, at arrival. */
-  readonly time: string;
+  /** At arrival, epoch milliseconds of the sandbox's clock. */
+  readonly atMs: number;
   readonly method: string;
   /** Without the query. */
   readonly path: string;
@@ -29,7 +29,7 @@ export class RequestLog {
   readonly #capacity: number;
   #entries: RequestEntry[] = [];
   #sequence = 0;
-  readonly #counts = new Map<string, RequestCount>();
+  readonly #counts = new Map<string, RequestCount & { count: number }>();
 
   constructor(capacity = 10_000) {
     this.#capacity = capacity;
@@ -63,6 +63,8 @@ export class RequestLog {
 
   #count(method: string, route: string): void {
     const key = `${method} ${route}`;
-    this.#counts.set(key, { method, route, count: (this.#counts.get(key)?.count ?? 0) + 1 });
+    const known = this.#counts.get(key);
+    if (known === undefined) this.#counts.set(key, { method, route, count: 1 });
+    else known.count += 1;
   }
 }

@@ -21,6 +21,8 @@ export interface ServerParts {
   readonly reset: () => void;
   /** Replaces everything that is stored; the content has been checked. Time does not go back. */
   readonly restore: (content: StoreContent) => void;
+  /** Ends when every change so far will outlive the process, or fails with `StorageError`; `undefined`: it will. */
+  readonly written: () => Promise<void> | undefined;
   /** Who may call `/sandbox/v1`: only this machine, by a name of its own; anybody; nobody (not bound to loopback). */
   readonly controlAccess: "loopback" | "anybody" | "nobody";
   /** Gets what should never happen. */

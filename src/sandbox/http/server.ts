@@ -59,6 +59,12 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     reply.header("x-request-id", request.id);
     done();
   });
+  app.addHook("onSend", (_request, reply, payload, done) => {
+    // What is answered is to outlive the process. An answer that tells of a failure of ours promises nothing.
+    const written = reply.statusCode >= 500 ? undefined : parts.written();
+    if (written === undefined) done(null, payload);
+    else written.then(() => done(null, payload), done);
+  });
   readBodies(app);
   answerErrors(app, parts.onBug);
   const documented = listRoutes(app, [apiPrefix, controlPrefix]);

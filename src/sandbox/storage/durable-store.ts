@@ -1,14 +1,19 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { GroupCommit } from "./group-commit.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { SqliteFile, type StoredRow } from "./sqlite-file.ts";
 import { StorageError } from "./storage-error.ts";
 import type { Store, StoreContent } from "./store.ts";
 
-/** A store whose transactions last. */
+/** A store whose transactions last, once they are written. */
 export interface DurableStore {
   readonly store: Store;
-  /** Gives the directory back. The store must not be written to any more. */
+  /** Ends when every transaction so far is in the file, or fails with `StorageError`; `undefined`: they are. */
+  written(): Promise<void> | undefined;
+  /** Writes every transaction so far, now. @throws StorageError CannotWrite */
+  flush(): void;
+  /** Writes what it still can, and gives the directory back. The store must not be written to any more. */
   close(): void;
 }
 
@@ -19,13 +24,13 @@ export const stateFileName = "sandbox.db";
 export interface DurableStoreOptions {
   /** Made if it is not there. */
   readonly directory: string;
-  /** Gets the error of a transaction that could not be written; the transaction has failed and changed nothing. */
+  /** Gets the error of the first write that failed. What the store holds is not to be answered from any more. */
   readonly onWriteFailure: (error: StorageError) => void;
 }
 
 /**
- * Opens the state in a directory: all of it is read into memory, where it is worked on, and each transaction is in the
- * file before it counts as done.
+ * Opens the state in a directory: all of it is read into memory, where it is worked on. A transaction counts as done
+ * when it is in the file, which `written` tells.
  *
  * @throws StorageError
  * @see docs/decisions/0007-sandbox-state-on-disk.md
@@ -33,15 +38,10 @@ export interface DurableStoreOptions {
 export function openDurableStore({ directory, onWriteFailure }: DurableStoreOptions): DurableStore {
   makeDirectory(directory);
   const file = new SqliteFile(join(directory, stateFileName));
+  const commit = new GroupCommit({ write: (changes) => file.write(changes), onFailure: onWriteFailure });
   let isLoaded = false;
   const store = new MemoryStore((changes) => {
-    if (!isLoaded) return;
-    try {
-      file.write(changes);
-    } catch (error) {
-      if (error instanceof StorageError) onWriteFailure(error);
-      throw error;
-    }
+    if (isLoaded) commit.add(changes);
   });
   try {
     store.restore(contentOf(file.rows()));
@@ -50,7 +50,15 @@ export function openDurableStore({ directory, onWriteFailure }: DurableStoreOpti
     throw error instanceof StorageError ? error : unreadable(directory, error);
   }
   isLoaded = true;
-  return { store, close: () => file.close() };
+  const close = () => {
+    try {
+      commit.flush();
+    } catch {
+      // Whoever opened the store has heard of it.
+    }
+    file.close();
+  };
+  return { store, written: () => commit.written(), flush: () => commit.flush(), close };
 }
 
 function makeDirectory(directory: string): void {

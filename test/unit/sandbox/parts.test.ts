@@ -76,7 +76,7 @@ test("keys → stored as a hash only; found by the key alone", () => {
 test("request log → keeps the latest, counts all", () => {
   const log = new RequestLog(3);
   for (let count = 0; count < 10; count += 1) {
-    log.open({ time: "", method: "GET", path: "/", route: "/r", key: undefined });
+    log.open({ atMs: 0, method: "GET", path: "/", route: "/r", key: undefined });
   }
   expect(log.since(0).map(({ sequence }) => sequence)).toEqual([8, 9, 10]);
   expect(log.since(9).map(({ sequence }) => sequence)).toEqual([10]);

@@ -8,7 +8,13 @@ import type { KnownMethods } from "../known-methods.ts";
 import { type CallToJudge, permissionProblem } from "../permission.ts";
 import type { RequestEntry } from "../request-log.ts";
 import type { ServerParts } from "../server-parts.ts";
-import { timeText } from "../views.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** `undefined`: not a request of the API. */
+    passage: Passage | undefined;
+  }
+}
 
 /** What is known about a request under `/api/v2` from its arrival on. */
 interface Passage {
@@ -27,7 +33,6 @@ export class Lifecycle {
   readonly #app: FastifyInstance;
   readonly #parts: ServerParts;
   readonly #known: KnownMethods;
-  readonly #passages = new WeakMap<FastifyRequest, Passage>();
   /** Only this process can mark a replay. */
   readonly #replayToken = randomUUID();
   readonly #stopped = new AbortController();
@@ -40,6 +45,7 @@ export class Lifecycle {
 
   install(): void {
     this.#app.decorateRequest("apiKey", undefined);
+    this.#app.decorateRequest("passage", undefined);
     // A hook goes on by `done`, or by the promise it returns; only a request that meets a fault needs to wait for one.
     this.#app.addHook("onRequest", (request, reply, done) => this.#admit(request, reply, done));
     this.#app.addHook("preValidation", (request, reply, done) => {
@@ -57,7 +63,7 @@ export class Lifecycle {
     const key = this.#parts.keyRing.authenticate(request.headers.authorization, request.ip);
     request.apiKey = key;
     const passage = this.#open(request, key?.name);
-    this.#passages.set(request, passage);
+    request.passage = passage;
     if (passage.hit !== undefined || this.#stopped.signal.aborted) {
       return this.#cutOrDelay(request, reply, passage.hit).then((isCut) => {
         if (!isCut) this.#judge(request, reply);
@@ -87,13 +93,12 @@ export class Lifecycle {
 
   #open(request: FastifyRequest, key: string | undefined): Passage {
     if (request.headers[replayHeader] === this.#replayToken) return { entry: undefined, hit: undefined };
-    const { method } = request;
-    const [path = "", ...queryParts] = request.url.split("?");
-    const query = new URLSearchParams(queryParts.join("?"));
+    const { method, url } = request;
+    const [path = ""] = url.split("?", 1);
     const { faults, requestLog, clock } = this.#parts;
     const route = request.is404 ? undefined : request.routeOptions.url;
-    const entry = requestLog.open({ time: timeText(clock.nowMs()), method, path, route, key });
-    const hit = faults.take({ method, path, query });
+    const entry = requestLog.open({ atMs: clock.nowMs(), method, path, route, key });
+    const hit = faults.take({ method, path, query: url.slice(path.length + 1) });
     entry.fault = hit?.effect.kind;
     return { entry, hit };
   }
@@ -117,7 +122,7 @@ export class Lifecycle {
    * @returns whether it was set aside.
    */
   #setAside(request: FastifyRequest, reply: FastifyReply): boolean {
-    const effect = this.#passages.get(request)?.hit?.effect;
+    const effect = request.passage?.hit?.effect;
     if (effect?.kind !== "applyLate") return false;
     const { method, url, sentContentType, sentBody } = request;
     const headers = {
@@ -146,7 +151,7 @@ export class Lifecycle {
     done: (error: null, payload: unknown) => void,
   ): Promise<unknown> | undefined {
     this.#parts.pacemaker.look();
-    const hit = this.#passages.get(request)?.hit;
+    const hit = request.passage?.hit;
     if (hit !== undefined) return this.#spoilAnswer(hit, { request, reply, payload });
     done(null, payload);
     return undefined;
@@ -177,7 +182,7 @@ export class Lifecycle {
   }
 
   #noteAnswer(request: FastifyRequest, reply: FastifyReply): void {
-    const entry = this.#passages.get(request)?.entry;
+    const entry = request.passage?.entry;
     const wasCut = entry?.fault === "dropAfter" || entry?.fault === "applyLate" || entry?.fault === "dropBefore";
     if (entry !== undefined && !wasCut && reply.raw.writableFinished) entry.status = reply.statusCode;
   }

@@ -3,6 +3,7 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { queryInteger } from "../query-integer.ts";
 import type { ServerParts } from "../server-parts.ts";
+import { timeText } from "../views.ts";
 import { errorResponses, operationActions } from "../wire.ts";
 
 const failNextBody = z.object({
@@ -63,7 +64,10 @@ export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
         response: { 200: z.object({ requests: z.array(entryBody) }), ...errorResponses },
       },
     },
-    async ({ query }) => ({ requests: [...requestLog.since(query.since)] }),
+    async ({ query }) => {
+      const entries = requestLog.since(query.since);
+      return { requests: entries.map(({ atMs, ...entry }) => ({ ...entry, time: timeText(atMs) })) };
+    },
   );
   routes.get(
     "/requests/counts",
