@@ -3,6 +3,7 @@ import { dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
 import { buildCrd, buildStructuralSchema } from "../src/resource/crd.ts";
+import { buildDashboard, dashboardPath } from "./dashboard/dashboard.ts";
 import { renderFieldReference } from "./field-reference.ts";
 import { renderPrometheusRule, renderRulesFile } from "./monitoring/rule-files.ts";
 
@@ -25,6 +26,7 @@ export function generatedFiles(): readonly GeneratedFile[] {
     { path: "docs/fields.md", content: renderFieldReference(buildStructuralSchema()) },
     { path: "deploy/monitoring/rules.yaml", content: renderRulesFile() },
     { path: "deploy/monitoring/prometheus-rule.yaml", content: renderPrometheusRule() },
+    { path: dashboardPath, content: `${JSON.stringify(buildDashboard(), undefined, 2)}\n` },
   ];
 }
 

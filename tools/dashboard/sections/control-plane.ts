@@ -1,0 +1,52 @@
+import { ofOperator, quantile, type Section } from "../panel-spec.ts";
+
+const rateBy = (by: string, metric: string, more = "") =>
+  `sum by (${by}) (rate(${metric}{${ofOperator}${more}}[$__rate_interval]))`;
+
+/** The operator as a client of the service's API. */
+export const controlPlane: Section = {
+  title: "Control-plane API",
+  height: 8,
+  panels: [
+    {
+      kind: "TimeSeries",
+      title: "Requests",
+      description: "By route. At rest they grow with the number of projects, not of resources.",
+      unit: "reqps",
+      isStacked: true,
+      width: 12,
+      queries: [{ expr: rateBy("method, route", "control_plane_requests_total"), legend: "{{method}} {{route}}" }],
+    },
+    {
+      kind: "TimeSeries",
+      title: "Errors",
+      description: "Answers other than 2xx by code, and requests without a usable answer by what went wrong.",
+      unit: "reqps",
+      width: 12,
+      queries: [{ expr: rateBy("code", "control_plane_requests_total", ', code!~"2.."'), legend: "{{code}}" }],
+    },
+    {
+      kind: "TimeSeries",
+      title: "Throttled and locked",
+      description:
+        "TooManyRequests: answered with 429. HeldBack: not sent, because the service had asked to wait. ConflictingOperations: 423, the project was busy.",
+      unit: "reqps",
+      width: 12,
+      queries: [
+        { expr: rateBy("reason", "control_plane_throttled_total"), legend: "{{reason}}" },
+        { expr: rateBy("reason", "control_plane_locked_total"), legend: "{{reason}}" },
+      ],
+    },
+    {
+      kind: "TimeSeries",
+      title: "Durations",
+      description: "How long answers take, failed requests included.",
+      unit: "s",
+      width: 12,
+      queries: [
+        { expr: quantile(0.5, "control_plane_request_duration_seconds"), legend: "half are quicker" },
+        { expr: quantile(0.99, "control_plane_request_duration_seconds"), legend: "99 % are quicker" },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,118 @@
+import { ofOperator, ofResource, type Section } from "../panel-spec.ts";
+
+const redFromOne = [
+  { from: 0, color: "green" },
+  { from: 1, color: "red" },
+] as const;
+
+/** Whether anybody has to do anything. */
+export const now: Section = {
+  title: "Now",
+  height: 4,
+  panels: [
+    {
+      kind: "Stat",
+      title: "Resources",
+      description: "ComputeEndpoints chosen above.",
+      unit: "short",
+      thresholds: [],
+      width: 3,
+      queries: [
+        { expr: `count(max by (namespace, name) (compute_endpoint_info{${ofResource}}))`, legend: "resources" },
+      ],
+    },
+    {
+      kind: "Stat",
+      title: "Not ready",
+      description: "Resources that are not Ready. The table below names them; kubectl describe says why.",
+      unit: "short",
+      thresholds: redFromOne,
+      width: 3,
+      queries: [
+        {
+          expr: `count(max by (namespace, name) (compute_endpoint_condition{${ofResource}, type="Ready", status!="True"})) or vector(0)`,
+          legend: "not ready",
+        },
+      ],
+    },
+    {
+      kind: "Stat",
+      title: "Failed operations",
+      description: "Failures neither followed by a success of the same action nor acknowledged. Each of them pages.",
+      unit: "short",
+      thresholds: redFromOne,
+      width: 3,
+      queries: [
+        {
+          expr: `count(max by (namespace, name, action) (compute_endpoint_operation_failed{${ofResource}})) or vector(0)`,
+          legend: "failed",
+        },
+      ],
+    },
+    {
+      kind: "Stat",
+      title: "In flight",
+      description: "Operations the service is at work on now, of all resources.",
+      unit: "short",
+      thresholds: [],
+      width: 3,
+      queries: [
+        {
+          expr: `sum(max by (action) (compute_endpoint_operations_in_flight{${ofOperator}})) or vector(0)`,
+          legend: "in flight",
+        },
+      ],
+    },
+    {
+      kind: "Stat",
+      title: "Oldest in flight",
+      description: "Age of the oldest operation that has not ended. Minutes are normal for few actions only.",
+      unit: "s",
+      thresholds: [
+        { from: 0, color: "green" },
+        { from: 300, color: "orange" },
+        { from: 1_800, color: "red" },
+      ],
+      width: 3,
+      queries: [
+        {
+          expr: `max(compute_endpoint_operation_oldest_in_flight_seconds{${ofResource}}) or vector(0)`,
+          legend: "oldest",
+        },
+      ],
+    },
+    {
+      kind: "Stat",
+      title: "Orphans",
+      description:
+        "Endpoints that carry this cluster's token and belong to no resource. They cost money and are never deleted by themselves.",
+      unit: "short",
+      thresholds: redFromOne,
+      width: 3,
+      queries: [{ expr: `max(compute_endpoint_orphans{${ofOperator}})`, legend: "orphans" }],
+    },
+    {
+      kind: "Stat",
+      title: "Leaders",
+      description: "Replicas that act. Exactly 1, save for the moments of a takeover.",
+      unit: "short",
+      thresholds: [
+        { from: 0, color: "red" },
+        { from: 1, color: "green" },
+        { from: 2, color: "red" },
+      ],
+      width: 3,
+      queries: [{ expr: `sum(leader_election_master_status{${ofOperator}})`, legend: "leaders" }],
+    },
+    {
+      kind: "Stat",
+      title: "Version",
+      description: "What runs; two while a roll-out is under way.",
+      unit: "short",
+      thresholds: [],
+      showsName: true,
+      width: 3,
+      queries: [{ expr: `count by (version) (endpoint_operator_build_info{${ofOperator}})`, legend: "{{version}}" }],
+    },
+  ],
+};

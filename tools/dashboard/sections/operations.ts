@@ -1,0 +1,115 @@
+import { ofOperator, ofResource, quantile, type Section } from "../panel-spec.ts";
+
+const duration = "compute_endpoint_operation_duration_seconds";
+const endedPerMinute = (by: string) =>
+  `60 * sum by (${by}) (rate(compute_endpoint_operations_total{${ofOperator}}[$__rate_interval]))`;
+
+/** What the service does, by its own records. Of all resources, where no resource is named. */
+export const operations: Section = {
+  title: "Operations",
+  height: 8,
+  panels: [
+    {
+      kind: "TimeSeries",
+      title: "Ended, by outcome",
+      description: "Operations that ended, each counted once.",
+      unit: "opm",
+      width: 8,
+      queries: [{ expr: endedPerMinute("outcome"), legend: "{{outcome}}" }],
+    },
+    {
+      kind: "TimeSeries",
+      title: "Ended, by cause",
+      description: "SpecChange: a call of the operator. ControlPlane: the service itself. Other: somebody else's call.",
+      unit: "opm",
+      width: 8,
+      queries: [{ expr: endedPerMinute("cause"), legend: "{{cause}}" }],
+    },
+    {
+      kind: "BarGauge",
+      title: "Failures by resource",
+      description: "Failed operations that the present leader has counted, the 20 resources and actions with the most.",
+      unit: "short",
+      width: 8,
+      queries: [
+        {
+          expr: `topk(20, sum by (namespace, name, action) (compute_endpoint_operation_failures_total{${ofResource}}))`,
+          legend: "{{namespace}}/{{name}} {{action}}",
+        },
+      ],
+    },
+    {
+      kind: "Heatmap",
+      title: "Durations",
+      description: "How many operations took how long, by the service's own clock.",
+      unit: "s",
+      width: 8,
+      queries: [
+        {
+          expr: `sum by (le) (increase(${duration}_bucket{${ofOperator}}[$__rate_interval]))`,
+          legend: "{{le}}",
+        },
+      ],
+    },
+    {
+      kind: "TimeSeries",
+      title: "Durations, quantiles",
+      description: "The points are single operations: they name their operation_id.",
+      unit: "s",
+      width: 8,
+      queries: [
+        { expr: quantile(0.5, duration), legend: "half are quicker" },
+        { expr: quantile(0.95, duration), legend: "95 % are quicker", hasExemplars: true },
+      ],
+    },
+    {
+      kind: "TimeSeries",
+      title: "Durations by action, 95 % are quicker",
+      description: "Which kind of work is slow.",
+      unit: "s",
+      width: 8,
+      queries: [{ expr: quantile(0.95, duration, ["action"]), legend: "{{action}}" }],
+    },
+    {
+      kind: "TimeSeries",
+      title: "In flight, by action",
+      description: "Operations the service is at work on.",
+      unit: "short",
+      isStacked: true,
+      width: 8,
+      queries: [
+        {
+          expr: `max by (action) (compute_endpoint_operations_in_flight{${ofOperator}})`,
+          legend: "{{action}}",
+        },
+      ],
+    },
+    {
+      kind: "TimeSeries",
+      title: "Oldest in flight, by resource",
+      description: "A line that only climbs is an operation that is stuck. The ten oldest.",
+      unit: "s",
+      width: 8,
+      queries: [
+        {
+          expr: `topk(10, max by (namespace, name) (compute_endpoint_operation_oldest_in_flight_seconds{${ofResource}}))`,
+          legend: "{{namespace}}/{{name}}",
+        },
+      ],
+    },
+    {
+      kind: "TimeSeries",
+      title: "Gaps in the log",
+      description:
+        "Readings of a project's operations that did not go back far enough: what ended before is not counted.",
+      unit: "opm",
+      width: 8,
+      queries: [
+        {
+          expr: `60 * sum(rate(compute_endpoint_operation_log_gaps_total{${ofOperator}}[$__rate_interval]))`,
+          legend: "gaps",
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,64 @@
+import { ofResource, type Section } from "../panel-spec.ts";
+
+const troubledConditions = [
+  `max by (namespace, name, type, status) (compute_endpoint_condition{${ofResource}, type=~"Ready|LastOperationSucceeded|CredentialsValid", status!="True"})`,
+  `max by (namespace, name, type, status) (compute_endpoint_condition{${ofResource}, type="Stalled", status="True"})`,
+].join(" or ");
+
+const failedWithEndpoint = [
+  `max by (namespace, name, action) (compute_endpoint_operation_failed{${ofResource}})`,
+  "* on (namespace, name) group_left (project_id, branch_id, endpoint_id)",
+  `max by (namespace, name, project_id, branch_id, endpoint_id) (compute_endpoint_info{${ofResource}})`,
+].join(" ");
+
+/** How the resources stand. */
+export const resources: Section = {
+  title: "Resources",
+  height: 8,
+  panels: [
+    {
+      kind: "TimeSeries",
+      title: "Readiness",
+      description: "Resources by the status of their condition Ready.",
+      unit: "short",
+      isStacked: true,
+      width: 12,
+      queries: [
+        {
+          expr: `count by (status) (max by (namespace, name, status) (compute_endpoint_condition{${ofResource}, type="Ready"}))`,
+          legend: "Ready {{status}}",
+        },
+      ],
+    },
+    {
+      kind: "TimeSeries",
+      title: "States",
+      description: "Endpoints by the state the service last gave. idle is healthy: it starts on the next connection.",
+      unit: "short",
+      isStacked: true,
+      width: 12,
+      queries: [
+        {
+          expr: `count by (state) (max by (namespace, name, state) (compute_endpoint_state{${ofResource}}))`,
+          legend: "{{state}}",
+        },
+      ],
+    },
+    {
+      kind: "Table",
+      title: "Conditions that need a look",
+      description:
+        "Not Ready, Stalled, a failed operation, or credentials that are refused: one row for each condition.",
+      width: 12,
+      queries: [{ expr: troubledConditions, legend: "" }],
+    },
+    {
+      kind: "Table",
+      title: "Failed operations",
+      description:
+        "Open failures, with what to look for in the service. The text of the error is in the resource's status.",
+      width: 12,
+      queries: [{ expr: failedWithEndpoint, legend: "" }],
+    },
+  ],
+};
