@@ -69,7 +69,6 @@ test("a key that the service refuses → CredentialsValid False; a new one in it
 
   const sandbox = await startSandbox();
   const world = await E2eWorld.start(sandbox);
-  world.addSecret(wrongKey);
   const [scene] = scenesOf(sandbox, world);
   if (scene === undefined) throw new Error("there is no scene");
   const operator = await world.startOperator({ CONTROL_PLANE_API_KEY: undefined, CONTROL_PLANE_API_KEY_FILE: keyFile });

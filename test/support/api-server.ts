@@ -5,6 +5,7 @@ import { inject } from "vitest";
 import { writeKubeconfig } from "../../tools/api-server/kubeconfig.ts";
 import type { SharedApiServer } from "./api-server-setup.ts";
 import { createKubectl, type Kubectl } from "./kubectl.ts";
+import { secret } from "./secrets.ts";
 
 /** The API server that all files of this tier share. */
 export function sharedApiServer(): SharedApiServer {
@@ -36,6 +37,7 @@ export interface ServiceAccountAccess {
 export async function serviceAccountAccess(namespace: string, name: string): Promise<ServiceAccountAccess> {
   const { url, caFile, kubeconfigFile: adminFile } = sharedApiServer();
   const token = (await adminKubectl().run(["create", "token", name, "--namespace", namespace, "--duration=2h"])).trim();
+  secret(token);
   const directory = await mkdtemp(path.join(path.dirname(adminFile), "service-account-"));
   const kubeconfigFile = path.join(directory, "kubeconfig.yaml");
   await writeKubeconfig(kubeconfigFile, { server: url, caFile, token, namespace });

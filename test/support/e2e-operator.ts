@@ -59,6 +59,11 @@ export class OperatorProcess {
     return this.#program.pid;
   }
 
+  /** Host and port where it is scraped. */
+  get metricsAddress(): string {
+    return `127.0.0.1:${this.#ports.metricsPort}`;
+  }
+
   /** How it ended; `undefined` while it runs. */
   get exit(): ProcessExit | undefined {
     return this.#program.exit();
@@ -74,9 +79,9 @@ export class OperatorProcess {
     return { status: response.status, body: await response.text() };
   }
 
-  /** The metrics page. It is kept for `everythingSaid`. */
+  /** The metrics page. It is kept for `scrapes`. */
   async scrape(): Promise<string> {
-    const response = await fetch(`http://127.0.0.1:${this.#ports.metricsPort}/metrics`);
+    const response = await fetch(`http://${this.metricsAddress}/metrics`);
     const text = await response.text();
     this.#scrapes.push(text);
     return text;
@@ -106,8 +111,8 @@ export class OperatorProcess {
     return this.#program.stdout() + this.#program.stderr();
   }
 
-  /** Logs and every metrics page that was read: what must hold no secret. */
-  everythingSaid(): string {
-    return [this.output(), ...this.#scrapes].join("\n");
+  /** Every metrics page that was read. */
+  scrapes(): readonly string[] {
+    return this.#scrapes;
   }
 }

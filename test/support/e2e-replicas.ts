@@ -2,6 +2,7 @@ import { type AuditEvent, adminKubectl, isWrite, readAuditEvents } from "./api-s
 import type { OperatorProcess } from "./e2e-operator.ts";
 import type { SandboxProcess, TestProject } from "./e2e-sandbox.ts";
 import { type E2eWorld, shippedAccount } from "./e2e-world.ts";
+import { secret } from "./secrets.ts";
 import { waitUntil } from "./wait-until.ts";
 
 /** The Lease that the shipped role allows. */
@@ -45,7 +46,7 @@ export class Replicas {
   /** Starts one more and waits until it is ready, leader or not. */
   async start(name: string, settings: Readonly<Record<string, string>> = {}): Promise<Replica> {
     const { key } = await this.#sandbox.control.control<{ key: string }>("POST", "/keys", { name });
-    this.#world.addSecret(key);
+    secret(key);
     const election = { LEADER_ELECTION: "true", LEASE_NAMESPACE: lease.namespace, CONTROL_PLANE_API_KEY: key };
     const operator = await this.#world.startOperator({ ...election, ...settings });
     const [, identity = ""] = /"identity":"([^"]+)".*"operator started"/.exec(operator.output()) ?? [];

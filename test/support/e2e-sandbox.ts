@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { bareEnvironment, bundledProgram, startProgram } from "./e2e-program.ts";
 import { type FaultMatch, SandboxControl } from "./sandbox-control.ts";
+import { newSecret } from "./secrets.ts";
 import { waitUntil } from "./wait-until.ts";
 
 /** A project of the fixture that no other test uses. */
@@ -51,7 +51,7 @@ const operationLatencyMs = 200;
 
 /** A key that nobody else has. */
 export function newApiKey(): string {
-  return `test-key-${randomBytes(12).toString("hex")}`;
+  return newSecret("api-key");
 }
 
 /** The sandbox as a process of its own: `endpoint-operator sandbox`, with projects enough for a file of tests. */

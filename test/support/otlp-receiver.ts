@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { decodeTraces, type ReceivedSpan } from "./otlp-schema.ts";
+import { saveOutput } from "./outputs.ts";
 import { waitUntil } from "./wait-until.ts";
 
 /** What the receiver does with a request: takes it, refuses it, or never answers. */
@@ -24,6 +25,7 @@ export class OtlpReceiver {
     const server = receiver.#server;
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(async () => {
+      saveOutput("traces", receiver.text());
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     });

@@ -1,18 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, onTestFinished } from "vitest";
-import { parseConfig } from "../../src/config.ts";
+import { type Config, parseConfig } from "../../src/config.ts";
 import { createKeySource } from "../../src/control-plane/key-source.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
-import { computeEndpointPath, computeEndpointsPath } from "../../src/kubernetes/paths.ts";
+import { computeEndpointPath, computeEndpointsPath, eventsPath } from "../../src/kubernetes/paths.ts";
 import { type RunningOperator, startOperator } from "../../src/operator.ts";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { annotations } from "../../src/resource/names.ts";
 import type { ComputeEndpointStatus } from "../../src/resource/status-schema.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { type SandboxOptions, startSandbox } from "../../src/sandbox/index.ts";
-import type { LogFields, Logger } from "../../src/telemetry/logger.ts";
+import { createRedact } from "../../src/telemetry/redact-secrets.ts";
+import { startTracing } from "../../src/tracing/start-tracing.ts";
 import {
   type AuditEvent,
   adminKubectl,
@@ -24,8 +25,11 @@ import {
 } from "./api-server.ts";
 import { checkConditions } from "./check-conditions.ts";
 import type { Kubectl } from "./kubectl.ts";
+import { saveOutput } from "./outputs.ts";
 import { SandboxControl } from "./sandbox-control.ts";
+import { newSecret } from "./secrets.ts";
 import { waitUntil } from "./wait-until.ts";
+import { type LogLine, WorldOutputs } from "./world-outputs.ts";
 
 /** The built-in fixture's paid project and its branches. */
 export const project = "green-fox-123456";
@@ -48,13 +52,6 @@ export interface StoredResource {
   };
   readonly spec: Readonly<Record<string, unknown>>;
   readonly status: ComputeEndpointStatus;
-}
-
-/** A line the operator logged. */
-export interface LogLine {
-  readonly level: string;
-  readonly message: string;
-  readonly fields: LogFields;
 }
 
 /** Where a world is: a namespace of an API server, seen by an administrator. */
@@ -90,7 +87,7 @@ export class World {
   readonly namespace: string;
   readonly sandbox: SandboxControl;
   readonly kubectl: Kubectl;
-  readonly logs: LogLine[] = [];
+  readonly #outputs: WorldOutputs;
   readonly #serviceUrl: string;
   readonly #apiKey: string;
   readonly #operatorKubeconfig: string;
@@ -110,9 +107,15 @@ export class World {
     this.kubectl = parts.kubectl;
     this.#serviceUrl = parts.sandbox.url;
     this.#apiKey = parts.sandbox.apiKey;
+    this.#outputs = new WorldOutputs(this.#apiKey);
     this.#operatorKubeconfig = parts.operatorKubeconfig;
     this.#environment = parts.environment;
     this.#admin = connectionOf(parts.kubeconfigFile, "endpoint-operator-test");
+  }
+
+  /** What the operator has logged so far. */
+  get logs(): readonly LogLine[] {
+    return this.#outputs.lines;
   }
 
   /** Starts the operator in this process, with the rights of the shipped service account alone. */
@@ -127,10 +130,11 @@ export class World {
     });
     this.#operator = await startOperator({
       config,
+      ...this.#tracing(config),
       credentials: loadCredentialSource(() => kubeConfigOf(this.#operatorKubeconfig)),
       keys: createKeySource({ key: config.apiKey.kind === "Value" ? config.apiKey.value : this.#apiKey }),
       clock: systemClock,
-      logger: this.#logger(),
+      logger: this.#outputs.logger,
       version: "0.0.0-test",
       instance: `test-${this.namespace}`,
       random: Math.random,
@@ -138,6 +142,9 @@ export class World {
   }
 
   async stopOperator(): Promise<void> {
+    if (this.#operator !== undefined) {
+      saveOutput("metrics", await this.metrics());
+    }
     await this.#operator?.stop();
     this.#operator = undefined;
   }
@@ -194,6 +201,7 @@ export class World {
         throw error;
       })) as (Omit<StoredResource, "status"> & Partial<Pick<StoredResource, "status">>) | undefined;
     if (stored === undefined) return undefined;
+    this.#outputs.saw(stored);
     const resource = { ...stored, status: stored.status ?? {} };
     const breaches = checkConditions(resource.status, resource.metadata.generation);
     expect(breaches, JSON.stringify(resource.status)).toEqual([]);
@@ -278,8 +286,12 @@ export class World {
       .map(({ reason }) => reason);
   }
 
+  /** Ends the operator, and leaves what it said for the search for secrets. */
   async dispose(): Promise<void> {
     await this.stopOperator();
+    for (const resource of await this.list()) this.#outputs.saw(resource);
+    const path = eventsPath(this.namespace);
+    this.#outputs.save(await this.#admin.request({ what: "list events", method: "GET", path, timeoutMs: 10_000 }));
     await this.#admin.close();
   }
 
@@ -306,11 +318,15 @@ export class World {
     await waitUntil(hasMarker, { what: "the audit log has caught up" });
   }
 
-  #logger(): Logger {
-    const write = (level: string) => (fields: LogFields, message: string) => {
-      this.logs.push({ level, message, fields });
-    };
-    return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+  /** As `endpoint-operator run` starts it. */
+  #tracing({ tracesEndpoint: endpoint }: Config) {
+    if (endpoint === undefined) {
+      return {};
+    }
+    const own = { version: "0.0.0-test", instance: `test-${this.namespace}`, clock: systemClock };
+    const redact = createRedact(() => [this.#apiKey]);
+    const { tracer, shutDown } = startTracing({ ...own, endpoint, redact, logger: this.#outputs.logger });
+    return { tracer, flushTraces: shutDown };
   }
 }
 
@@ -337,6 +353,7 @@ async function startIn(place: Place & { readonly operatorKubeconfig: string }, o
   const bugs: unknown[] = [];
   const sandbox = await startSandbox({
     operationLatencyMs: 200,
+    apiKey: newSecret("api-key"),
     onBug: (error) => bugs.push(error),
     ...options.sandbox,
   });

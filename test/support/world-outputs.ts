@@ -1,0 +1,43 @@
+import type { LogFields, Logger } from "../../src/telemetry/logger.ts";
+import { createPinoLogger } from "../../src/telemetry/pino-logger.ts";
+import { saveOutput } from "./outputs.ts";
+
+/** A line the operator logged. */
+export interface LogLine {
+  readonly level: string;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+/** What the operator of one world says: kept for the test, and left for the search for secrets when the world ends. */
+export class WorldOutputs {
+  readonly lines: LogLine[] = [];
+  readonly logger: Logger;
+  /** The lines as the program writes them. */
+  readonly #written: string[] = [];
+  /** Every version of a resource that was seen, by its resourceVersion. */
+  readonly #seen = new Map<string, string>();
+
+  /** @param apiKey the operator's */
+  constructor(apiKey: string) {
+    const stream = { write: (line: string) => void this.#written.push(line) };
+    const written = createPinoLogger({ level: "trace", knownSecrets: () => [apiKey], stream });
+    const write = (level: keyof Logger) => (fields: LogFields, message: string) => {
+      this.lines.push({ level, message, fields });
+      written[level](fields, message);
+    };
+    this.logger = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+  }
+
+  /** A resource as it was at some moment. */
+  saw(resource: { readonly metadata: { readonly resourceVersion: string } }): void {
+    this.#seen.set(resource.metadata.resourceVersion, JSON.stringify(resource));
+  }
+
+  /** Leaves everything. @param events of the namespace */
+  save(events: unknown): void {
+    saveOutput("logs", this.#written.join(""));
+    saveOutput("status", [...this.#seen.values()].join("\n"));
+    saveOutput("events", JSON.stringify(events));
+  }
+}
