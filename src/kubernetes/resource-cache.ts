@@ -24,7 +24,7 @@ export interface ConsistentList<Resource> {
 
 interface Entry<Resource> {
   readonly resource: Resource;
-  /** False for the answer to a write of ours whose watch event has not come yet. */
+  /** False for what came by a read of ours and by no watch event yet. */
   readonly isAnnounced: boolean;
 }
 
@@ -49,8 +49,8 @@ export interface CacheScope<Resource> {
 /**
  * The latest known state of each object, with an index by project.
  *
- * Guarantees: never answers with an object older than the last own write or event that was put in. Every change is
- * announced once, by `onChange`; that of an own write when its watch event arrives.
+ * Guarantees: never answers with an object older than the last own write or event that was put in. Every change of
+ * somebody else is announced once, by `onChange`. An own write is not: whoever wrote decides what comes next.
  */
 export class ResourceCache<Resource extends StoredIdentity> {
   readonly #options: ResourceCacheOptions<Resource>;
@@ -87,7 +87,8 @@ export class ResourceCache<Resource extends StoredIdentity> {
    * @param before the object the write was conditioned on, by uid and resourceVersion.
    */
   putOwnWrite(before: Resource, after: Resource): void {
-    const cached = this.#entries.get(idOf(after.key))?.resource;
+    const entry = this.#entries.get(idOf(after.key));
+    const cached = entry?.resource;
     // The write succeeded on exactly what is cached, so its answer is newer whatever the numbers say.
     const isDirectSuccessor = cached?.uid === before.uid && cached.resourceVersion === before.resourceVersion;
     const isUnchanged = cached?.resourceVersion === after.resourceVersion;
@@ -95,7 +96,8 @@ export class ResourceCache<Resource extends StoredIdentity> {
       return;
     }
     this.#raiseFloor(after);
-    this.#set({ resource: after, isAnnounced: false });
+    // Whoever writes knows. What it was written onto may have come by a read, and nobody been told of that.
+    this.#set({ resource: after, isAnnounced: isDirectSuccessor && entry?.isAnnounced === true });
   }
 
   /** A write of ours was the end of the object. Announced at once: others may wait for it. */

@@ -17,6 +17,9 @@ interface Turn {
 export class CreateTurns {
   readonly #wake: (key: ResourceKey) => void;
   readonly #turns = new Map<string, Turn>();
+  /** Every pass asks for these, so they must not cost a look at every turn. */
+  readonly #placesByUid = new Map<string, Set<string>>();
+  readonly #uidsByKey = new Map<string, Set<string>>();
 
   constructor(wake: (key: ResourceKey) => void) {
     this.#wake = wake;
@@ -28,6 +31,8 @@ export class CreateTurns {
     const turn = this.#turns.get(id);
     if (turn === undefined) {
       this.#turns.set(id, { uid, key, waiting: new Map() });
+      add(this.#placesByUid, uid, id);
+      add(this.#uidsByKey, keyId(key), uid);
       return true;
     }
     if (turn.uid !== uid) {
@@ -38,26 +43,44 @@ export class CreateTurns {
 
   /** Gives back the turns of resources that had this key and are gone; `liveUid` is who has it now. */
   releaseGone(key: ResourceKey, liveUid: string | undefined): void {
-    for (const turn of [...this.#turns.values()]) {
-      const isSameKey = turn.key.namespace === key.namespace && turn.key.name === key.name;
-      if (isSameKey && turn.uid !== liveUid) {
-        this.release(turn.uid);
+    for (const uid of [...(this.#uidsByKey.get(keyId(key)) ?? [])]) {
+      if (uid !== liveUid) {
+        this.release(uid);
       }
     }
   }
 
   /** Gives back whatever turn the uid holds. */
   release(uid: string): void {
-    for (const [id, turn] of this.#turns) {
+    for (const id of this.#placesByUid.get(uid) ?? []) {
+      const turn = this.#turns.get(id);
+      this.#turns.delete(id);
       // Whoever waits goes on waiting: a key that is woken in vain does no harm, one that is not woken does.
-      if (turn.uid === uid) {
-        this.#turns.delete(id);
-        for (const key of turn.waiting.values()) {
-          this.#wake(key);
-        }
+      for (const key of turn?.waiting.values() ?? []) {
+        this.#wake(key);
+      }
+      if (turn !== undefined) {
+        remove(this.#uidsByKey, keyId(turn.key), uid);
       }
     }
+    this.#placesByUid.delete(uid);
   }
+}
+
+function add(sets: Map<string, Set<string>>, name: string, member: string): void {
+  sets.set(name, (sets.get(name) ?? new Set()).add(member));
+}
+
+function remove(sets: Map<string, Set<string>>, name: string, member: string): void {
+  const members = sets.get(name);
+  members?.delete(member);
+  if (members?.size === 0) {
+    sets.delete(name);
+  }
+}
+
+function keyId({ namespace, name }: ResourceKey): string {
+  return `${namespace}/${name}`;
 }
 
 function idOf({ projectId, branchId, type }: CreatePlace): string {

@@ -56,6 +56,8 @@ const longestHoldMs = 10 * 60_000;
 export class ProjectLanes {
   readonly #options: ProjectLanesOptions;
   readonly #lanes = new Map<string, Lane>();
+  /** Who entered under a key, and where: every pass asks, so it must not cost a look into every lane. */
+  readonly #enteredByKey = new Map<string, Map<string, string>>();
 
   constructor(options: ProjectLanesOptions) {
     this.#options = options;
@@ -65,6 +67,7 @@ export class ProjectLanes {
   enter(entrant: Entrant, reading: ProjectReading): LaneAnswer {
     const nowMs = this.#options.clock.monotonicMs();
     const lane = this.#laneOf(entrant.projectId);
+    this.#noteEntered(entrant);
     // Its place is from when it first asked; what it wants may have become a deletion since.
     const waiting: Waiting = { ...entrant, sinceMs: lane.waiting.get(entrant.uid)?.sinceMs ?? nowMs, seenMs: nowMs };
     lane.waiting.set(entrant.uid, waiting);
@@ -132,13 +135,17 @@ export class ProjectLanes {
 
   /** Gives up the places of resources that had this key and are gone; `liveUid` is who has it now. */
   abandonGone(key: ResourceKey, liveUid: string | undefined): void {
-    for (const [projectId, { waiting, holder }] of this.#lanes) {
-      const entrants = [...waiting.values(), ...(holder === undefined ? [] : [holder.place])];
-      for (const entrant of entrants) {
-        if (isSameKey(entrant.key, key) && entrant.uid !== liveUid) {
-          this.abandon(projectId, entrant.uid);
-        }
+    const entered = this.#enteredByKey.get(idOf(key));
+    for (const [uid, projectId] of entered ?? []) {
+      if (uid !== liveUid) {
+        this.abandon(projectId, uid);
       }
+      if (uid !== liveUid || !this.#hasPlace(projectId, uid)) {
+        entered?.delete(uid);
+      }
+    }
+    if (entered?.size === 0) {
+      this.#enteredByKey.delete(idOf(key));
     }
   }
 
@@ -157,6 +164,16 @@ export class ProjectLanes {
     if ((hasEnded && reading.asOfMs >= holder.sinceMs) || isTooLong) {
       this.#free(reading.projectId, lane);
     }
+  }
+
+  #noteEntered({ key, uid, projectId }: Entrant): void {
+    const entered = this.#enteredByKey.get(idOf(key)) ?? new Map<string, string>();
+    this.#enteredByKey.set(idOf(key), entered.set(uid, projectId));
+  }
+
+  #hasPlace(projectId: string, uid: string): boolean {
+    const lane = this.#lanes.get(projectId);
+    return lane !== undefined && (lane.waiting.has(uid) || lane.holder?.uid === uid);
   }
 
   #laneOf(projectId: string): Lane {
@@ -195,8 +212,8 @@ export class ProjectLanes {
   }
 }
 
-function isSameKey(a: ResourceKey, b: ResourceKey): boolean {
-  return a.namespace === b.namespace && a.name === b.name;
+function idOf({ namespace, name }: ResourceKey): string {
+  return `${namespace}/${name}`;
 }
 
 function firstOf(lane: Lane): Waiting | undefined {

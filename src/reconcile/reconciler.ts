@@ -148,7 +148,7 @@ export class Reconciler {
       const retryAtMs = ledger.memoryOf(pass.local.resource.uid).failure?.retryAtMs ?? 0;
       return { kind: "RequeueAfter", delayMs: Math.max(0, retryAtMs - clock.monotonicMs()) };
     }
-    return { kind: "RequeueAfter", delayMs: nextLookMs(pass) ?? policy.resyncMs * (1 - 0.2 * random()) };
+    return { kind: "RequeueAfter", delayMs: nextLookMs(pass, policy) ?? policy.resyncMs * (1 - 0.2 * random()) };
   }
 
   /** Whoever waits for another resource to give way is looked at when that one goes or changes its standing. */

@@ -1,6 +1,9 @@
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import { isInFlight } from "../domain/operation.ts";
 import type { Policy } from "../plan/observation.ts";
+import type { Outcome } from "../plan/outcome.ts";
 import type { Pass } from "../plan/pass.ts";
+import { pollDelayMs } from "../plan/poll-delay.ts";
 import { patienceMs } from "../plan/verdict-for-failure.ts";
 
 /** What is to become of a key after a pass; the worker pool understands it. */
@@ -54,7 +57,7 @@ export function retryDelayMs(error: ControlPlaneError, row: FailureRow, policy: 
 }
 
 /** When a key is looked at again after a pass that did not fail. `undefined`: at the next resync. */
-export function nextLookMs({ plan, outcome }: Pass): number | undefined {
+export function nextLookMs({ plan, outcome }: Pass, policy: Policy): number | undefined {
   if (outcome.kind === "Deferred") {
     return outcome.isFirst ? lanePollMs : laneSafetyMs;
   }
@@ -64,9 +67,18 @@ export function nextLookMs({ plan, outcome }: Pass): number | undefined {
     case "Settled":
     case "Stall":
       return undefined;
+    case "CreateEndpoint":
+    case "UpdateEndpoint":
+    case "MoveEndpoint":
+      return hasStartedWork(outcome) ? pollDelayMs(0, policy) : 0;
     default:
       return 0;
   }
+}
+
+/** The service has said that it is at work: a look at once would only see it at work. */
+function hasStartedWork(outcome: Outcome): boolean {
+  return outcome.kind === "Accepted" && (outcome.mutation?.operations ?? []).some(isInFlight);
 }
 
 function backoffMs({ count }: FailureRow, firstMs: number): number {

@@ -82,7 +82,7 @@ describe("events", () => {
 });
 
 describe("own writes", () => {
-  it("the answer → cached at once; the watch events up to it → dropped; its own → told once", () => {
+  it("the answer → cached at once; the watch events up to it, its own included → told to nobody", () => {
     const { cache, scope, changes, version } = createCache();
     const before = thing("a", 10);
     scope.applyChange(before);
@@ -91,6 +91,19 @@ describe("own writes", () => {
     expect(changes).toHaveLength(1);
     scope.applyChange(thing("a", 11));
     expect(version("a")).toBe("12");
+    expect(changes).toHaveLength(1);
+    scope.applyChange(thing("a", 12));
+    expect(changes).toHaveLength(1);
+    scope.applyChange(thing("a", 13));
+    expect(changes, "what somebody else changes after it").toHaveLength(2);
+  });
+
+  it("a write onto what a read had shown before the watch → its event tells what nobody was told of", () => {
+    const { cache, scope, changes } = createCache();
+    scope.applyChange(thing("a", 10));
+    cache.putRead(thing("a", 11));
+    cache.putOwnWrite(thing("a", 11), thing("a", 12));
+    scope.applyChange(thing("a", 11));
     expect(changes).toHaveLength(1);
     scope.applyChange(thing("a", 12));
     scope.applyChange(thing("a", 12));

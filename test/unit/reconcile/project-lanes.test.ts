@@ -210,6 +210,47 @@ describe("operations of the change", () => {
   });
 });
 
+describe("a resource that is gone", () => {
+  const abandonGone = (name: string, liveUid?: string) => lanes.abandonGone({ namespace: "shop", name }, liveUid);
+
+  it("waited → loses its place; one that lives keeps it", () => {
+    enter("a");
+    enter("b");
+    enter("c");
+    abandonGone("a", "a");
+    abandonGone("b");
+    lanes.leave("p", "a", []);
+    expect(woken).toEqual(["c"]);
+  });
+
+  it("held the lane and had sent nothing → the next is woken", () => {
+    enter("a");
+    enter("b");
+    abandonGone("a");
+    expect(woken).toEqual(["b"]);
+    expect(enter("b")).toBe("Granted");
+  });
+
+  it("its operations still run → they hold the lane, and the next looks for their end", () => {
+    enter("a");
+    lanes.leave("p", "a", ["o1"]);
+    enter("b");
+    abandonGone("a", "another uid of that name");
+    expect(woken).toEqual(["b"]);
+    expect(enter("b")).toBe("Queued");
+  });
+
+  it("had left the lane and entered again → is still found", () => {
+    enter("a");
+    lanes.leave("p", "a", []);
+    abandonGone("a", "a");
+    enter("a");
+    enter("b");
+    abandonGone("a");
+    expect(woken).toEqual(["b"]);
+  });
+});
+
 describe("423", () => {
   it("nobody tries for a while, and the place is kept", async () => {
     enter("a");

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
+import type { Operation } from "../../../src/domain/operation.ts";
 import type { Outcome } from "../../../src/plan/outcome.ts";
 import type { Plan } from "../../../src/plan/plan.ts";
 import { nextLookMs, retryDelayMs } from "../../../src/reconcile/requeue.ts";
-import { owned, policy } from "../plan/builders.ts";
+import { endpoint, operation, owned, policy } from "../plan/builders.ts";
 
 const delayAfter = (
   reason: ControlPlaneReason,
@@ -50,7 +51,7 @@ describe("a failed call is tried again", () => {
 
 describe("a pass that did not fail is followed by the next", () => {
   const look = (plan: Plan, outcome: Outcome = { kind: "Done" }) =>
-    nextLookMs({ local: owned(), observation: owned(), plan, outcome });
+    nextLookMs({ local: owned(), observation: owned(), plan, outcome }, policy);
   const settled: Plan = { kind: "Settled", unverifiable: [] };
 
   it("after an effect → at once", () => {
@@ -58,6 +59,22 @@ describe("a pass that did not fail is followed by the next", () => {
     expect(
       look({ kind: "MoveEndpoint", endpointId: "e", branchId: "b" }, { kind: "Accepted", mutation: undefined }),
     ).toBe(0);
+  });
+
+  const move: Plan = { kind: "MoveEndpoint", endpointId: "e", branchId: "b" };
+  const accepted = (...operations: readonly Operation[]): Outcome => ({
+    kind: "Accepted",
+    mutation: { endpoint: endpoint(), operations },
+  });
+
+  it("the service is at work on a change → when the youngest operation is worth a look", () => {
+    expect(look(move, accepted(operation({ status: "finished" }), operation({ status: "running" })))).toBe(250);
+  });
+
+  it("a change is done already, or was a deletion, which shows at once → at once", () => {
+    expect(look(move, accepted(operation({ status: "finished" })))).toBe(0);
+    const deletion: Plan = { kind: "DeleteEndpoint", endpointId: "e", cause: "Deletion" };
+    expect(look(deletion, accepted(operation({ status: "running" })))).toBe(0);
   });
 
   it("while waiting → when the plan says", () => {
