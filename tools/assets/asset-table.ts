@@ -125,7 +125,7 @@ export const assetTable: Readonly<Record<AssetName, Asset>> = {
     version: prometheusVersion,
     systemPackage: { commands: ["prometheus"], install: "apt-get install prometheus" },
     downloads: [prometheusRelease],
-    build: prometheusBuild("prometheus", "two minutes"),
+    build: prometheusBuild("prometheus", "three minutes"),
   },
   promtool: {
     name: "promtool",

@@ -18,7 +18,7 @@ export const resourceAlerts: readonly Alert[] = [
     summary: `${resource}: the operation {{ $labels.action }} failed`,
     description:
       `The service reports that {{ $labels.action }} failed for the ComputeEndpoint ${resource}. ` +
-      `Its own words are in status.operations: ${describe}. ` +
+      `What the service says of it is in status.operations: ${describe}. ` +
       "The operator does not repeat a failed start: connect, start the compute, or change spec. " +
       "Ends with the next success of this action, or when it is acknowledged as the condition LastOperationSucceeded says.",
   },

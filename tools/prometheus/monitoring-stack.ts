@@ -1,0 +1,82 @@
+import { renderRulesFile } from "../monitoring/rule-files.ts";
+import { startAlertmanager } from "./alertmanager.ts";
+import type { MonitoringServer } from "./monitoring-server.ts";
+import { type Prometheus, startPrometheus } from "./prometheus.ts";
+import { startWebhookReceiver, type WebhookReceiver } from "./webhook-receiver.ts";
+
+/** What is scraped, and by which programs. */
+export interface MonitoringStackOptions {
+  /** From `resolveAssets`. */
+  readonly assets: Readonly<Record<"prometheus" | "alertmanager", string>>;
+  /** Each with its metrics page: `127.0.0.1:8080`. */
+  readonly targets: readonly string[];
+  /** Labels that a target gets beside `job` and `instance`, as discovery in a cluster adds them. @default none */
+  readonly targetLabels?: Readonly<Record<string, string>>;
+}
+
+/** Prometheus with the shipped rules, Alertmanager, and the one that is paged; all on loopback. */
+export interface MonitoringStack {
+  readonly prometheus: Prometheus;
+  readonly alertmanager: MonitoringServer;
+  readonly pager: WebhookReceiver;
+  /** Ends all of it, in the order in which nobody misses another. */
+  stop(): Promise<void>;
+}
+
+const rulesFile = "rules.yaml";
+
+/** How often is scraped, evaluated and notified. Nothing else differs from how the rules run in production. */
+const interval = "1s";
+
+/** Starts all three and waits until they are ready. @throws ComponentError with the end of the log of the one that failed */
+export async function startMonitoringStack(options: MonitoringStackOptions): Promise<MonitoringStack> {
+  const parts = new AsyncDisposableStack();
+  try {
+    const pager = await startWebhookReceiver();
+    parts.defer(() => pager.close());
+    const alertmanager = await startAlertmanager({
+      binary: options.assets.alertmanager,
+      config: alertmanagerConfig(pager.url),
+    });
+    parts.defer(() => alertmanager.stop());
+    const prometheus = await startPrometheus({
+      binary: options.assets.prometheus,
+      config: prometheusConfig(options, new URL(alertmanager.url).host),
+      files: { [rulesFile]: renderRulesFile() },
+    });
+    parts.defer(() => prometheus.stop());
+    return { prometheus, alertmanager, pager, stop: () => parts.disposeAsync() };
+  } catch (error) {
+    await parts.disposeAsync();
+    throw error;
+  }
+}
+
+function prometheusConfig({ targets, targetLabels = {} }: MonitoringStackOptions, alertmanager: string): object {
+  return {
+    global: { scrape_interval: interval, scrape_timeout: interval, evaluation_interval: interval },
+    rule_files: [rulesFile],
+    scrape_configs: [
+      {
+        job_name: "endpoint-operator",
+        // As the shipped PodMonitor has it.
+        honor_labels: true,
+        static_configs: [{ targets, labels: targetLabels }],
+      },
+    ],
+    alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager] }] }] },
+  };
+}
+
+function alertmanagerConfig(webhookUrl: string): object {
+  return {
+    route: {
+      receiver: "pager",
+      group_by: ["alertname", "namespace", "name"],
+      group_wait: "0s",
+      group_interval: interval,
+      repeat_interval: "1h",
+    },
+    receivers: [{ name: "pager", webhook_configs: [{ url: webhookUrl, send_resolved: true }] }],
+  };
+}
