@@ -50,7 +50,8 @@ export class FaultProxy {
   readonly #history = new EventHistory();
   readonly #exchanges = new Set<Exchange>();
   readonly #streams = new Set<WatchStream>();
-  #faults: InjectedFault[] = [];
+  /** Oldest first; a lifted one hits nobody any more. */
+  readonly #injected: InjectedFault[] = [];
 
   private constructor(server: Server, options: FaultProxyOptions) {
     const { port } = server.address() as AddressInfo;
@@ -68,18 +69,22 @@ export class FaultProxy {
     return new FaultProxy(server, options);
   }
 
+  /** What all faults together have done so far, those that were lifted included. */
+  get bites(): number {
+    return this.#injected.reduce((sum, { bites }) => sum + bites, 0);
+  }
+
   /** Puts a rule in force. A fault of watches hits those that are open as well. */
   inject(rule: FaultRule): InjectedFault {
     const injected = new InjectedFault(rule);
-    this.#faults.push(injected);
+    this.#injected.push(injected);
     for (const stream of [...this.#streams]) hitStream(stream, injected);
     return injected;
   }
 
   /** Lifts every rule. Connections that are half-open stay so, as in life. */
   quiet(): void {
-    for (const injected of this.#faults) injected.lift();
-    this.#faults = [];
+    for (const injected of this.#injected) injected.lift();
   }
 
   stats(): FaultProxyStats {
@@ -111,7 +116,7 @@ export class FaultProxy {
     });
     this.#exchanges.add(exchange);
     response.on("close", () => this.#exchanges.delete(exchange));
-    const injected = this.#faults.find((each) => !isStreamFault(each.rule.fault) && each.draw(request));
+    const injected = this.#injected.find((each) => !isStreamFault(each.rule.fault) && each.draw(request));
     // The client has gone, or the server behind cannot be reached; either way this connection is of no use.
     await exchange.serve(injected).catch(() => socket.destroy());
   }
@@ -128,7 +133,7 @@ export class FaultProxy {
     answer.on("data", (chunk: string) => stream.receive(chunk));
     answer.on("end", () => stream.finish());
     answer.on("error", client.cut);
-    for (const injected of [...this.#faults]) hitStream(stream, injected);
+    for (const injected of [...this.#injected]) hitStream(stream, injected);
   }
 }
 
@@ -140,5 +145,6 @@ interface WatchClient {
 
 function hitStream(stream: WatchStream, injected: InjectedFault): void {
   const { fault } = injected.rule;
-  if (isStreamFault(fault) && injected.draw(stream.request)) stream.hit(fault, injected);
+  // One that is beyond being hit leaves the fault to the next.
+  if (isStreamFault(fault) && stream.isAlive && injected.draw(stream.request)) stream.hit(fault, injected);
 }

@@ -39,6 +39,11 @@ export class WatchStream {
     return this.#isOver;
   }
 
+  /** Whether what the server says still gets through. */
+  get isAlive(): boolean {
+    return !this.#isOver && !this.#isSilent;
+  }
+
   /** Bytes handed to the client so far. */
   get sentBytes(): number {
     return this.#sentBytes;
@@ -53,7 +58,7 @@ export class WatchStream {
 
   /** The server has closed the watch; what a silent one is not told. */
   finish(): void {
-    if (!this.#isSilent && !this.#isOver) this.#end();
+    if (this.isAlive) this.#end();
   }
 
   /** Does it to this watch, now or as soon as there is something to do it to. */
@@ -82,7 +87,7 @@ export class WatchStream {
   }
 
   #passOn(line: string): void {
-    if (this.#isOver || this.#isSilent) return;
+    if (!this.isAlive) return;
     const truncation = this.#truncation;
     if (truncation === undefined) {
       this.#options.history.note(line);
@@ -98,7 +103,7 @@ export class WatchStream {
   #carryOut(fault: Exclude<StreamFault, { readonly kind: "Truncate" }>, injected: InjectedFault): void {
     const lines = fault.kind === "Insert" ? fault.lines : this.#options.history.lines();
     const hasNothingToReplay = fault.kind === "Replay" && lines.length === 0;
-    if (this.#isOver || this.#isSilent || hasNothingToReplay) return;
+    if (!this.isAlive || hasNothingToReplay) return;
     injected.noteBite();
     switch (fault.kind) {
       case "Cut":

@@ -1,0 +1,98 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Fault } from "../support/fault-proxy/fault.ts";
+import type { FaultRule } from "../support/fault-proxy/injected-fault.ts";
+import { errorEvent, requestFaults, streamFaults } from "../support/fault-proxy/known-faults.ts";
+import {
+  openWatchScene,
+  type SceneServer,
+  sharedSceneServer,
+  type WatchScene,
+} from "../support/fault-proxy/watch-scene.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+/*
+ * The product's list and watch against the real API server, through one fault after the other, while somebody changes
+ * resources. Time goes ten times as fast for the client.
+ */
+
+/** Everything that can happen to a resource. */
+async function makeChanges({ editor }: WatchScene, round: number): Promise<void> {
+  await editor.create(`created-${round}`);
+  await editor.update("updated");
+  await editor.recreate("recreated");
+  await editor.delete(`deleted-${round}`);
+}
+
+const cutWatch: FaultRule = { match: { verb: "watch" }, fault: streamFaults.cut, times: 1 };
+const endWithError: FaultRule = {
+  match: { verb: "watch" },
+  fault: errorEvent({ code: 410, reason: "Expired" }),
+  times: 1,
+};
+
+interface Case {
+  readonly name: string;
+  readonly rule: FaultRule;
+  /** What brings the client to where the fault is. */
+  readonly provoke?: FaultRule;
+}
+
+const all = (faults: Readonly<Record<string, Fault>>) => Object.entries(faults);
+const cases: readonly Case[] = [
+  ...all(streamFaults).map(([name, fault]) => ({
+    name: `an open watch: ${name}`,
+    rule: { match: { verb: "watch" }, fault, times: 1 } as const,
+  })),
+  ...all(requestFaults).map(([name, fault]) => ({
+    name: `opening a watch, twice: ${name}`,
+    rule: { match: { verb: "watch" }, fault, times: 2 } as const,
+    provoke: cutWatch,
+  })),
+  ...all(requestFaults).map(([name, fault]) => ({
+    name: `a page of a list, twice: ${name}`,
+    rule: { match: { verb: "list" }, fault, times: 2 } as const,
+    provoke: endWithError,
+  })),
+];
+
+let server: SceneServer;
+
+beforeAll(async () => {
+  server = await sharedSceneServer();
+});
+
+describe.concurrent("one fault, then quiet", () => {
+  for (const { name, rule, provoke } of cases) {
+    it(`${name} → the cache equals a fresh list, no event is missed`, async ({ onTestFinished }) => {
+      const scene = await openWatchScene({ server, onTestFinished });
+      const { proxy, editor, watch } = scene;
+      for (const each of ["updated", "recreated", "deleted-1", "deleted-2", "untouched"]) await editor.create(each);
+      watch.start();
+      await scene.untilWatching();
+      // So that there is something to be told again.
+      await editor.update("untouched");
+      await scene.untilEqual();
+      const injected = proxy.inject(rule);
+      const provoked = provoke && proxy.inject(provoke);
+      await makeChanges(scene, 1);
+      const isBitten = () => (injected.bites === rule.times ? true : undefined);
+      await waitUntil(isBitten, { what: "the fault has bitten", lastSeen: () => [injected.bites, provoked?.bites] });
+      await makeChanges(scene, 2);
+      proxy.quiet();
+      await scene.untilCaughtUp();
+    });
+  }
+});
+
+it("behind TLS, a cut is a reset and no orderly end; many watches → a connection or two, not one for each", async (context) => {
+  const scene = await openWatchScene({ server, onTestFinished: context.onTestFinished });
+  const { proxy, watch } = scene;
+  proxy.inject({ match: { verb: "watch" }, fault: { kind: "End", afterMs: 6_000 }, times: 5 });
+  watch.start();
+  const isThroughWithIt = () => (watch.stats().watches > 5 ? true : undefined);
+  await waitUntil(isThroughWithIt, { what: "five watches have ended", lastSeen: () => watch.stats() });
+  expect(proxy.stats().connections).toBeLessThanOrEqual(2);
+  proxy.inject({ match: { verb: "get" }, fault: requestFaults["cut before the answer"] });
+  const read = watch.store.read({ namespace: "default", name: "any" });
+  await expect(read).rejects.toMatchObject({ message: expect.stringContaining("(ECONNRESET)") });
+});

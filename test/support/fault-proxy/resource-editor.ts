@@ -1,0 +1,61 @@
+import type { KubernetesConnection } from "../../../src/kubernetes/connection.ts";
+import { computeEndpointPath, computeEndpointsPath } from "../../../src/kubernetes/paths.ts";
+
+/** Somebody who changes the resources of one namespace, straight at the API server. */
+export class ResourceEditor {
+  readonly #admin: KubernetesConnection;
+  readonly #namespace: string;
+  #changes = 0;
+
+  constructor(admin: KubernetesConnection, namespace: string) {
+    this.#admin = admin;
+    this.#namespace = namespace;
+  }
+
+  async create(name: string): Promise<void> {
+    const body = {
+      apiVersion: "endpoint-operator.dev/v1alpha1",
+      kind: "ComputeEndpoint",
+      metadata: { name, namespace: this.#namespace },
+      spec: { projectId: "green-fox-1", branchId: `br-${name}`, type: "ReadWrite" },
+    };
+    await this.#call("POST", computeEndpointsPath(this.#namespace), body);
+  }
+
+  async update(name: string): Promise<void> {
+    this.#changes += 1;
+    await this.#call("PATCH", this.#path(name), {
+      spec: { suspend: { mode: "After", afterSeconds: 60 + this.#changes } },
+    });
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.#call("DELETE", this.#path(name));
+  }
+
+  /** Deletes it and creates another object of the same name. */
+  async recreate(name: string): Promise<void> {
+    await this.delete(name);
+    await this.create(name);
+  }
+
+  /** What is there now: name → uid and resourceVersion. */
+  async list(): Promise<Readonly<Record<string, string>>> {
+    const answer = (await this.#call("GET", computeEndpointsPath(this.#namespace))) as {
+      readonly items: readonly { readonly metadata: Readonly<Record<"name" | "uid" | "resourceVersion", string>> }[];
+    };
+    return Object.fromEntries(
+      answer.items.map(({ metadata: { name, uid, resourceVersion } }) => [name, `${uid} ${resourceVersion}`]),
+    );
+  }
+
+  #path(name: string): string {
+    return computeEndpointPath({ namespace: this.#namespace, name });
+  }
+
+  async #call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<unknown> {
+    const contentType = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const call = { what: `${method} ${path}`, method, path, contentType, timeoutMs: 10_000 };
+    return await this.#admin.request(body === undefined ? call : { ...call, body });
+  }
+}

@@ -1,0 +1,146 @@
+import { randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { KubeConfig } from "@kubernetes/client-node";
+import type { StoredIdentity } from "../../../src/domain/resource-store.ts";
+import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/connection.ts";
+import { loadCredentialSource } from "../../../src/kubernetes/credentials.ts";
+import type { ReflectorTiming } from "../../../src/kubernetes/reflector-options.ts";
+import { createResourceWatch, type ResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
+import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
+import { serviceAccountAccess, sharedApiServer } from "../api-server.ts";
+import { createFastClock } from "../fast-clock.ts";
+import { quietLogger } from "../quiet-logger.ts";
+import { waitUntil } from "../wait-until.ts";
+import type { FaultProxy } from "./fault-proxy.ts";
+import { startProxiedApiServer } from "./proxied-api-server.ts";
+import { ResourceEditor } from "./resource-editor.ts";
+
+/** A real API server, with the custom resource installed. */
+export interface SceneServer {
+  readonly url: string;
+  readonly caFile: string;
+  /** Of whoever watches. */
+  readonly token: string;
+  /** Of whoever edits. */
+  readonly adminKubeconfigFile: string;
+}
+
+/** How a scene differs from the usual one. */
+export interface SceneOptions {
+  readonly server: SceneServer;
+  readonly onTestFinished: (cleanUp: () => Promise<void>) => void;
+  /** Times of production pass so much faster here; the API server's own do not. @default 10 */
+  readonly haste?: number;
+  readonly timing?: Partial<ReflectorTiming>;
+}
+
+const sceneTiming: Partial<ReflectorTiming> = {
+  pageLimit: 2,
+  pageTimeoutMs: 20_000,
+  openTimeoutMs: 10_000,
+  inactivityMs: 20_000,
+  // Longer than any test: what a watch has lost must come back by itself, and not by the next planned list.
+  relistMs: 24 * 3_600_000,
+};
+
+/** The product's watch on one namespace through a fault proxy, and somebody who edits behind its back. */
+export interface WatchScene {
+  readonly proxy: FaultProxy;
+  readonly editor: ResourceEditor;
+  /** Not started yet. Its handler of changes throws every other time. */
+  readonly watch: ResourceWatch;
+  /** Waits for the first list and an open watch. */
+  untilWatching(): Promise<void>;
+  /** Waits until the cache equals a fresh list, and each key was told of after its last change. */
+  untilEqual(): Promise<void>;
+  /** The same, and then once more for one more change, which only a watch that lives can bring. */
+  untilCaughtUp(): Promise<void>;
+}
+
+/** Opens one; it ends with the test. */
+export async function openWatchScene(options: SceneOptions): Promise<WatchScene> {
+  const { server, onTestFinished, haste = 10 } = options;
+  const clock = createFastClock(haste);
+  const { proxy, kubeconfigFile } = await startProxiedApiServer({ ...server, clock });
+  onTestFinished(() => proxy.stop());
+  const admin = connect(server.adminKubeconfigFile, systemClock);
+  onTestFinished(() => admin.close());
+  const namespace = `watch-${randomBytes(4).toString("hex")}`;
+  await createNamespace(admin, namespace);
+  const connection = connect(kubeconfigFile, clock);
+  // By name, what the cache held when the handler was told of it last.
+  const told: Record<string, string> = {};
+  const cached = () =>
+    Object.fromEntries(watch.store.list().map((resource) => [resource.key.name, describe(resource)]));
+  let tellings = 0;
+  const watch: ResourceWatch = createResourceWatch({
+    ...{ connection, namespaces: [namespace], permit: { mayStartEffect: () => true }, clock },
+    onChange(key) {
+      told[key.name] = describe(watch.store.get(key));
+      tellings += 1;
+      if (tellings % 2 === 0) throw new Error("a bug in a handler");
+    },
+    logger: quietLogger,
+    timing: { ...sceneTiming, ...options.timing },
+  });
+  onTestFinished(async () => {
+    await watch.stop();
+    await connection.close();
+  });
+  const editor = new ResourceEditor(admin, namespace);
+  const untilEqual = async () => {
+    let wanted: object = {};
+    const isEqual = async () => {
+      const fresh = await editor.list();
+      const missing = Object.fromEntries(Object.keys(told).map((name) => [name, gone]));
+      wanted = { cache: fresh, told: { ...missing, ...fresh } };
+      return isDeepStrictEqual(wanted, { cache: cached(), told }) ? true : undefined;
+    };
+    const lastSeen = () => ({ wanted, cache: cached(), told, stats: watch.stats(), proxy: proxy.stats() });
+    await waitUntil(isEqual, { what: "the cache equals a fresh list, and every change was told", lastSeen });
+  };
+  return {
+    ...{ proxy, editor, watch, untilEqual },
+    untilWatching: async () => {
+      const isWatching = () => (watch.stats().isWatching ? true : undefined);
+      await waitUntil(isWatching, { what: "the watch is open", lastSeen: () => watch.stats() });
+    },
+    untilCaughtUp: async () => {
+      await untilEqual();
+      await editor.create(`last-${tellings}`);
+      await untilEqual();
+    },
+  };
+}
+
+/** The shared API server, watched with the rights of the shipped role alone. */
+export async function sharedSceneServer(): Promise<SceneServer> {
+  const { url, caFile, kubeconfigFile } = sharedApiServer();
+  const { token } = await serviceAccountAccess("endpoint-operator-system", "endpoint-operator");
+  return { url, caFile, token, adminKubeconfigFile: kubeconfigFile };
+}
+
+async function createNamespace(admin: KubernetesConnection, name: string): Promise<void> {
+  const body = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+  const path = "/api/v1/namespaces";
+  await admin.request({ what: `create namespace ${name}`, method: "POST", path, body, timeoutMs: 10_000 });
+}
+
+function connect(kubeconfigFile: string, clock: Clock): KubernetesConnection {
+  const load = () => {
+    const config = new KubeConfig();
+    config.loadFromFile(kubeconfigFile);
+    return config;
+  };
+  return createConnection({
+    credentials: loadCredentialSource(load),
+    clock,
+    userAgent: "endpoint-operator-fault-test",
+  });
+}
+
+const gone = "gone";
+
+function describe(resource: StoredIdentity | undefined): string {
+  return resource === undefined ? gone : `${resource.uid} ${resource.resourceVersion}`;
+}
