@@ -1,0 +1,133 @@
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { type MonitoringStack, startMonitoringStack } from "../../tools/prometheus/monitoring-stack.ts";
+import { SandboxProcess } from "../support/e2e-sandbox.ts";
+import { E2eWorld } from "../support/e2e-world.ts";
+import { monitoringTool } from "../support/monitoring-tools.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+const small = { compute: { minUnits: 0.25, maxUnits: 1 } };
+const large = { compute: { minUnits: 0.5, maxUnits: 2 } };
+
+let sandbox: SandboxProcess;
+
+beforeAll(async () => {
+  // With the service's words about a failure, which the seed does not show.
+  sandbox = await SandboxProcess.start({ profile: "public" });
+});
+
+afterAll(() => sandbox?.stop());
+
+async function startWorld() {
+  const world = await E2eWorld.start(sandbox);
+  const project = sandbox.takeProject();
+  const operator = await world.startOperator();
+  return { world, project, operator };
+}
+
+/** What `promtool check metrics` says of a page; nothing, if all is well. */
+async function lint(promtool: string, page: string): Promise<string> {
+  const child = spawn(promtool, ["check", "metrics"], { stdio: ["pipe", "pipe", "pipe"], timeout: 30_000 });
+  child.stdin.end(page);
+  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return out + errors;
+}
+
+describe("a real Prometheus and Alertmanager", () => {
+  test("an operation fails → the pager hears of namespace, resource and action, and of its end after a success", async (context) => {
+    const assets = {
+      prometheus: await monitoringTool("prometheus", context),
+      alertmanager: await monitoringTool("alertmanager", context),
+    };
+    const { world, project, operator } = await startWorld();
+    const stack = await startMonitoringStack({
+      assets,
+      targets: [operator.metricsAddress],
+      // As discovery in a cluster would set them: they are the operator's, not the resource's.
+      targetLabels: { namespace: "endpoint-operator-system", pod: "endpoint-operator-0" },
+    });
+    onTestFinished(() => stack.stop());
+    await world.apply("orders", project, { type: "ReadWrite", ...small });
+    const { status } = await world.untilReady("orders");
+    await untilScraped(stack, "compute_endpoint_info");
+    expect(stack.pager.alerts, "while all is well").toEqual([]);
+
+    await sandbox.control.failNext("start_compute", { error: "no compute node has room" });
+    await world.apply("orders", project, { type: "ReadWrite", ...large });
+    const fired = await untilNotified(stack, "firing");
+    expect(fired.labels).toEqual({
+      alertname: "ComputeEndpointOperationFailed",
+      severity: "critical",
+      namespace: world.namespace,
+      name: "orders",
+      action: "start_compute",
+    });
+    expect(fired.annotations.summary).toBe(`${world.namespace}/orders: the operation start_compute failed`);
+    expect(fired.annotations.description).toContain(`kubectl -n ${world.namespace} describe cpe orders`);
+    expect(fired.annotations.runbook_url).toMatch(/\/ComputeEndpointOperationFailed$/);
+    const whereItPoints = ["-n", world.namespace, "describe", "cpe", "orders"];
+    expect(await world.kubectl.run(whereItPoints)).toContain("no compute node has room");
+
+    const endpointPath = `/projects/${project.id}/endpoints/${status.ownership?.endpointId}`;
+    await sandbox.control.api("POST", `${endpointPath}/start`);
+    const resolved = await untilNotified(stack, "resolved");
+    expect(resolved.labels).toEqual(fired.labels);
+    expect(stack.pager.alerts.map((alert) => [alert.labels.alertname, alert.status])).toEqual([
+      ["ComputeEndpointOperationFailed", "firing"],
+      ["ComputeEndpointOperationFailed", "resolved"],
+    ]);
+    const own = await stack.prometheus.query("workqueue_depth");
+    expect(own[0]?.labels.namespace, "a series without a namespace of its own").toBe("endpoint-operator-system");
+  });
+});
+
+describe("promtool check metrics", () => {
+  test("resources that are Ready, failed, Stalled and at work → it finds nothing on the page", async (context) => {
+    const promtool = await monitoringTool("promtool", context);
+    const { world, project, operator } = await startWorld();
+    await world.apply("writer", project, { type: "ReadWrite", ...small });
+    await world.untilReady("writer");
+    await world.apply("second-writer", project, { type: "ReadWrite" });
+    await world.untilStalled("second-writer", "ClaimedByAnother");
+    await sandbox.control.failNext("start_compute");
+    await world.apply("writer", project, { type: "ReadWrite", ...large });
+    await world.untilReadyReason("writer", "OperationFailed");
+    await sandbox.control.control("PUT", "/clock", { mode: "stepped" });
+    onTestFinished(() => sandbox.endFaults());
+    await world.apply("replica", project, { type: "ReadOnly", ...small });
+    await world.untilReadyReason("replica", "OperationInFlight");
+
+    const page = await operator.scrape();
+    for (const state of [
+      /^compute_endpoint_condition\{.*name="second-writer",type="Stalled",status="True".*\} 1$/m,
+      /^compute_endpoint_operation_failed\{.*name="writer".*\} 1$/m,
+      /^compute_endpoint_operation_failures_total\{.*name="writer".*\} 1$/m,
+      /^compute_endpoint_operation_oldest_in_flight_seconds\{.*name="replica".*\} /m,
+      /^compute_endpoint_state\{.*name="writer"/m,
+      /^compute_endpoint_operation_duration_seconds_bucket\{/m,
+    ]) {
+      expect(page).toMatch(state);
+    }
+    expect(await lint(promtool, page)).toBe("");
+    const bad = "# HELP operations Of all kinds.\n# TYPE operations counter\noperations 1\n";
+    expect(await lint(promtool, bad), "it would have found something").toContain("_total");
+  });
+});
+
+async function untilScraped({ prometheus }: MonitoringStack, metric: string): Promise<void> {
+  const look = async () => ((await prometheus.query(metric)).length > 0 ? true : undefined);
+  await waitUntil(look, { what: `${metric} is scraped` });
+}
+
+async function untilNotified({ pager, prometheus }: MonitoringStack, status: "firing" | "resolved") {
+  let seen: unknown;
+  return await waitUntil(
+    async () => {
+      const found = pager.alerts.find((alert) => alert.status === status);
+      if (found === undefined) seen = { alerts: await prometheus.alerts(), targets: await prometheus.targets() };
+      return found;
+    },
+    { what: `the pager hears of an alert that is ${status}`, lastSeen: () => seen },
+  );
+}
