@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import { conditionOf } from "../../src/resource/conditions.ts";
+import { OtlpReceiver } from "../support/otlp-receiver.ts";
+import type { ReceivedSpan } from "../support/otlp-schema.ts";
+import { branches, project, startWorld } from "../support/world.ts";
+
+const orders = { branchId: branches.orders, type: "ReadWrite" } as const;
+const create = "POST /projects/{project_id}/endpoints";
+
+const passOf = (name: string, plan: string) => (span: ReceivedSpan) =>
+  span.name === "pass" && span.attributes["resource.name"] === name && span.attributes["pass.plan"] === plan;
+
+test("a resource that is applied → the pass that creates, and within it the call, its operations, and the status write", async () => {
+  const receiver = await OtlpReceiver.start();
+  const world = await startWorld({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint } });
+  await world.apply("orders", orders);
+  const { metadata, status } = await world.untilReady("orders");
+  const operationId = status.operations?.find(({ action }) => action === "start_compute")?.id ?? "none in status";
+  // The last traces are sent as the operator stops.
+  await world.stopOperator();
+
+  const pass = await receiver.untilSpan("the pass that creates", passOf("orders", "CreateEndpoint"));
+  expect(pass.parentSpanId).toBeUndefined();
+  expect(pass.isFailed).toBe(false);
+  expect(pass.attributes).toEqual({
+    "k8s.namespace.name": world.namespace,
+    "resource.name": "orders",
+    "resource.uid": metadata.uid,
+    "resource.generation": 1,
+    "pass.plan": "CreateEndpoint",
+    "pass.outcome": "Accepted",
+    "operation.ids": [operationId],
+  });
+  const children = receiver.childrenOf(pass);
+  const call = children.find(({ name }) => name === create);
+  expect(call?.attributes).toEqual({
+    "http.request.method": "POST",
+    "http.response.status_code": 201,
+    "url.template": "/projects/{project_id}/endpoints",
+    "project.id": project,
+    "operation.ids": [operationId],
+  });
+  expect(call?.events.map(({ attributes }) => attributes)).toMatchObject([
+    { "operation.id": operationId, "operation.action": "start_compute" },
+  ]);
+  const write = children.find(({ name }) => name === "patch computeendpoints/status");
+  expect(write?.attributes).toEqual({
+    "http.request.method": "PATCH",
+    "http.response.status_code": 200,
+    "k8s.namespace.name": world.namespace,
+    "k8s.object.name": "orders",
+    "k8s.resource": "computeendpoints",
+    "k8s.subresource": "status",
+    "k8s.verb": "patch",
+  });
+  for (const child of [call, write]) {
+    expect(child?.startNanos).toBeGreaterThanOrEqual(pass.startNanos);
+    expect(child?.endNanos).toBeLessThanOrEqual(pass.endNanos);
+  }
+  expect(
+    receiver.spans().filter(({ name }) => name === create),
+    "creates",
+  ).toHaveLength(1);
+  const events = receiver.spans().filter(({ name }) => name === "create events");
+  expect(events.map(({ parentSpanId }) => parentSpanId)).toEqual(events.map(() => undefined));
+  expect(events.length).toBeGreaterThan(0);
+  expect(pass.resource).toMatchObject({ "service.name": "endpoint-operator", "service.version": "0.0.0-test" });
+});
+
+test("a service that asks to wait, and then refuses → failed spans with status, reason and wait", async () => {
+  const receiver = await OtlpReceiver.start();
+  const world = await startWorld({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint } });
+  const path = `/api/v2/projects/${project}/endpoints`;
+  await world.sandbox.fault({ method: "POST", path, times: 1 }, { kind: "status", status: 429, retryAfterSeconds: 1 });
+  await world.sandbox.fault(
+    { method: "POST", path, times: 1 },
+    { kind: "status", status: 400, message: "made-up words" },
+  );
+  await world.apply("orders", orders);
+  const { status } = await world.untilStalled("orders", "Rejected");
+  expect(conditionOf(status.conditions, "Stalled")?.message).toContain("made-up words");
+  await world.stopOperator();
+
+  await receiver.untilSpan("a refused create", ({ name, isFailed }) => name === create && isFailed);
+  const calls = receiver.spans().filter(({ name }) => name === create);
+  expect(calls.map(({ attributes }) => attributes)).toMatchObject([
+    { "http.response.status_code": 429, "error.type": "Throttled", "retry_after.seconds": 1 },
+    { "http.response.status_code": 400, "error.type": "Malformed" },
+  ]);
+  const passes = receiver.spans().filter(({ spanId }) => calls.some(({ parentSpanId }) => parentSpanId === spanId));
+  expect(
+    passes.map(({ isFailed, attributes }) => [isFailed, attributes["pass.outcome"], attributes["pass.reason"]]),
+  ).toEqual([
+    [true, "Failed", "Throttled"],
+    [true, "Failed", "Malformed"],
+  ]);
+  expect(receiver.text()).not.toContain("made-up words");
+});
+
+test("a receiver that is not there → the resource is Ready all the same, and one line says so", async () => {
+  const world = await startWorld({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" } });
+  await world.apply("orders", orders);
+  await world.untilReady("orders");
+  const startMs = performance.now();
+  await world.stopOperator();
+  expect(performance.now() - startMs).toBeLessThan(8_000);
+  const lines = world.logs.filter(({ message }) => message === "traces are lost: their receiver does not take them");
+  expect(lines.length).toBeLessThanOrEqual(1);
+  const unfinished = world.logs.filter(({ message }) => message === "a step of the shutdown was not finished");
+  expect(unfinished.map(({ fields }) => fields.step)).toEqual(["traces"]);
+});
