@@ -1,0 +1,231 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { conditionOf } from "../../src/resource/conditions.ts";
+import { buildDashboard } from "../../tools/dashboard/dashboard.ts";
+import type { GrafanaTarget } from "../../tools/dashboard/grafana.ts";
+import { type Choice, panelQueries, substitute } from "../../tools/dashboard/panel-queries.ts";
+import { type Prometheus, startPrometheus } from "../../tools/prometheus/prometheus.ts";
+import { adminKubectl } from "../support/api-server.ts";
+import type { OperatorProcess } from "../support/e2e-operator.ts";
+import { SandboxProcess, type TestProject } from "../support/e2e-sandbox.ts";
+import { E2eWorld } from "../support/e2e-world.ts";
+import { monitoringTool } from "../support/monitoring-tools.ts";
+import { queryRange } from "../support/prometheus-matrix.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+const job = "endpoint-operator";
+const scrapeSeconds = 0.5;
+
+/** Lines that are right when they lie at 0: no unexpected error, log too long or lasting queue is to be had; lists are rare. */
+const mayBeZero = ["errors", "retries", "gaps", "waiting", "lists", "watches"];
+
+let sandbox: SandboxProcess;
+beforeAll(async () => {
+  // Names of endpoints are echoed: only then is an orphan recognized.
+  sandbox = await SandboxProcess.start({ profile: "public" });
+});
+afterAll(() => sandbox?.stop());
+
+async function startScraping(operator: OperatorProcess, context: TestContext): Promise<Prometheus> {
+  const prometheus = await startPrometheus({
+    binary: await monitoringTool("prometheus", context),
+    features: ["exemplar-storage"],
+    config: {
+      global: { scrape_interval: `${scrapeSeconds * 1_000}ms` },
+      scrape_configs: [
+        {
+          job_name: job,
+          honor_labels: true,
+          static_configs: [{ targets: [operator.metricsAddress], labels: { namespace: "where-the-operator-runs" } }],
+        },
+      ],
+    },
+  });
+  onTestFinished(() => prometheus.stop());
+  return prometheus;
+}
+
+/** Everything that the panels are there to show. @returns the project of the resource `failing`, with its failed operation */
+async function causeEverything(world: E2eWorld): Promise<TestProject> {
+  const [busy, failing, refused, lost] = [0, 1, 2, 3].map(() => sandbox.takeProject()) as [
+    TestProject,
+    TestProject,
+    TestProject,
+    TestProject,
+  ];
+  const type = "ReadWrite";
+  const sizes = [0.25, 0.5].map((units) => ({ type, compute: { minUnits: units, maxUnits: units } }));
+  await Promise.all([
+    world.apply("busy", busy, { type }),
+    world.apply("failing", failing, { type }),
+    world.apply("refused", refused, sizes[0] ?? {}),
+    world.apply("kept", lost, { type }),
+    world.apply("lost", lost, { type, branchId: lost.branches[1] }),
+    world.apply("stalled", busy, { type, branchId: "br-never-was-123456" }),
+  ]);
+  await Promise.all(["busy", "failing", "refused", "kept", "lost"].map((name) => world.untilReady(name)));
+  await failOneOperation(world, failing);
+
+  // Locked: the change meets 423 over several scrapes, since no rate shows what a new series begins with.
+  const lock = await sandbox.fault(
+    { method: "PATCH", project: refused, tail: "/endpoints/*" },
+    { kind: "status", status: 423 },
+  );
+  await world.apply("refused", refused, sizes[1] ?? {});
+  await lock.untilHit(8);
+  // Then the pass takes longer than a scrape's interval, so that one is seen under way.
+  const slow = await sandbox.fault(
+    { method: "PATCH", project: refused, tail: "/endpoints/*", times: 1 },
+    { kind: "delay", milliseconds: 3 * scrapeSeconds * 1_000 },
+  );
+  await lock.remove();
+  await slow.untilHit();
+
+  // Throttled: one answer of 429 that asks for a second of quiet, in which other requests are held back.
+  const limit = await sandbox.fault(
+    { method: "GET", project: busy, tail: "/**", times: 1 },
+    { kind: "status", status: 429, retryAfterSeconds: 1 },
+  );
+  await limit.untilHit();
+  await limit.remove();
+
+  // An orphan: its endpoint cannot be deleted, and somebody makes the resource go by force.
+  const outage = await sandbox.fault(
+    { method: "DELETE", project: lost, tail: "/endpoints/*" },
+    { kind: "status", status: 503 },
+  );
+  await world.delete("lost");
+  await outage.untilHit();
+  const unfinalized = JSON.stringify({ metadata: { finalizers: null } });
+  await world.kubectl.run(["-n", world.namespace, "patch", "cpe", "lost", "--type=merge", "-p", unfinalized]);
+  await world.resources.untilGone("lost");
+
+  // In flight for as long as the service's clock stands.
+  await sandbox.control.untilUnlocked(busy.id);
+  await suspend(busy);
+  await sandbox.control.control("PUT", "/clock", { mode: "stepped" });
+  await start(busy);
+  await world.resources.until("busy", "an operation in flight", ({ status }) =>
+    (status.operations ?? []).some((operation) => operation.status === "running" || operation.status === "scheduling"),
+  );
+  return failing;
+}
+
+async function failOneOperation(world: E2eWorld, project: TestProject): Promise<void> {
+  await suspend(project);
+  const [endpointId] = await sandbox.endpointIds(project);
+  await sandbox.control.failNext("start_compute", { endpointId });
+  await start(project);
+  await world.resources.until("failing", "LastOperationSucceeded False", ({ status }) => {
+    return conditionOf(status.conditions, "LastOperationSucceeded")?.status === "False";
+  });
+}
+
+async function suspend(project: TestProject): Promise<void> {
+  await sandbox.control.api("POST", `${await endpointPath(project)}/suspend`);
+  await sandbox.control.untilUnlocked(project.id);
+}
+
+async function start(project: TestProject): Promise<void> {
+  await sandbox.control.api("POST", `${await endpointPath(project)}/start`);
+}
+
+async function endpointPath(project: TestProject): Promise<string> {
+  const [id] = await sandbox.endpointIds(project);
+  return `/projects/${project.id}/endpoints/${id}`;
+}
+
+/** The numbers that a panel would show of a query. */
+async function numbersOf(
+  prometheus: Prometheus,
+  query: { readonly target: Pick<GrafanaTarget, "instant">; readonly expr: string },
+  sinceSeconds: number,
+): Promise<readonly number[]> {
+  if (query.target.instant) return (await prometheus.query(query.expr)).map(({ value }) => value);
+  const range = { startSeconds: sinceSeconds, endSeconds: Date.now() / 1_000, stepSeconds: 1 };
+  return (await queryRange(prometheus, query.expr, range)).flatMap(({ values }) => values);
+}
+
+/** `label_values(SELECTOR, LABEL)`, as Grafana asks Prometheus for it. */
+async function valuesOf(prometheus: Prometheus, query: string, choice: Choice): Promise<unknown> {
+  const [, selector = "", label = ""] = /^label_values\((.*), (\w+)\)$/.exec(query) ?? [];
+  const match = new URLSearchParams({ "match[]": substitute(selector, choice) });
+  return prometheus.api(`/api/v1/label/${label}/values?${match}`);
+}
+
+async function checkMetrics(page: string, context: TestContext): Promise<string> {
+  const promtool = await monitoringTool("promtool", context);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const child = execFile(promtool, ["check", "metrics"], (error, stdout, stderr) =>
+    resolve(`${error === null ? "" : error.message}${stdout}${stderr}`),
+  );
+  child.stdin?.end(page);
+  return promise;
+}
+
+test("deploy/monitoring → the dashboard in a ConfigMap that Grafana's side-car finds", async () => {
+  const folder = fileURLToPath(new URL("../../deploy/monitoring", import.meta.url));
+  const objects = parseAllDocuments(await adminKubectl().run(["kustomize", folder])).map((document) => document.toJS());
+  const [map, ...others] = objects.filter(({ kind }) => kind === "ConfigMap");
+  expect(others).toEqual([]);
+  expect(map.metadata.labels).toMatchObject({ grafana_dashboard: "1" });
+  expect(JSON.parse(map.data["compute-endpoints.json"])).toEqual(buildDashboard());
+});
+
+test("every panel's query over a real Prometheus → data; exemplars name operations; a deleted resource leaves no series", async (context) => {
+  const sinceSeconds = Date.now() / 1_000;
+  const world = await E2eWorld.start(sandbox);
+  const operator = await world.startOperator();
+  const prometheus = await startScraping(operator, context);
+  const failing = await causeEverything(world);
+  const choice = { job, namespace: world.namespace, name: ".+", stepSeconds: 1, scrapeSeconds };
+  const dashboard = buildDashboard();
+
+  const queries = panelQueries(dashboard, choice);
+  expect(queries.length).toBeGreaterThan(40);
+  for (const query of queries) {
+    const what = `${query.panel.title}: ${query.expr}`;
+    const isShown = (value: number) => value > 0 || (value === 0 && mayBeZero.includes(query.target.legendFormat));
+    let seen: readonly number[] = [];
+    await waitUntil(
+      async () => {
+        seen = await numbersOf(prometheus, query, sinceSeconds);
+        return seen.some(isShown) || undefined;
+      },
+      { what, timeoutMs: 15_000, lastSeen: () => seen.slice(-20) },
+    );
+  }
+
+  const choices = dashboard.templating.list.filter(({ type }) => type === "query");
+  const offered = await Promise.all(choices.map(({ query }) => valuesOf(prometheus, query, choice)));
+  // The one that is gone can be chosen too: the graphs reach back to it.
+  expect(offered).toEqual([[job], [world.namespace], ["busy", "failing", "kept", "lost", "refused", "stalled"]]);
+
+  const failedIds = (await sandbox.operations(failing)).filter(({ status }) => status === "failed").map(({ id }) => id);
+  expect(failedIds).toHaveLength(1);
+  const bucket = 'compute_endpoint_operation_duration_seconds_bucket{action="start_compute", outcome="failed"}';
+  expect(await exemplarsOf(prometheus, bucket, sinceSeconds)).toEqual(failedIds);
+
+  expect(await checkMetrics(await operator.scrape(), context)).toBe("");
+
+  await sandbox.control.control("PUT", "/clock", { mode: "real" });
+  await world.delete("failing");
+  await world.resources.untilGone("failing");
+  await waitUntil(async () => ((await operator.scrape()).includes('name="failing"') ? undefined : true), {
+    what: "no series of the deleted resource is left",
+  });
+  await waitUntil(async () => (await prometheus.query(`{name="failing"}`)).length === 0 || undefined, {
+    what: "Prometheus has noticed",
+  });
+});
+
+/** Operation ids of the exemplars that Prometheus has kept. */
+async function exemplarsOf(prometheus: Prometheus, query: string, sinceSeconds: number): Promise<readonly string[]> {
+  const parameters = new URLSearchParams({ query, start: String(sinceSeconds), end: String(Date.now() / 1_000) });
+  const data = (await prometheus.api(`/api/v1/query_exemplars?${parameters}`)) as readonly {
+    readonly exemplars: readonly { readonly labels: { readonly operation_id: string } }[];
+  }[];
+  return data.flatMap(({ exemplars }) => exemplars.map(({ labels }) => labels.operation_id));
+}
