@@ -26,6 +26,8 @@ export interface ApiServerOptions {
   readonly dataDirectory?: string;
   /** YAML. @default metadata of every request that is not kube-apiserver's own */
   readonly auditPolicy?: string;
+  /** More arguments for kube-apiserver, each `--name=value`. @default none */
+  readonly apiServerArgs?: readonly string[];
   /** For the whole start or restart. @default 90_000 */
   readonly readyTimeoutMs?: number;
   /** Ports to try first, for a test of what happens when they are taken. @default free ones */
@@ -40,6 +42,8 @@ export interface ApiServerOptions {
  */
 export interface ApiServer {
   readonly url: string;
+  /** Where etcd serves its clients, without TLS and for everybody on this machine. */
+  readonly etcdUrl: string;
   /** Kubeconfig of a member of `system:masters`. */
   readonly kubeconfigFile: string;
   /** PEM file that verifies the serving certificate for 127.0.0.1. */
@@ -138,7 +142,8 @@ async function startComponents({ options, files, token, ports }: StartInput): Pr
     const etcd = await start("etcd", assets.etcd, etcdArgs(files, ports));
     await waitForComponent(etcd, deadlineMs, () => isEtcdHealthy(ports.etcdClient));
     await writeKubeconfig(files.kubeconfig, { server: url, caFile: files.caFile, token });
-    const apiServer = await start("kube-apiserver", assets["kube-apiserver"], kubeApiServerArgs(files, ports));
+    const apiServerArgs = [...kubeApiServerArgs(files, ports), ...(options.apiServerArgs ?? [])];
+    const apiServer = await start("kube-apiserver", assets["kube-apiserver"], apiServerArgs);
     await waitForComponent(apiServer, deadlineMs, () => isApiServerReady({ url, caFile: files.caFile, token }));
     const controllerManager = assets["kube-controller-manager"];
     if (controllerManager !== undefined) {
@@ -174,6 +179,7 @@ function createHandle(input: {
   let running: Pick<Running, "components" | "startedInMs"> = input;
   return {
     url: serverUrl(ports),
+    etcdUrl: `http://127.0.0.1:${ports.etcdClient}`,
     kubeconfigFile: files.kubeconfig,
     caFile: files.caFile,
     token: input.token,

@@ -159,6 +159,16 @@ describe("faults of requests", () => {
     expect(injected.bites).toBe(1);
   });
 
+  it("held → answered when the fault is lifted, and not before", async () => {
+    const injected = proxy.inject({ match: { verb: "list" }, fault: { kind: "Hold" }, times: 1 });
+    const heard = ask(list);
+    await until("it is held", () => proxy.stats().held === 1);
+    expect(await answerTo(list)).toMatchObject({ status: 200 });
+    expect(heard.end).toBe("Open");
+    injected.lift();
+    await until("it is answered", () => heard.status === 200 && heard.end === "Ended");
+  });
+
   it("half-open → counted as held; quiet again → it stays so, others are served", async () => {
     proxy.inject({ match: { verb: "list" }, fault: requestFaults["never answered"] });
     const heard = ask(list);

@@ -42,11 +42,12 @@ export class Exchange {
       return;
     }
     injected.noteBite();
-    await this.#serveWith(injected.rule.fault as RequestFault, body);
+    await this.#serveWith(injected, body);
   }
 
-  async #serveWith(fault: RequestFault, body: Buffer): Promise<void> {
+  async #serveWith(injected: InjectedFault, body: Buffer): Promise<void> {
     const { response, cut, clock } = this.#options;
+    const fault = injected.rule.fault as RequestFault;
     switch (fault.kind) {
       case "CutBeforeAnswer":
         cut();
@@ -57,10 +58,12 @@ export class Exchange {
       case "Answer":
         response.writeHead(fault.status, fault.headers).end(fault.body);
         return;
+      case "Hold":
+        await this.#holdUntil(injected.lifted);
+        await this.#forward(body);
+        return;
       case "Delay":
-        this.#isHeld = true;
-        await new Promise<void>((resolve) => void clock.after(fault.delayMs, resolve));
-        this.#isHeld = false;
+        await this.#holdUntil(new Promise((resolve) => void clock.after(fault.delayMs, resolve)));
         await this.#forward(body);
         return;
       case "LoseAnswer":
@@ -75,6 +78,12 @@ export class Exchange {
         await this.#sendHalf(body);
         this.#isHeld = true;
     }
+  }
+
+  async #holdUntil(over: Promise<void>): Promise<void> {
+    this.#isHeld = true;
+    await over;
+    this.#isHeld = false;
   }
 
   async #send(body: Buffer): Promise<IncomingMessage> {

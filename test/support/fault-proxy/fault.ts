@@ -10,6 +10,8 @@ export type RequestFault =
   | { readonly kind: "NeverAnswer" }
   /** Half-open: the headers and half of the body arrive, and then nothing any more. Of a watch: the headers. */
   | { readonly kind: "NeverFinish" }
+  /** The request is handed on when the fault is lifted. */
+  | { readonly kind: "Hold" }
   /** The request is handed on so much later. */
   | { readonly kind: "Delay"; readonly delayMs: number }
   /** This in place of the server's answer, which is never asked. */

@@ -12,12 +12,18 @@ export interface FaultRule {
 /** A rule in force. */
 export class InjectedFault {
   readonly rule: FaultRule;
+  /** Settles when it is lifted. */
+  readonly lifted: Promise<void>;
+  readonly #lift: () => void;
   #left: number;
   #bites = 0;
 
   constructor(rule: FaultRule) {
     this.rule = rule;
     this.#left = rule.times ?? Number.POSITIVE_INFINITY;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.lifted = promise;
+    this.#lift = resolve;
   }
 
   /** How often it has really done something to a client; a fault that waits for its moment has not. */
@@ -25,9 +31,10 @@ export class InjectedFault {
     return this.#bites;
   }
 
-  /** Hits nobody any more. What it has done to a connection that is still there stays done. */
+  /** Hits nobody any more. What it has done to a connection stays done; only what it holds is let go. */
   lift(): void {
     this.#left = 0;
+    this.#lift();
   }
 
   /** Whether it is to hit this request; one of its times is used up then. */

@@ -1,0 +1,40 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { type ApiServer, type ApiServerOptions, startApiServer } from "../../tools/api-server/api-server.ts";
+import { sharedApiServer } from "./api-server.ts";
+import { createKubectl, type Kubectl } from "./kubectl.ts";
+
+const crdFile = fileURLToPath(new URL("../../crds/endpoint-operator.dev_computeendpoints.yaml", import.meta.url));
+
+/** An API server of one test alone. */
+export interface OwnApiServer {
+  readonly apiServer: ApiServer;
+  /** As its administrator. */
+  readonly kubectl: Kubectl;
+}
+
+/** Starts one without controllers, with the custom resource installed; for tests that restart or harm it. */
+export async function startOwnApiServer(options: Partial<ApiServerOptions> = {}): Promise<OwnApiServer> {
+  const { etcd, kubectl: binary, "kube-apiserver": server } = sharedApiServer().assets;
+  const apiServer = await startApiServer({ assets: { etcd, "kube-apiserver": server }, ...options });
+  onTestFinished(() => apiServer.stop());
+  const kubectl = createKubectl({ binary, kubeconfigFile: apiServer.kubeconfigFile });
+  await kubectl.run(["apply", "--server-side", "-f", "-"], { stdin: await readFile(crdFile, "utf8") });
+  const wait = ["wait", "--for=condition=Established", "--timeout=30s", "crd"];
+  await kubectl.run([...wait, "computeendpoints.endpoint-operator.dev"]);
+  return { apiServer, kubectl };
+}
+
+/** Makes etcd forget everything before now, as a cluster does every five minutes. */
+export async function compactEtcd({ etcdUrl }: ApiServer): Promise<void> {
+  const post = async (path: string, body: object) => {
+    const answer = await fetch(`${etcdUrl}/v3/kv/${path}`, { method: "POST", body: JSON.stringify(body) });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`etcd answered ${answer.status} to ${path}: ${text}`);
+    return JSON.parse(text) as { readonly header: { readonly revision: string } };
+  };
+  const key = Buffer.from("any").toString("base64");
+  const { header } = await post("range", { key });
+  await post("compaction", { revision: header.revision, physical: true });
+}
