@@ -1,4 +1,4 @@
-import { KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
+import type { StoredIdentity } from "../domain/resource-store.ts";
 import { itemsUntilAborted, untilAborted } from "./abortable.ts";
 import { errorForStatus, parseStatusAnswer } from "./answer-error.ts";
 import { askedPauseMs } from "./asked-pause.ts";
@@ -13,6 +13,7 @@ import {
 } from "./reflector-options.ts";
 import { createRelistBackoff, type RelistBackoff } from "./relist-backoff.ts";
 import { isOlder, newerOf } from "./resource-version.ts";
+import { isOutOfSync, isOverload, OutOfSyncError } from "./watch-failure.ts";
 
 /** So many attempts to resume in vain, and the next step is a list. */
 const maxResumes = 3;
@@ -25,11 +26,6 @@ type Step = "List" | "Watch";
 interface Outcome {
   readonly next: Step;
   readonly pause?: { readonly atLeastMs: number };
-}
-
-/** The stream cannot be trusted to be complete any more: everything must be listed again. */
-class OutOfSyncError extends Error {
-  override readonly name = "OutOfSyncError";
 }
 
 /**
@@ -187,7 +183,7 @@ export class Reflector<Resource extends StoredIdentity> {
       this.#failedResumes = 0;
       return { next: "Watch" };
     }
-    this.#failedResumes += 1;
+    this.#failedResumes += isOverload(error) ? 0 : 1;
     return this.#afterFailure(message, error, this.#failedResumes < maxResumes ? "Watch" : "List");
   }
 
@@ -283,13 +279,6 @@ export class Reflector<Resource extends StoredIdentity> {
     }
     deadline.end();
   }
-}
-
-/** A line that cannot be read may have been an event; a version that has expired cannot be resumed from. */
-function isOutOfSync(error: unknown): boolean {
-  const isFatalReason =
-    error instanceof KubernetesError && (error.reason === "Expired" || error.reason === "UnreadableAnswer");
-  return isFatalReason || error instanceof OutOfSyncError;
 }
 
 function versionOf(object: unknown): string | undefined {

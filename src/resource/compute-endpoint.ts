@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { StoredIdentity } from "../domain/resource-store.ts";
-import { annotations, finalizer } from "./names.ts";
+import { annotations, finalizer, kind } from "./names.ts";
 import { type ComputeEndpointSpec, deletionFieldsSchema, specSchema } from "./spec-schema.ts";
 import { type ComputeEndpointStatus, statusSchema, trustedStatusSchema } from "./status-schema.ts";
 
@@ -31,6 +31,7 @@ export interface ComputeEndpoint extends StoredIdentity {
 }
 
 const storedSchema = z.object({
+  kind: z.literal(kind).optional(),
   metadata: z.object({
     name: z.string(),
     namespace: z.string(),
@@ -49,7 +50,7 @@ const storedSchema = z.object({
 /**
  * Reads an object of the API server. A spec or status that does not fit is part of the result, not an error.
  *
- * @throws ZodError when the metadata is not that of a stored namespaced object.
+ * @throws ZodError when it is of another kind, or the metadata is not that of a stored namespaced object.
  */
 export function parseComputeEndpoint(stored: unknown): ComputeEndpoint {
   const { metadata, spec, status } = storedSchema.parse(stored);

@@ -1,14 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { KubernetesError, type KubernetesReason, type StoredIdentity } from "../../../src/domain/resource-store.ts";
-import type { WatchEvent } from "../../../src/kubernetes/list-watch.ts";
-import { Reflector } from "../../../src/kubernetes/reflector.ts";
-import { ResourceCache } from "../../../src/kubernetes/resource-cache.ts";
-import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
-import { quietLogger } from "../../support/quiet-logger.ts";
-import { ScriptedListWatch } from "./scripted-list-watch.ts";
+import { settlePromises } from "../../support/fake-clock.ts";
+import {
+  added,
+  bookmark,
+  createReflector,
+  deleted,
+  errorEvent,
+  failure,
+  modified,
+  object,
+  startWatching,
+} from "./reflector-scene.ts";
+import type { ScriptedListWatch } from "./scripted-list-watch.ts";
 
 /*
- * What client-go tests its reflector for, and each fault found in other JavaScript informers, in our own words:
+ * How it works, by number; which test shows what client-go tests for, or that a fault of other informers is not ours,
+ * stands in reflector-conformance.test.ts:
  *   1  list, replace, watch from the list's version; hasSynced only after the list
  *   2  pages: all of them, or nothing
  *   3  events change the cache; the watch resumes from the last version seen, bookmarks included
@@ -24,74 +31,6 @@ import { ScriptedListWatch } from "./scripted-list-watch.ts";
  *  13  permanent failures cost a bounded number of requests
  *  14  history that goes back is noticed
  */
-
-interface Thing extends StoredIdentity {
-  readonly generation: number;
-}
-
-function object(name: string, version: number, uid = `uid-${name}`) {
-  return { metadata: { namespace: "n", name, uid, resourceVersion: String(version) } };
-}
-
-function parse(stored: unknown): Thing | undefined {
-  const { metadata } = stored as ReturnType<typeof object>;
-  if (metadata.uid === "") return undefined;
-  const { namespace, name, uid, resourceVersion } = metadata;
-  return { key: { namespace, name }, uid, resourceVersion, generation: 1 };
-}
-
-const added = (name: string, version: number, uid?: string): WatchEvent => ({
-  type: "ADDED",
-  object: object(name, version, uid),
-});
-const modified = (name: string, version: number): WatchEvent => ({ type: "MODIFIED", object: object(name, version) });
-const deleted = (name: string, version: number): WatchEvent => ({ type: "DELETED", object: object(name, version) });
-const bookmark = (version: number): WatchEvent => ({
-  type: "BOOKMARK",
-  object: { metadata: { resourceVersion: String(version) } },
-});
-const errorEvent = (code: number, reason: string): WatchEvent => ({
-  type: "ERROR",
-  object: { kind: "Status", code, reason },
-});
-const failure = (reason: KubernetesReason, retryAfterMs?: number) =>
-  new KubernetesError(reason, "scripted", { retryAfterMs });
-
-/** `random` of nearly 1: every pause is as long as it can be. */
-function createReflector(options: { random?: () => number } = {}) {
-  const clock = new FakeClock();
-  const server = new ScriptedListWatch();
-  const changes: string[] = [];
-  const onChange = (key: { readonly name: string }) => {
-    changes.push(key.name);
-    if (key.name === "poison") throw new Error("a bug in a handler");
-  };
-  const cache = new ResourceCache<Thing>({ projectOf: () => undefined, onChange, onHandlerError() {} });
-  const random = options.random ?? (() => 0.999_999_9);
-  const reflector = new Reflector({
-    listWatch: server,
-    scope: cache.scope(undefined),
-    parse,
-    clock,
-    logger: quietLogger,
-    random,
-  });
-  const versions = () =>
-    Object.fromEntries(cache.list().map((thing) => [thing.key.name, Number(thing.resourceVersion)]));
-  return { clock, server, cache, reflector, changes, versions };
-}
-
-/** A reflector that has listed `a` at version 10 and has an open watch. */
-async function startWatching(options: { random?: () => number } = {}) {
-  const all = createReflector(options);
-  all.reflector.start();
-  await settlePromises();
-  all.server.lastList.answer({ items: [object("a", 10)], resourceVersion: "20" });
-  await settlePromises();
-  all.server.lastWatch.open();
-  await settlePromises();
-  return all;
-}
 
 describe("list and watch", () => {
   it("1: started → lists, fills the cache, watches from the list's version", async () => {
@@ -256,7 +195,7 @@ describe("failures", () => {
     expect(server.lists).toHaveLength(1);
   });
 
-  for (const reason of ["Unavailable", "TimedOut", "Throttled", "Unauthorized", "Forbidden"] as const) {
+  for (const reason of ["Unavailable", "TimedOut", "Unauthorized", "Forbidden"] as const) {
     it(`6: opening refused with ${reason} → pauses that grow, the same version, and the third time a list`, async () => {
       const { server, clock } = await startWatching();
       await clock.advance(60_000);
@@ -275,7 +214,9 @@ describe("failures", () => {
       await clock.advance(3_200);
       expect(server.lists).toHaveLength(2);
     });
+  }
 
+  for (const reason of ["Unavailable", "TimedOut", "Throttled", "Unauthorized", "Forbidden"] as const) {
     it(`the first list fails with ${reason} → is tried until it works`, async () => {
       const { reflector, server, clock, versions } = createReflector();
       reflector.start();

@@ -1,5 +1,8 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import { settlePromises } from "../../support/fake-clock.ts";
 
 const metadata = {
   namespace: "shop",
@@ -8,6 +11,37 @@ const metadata = {
   resourceVersion: "7",
   managedFields: [{ manager: "x" }],
 };
+
+const bulk = "bulk".repeat(10_000);
+
+/** An object of 200 KB, of which a few hundred characters matter. */
+function readBulky() {
+  const stored: unknown = JSON.parse(
+    JSON.stringify({
+      apiVersion: "endpoint-operator.dev/v1alpha1",
+      kind: "ComputeEndpoint",
+      metadata: {
+        ...metadata,
+        managedFields: [{ manager: "kubectl", fieldsV1: { [bulk]: {} } }],
+        annotations: {
+          "kubectl.kubernetes.io/last-applied-configuration": bulk,
+          "endpoint-operator.dev/paused": "true",
+        },
+        labels: { bulk },
+        ownerReferences: [{ uid: bulk }],
+        selfLink: bulk,
+      },
+      spec: { projectId: "p", branchId: "b", type: "ReadWrite", later: bulk },
+      status: { host: "h" },
+    }),
+  );
+  return { resource: parseComputeEndpoint(stored), raw: new WeakRef(stored as object) };
+}
+
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+}
 
 describe("a stored object", () => {
   it("without spec and status → is a resource with an invalid spec and an empty status, not an error", () => {
@@ -28,10 +62,25 @@ describe("a stored object", () => {
     expect(resource.status).toEqual({ host: "h" });
   });
 
+  it("as kubectl and others leave it → nothing but what is used is kept, and what it was read from can go", async () => {
+    const { resource, raw } = readBulky();
+    // A new weak reference holds its object until the present turn is over.
+    await settlePromises();
+    collectGarbage();
+    expect(raw.deref() === undefined, "nothing of the answer is held").toBe(true);
+    expect(JSON.stringify(resource)).not.toMatch(/bulk|last-applied|managedFields|ownerReferences|labels|selfLink/);
+    expect(JSON.stringify(resource).length).toBeLessThan(400);
+  });
+
   it("whose ownership cannot be read → says so", () => {
     const resource = parseComputeEndpoint({ metadata, status: { ownership: { endpointId: 5 }, host: "h" } });
     expect(resource.isOwnershipReadable).toBe(false);
     expect(resource.status.ownership).toBeUndefined();
+  });
+
+  it("of another kind → is refused; of a kind that is not said → is not", () => {
+    expect(() => parseComputeEndpoint({ kind: "Service", metadata })).toThrow();
+    expect(parseComputeEndpoint({ kind: "ComputeEndpoint", metadata }).uid).toBe("u1");
   });
 
   it("without identity → is refused", () => {
