@@ -23,6 +23,7 @@ test.each([
     "OpenMetrics",
   ],
   ["only a version nobody writes any more", "application/openmetrics-text;version=0.0.1", "Prometheus"],
+  ["both alike", "text/plain, application/openmetrics-text", "OpenMetrics"],
   ["OpenMetrics, but rather plain text", "application/openmetrics-text;q=0.4, text/plain;q=0.5", "Prometheus"],
   ["OpenMetrics, but rather anything", "application/openmetrics-text;q=0.4, */*", "Prometheus"],
   ["OpenMetrics refused", "application/openmetrics-text;q=0", "Prometheus"],
