@@ -4,11 +4,14 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ApiServer, startApiServer } from "../api-server/api-server.ts";
 import { writeKubeconfig } from "../api-server/kubeconfig.ts";
-import { apiServerAssets } from "../assets/asset-table.ts";
+import { AssetError } from "../assets/asset-error.ts";
+import { apiServerAssets, monitoringAssets } from "../assets/asset-table.ts";
 import type { ProgressSink } from "../assets/progress.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
 import { buildBundle } from "../build.ts";
+import { startMonitoringStack } from "../prometheus/monitoring-stack.ts";
 import { createKubectl, type Kubectl } from "./kubectl.ts";
+import type { Monitoring } from "./monitoring.ts";
 import { type Program, startProgram } from "./program.ts";
 import type { SandboxAddress } from "./sandbox-client.ts";
 import { waitUntil } from "./wait-until.ts";
@@ -129,6 +132,22 @@ export class DemoWorld {
     const { metricsPort, healthPort } = await waitUntil(async () => operatorPorts(await operator.readLog()), wait);
     await waitUntil(() => isReady(`http://127.0.0.1:${healthPort}/readyz`), wait);
     return `http://127.0.0.1:${metricsPort}/metrics`;
+  }
+
+  /** Starts what watches the operator, and pages; a demo goes on without it where the programs cannot be had. */
+  async startMonitoring(metricsUrl: string, progress: ProgressSink): Promise<Monitoring> {
+    try {
+      const assets = await resolveAssets(monitoringAssets, { progress, signal: this.signal });
+      const { host } = new URL(metricsUrl);
+      // As discovery in a cluster would set it: where the operator runs, which is not where the resources are.
+      const targetLabels = { namespace: operatorNamespace };
+      const stack = await startMonitoringStack({ assets, targets: [host], targetLabels });
+      this.#parts.defer(() => stack.stop());
+      return { kind: "Running", stack };
+    } catch (error) {
+      if (!(error instanceof AssetError) || error.reason === "Interrupted") throw error;
+      return { kind: "Missing", why: error.message };
+    }
   }
 
   /** Where our programs write. */

@@ -7,6 +7,7 @@ import { secondsSince } from "./narrate.ts";
 import { create } from "./steps/create.ts";
 import { fail, recover } from "./steps/fail.ts";
 import { idle } from "./steps/idle.ts";
+import { page } from "./steps/page.ts";
 import { remove } from "./steps/remove.ts";
 import { replicate } from "./steps/replicate.ts";
 import { resize } from "./steps/resize.ts";
@@ -17,13 +18,13 @@ import { standardTerminal, type Terminal } from "./terminal.ts";
 const usage = `Usage: npm run demo -- [--keep]
 
 Starts an API server, the sandbox and the operator, and shows what they do with the samples.
-  --keep   leave out the last step, leave it all running, and say how to go on by hand`;
+  --keep   leave out the deletion, leave it all running, and say how to go on by hand`;
 
 const exitFailure = 1;
 const exitUsage = 2;
 const exitInterrupted = 130;
 
-const steps: readonly Step[] = [create, replicate, resize, idle, fail, recover, remove];
+const steps: readonly Step[] = [create, replicate, resize, idle, fail, recover, remove, page];
 
 interface DemoOptions {
   readonly terminal: Terminal;

@@ -5,18 +5,22 @@ import type { Story } from "./story.ts";
 
 /** Says how to go on by hand, and waits until the demo is asked to stop. */
 export async function keepRunning(story: Story, interruption: AbortSignal): Promise<void> {
-  const { terminal, world, sandbox, kubeconfigFile, metricsUrl } = story;
+  const { terminal, world, sandbox, kubeconfigFile, metricsUrl, monitoring } = story;
   terminal.heading("All of it is still running. To go on by hand, in another terminal, from here:");
   terminal.offer(["export", `KUBECONFIG=${kubeconfigFile}`]);
   terminal.offer(["export", `PATH=${world.file("bin")}:$PATH`]);
   terminal.offer([`SANDBOX=${sandbox.origin}`]);
   terminal.offer([`METRICS=${metricsUrl}`]);
+  if (monitoring.kind === "Running") terminal.offer([`PROMETHEUS=${monitoring.stack.prometheus.url}`]);
   terminal.offer([`${keyVariable}=$(cat ${world.file("sandbox-key")})`]);
   terminal.say("");
   terminal.offer(["kubectl", "get", "cpe", "-A"]);
   terminal.offer(["kubectl", "explain", "computeendpoint.spec", "--recursive"]);
   terminal.offer(["kubectl", "apply", "-f", "deploy/samples/adopt-staging.yaml"]);
   terminal.offer(["curl", "-s", "$METRICS", "|", "grep", "^compute_endpoint"]);
+  if (monitoring.kind === "Running") {
+    terminal.offer(["curl", "-s", "$PROMETHEUS/api/v1/query?query=compute_endpoint_info"]);
+  }
   terminal.offer(curlWords({ method: "GET", path: endpointsPath, isAuthorized: true }));
   terminal.offer(curlWords({ method: "GET", path: "/sandbox/v1/requests", isAuthorized: false }));
   terminal.offer(["kubectl", "-n", samples.namespace, "delete", "cpe", "--all"]);

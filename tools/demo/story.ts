@@ -1,5 +1,6 @@
 import type { DemoWorld } from "./demo-world.ts";
 import type { Kubectl } from "./kubectl.ts";
+import type { Monitoring } from "./monitoring.ts";
 import type { SandboxAddress } from "./sandbox-client.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -11,6 +12,7 @@ export interface Stage {
   readonly kubeconfigFile: string;
   /** URL of the operator's metrics page. */
   readonly metricsUrl: string;
+  readonly monitoring: Monitoring;
 }
 
 /** What a step works with. */

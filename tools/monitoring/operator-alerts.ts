@@ -43,7 +43,11 @@ export const operatorAlerts: readonly Alert[] = [
   {
     name: "EndpointOperatorCredentialsRejected",
     severity: "critical",
-    expr: `count ${lastWord('compute_endpoint_condition{type="CredentialsValid",status="False"}')}`,
+    expr: `count ${lastWord({
+      alert: "EndpointOperatorCredentialsRejected",
+      selector: 'compute_endpoint_condition{type="CredentialsValid",status="False"}',
+      alertLabels: [],
+    })}`,
     for: "2m",
     summary: "The control plane rejects the operator's API key",
     description:

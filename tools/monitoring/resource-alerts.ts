@@ -4,6 +4,7 @@ import { lastWord } from "./last-word.ts";
 const resource = "{{ $labels.namespace }}/{{ $labels.name }}";
 const describe = "kubectl -n {{ $labels.namespace }} describe cpe {{ $labels.name }}";
 
+const notReady = `compute_endpoint_condition{type="Ready",status="False"}`;
 const stalled = `compute_endpoint_condition{type="Stalled",status="True"}`;
 const unauthorized = `compute_endpoint_condition{type="CredentialsValid",status="False"}`;
 
@@ -13,7 +14,11 @@ export const resourceAlerts: readonly Alert[] = [
     name: "ComputeEndpointOperationFailed",
     severity: "critical",
     // The gauge, not the failures counter: that one begins with the first failure, and nothing seems to have risen.
-    expr: lastWord("compute_endpoint_operation_failed", ["namespace", "name", "action"]),
+    expr: lastWord({
+      alert: "ComputeEndpointOperationFailed",
+      selector: "compute_endpoint_operation_failed",
+      labels: ["namespace", "name", "action"],
+    }),
     for: "0s",
     summary: `${resource}: the operation {{ $labels.action }} failed`,
     description:
@@ -25,7 +30,7 @@ export const resourceAlerts: readonly Alert[] = [
   {
     name: "ComputeEndpointOperationStuck",
     severity: "warning",
-    expr: `${lastWord("compute_endpoint_operation_oldest_in_flight_seconds")} > 900`,
+    expr: `${lastWord({ alert: "ComputeEndpointOperationStuck", selector: "compute_endpoint_operation_oldest_in_flight_seconds" })} > 900`,
     for: "1m",
     summary: `${resource}: an operation has been in flight for {{ $value | humanizeDuration }}`,
     description:
@@ -38,7 +43,7 @@ export const resourceAlerts: readonly Alert[] = [
     severity: "critical",
     // Stalled and rejected credentials have alerts of their own that say more.
     expr:
-      `${lastWord('compute_endpoint_condition{type="Ready",status="False"}')}\n` +
+      `${lastWord({ alert: "ComputeEndpointNotReady", selector: notReady })}\n` +
       `unless on (namespace, name) (${stalled} or ${unauthorized})`,
     for: "15m",
     summary: `${resource} has not been Ready for 15 minutes`,
@@ -50,7 +55,7 @@ export const resourceAlerts: readonly Alert[] = [
   {
     name: "ComputeEndpointStalled",
     severity: "warning",
-    expr: lastWord(stalled),
+    expr: lastWord({ alert: "ComputeEndpointStalled", selector: stalled }),
     for: "5m",
     summary: `${resource} is Stalled and waits for a person`,
     description:

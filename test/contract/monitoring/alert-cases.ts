@@ -78,6 +78,12 @@ const operationFailed: readonly AlertCase[] = [
   },
   {
     alert: "ComputeEndpointOperationFailed",
+    name: "its action has succeeded; a minute later nobody leads, or the resource is deleted → does not come back",
+    series: { [told(podA)]: "1x11 stale", [failed(podA)]: "1x9 stale" },
+    firing: { "4m30s": startFailed, "5m": [], "6m": [], "7m": [] },
+  },
+  {
+    alert: "ComputeEndpointOperationFailed",
     name: "nobody leads any more, or the resource is deleted → resolves after three minutes",
     series: { [told(podA)]: ofOldLeader, [failed(podA)]: ofOldLeader },
     firing: { "7m": startFailed, "8m30s": [] },
@@ -234,6 +240,17 @@ const operator: readonly AlertCase[] = [
       [told(podA).replace("orders", "crm")]: "1x60",
     },
     firing: { "2m30s": [], "3m30s": [{ value: "2" }], "11m": [{ value: "2" }], "12m": [] },
+  },
+  {
+    alert: "EndpointOperatorCredentialsRejected",
+    name: "another replica takes over → goes on firing",
+    series: {
+      [told(podA)]: ofOldLeader,
+      [condition("CredentialsValid", "False")]: ofOldLeader,
+      [told(podB)]: ofNewLeader,
+      [condition("CredentialsValid", "False", podB)]: ofNewLeader,
+    },
+    firing: { "4m": [{ value: "1" }], "5m30s": [{ value: "1" }], "6m": [{ value: "1" }] },
   },
   {
     alert: "EndpointOperatorCredentialsRejected",

@@ -1,3 +1,4 @@
+import { untilPaged } from "../monitoring.ts";
 import { endpointsPath, inNamespace, samples } from "../names.ts";
 import { curl, kubectl, kubectlUntil, metricsUntil, secondsSince } from "../narrate.ts";
 import type { Step } from "../story.ts";
@@ -37,6 +38,7 @@ export const fail: Step = {
       (output) => output.includes("OperationFailed"),
     );
     await metricsUntil(story, "^compute_endpoint_operation_fail", (lines) => lines.length >= 2);
+    await untilPaged(story, "firing");
     terminal.success(`the failure shows in the resource, the events and the metrics (${secondsSince(startMs)})`);
   },
 };
@@ -58,6 +60,7 @@ export const recover: Step = {
     });
     await kubectl(story, inNamespace("wait", "--for=condition=LastOperationSucceeded", resource, "--timeout=60s"));
     await metricsUntil(story, "^compute_endpoint_operation_fail", (lines) => lines.length === 1);
+    await untilPaged(story, "resolved");
     terminal.success(`no failure is left to act on; the counter keeps what happened (${secondsSince(startMs)})`);
   },
 };

@@ -40,5 +40,11 @@ export async function startStage(terminal: Terminal, world: DemoWorld): Promise<
   const metricsUrl = await world.startOperator(program, settings);
   terminal.success(`the operator is ready (${secondsSince(operatorMs)})`);
   terminal.command([`METRICS=${metricsUrl}`]);
-  return { kubectl, sandbox, kubeconfigFile: apiServer.kubeconfigFile, metricsUrl };
+  const monitoringMs = performance.now();
+  const monitoring = await world.startMonitoring(metricsUrl, (line) => terminal.say(line));
+  if (monitoring.kind === "Running") {
+    const { url } = monitoring.stack.prometheus;
+    terminal.success(`Prometheus on ${url} and Alertmanager watch it (${secondsSince(monitoringMs)})`);
+  }
+  return { kubectl, sandbox, kubeconfigFile: apiServer.kubeconfigFile, metricsUrl, monitoring };
 }

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { tellPages } from "../../../tools/demo/steps/page.ts";
+import { Terminal } from "../../../tools/demo/terminal.ts";
+
+test("no Prometheus to be had → the story ends with where the alert is, why nothing fired, and how to get the rest", () => {
+  let told = "";
+  const write = (text: string) => {
+    told += text;
+  };
+  const terminal = new Terminal({ write, columns: 100, isColoured: false });
+  const why =
+    "prometheus v3.13.5 is missing:\n  - the download is switched off\n  - install it, for instance: apt-get install prometheus";
+  tellPages(terminal, { kind: "Missing", why });
+  expect(told).toContain("deploy/monitoring/rules.yaml has the alert, ComputeEndpointOperationFailed");
+  expect(told).toContain("apt-get install prometheus");
+  expect(told).not.toMatch(/^ok/m);
+});

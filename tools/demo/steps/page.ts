@@ -1,0 +1,36 @@
+import type { NotifiedAlert } from "../../prometheus/webhook-receiver.ts";
+import { failedAlert, type Monitoring } from "../monitoring.ts";
+import type { Step } from "../story.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** The alert that the failed operation led to, word for word. */
+export const page: Step = {
+  title: "What the person on call was told",
+  async play({ terminal, monitoring }) {
+    tellPages(terminal, monitoring);
+  },
+};
+
+/** Prints every notification in the order in which they came; without monitoring, how to get them. */
+export function tellPages(terminal: Terminal, monitoring: Monitoring): void {
+  if (monitoring.kind === "Missing") {
+    terminal.say(`deploy/monitoring/rules.yaml has the alert, ${failedAlert}; here nothing evaluates it:`);
+    terminal.quote(monitoring.why);
+    return;
+  }
+  const { alerts } = monitoring.stack.pager;
+  for (const alert of alerts) tell(terminal, alert);
+  terminal.success(
+    "a real Prometheus with the rules of deploy/monitoring saw it fail, a real Alertmanager told it, and its end",
+  );
+}
+
+function tell(terminal: Terminal, { status, labels, annotations }: NotifiedAlert): void {
+  const { alertname, ...others } = labels;
+  const words = Object.entries(others).map(([name, value]) => `${name}=${value}`);
+  terminal.quote(`${status.toUpperCase()}  ${alertname}  ${words.join(" ")}`);
+  if (status === "resolved") return;
+  for (const text of [annotations.summary, annotations.description, annotations.runbook_url]) {
+    terminal.quote(`  ${text}`);
+  }
+}
