@@ -55,6 +55,17 @@ export const operatorAlerts: readonly Alert[] = [
       "Put a valid key into the Secret control-plane-api-key; it is read again by itself.",
   },
   {
+    name: "EndpointOperatorOperationsUnseen",
+    severity: "warning",
+    expr: "sum(increase(compute_endpoint_operation_log_gaps_total[1h])) > 0",
+    for: "0s",
+    summary: "The endpoint operator could not read the operations of a project far enough back",
+    description:
+      "Operations that ended before what it read are not counted, and a failed one among them pages nobody. The log of " +
+      `the leader names the project (${pods}); look through the operations of that project at the service. ` +
+      "Ends by itself an hour after the last time.",
+  },
+  {
     name: "EndpointOperatorThrottled",
     severity: "warning",
     expr:

@@ -259,6 +259,21 @@ const operator: readonly AlertCase[] = [
     firing: { "10m": [] },
   },
   {
+    alert: "EndpointOperatorOperationsUnseen",
+    name: "a reading does not go back far enough → fires at once, for an hour",
+    series: {
+      [`compute_endpoint_operation_log_gaps_total{${podA}}`]: "0x9 1x200",
+      [`compute_endpoint_operation_log_gaps_total{${podB}}`]: "0x210",
+    },
+    firing: { "4m30s": [], "5m30s": [{}], "60m": [{}], "66m": [] },
+  },
+  {
+    alert: "EndpointOperatorOperationsUnseen",
+    name: "none ever, and a restart → silent",
+    series: { [`compute_endpoint_operation_log_gaps_total{${podA}}`]: "3x20 0x60" },
+    firing: { "5m": [], "20m": [] },
+  },
+  {
     alert: "EndpointOperatorThrottled",
     name: "a fifth of the calls waits for 20 minutes → fires; no 429 any more → resolves",
     series: {
