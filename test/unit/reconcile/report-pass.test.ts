@@ -65,6 +65,21 @@ describe("the log of passes", () => {
     expect(world.operator.infos.at(-1)?.error).toEqual(expect.any(String));
   });
 
+  it("a delete that is sent again because nothing came of it → a line for each, though the status stays as it is", async () => {
+    world.store.put(asked());
+    await world.operator.run(key);
+    world.store.delete(key);
+    let sent = 0;
+    world.service.deleteEndpoint = async () => {
+      sent += 1;
+      return undefined;
+    };
+    await world.operator.run(key, 40);
+    expect(sent).toBeGreaterThan(2);
+    const deletes = world.operator.infos.filter(({ plan }) => plan === "DeleteEndpoint");
+    expect(deletes.map(({ outcome }) => outcome)).toEqual(Array(sent).fill("Accepted"));
+  });
+
   it("a resource that goes → the line of its release names the endpoint that it had", async () => {
     world.store.put(asked());
     await world.operator.run(key);
