@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { fitsPattern } from "./path-pattern.ts";
 
 const milliseconds = z.int().min(0).max(3_600_000);
 
@@ -6,7 +7,7 @@ const matchSchema = z.object({
   /** `*`: any. */
   method: z.string().min(1).default("*"),
   /** Below `/api/v2`, or with it. `*` stands for one segment or a part of one, `**` for anything. */
-  path: z.string().min(1),
+  path: z.string().min(1).max(1024),
   /** Each must be in the query with this value. */
   query: z.record(z.string(), z.string()).optional(),
   /** How many matching requests go through first. */
@@ -33,7 +34,10 @@ const effectSchema = z.discriminatedUnion("kind", [
     body: z.string(),
     /** Absent: the status the request would have had. */
     status: z.int().min(200).max(599).optional(),
-    contentType: z.string().optional(),
+    contentType: z
+      .string()
+      .regex(/^[\x20-\x7e]{1,256}$/, "must fit in a header")
+      .optional(),
   }),
 ]);
 
@@ -59,15 +63,7 @@ export interface FaultTarget {
 export function isTargetOf({ method, path, query = {} }: FaultSpec["match"], target: FaultTarget): boolean {
   if (method !== "*" && method.toUpperCase() !== target.method) return false;
   const pattern = path.startsWith("/api/v2/") ? path : `/api/v2${path.startsWith("/") ? "" : "/"}${path}`;
-  if (!patternOf(pattern).test(target.path)) return false;
+  if (!fitsPattern(pattern, target.path)) return false;
   const sent = new URLSearchParams(target.query);
   return Object.entries(query).every(([name, value]) => sent.get(name) === value);
-}
-
-function patternOf(path: string): RegExp {
-  const parts = path.split(/(\*\*|\*)/).map((part) => {
-    if (part === "**") return ".*";
-    return part === "*" ? "[^/]*" : part.replace(/[.+?^${}()|[\]\\]/g, "\\$&");
-  });
-  return new RegExp(`^${parts.join("")}$`);
 }

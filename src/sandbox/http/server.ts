@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
 import { pageRoutes } from "../page/page-routes.ts";
@@ -17,6 +16,7 @@ import { projectRoutes } from "./api/project-routes.ts";
 import { roleRoutes } from "./api/role-routes.ts";
 import { controlRoutes } from "./control/control-routes.ts";
 import { answerErrors, answerTo, sendError } from "./error-answers.ts";
+import { GarbageAnswers } from "./garbage-answers.ts";
 import { KnownMethods } from "./known-methods.ts";
 import { openApiRoutes } from "./openapi/openapi-routes.ts";
 import { listRoutes } from "./openapi/route-list.ts";
@@ -42,13 +42,19 @@ export const apiPrefix = "/api/v2";
 /** Where the control over the sandbox is, never under the API. */
 export const controlPrefix = "/sandbox/v1";
 
+/** How long a request may take to arrive, in milliseconds; how long its answer takes is not bounded by it. */
+const arrivalLimitMs = 30_000;
+
 /** The server, not listening yet. */
 export function buildServer(parts: ServerParts): FastifyInstance {
+  const garbage = new GarbageAnswers();
   const app = fastify({
     genReqId: requestIdOf,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 256 },
-    clientErrorHandler: answerGarbage,
+    clientErrorHandler: (error, socket) => void garbage.answer(error, socket),
+    requestTimeout: arrivalLimitMs,
+    http: { requireHostHeader: false, headersTimeout: arrivalLimitMs, connectionsCheckingInterval: 5_000 },
     frameworkErrors: (error, request, reply) => {
       sendError(request, reply, answerTo(error));
     },
@@ -59,6 +65,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     reply.header("x-request-id", request.id);
     done();
   });
+  garbage.install(app);
   app.addHook("onSend", (_request, reply, payload, done) => {
     // What is answered is to outlive the process. An answer that tells of a failure of ours promises nothing.
     const written = reply.statusCode >= 500 ? undefined : parts.written();
@@ -92,17 +99,4 @@ function registerApi(app: FastifyInstance, parts: ServerParts, known: KnownMetho
 function requestIdOf(request: IncomingMessage): string {
   const sent = request.headers["x-request-id"];
   return typeof sent === "string" && /^[\x21-\x7e]{1,128}$/.test(sent) ? sent : randomUUID();
-}
-
-/** What is not HTTP gets an answer of the one shape, and no further attention. */
-function answerGarbage(error: Error & { readonly code?: string }, socket: Socket): void {
-  if (!socket.writable || error.code === "ECONNRESET") {
-    socket.destroy();
-    return;
-  }
-  const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
-  const body = JSON.stringify({ request_id: randomUUID(), code: "", message: "the request is not well-formed HTTP" });
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-  );
 }

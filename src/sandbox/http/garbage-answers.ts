@@ -1,0 +1,86 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { FastifyInstance } from "fastify";
+import { ApiError } from "./api-error.ts";
+
+/** A request and those before it on its connection that are not answered yet. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly before: Exchange | undefined;
+}
+
+/** Codes of Node's errors about what a client sends, and the status for each; all others are 400. */
+const statusOfCode: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+};
+
+/**
+ * Answers in the one shape what Node would answer in its own way, or not at all: what is not HTTP, what never comes to
+ * an end, `CONNECT`, expectations that nobody can meet, and requests without a host.
+ */
+export class GarbageAnswers {
+  readonly #latest = new WeakMap<Socket, Exchange>();
+  readonly #refused = new WeakSet<Socket>();
+
+  install(app: FastifyInstance): void {
+    app.addHook("onRequest", (request, reply, done) => {
+      this.#note(request.raw, reply.raw);
+      const isNameless = request.raw.headers.host === undefined && request.raw.httpVersion === "1.1";
+      done(isNameless ? new ApiError(400, "the request has no header Host") : undefined);
+    });
+    app.server.on("connect", (_request, socket: Duplex) => {
+      socket.end(bytesOf("405 Method Not Allowed", "this route does not know the method CONNECT"));
+    });
+    app.server.on("checkExpectation", (_request, response: ServerResponse) => {
+      const body = bodyOf("the header Expect cannot be met");
+      response.writeHead(417, { "content-type": jsonType, "content-length": body.length }).end(body);
+    });
+  }
+
+  /**
+   * For Node's event `clientError`. Answers come in the order of the requests, so whatever was whole before the garbage
+   * is answered before it: else a client would take the refusal for the answer to a request that is carried out.
+   */
+  async answer({ code = "" }: { readonly code?: string }, socket: Socket): Promise<void> {
+    // More bytes of the same kind may follow.
+    if (this.#refused.has(socket)) return;
+    this.#refused.add(socket);
+    if (code !== "ECONNRESET") await this.#untilAnswered(socket);
+    if (code === "ECONNRESET" || !socket.writable) socket.destroy();
+    else socket.end(bytesOf(statusOfCode[code] ?? "400 Bad Request", "the request is not well-formed HTTP"));
+  }
+
+  #note(request: IncomingMessage, response: ServerResponse): void {
+    const before = this.#latest.get(request.socket);
+    this.#latest.set(request.socket, { request, response, before: before && isOpen(before) ? before : undefined });
+  }
+
+  async #untilAnswered(socket: Socket): Promise<void> {
+    const latest = this.#latest.get(socket);
+    // One that is not whole is itself what cannot be read.
+    const whole = latest?.request.complete === false ? latest.before : latest;
+    if (whole !== undefined && isOpen(whole)) await once(whole.response, "close").catch(() => undefined);
+  }
+}
+
+function isOpen({ response }: Exchange): boolean {
+  return !response.writableFinished && !response.destroyed;
+}
+
+const jsonType = "application/json; charset=utf-8";
+
+function bodyOf(message: string): string {
+  return JSON.stringify({ request_id: randomUUID(), code: "", message });
+}
+
+/** A whole answer, after which the connection closes. */
+function bytesOf(status: string, message: string): string {
+  const body = bodyOf(message);
+  const headers = [`Content-Type: ${jsonType}`, `Content-Length: ${body.length}`, "Connection: close"];
+  return [`HTTP/1.1 ${status}`, ...headers, "", body].join("\r\n");
+}

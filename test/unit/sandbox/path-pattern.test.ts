@@ -1,0 +1,39 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { fitsPattern } from "../../../src/sandbox/http/path-pattern.ts";
+
+test.each([
+  ["/a/b", "/a/b", true],
+  ["/a/b", "/a/bc", false],
+  ["/a/*", "/a/", true],
+  ["/a/*", "/a/b", true],
+  ["/a/*", "/a/b/c", false],
+  ["/a/*/c", "/a/b/c", true],
+  ["/a/x*z/c", "/a/xyz/c", true],
+  ["/a/**", "/a/b/c", true],
+  ["/a/**/d", "/a/b/c/d", true],
+  ["/a/**/d", "/a/d", false],
+  ["**", "", true],
+  ["/a.c", "/abc", false],
+  ["/(((", "/(((", true],
+])("%s on %s → %s", (pattern, path, fits) => {
+  expect(fitsPattern(pattern, path)).toBe(fits);
+});
+
+test("any pattern, any path → what the regular expression of the same meaning says", () => {
+  const piece = fc.constantFrom("a", "b", "/", "*", "**");
+  const text = fc.array(fc.constantFrom("a", "b", "/"), { maxLength: 8 }).map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 6 }), text, (pieces, path) => {
+      const pattern = pieces.join("");
+      const source = pattern.replace(/\*\*|\*/g, (stars) => (stars === "**" ? ".*" : "[^/]*"));
+      expect(fitsPattern(pattern, path)).toBe(new RegExp(`^${source}$`).test(path));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("as many wildcards as fit, on a path that almost fits → an answer, not a search without end", () => {
+  expect(fitsPattern(`${"*a".repeat(500)}b`, "a".repeat(4000))).toBe(false);
+  expect(fitsPattern(`${"**a".repeat(300)}b`, "a".repeat(4000))).toBe(false);
+});
