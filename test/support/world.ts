@@ -64,6 +64,8 @@ export interface Place {
 /** How a world differs from the usual one. */
 export interface WorldOptions {
   readonly sandbox?: SandboxOptions;
+  /** The operator's way to the API server. @default straight there, as the shipped service account */
+  readonly operatorKubeconfig?: string;
   /** Settings of the operator over the test defaults. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -361,7 +363,8 @@ async function startIn(place: Place & { readonly operatorKubeconfig: string }, o
     await sandbox.stop();
     expect(bugs, "bugs that the sandbox reported").toEqual([]);
   });
-  const world = new World({ ...place, sandbox, environment: options.environment ?? {} });
+  const operatorKubeconfig = options.operatorKubeconfig ?? place.operatorKubeconfig;
+  const world = new World({ ...place, operatorKubeconfig, sandbox, environment: options.environment ?? {} });
   onTestFinished(() => world.dispose());
   await world.startOperator();
   return world;

@@ -1,0 +1,151 @@
+import { expect, onTestFinished, test } from "vitest";
+import { serviceAccountAccess, sharedApiServer } from "../support/api-server.ts";
+import type { Fault } from "../support/fault-proxy/fault.ts";
+import type { FaultProxy } from "../support/fault-proxy/fault-proxy.ts";
+import { refuse, requestFaults, streamFaults } from "../support/fault-proxy/known-faults.ts";
+import { startProxiedApiServer } from "../support/fault-proxy/proxied-api-server.ts";
+import type { RequestMatch } from "../support/fault-proxy/proxied-request.ts";
+import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { branches, project, startWorld, type World } from "../support/world.ts";
+
+/*
+ * The whole operator behind the fault proxy, in real time: faults that take it half a minute to notice are left to the
+ * tests of the watch.
+ */
+
+const seeds = Array.from({ length: process.env.LONG === "1" ? 12 : 2 }, (_, index) => index + 1);
+const stepCount = 24;
+
+async function startBehindProxy(): Promise<{ readonly proxy: FaultProxy; readonly world: World }> {
+  const { url, caFile } = sharedApiServer();
+  const { token } = await serviceAccountAccess("endpoint-operator-system", "endpoint-operator");
+  const { proxy, kubeconfigFile } = await startProxiedApiServer({ url, caFile, token });
+  onTestFinished(() => proxy.stop());
+  return { proxy, world: await startWorld({ operatorKubeconfig: kubeconfigFile }) };
+}
+
+/** Of calls that a pass makes. */
+const requests: readonly RequestMatch[] = [
+  { verb: "patch", resource: "computeendpoints", subresource: "status" },
+  { verb: "patch", resource: "computeendpoints", subresource: "" },
+  { verb: "get", resource: "computeendpoints" },
+  { resource: "events" },
+];
+
+const slow = ["never answered", "never finished", "delayed by 4 s", "half-open"];
+const quick = (faults: Readonly<Record<string, Fault>>) =>
+  Object.entries(faults).filter(([name]) => !slow.includes(name));
+
+interface Step {
+  readonly words: string;
+  run(world: World, proxy: FaultProxy): Promise<unknown>;
+}
+
+/** Replicas that are wanted, by name with their size, and those that were wanted once. */
+interface Wanted {
+  readonly sizes: Map<string, number>;
+  readonly deleted: string[];
+}
+
+function replica(units: number): object {
+  return { branchId: branches.main, type: "ReadOnly", compute: { minUnits: units, maxUnits: units } };
+}
+
+function drawChange(random: SeededRandom, { sizes, deleted }: Wanted): Step {
+  const kind = random.pick(["create", "edit", "edit", "delete"] as const);
+  const known = [...sizes.keys()];
+  const isNew = kind === "create" || known.length === 0;
+  const name = isNew ? `replica-${sizes.size + deleted.length}` : random.pick(known);
+  if (kind === "delete" && !isNew) {
+    sizes.delete(name);
+    deleted.push(name);
+    return { words: `delete ${name}`, run: (world) => world.delete(name) };
+  }
+  const units = 1 + random.below(4);
+  sizes.set(name, units);
+  return { words: `apply ${name} with ${units}`, run: (world) => world.apply(name, replica(units)) };
+}
+
+function drawRequestFault(random: SeededRandom): Step {
+  const match = random.pick(requests);
+  const [name, fault] = random.pick(quick(requestFaults));
+  const times = 1 + random.below(3);
+  return {
+    words: `${JSON.stringify(match)}, ${times} times: ${name}`,
+    run: async (_world, proxy) => proxy.inject({ match, fault, times }),
+  };
+}
+
+/** Seldom: each that fails makes the pause before the next attempt twice as long. */
+function drawWatchFault(random: SeededRandom): Step {
+  const [name, fault] = random.pick(quick(streamFaults));
+  return {
+    words: `the watch: ${name}`,
+    run: async (_world, proxy) => proxy.inject({ match: { verb: "watch" }, fault, times: 1 }),
+  };
+}
+
+/** @param wanted is filled with what is to be there in the end. */
+function drawSteps(seed: number, wanted: Wanted): readonly Step[] {
+  const random = createSeededRandom(seed);
+  const change = () => drawChange(random, wanted);
+  const requestFault = () => drawRequestFault(random);
+  const draws = [change, change, change, requestFault, requestFault, () => drawWatchFault(random)];
+  return Array.from({ length: stepCount }, () => random.pick(draws)());
+}
+
+test.each(seeds)("changes and faults in any order, seed %i → all is made in the end, each once", async (seed) => {
+  const { proxy, world } = await startBehindProxy();
+  const wanted: Wanted = { sizes: new Map(), deleted: [] };
+  const steps = drawSteps(seed, wanted);
+  const story = steps.map(({ words }) => words).join("\n");
+  const isWatching = () => (proxy.stats().openStreams === 1 ? true : undefined);
+  await waitUntil(isWatching, { what: "the watch is open" });
+  for (const step of steps) await step.run(world, proxy);
+  // What has not bitten by now still may.
+  const owned: (string | undefined)[] = [];
+  for (const name of wanted.sizes.keys())
+    owned.push((await world.untilReady(name, 60_000)).status.ownership?.endpointId);
+  for (const name of wanted.deleted) await world.untilGone(name, 60_000);
+  expect(proxy.bites, story).toBeGreaterThan(4);
+  proxy.quiet();
+  await world.sandbox.untilUnlocked(project);
+  const endpoints = await world.sandbox.endpoints(project);
+  expect(endpoints.map(({ id }) => id).toSorted(), story).toEqual(owned.toSorted());
+  const sizes = endpoints.map((endpoint) => endpoint.autoscaling_limit_max_cu);
+  expect(sizes.toSorted(), story).toEqual([...wanted.sizes.values()].toSorted());
+  const creates = (await world.sandbox.requests()).filter(({ method, status }) => method === "POST" && status < 300);
+  expect(creates.length, story).toBeLessThanOrEqual(wanted.sizes.size + wanted.deleted.length);
+});
+
+const statusWrites: RequestMatch = { verb: "patch", resource: "computeendpoints", subresource: "status" };
+
+test("every write of a status is refused → fewer and fewer attempts, nothing is created; lifted → created once", async () => {
+  const { proxy, world } = await startBehindProxy();
+  const refused = proxy.inject({ match: statusWrites, fault: refuse(500, "InternalError") });
+  await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
+  const attempts = 11;
+  const isRefused = () => (refused.bites >= attempts ? true : undefined);
+  await waitUntil(isRefused, { what: `${attempts} refused writes`, lastSeen: () => refused.bites });
+  const timesMs = proxy.requests.filter(({ subresource }) => subresource === "status").map(({ atMs }) => atMs);
+  // 5 ms at first, twice as long each time, and at least half of that.
+  expect((timesMs[attempts - 1] ?? 0) - (timesMs[attempts - 2] ?? 0)).toBeGreaterThan(1_000);
+  expect((await world.sandbox.requests()).filter(({ method }) => method === "POST")).toEqual([]);
+  proxy.quiet();
+  await world.untilReady("orders");
+  expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+});
+
+test("the answer to every write is lost → Ready all the same, created once, deleted in the end", async () => {
+  const { proxy, world } = await startBehindProxy();
+  const lost = proxy.inject({ match: { verb: "patch" }, fault: requestFaults["the answer is lost"] });
+  await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
+  await world.untilReady("orders");
+  const creates = (await world.sandbox.requests()).filter(({ method }) => method === "POST");
+  expect(creates).toHaveLength(1);
+  await world.delete("orders");
+  await world.untilGone("orders");
+  expect(await world.sandbox.endpoints(project)).toEqual([]);
+  expect(lost.bites).toBeGreaterThan(3);
+});
