@@ -25,7 +25,6 @@ const statusOfCode: Readonly<Record<string, string>> = {
  */
 export class GarbageAnswers {
   readonly #latest = new WeakMap<Socket, Exchange>();
-  readonly #refused = new WeakSet<Socket>();
 
   install(app: FastifyInstance): void {
     app.addHook("onRequest", (request, reply, done) => {
@@ -47,9 +46,6 @@ export class GarbageAnswers {
    * is answered before it: else a client would take the refusal for the answer to a request that is carried out.
    */
   async answer({ code = "" }: { readonly code?: string }, socket: Socket): Promise<void> {
-    // More bytes of the same kind may follow.
-    if (this.#refused.has(socket)) return;
-    this.#refused.add(socket);
     if (code !== "ECONNRESET") await this.#untilAnswered(socket);
     if (code === "ECONNRESET" || !socket.writable) socket.destroy();
     else socket.end(bytesOf(statusOfCode[code] ?? "400 Bad Request", "the request is not well-formed HTTP"));

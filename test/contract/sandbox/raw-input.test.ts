@@ -202,10 +202,9 @@ describe("odd requests", () => {
 });
 
 describe("a request that never comes to its end", () => {
-  test("its time is over, told twice → 408 in the one shape, once, and closed", async () => {
+  test("its time is over → 408 in the one shape, and closed", async () => {
     const garbage = new GarbageAnswers();
-    const tell = (socket: Socket) => garbage.answer({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, socket);
-    const server = createServer((socket) => void Promise.all([tell(socket), tell(socket)]));
+    const server = createServer((socket: Socket) => void garbage.answer({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, socket));
     onTestFinished(() => void server.close());
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as { port: number };
