@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,6 +20,12 @@ async function promtool(binary: string, ...args: readonly string[]): Promise<str
     throw new Error(`promtool ${args[0]} ${args[1]}:\n${error.stdout}${error.stderr}`);
   });
   return stdout + stderr;
+}
+
+async function temporaryDirectory(): Promise<string> {
+  const directory = await mkdtemp(path.join(tmpdir(), "alert-rules-"));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
 }
 
 /** The text that a template gives; a case says what `$value` reads like. */
@@ -64,10 +70,23 @@ describe("deploy/monitoring/rules.yaml", () => {
     expect(await promtool(binary, "check", "rules", rulesFile)).toContain(`SUCCESS: ${alerts.length} rules found`);
   });
 
+  test("the configuration that docs/monitoring.md shows → promtool accepts it, with these rules", async (context) => {
+    const binary = await monitoringTool("promtool", context);
+    const page = await readFile(new URL("../../../docs/monitoring.md", import.meta.url), "utf8");
+    const [, config = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
+    const directory = await temporaryDirectory();
+    await copyFile(rulesFile, path.join(directory, "rules.yaml"));
+    // Debian's promtool is built without any discovery; whatever else stands there is checked.
+    const discovery = /kubernetes_sd_configs: .*$/m;
+    expect(config).toMatch(discovery);
+    await writeFile(path.join(directory, "prometheus.yml"), config.replace(discovery, "static_configs: []"));
+    const said = await promtool(binary, "check", "config", path.join(directory, "prometheus.yml"));
+    expect(said).toContain(`SUCCESS: ${alerts.length} rules found`);
+  });
+
   test.for(alertCases)("$alert, $name", async (alertCase, context) => {
     const binary = await monitoringTool("promtool", context);
-    const directory = await mkdtemp(path.join(tmpdir(), "alert-rules-"));
-    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    const directory = await temporaryDirectory();
     const file = path.join(directory, "case.json");
     await writeFile(file, JSON.stringify(testFile(alertCase)));
     expect(await promtool(binary, "test", "rules", file)).toContain("SUCCESS");

@@ -111,6 +111,13 @@ describe("every alert", () => {
     expect(rule?.annotations.runbook_url).toBe(`${runbooksUrl}/${name}`);
   });
 
+  test("docs/monitoring.md → a row for each, with its severity and its runbook", async () => {
+    const page = await textOf("docs/monitoring.md");
+    const rows = [...page.matchAll(/^\| \[(\w+)\]\(runbooks\/(\w+)\.md\) \| (\w+) \| .+ \|$/gm)];
+    const listed = rows.map(([, name, target, severity]) => `${name} ${target} ${severity}`).sort();
+    expect(listed).toEqual(alerts.map(({ name, severity }) => `${name} ${name} ${severity}`).sort());
+  });
+
   test("runbooks → none for an alert that does not exist", async () => {
     const pages = (await readdir(new URL("docs/runbooks/", root))).map((file) => file.replace(".md", ""));
     expect(pages.sort()).toEqual(alerts.map(({ name }) => name).sort());
