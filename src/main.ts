@@ -47,7 +47,8 @@ async function operate(config: Config): Promise<number> {
     config.apiKey.kind === "File"
       ? createKeySource({ file: config.apiKey.path, clock: systemClock })
       : createKeySource({ key: config.apiKey.value });
-  const seenKeys = new Set<string>();
+  // Those of a file are added as they are read; this one may be in an error before anybody has asked for it.
+  const seenKeys = new Set(config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
   const keys = {
     current: async () => {
       const key = await source.current();
