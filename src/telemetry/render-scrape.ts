@@ -1,3 +1,4 @@
+import { setImmediate as otherWork } from "node:timers/promises";
 import { type MetricObjectWithValues, type MetricValue, Registry } from "prom-client";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 import type { ScrapeFormat } from "./scrape-format.ts";
@@ -69,16 +70,26 @@ export async function renderScrape(
   format: ScrapeFormat,
 ): Promise<Scrape> {
   const dialect = dialects[format];
+  // At one moment, so that no family contradicts another.
   const metrics = await registry.getMetricsAsJSON();
-  const families = metrics.map((metric) => renderFamily(metric, dialect));
+  const families: string[] = [];
+  for (const metric of metrics) {
+    families.push(await renderFamily(metric, dialect));
+  }
   return { contentType: dialect.contentType, body: families.join(dialect.separator) + dialect.end };
 }
 
-function renderFamily(metric: Metric, dialect: Dialect): string {
+/** Passes go on while thousands of samples are written: this many are written in one go. */
+const samplesInARow = 1_000;
+
+async function renderFamily(metric: Metric, dialect: Dialect): Promise<string> {
   const family = dialect.familyOf(metric);
   // In one string that grows: there are thousands of samples.
   let text = `# HELP ${family} ${dialect.escapeHelp(metric.help)}\n# TYPE ${family} ${metric.type}\n`;
-  for (const sample of metric.values) {
+  for (const [index, sample] of metric.values.entries()) {
+    if (index > 0 && index % samplesInARow === 0) {
+      await otherWork();
+    }
     text += renderSample(metric.name, sample, dialect);
   }
   return text;

@@ -1,4 +1,4 @@
-import { Gauge } from "prom-client";
+import { Gauge, type MetricValue } from "prom-client";
 import { isInFlight } from "../domain/operation.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
@@ -34,21 +34,36 @@ interface ResourceGauge {
  */
 export function registerResourceGauges(registry: MetricsRegistry, options: ResourceGaugesOptions): void {
   const gauges = [conditionGauge(), infoGauge(), stateGauge(options), failedGauge(options), oldestGauge(options)];
-  for (const { name, help, labelNames, seriesOf } of gauges) {
-    const gauge: Gauge = new Gauge({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      collect: () => {
-        gauge.reset();
-        for (const [labels, value] of options.resources().flatMap(seriesOf)) {
-          gauge.set(labels, value);
-        }
-      },
-    });
+  for (const gauge of gauges) {
+    new ComputedGauge(registry, gauge, options.resources);
   }
   registerInFlight(registry, options);
+}
+
+/**
+ * A gauge that stores nothing: prom-client would hash and copy each of thousands of series at each scrape, only to give
+ * them out again. So it does not see to it either that labels are known and no series comes twice.
+ */
+class ComputedGauge extends Gauge {
+  readonly #seriesOf: ResourceGauge["seriesOf"];
+  readonly #resources: ResourceGaugesOptions["resources"];
+
+  constructor(registry: MetricsRegistry, gauge: ResourceGauge, resources: ResourceGaugesOptions["resources"]) {
+    const { name, help, labelNames } = gauge;
+    super({ name, help, labelNames, registers: [registry] });
+    this.#seriesOf = gauge.seriesOf;
+    this.#resources = resources;
+  }
+
+  override async get() {
+    const values: MetricValue<string>[] = [];
+    for (const resource of this.#resources()) {
+      for (const [labels, value] of this.#seriesOf(resource)) {
+        values.push({ labels, value });
+      }
+    }
+    return { ...(await super.get()), values };
+  }
 }
 
 /** A sum over resources. An action seen once stays at 0, so that a graph shows that nothing runs, not a gap. */
@@ -130,11 +145,10 @@ function failedGauge({ boundAction }: ResourceGaugesOptions): ResourceGauge {
       if (conditionOf(status.conditions, "LastOperationSucceeded")?.status !== "False") {
         return [];
       }
-      const actions = (status.failedActions ?? []).map((failed) => failed.action);
-      return (actions.length > 0 ? actions : ["unknown"]).map((action) => [
-        { ...keyLabels(key), action: boundAction(action) },
-        1,
-      ]);
+      const failed = (status.failedActions ?? []).map(({ action }) => action);
+      // Several may share the one label for those beyond the bound.
+      const actions = new Set((failed.length > 0 ? failed : ["unknown"]).map(boundAction));
+      return [...actions].map((action) => [{ ...keyLabels(key), action }, 1]);
     },
   };
 }

@@ -94,6 +94,15 @@ describe("ended operations", () => {
 });
 
 describe("gauges of resources", () => {
+  test("several failed actions beyond the bound → one series for them all, not one twice", async () => {
+    const failedActions = ["x", "y"].map((letter) => ({ action: letter.repeat(65), operationId: "o", time: "" }));
+    const conditions = [condition("LastOperationSucceeded", "False")];
+    const { series } = metricsOf(() => [resource("orders", { conditions, failedActions })]);
+    expect(await series("compute_endpoint_operation_failed")).toEqual([
+      'compute_endpoint_operation_failed{namespace="shop",name="orders",action="other"} 1',
+    ]);
+  });
+
   test("a resource with everything → one series for each fact", async () => {
     const orders = resource("orders", {
       state: "active",

@@ -37,6 +37,23 @@ function fill(registry: Registry | MetricsRegistry): void {
   wait.observe(0.7);
 }
 
+test("thousands of samples → other work gets its turns while they are written, and all of them are there", async () => {
+  const registry = createMetricsRegistry();
+  const gauge = new Gauge({ name: "doors", help: "Doors.", labelNames: ["number"], registers: [registry] });
+  for (let number = 0; number < 5_000; number += 1) gauge.set({ number: `${number}` }, 1);
+  let turns = 0;
+  let isWritten = false;
+  const takeTurn = () => {
+    turns += 1;
+    if (!isWritten) setImmediate(takeTurn);
+  };
+  setImmediate(takeTurn);
+  const text = await plainText(registry);
+  isWritten = true;
+  expect(turns).toBeGreaterThanOrEqual(4);
+  expect(text.match(/^doors\{/gm)).toHaveLength(5_000);
+});
+
 describe("the text", () => {
   test("OpenMetrics → each kind of metric named, escaped and ended as the format has it", async () => {
     const registry = createMetricsRegistry();
