@@ -82,8 +82,12 @@ function lastOperationDraft(failedActions: readonly FailedAction[]): ConditionDr
         type: "LastOperationSucceeded",
         status: "False",
         reason: "OperationFailed",
-        message: `Failed: ${failedActions.map(({ action, operationId }) => `${action} (operation ${operationId})`).join(", ")}. A later success of the same action clears it; to clear it by hand, annotate with endpoint-operator.dev/acknowledge-operation=${first.operationId}.`,
+        message: `Failed: ${failedActions.map(failureText).join("; ")}. A later success of the same action clears it; to clear it by hand, annotate with endpoint-operator.dev/acknowledge-operation=${first.operationId}.`,
       };
+}
+
+function failureText({ action, operationId, error }: FailedAction): string {
+  return `${action} (operation ${operationId})${error === undefined ? "" : `: ${error.replace(/\.$/, "")}`}`;
 }
 
 /** Says nothing new when this pass made no call. */

@@ -95,8 +95,7 @@ function operationEvents(previous: ComputeEndpointStatus, next: ComputeEndpointS
   const known = new Set((previous.failedActions ?? []).map(({ operationId }) => operationId));
   return (next.failedActions ?? [])
     .filter(({ operationId }) => !known.has(operationId))
-    .map(({ action, operationId }) => {
-      const error = next.operations?.find(({ id }) => id === operationId)?.error;
+    .map(({ action, operationId, error }) => {
       const said = error === undefined ? "" : `: ${error}`;
       return warning("OperationFailed", "Observe", `Operation ${action} (${operationId}) failed${said}`);
     });

@@ -6,6 +6,7 @@ import type { AttributedOperation } from "./attribute-operations.ts";
 export type FailedAction = NonNullable<ComputeEndpointStatus["failedActions"]>[number];
 
 const failedActionsLimit = 20;
+const errorLimit = 256;
 
 /** What decides whether a failure in the log is news. */
 export interface FailureContext {
@@ -37,7 +38,7 @@ export function failedActionsAfter(
     const { action, id } = operation;
     const isNews = isNewFailure(each, context);
     if (isNews && id !== context.acknowledgedOperationId) {
-      remember(remembered, { action, operationId: id, time: operation.updatedTime });
+      remember(remembered, { action, operationId: id, time: operation.updatedTime, ...shortError(operation) });
     } else if (outcome === "Succeeded" && isClearedBy(remembered.get(action), operation)) {
       remembered.delete(action);
     }
@@ -69,6 +70,10 @@ function isPushedOut({ createdTime }: Operation, shown: readonly StatusOperation
     shown.length >= statusOperationsLimit &&
     Date.parse(createdTime) <= Date.parse(oldest.createdTime)
   );
+}
+
+function shortError({ error }: Operation): Pick<FailedAction, "error"> {
+  return error === undefined ? {} : { error: error.slice(0, errorLimit) };
 }
 
 /** An older failure met again in the log does not push out a newer one. */

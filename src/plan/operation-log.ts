@@ -33,12 +33,27 @@ export function operationLogAfter(pass: Pass, ownership: Ownership | undefined):
     return untouched(pass);
   }
   if (ownership === undefined) {
-    return { ...read.counted(status.ownership as Ownership), ...nothingShown };
+    return { ...read.left(status.ownership as Ownership), ...nothingShown };
   }
   if (isReplaced || status.operationWatermark === undefined) {
     return read.begun(ownership, isReplaced);
   }
   return read.counted(ownership);
+}
+
+/**
+ * What has ended until the resource goes. Nobody will look again, so what answers and reads by id have told counts too,
+ * though no list has shown it yet. What is still running is never counted.
+ */
+export function endedAtLast(pass: Pass): readonly AttributedOperation[] {
+  const { observation, local } = pass;
+  if (observation === undefined) {
+    return [];
+  }
+  const newestListedTime = observation.project.operations[0]?.createdTime;
+  const project = { ...observation.project, newestListedTime };
+  return operationLogAfter({ ...pass, observation: { ...observation, project } }, local.resource.status.ownership)
+    .ended;
 }
 
 const nothingShown = { operations: undefined, failedActions: [] };
@@ -83,6 +98,13 @@ function logReader(pass: Pass, observation: Observation) {
       return { operations: shown, failedActions: [], watermark, ended: [], isRead: true };
     },
 
+    /** The endpoint is gone: what is not seen yet of its operations is looked for under its id. */
+    left({ endpointId, ...rest }: Ownership): OperationLog {
+      const log = this.counted({ endpointId, ...rest });
+      const watermark = log.watermark && { ...log.watermark, formerEndpointId: endpointId };
+      return { ...log, watermark };
+    },
+
     counted(ownership: Ownership): OperationLog {
       const previous = status.operationWatermark;
       if (previous === undefined) {
@@ -90,7 +112,7 @@ function logReader(pass: Pass, observation: Observation) {
       }
       const attribution = attributionOf(ownership);
       const own = attribute(operations, attribution);
-      const waitedFor = explain(onlyWaitedFor(operations, own, previous), attribution, operations);
+      const waitedFor = explain(onlyCounted(operations, own, previous), attribution, operations);
       const step = advanceWatermark(previous, { operations: newestFirst(own, waitedFor), newestListedTime });
       return {
         operations: statusOperations(own, status.operations ?? []),
@@ -108,14 +130,16 @@ function logReader(pass: Pass, observation: Observation) {
   };
 }
 
-/** Of an endpoint replaced since, or of a branch that was left since: not shown any more, but still to be counted. */
-function onlyWaitedFor(
+/** Of the endpoint that was replaced, or of a branch that was left: not shown any more, but still to be counted. */
+function onlyCounted(
   operations: readonly Operation[],
   own: readonly AttributedOperation[],
-  { unfinishedIds }: OperationWatermark,
+  { unfinishedIds, formerEndpointId }: OperationWatermark,
 ): readonly Operation[] {
   const ownIds = new Set(own.map(({ operation }) => operation.id));
-  return operations.filter(({ id }) => unfinishedIds.includes(id) && !ownIds.has(id));
+  const isLeft = ({ id, endpointId }: Operation) =>
+    unfinishedIds.includes(id) || (endpointId !== undefined && endpointId === formerEndpointId);
+  return operations.filter((operation) => isLeft(operation) && !ownIds.has(operation.id));
 }
 
 function newestFirst(own: readonly AttributedOperation[], waitedFor: readonly AttributedOperation[]) {

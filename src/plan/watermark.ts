@@ -38,26 +38,28 @@ export interface LogBeginning extends LogReading {
  * Where the log of a resource begins, by the service's clock alone. Nothing is counted in the pass that records
  * ownership: the next reading goes back to this watermark, however far that is.
  *
- * An endpoint that we made: with its creation. An adopted one: with the newest operation that the lists have shown when it
- * was taken over; what had ended by then is somebody else's history, what had not will be counted.
+ * An endpoint that we made: with its creation, or where that of the endpoint before it stopped. An adopted one: with the
+ * newest operation that the lists have shown when it was taken over; what had ended by then is somebody else's history,
+ * what had not will be counted.
  */
 export function beginWatermark(beginning: LogBeginning): OperationWatermark {
   const { origin, endpoint, previous, newestListedTime, operations } = beginning;
-  const waitedFor = previous?.unfinishedIds ?? [];
   const branchFrom = (sinceTime: string) =>
     endpoint.type === "ReadWrite" ? { branch: { id: endpoint.branchId, sinceTime } } : {};
   if (origin !== "Adopted") {
     const sinceTime = timeBefore(endpoint.createdTime, createdTogetherMs);
-    const branch = branchFrom(endpoint.createdTime);
-    return { sinceTime, ...branch, createdTime: sinceTime, ids: [], unfinishedIds: [...waitedFor] };
+    const blank = { createdTime: sinceTime, ids: [], unfinishedIds: [] };
+    return { ...blank, ...previous, sinceTime, ...branchFrom(endpoint.createdTime) };
   }
   const sinceTime = newestListedTime ?? endpoint.createdTime;
+  const { unfinishedIds = [], ...former } = previous ?? {};
   return {
+    ...former,
     sinceTime,
     ...branchFrom(sinceTime),
     createdTime: sinceTime,
     ids: idsAt(operations, sinceTime).sort(),
-    unfinishedIds: boundedUnion(waitedFor, idsOf(operations.filter((each) => !hasEnded(each)))),
+    unfinishedIds: boundedUnion(unfinishedIds, idsOf(operations.filter((each) => !hasEnded(each)))),
   };
 }
 
@@ -101,7 +103,7 @@ function nextWatermark(
   const own = listed[0]?.operation.createdTime;
   const createdTime = latest(previous.createdTime, timeBefore(newestListedTime, listSettleMs), own);
   const kept = isSameTime(previous.createdTime, createdTime) ? previous.ids : [];
-  const unfinished = idsOf(listed.filter((each) => !hasEnded(each) && mayStillCount(each, previous)));
+  const unfinished = idsOf(listed.filter((each) => !hasEnded(each) && isUncounted(each, previous)));
   const known = new Set(idsOf(listed));
   const unseen = previous.unfinishedIds.filter((id) => !known.has(id));
   return {
@@ -112,20 +114,16 @@ function nextWatermark(
   };
 }
 
+/**
+ * Below the watermark only what it names as unfinished. Anything else has been counted, also when it is shown as running:
+ * by a list that shows the past, or because the service has taken up a failed operation again.
+ */
 function isUncounted({ operation }: AttributedOperation, previous: OperationWatermark): boolean {
   if (previous.unfinishedIds.includes(operation.id)) {
     return true;
   }
   const isNewer = isLater(operation.createdTime, previous.createdTime);
   return isNewer || (isSameTime(operation.createdTime, previous.createdTime) && !previous.ids.includes(operation.id));
-}
-
-/**
- * The service may take up a failed operation again. Its first end was counted, so below the watermark only one that has
- * never failed is waited for: that one is met for the first time, because lists lag.
- */
-function mayStillCount(each: AttributedOperation, previous: OperationWatermark): boolean {
-  return isUncounted(each, previous) || each.operation.failuresCount === 0;
 }
 
 /** A status we do not know may be an end or not: it is counted when it becomes one we know. */

@@ -2,9 +2,9 @@ import { EffectNotPermittedError } from "../domain/effect-permit.ts";
 import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
 import { reasonOf, type Tracer } from "../domain/tracer.ts";
 import { releaseEvents } from "../plan/events-for.ts";
+import { endedAtLast } from "../plan/operation-log.ts";
 import type { Pass } from "../plan/pass.ts";
 import type { Plan } from "../plan/plan.ts";
-import { statusFor } from "../plan/status-for.ts";
 import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
@@ -110,10 +110,8 @@ export class Reconciler {
   async #release(service: Service, pass: Pass, plan: Extract<Plan, { kind: "RemoveFinalizer" }>): Promise<Requeue> {
     const { store, ledger, logger, metrics } = this.#options;
     const { resource } = pass.local;
-    const { ended } = statusFor(pass);
     await store.removeFinalizer(resource);
-    // Nobody will count them after this: what is still running now is never counted.
-    countEnded(metrics, resource, ended);
+    countEnded(metrics, resource, endedAtLast(pass));
     ledger.drop(resource.uid);
     leaveAll(service, resource);
     this.#wakeLosers(store.inProject(projectIdOf(resource) ?? ""));

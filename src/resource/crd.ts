@@ -65,6 +65,20 @@ const printerColumns: readonly PrinterColumn[] = [
     description: "Status of that operation, as the service says",
     priority: 1,
   },
+  {
+    name: "Since",
+    type: "date",
+    jsonPath: ".status.operations[0].createdTime",
+    description: "Time since the service scheduled that operation",
+    priority: 1,
+  },
+  {
+    name: "Failed",
+    type: "string",
+    jsonPath: ".status.failedActions[0].action",
+    description: "A failed action that no later success has cleared",
+    priority: 1,
+  },
 ];
 
 /**

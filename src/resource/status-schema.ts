@@ -70,6 +70,7 @@ const operationWatermark = z
   .object({
     sinceTime: time("What was created up to it and had ended when the endpoint was taken over is history."),
     branch: logBranch.optional(),
+    formerEndpointId: z.string().optional().describe("The endpoint before this one: what it left is counted too."),
     createdTime: time("Operations created up to it have been counted, save those that are named here as unfinished."),
     ids: z.array(z.string()).describe("The operations met at that very time."),
     unfinishedIds: z.array(z.string()).describe("Earlier operations that had not ended and are still to be counted."),
@@ -116,6 +117,7 @@ export const statusSchema = z
           action: z.string().describe("What failed, for instance start_compute."),
           operationId: z.string().describe("Value for the annotation acknowledge-operation."),
           time: time("When it failed."),
+          error: z.string().optional().describe("The service's words, shortened."),
         }),
       )
       .optional()
