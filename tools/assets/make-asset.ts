@@ -1,6 +1,6 @@
 import { AssetError, describeError } from "./asset-error.ts";
 import type { Asset } from "./asset-table.ts";
-import { requiredGoVersion } from "./asset-table.ts";
+import { apiServerAssets, requiredGoVersion } from "./asset-table.ts";
 import { createDownloader, type Downloader, type DownloadTimeouts } from "./download.ts";
 import type { DownloadHosts, DownloadLocation } from "./download-sources.ts";
 import { buildFromGoModules, checkGo } from "./go-build.ts";
@@ -142,7 +142,7 @@ function nothingWorked(asset: Asset, failures: readonly string[], cause?: unknow
     `  - set KUBEBUILDER_ASSETS to a directory that holds ${asset.name}`,
     "  - let this machine reach the official downloads (HTTPS_PROXY is honoured)",
     `  - install Go ${requiredGoVersion} or later (https://go.dev/dl) and let it reach its module proxy`,
-    "Then run: npm run assets",
+    `Then run: npm run assets${apiServerAssets.includes(asset.name) ? "" : ` -- --with ${asset.name}`}`,
   ].join("\n");
   return new AssetError(reason, message, { cause });
 }

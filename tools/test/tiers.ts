@@ -25,7 +25,7 @@ export const tiers: readonly Tier[] = [
   {
     name: "contract",
     assets: [],
-    wantedAssets: ["promtool"],
+    wantedAssets: ["promtool", "prometheus", "alertmanager"],
     testTimeoutMs: 30_000,
     workers: 2,
     deadlineMs: 10 * 60_000,

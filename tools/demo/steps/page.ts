@@ -14,7 +14,9 @@ export const page: Step = {
 /** Prints every notification in the order in which they came; without monitoring, how to get them. */
 export function tellPages(terminal: Terminal, monitoring: Monitoring): void {
   if (monitoring.kind === "Missing") {
-    terminal.say(`deploy/monitoring/rules.yaml has the alert, ${failedAlert}; here nothing evaluates it:`);
+    terminal.say(
+      `deploy/monitoring/rules.yaml has the alert, ${failedAlert}; here nothing evaluates it. Prometheus and Alertmanager are wanted:`,
+    );
     terminal.quote(monitoring.why);
     return;
   }
