@@ -12,11 +12,13 @@ import {
   type ReflectorTiming,
 } from "./reflector-options.ts";
 import { createRelistBackoff, type RelistBackoff } from "./relist-backoff.ts";
-import { isOlder, newerOf } from "./resource-version.ts";
+import { isOlder, newerOf, versionOf } from "./resource-version.ts";
 import { isOutOfSync, isOverload, OutOfSyncError } from "./watch-failure.ts";
 
 /** So many attempts to resume in vain, and the next step is a list. */
 const maxResumes = 3;
+/** So many watches given up for their silence since a byte was heard, and the next step is a list. */
+const maxSilentWatches = 2;
 /** Of one list; more than any cluster has. */
 const maxPages = 10_000;
 
@@ -48,6 +50,7 @@ export class Reflector<Resource extends StoredIdentity> {
   #lists = 0;
   #watches = 0;
   #failedResumes = 0;
+  #silentWatches = 0;
 
   constructor(options: ReflectorOptions<Resource>) {
     this.#options = options;
@@ -108,6 +111,7 @@ export class Reflector<Resource extends StoredIdentity> {
       this.#listedAtMs = clock.monotonicMs();
       this.#lists += 1;
       this.#failedResumes = 0;
+      this.#silentWatches = 0;
       this.#options.onList?.();
       return { next: "Watch" };
     } catch (error) {
@@ -176,12 +180,15 @@ export class Reflector<Resource extends StoredIdentity> {
     }
   }
 
-  /** A watch that held for a while is resumed at once; one that did not is a failure. */
+  /**
+   * A watch that held for a while is resumed at once; one that did not is a failure. Silence may be that of a server
+   * whose history went back: it has nothing to say from a version that it has not reached.
+   */
   #afterWatch(message: string, openedAtMs: number, error: unknown): Outcome {
     const livedMs = this.#options.clock.monotonicMs() - openedAtMs;
     if (this.#isWatching && livedMs >= this.#timing.shortWatchMs) {
       this.#failedResumes = 0;
-      return { next: "Watch" };
+      return { next: this.#silentWatches < maxSilentWatches ? "Watch" : "List" };
     }
     this.#failedResumes += isOverload(error) ? 0 : 1;
     return this.#afterFailure(message, error, this.#failedResumes < maxResumes ? "Watch" : "List");
@@ -199,11 +206,15 @@ export class Reflector<Resource extends StoredIdentity> {
     const { clock, listWatch } = this.#options;
     const { minWatchMs, maxWatchMs, openTimeoutMs, inactivityMs } = this.#timing;
     const opening = createCallDeadline(clock, openTimeoutMs, [signal]);
-    const silence = createInactivityTimer(clock, inactivityMs, () => silent.abort());
     const silent = new AbortController();
+    const silence = createInactivityTimer(clock, inactivityMs, () => {
+      this.#silentWatches += 1;
+      silent.abort();
+    });
     const either = AbortSignal.any([opening.signal, silent.signal]);
     const onBytes = () => {
       silence.touch();
+      this.#silentWatches = 0;
       this.#heard();
     };
     const timeoutSeconds = Math.round((minWatchMs + this.#random() * (maxWatchMs - minWatchMs)) / 1000);
@@ -211,7 +222,8 @@ export class Reflector<Resource extends StoredIdentity> {
       const request = { resourceVersion: this.#resourceVersion, timeoutSeconds, signal: either, onBytes };
       const events = await untilAborted(either, listWatch.watch(request));
       opening.endTimer();
-      onBytes();
+      silence.touch();
+      this.#heard();
       this.#isWatching = true;
       this.#watches += 1;
       for await (const event of itemsUntilAborted(either, events)) {
@@ -279,11 +291,4 @@ export class Reflector<Resource extends StoredIdentity> {
     }
     deadline.end();
   }
-}
-
-function versionOf(object: unknown): string | undefined {
-  const metadata = (object as { readonly metadata?: { readonly resourceVersion?: unknown } } | null | undefined)
-    ?.metadata;
-  const version = metadata?.resourceVersion;
-  return typeof version === "string" && version !== "" ? version : undefined;
 }

@@ -26,5 +26,13 @@ export function newerOf(left: string | undefined, right: string): string {
   return left !== undefined && isOlder(right, left) ? left : right;
 }
 
+/** The resourceVersion of a stored object, or of whatever stands in its place; `undefined` when it has none. */
+export function versionOf(object: unknown): string | undefined {
+  const metadata = (object as { readonly metadata?: { readonly resourceVersion?: unknown } } | null | undefined)
+    ?.metadata;
+  const version = metadata?.resourceVersion;
+  return typeof version === "string" && version !== "" ? version : undefined;
+}
+
 const isNumber = (text: string) => /^[0-9]+$/.test(text);
 const withoutLeadingZeros = (digits: string) => digits.replace(/^0+(?=.)/, "");

@@ -43,6 +43,12 @@ const cases: readonly Case[] = [
     name: `an open watch: ${name}`,
     rule: { match: { verb: "watch" }, fault, times: 1 } as const,
   })),
+  {
+    // From there the API server has nothing to say, and says so by silence.
+    name: "resuming from a version that the API server has not reached",
+    rule: { match: { verb: "watch" }, fault: streamFaults["a bookmark of the far future"], times: 1 },
+    provoke: { match: { verb: "watch" }, fault: streamFaults["closed by the server"], times: 1 },
+  },
   ...all(requestFaults).map(([name, fault]) => ({
     name: `opening a watch, twice: ${name}`,
     rule: { match: { verb: "watch" }, fault, times: 2 } as const,
