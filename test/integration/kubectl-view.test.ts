@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { branches, project, startWorld, type World } from "../support/world.ts";
+
+/** The table that kubectl prints, by column name. Columns are told apart by where the header's words begin. */
+async function columnsOf(world: World, name: string, ...args: string[]): Promise<Readonly<Record<string, string>>> {
+  const table = await world.kubectl.run(["-n", world.namespace, "get", "cpe", name, ...args]);
+  const [header = "", row = ""] = table.split("\n");
+  const starts = [...header.matchAll(/\S+/g)].map(({ 0: word, index }) => ({ word, index }));
+  return Object.fromEntries(
+    starts.map(({ word, index }, at) => [word, row.slice(index, starts[at + 1]?.index).trim()]),
+  );
+}
+
+const describe = (world: World, name: string) => world.kubectl.run(["-n", world.namespace, "describe", "cpe", name]);
+
+const age = expect.stringMatching(/^\d+s$/);
+const orders = { branchId: branches.orders, type: "ReadWrite", suspend: { mode: "Never" } } as const;
+
+test("from creation to failure and recovery → kubectl says what runs, since when, what failed and what to do", async () => {
+  const world = await startWorld({ sandbox: { profile: "public", operationLatencyMs: 800 } });
+  await world.apply("orders", { ...orders, compute: { minUnits: 0.25, maxUnits: 0.25 } });
+  await world.until("orders", "its start runs", ({ status }) => status.operations?.[0]?.status === "running");
+  expect(await columnsOf(world, "orders", "--output=wide")).toMatchObject({
+    ...{ TYPE: "ReadWrite", BRANCH: branches.orders, STATE: "init", SIZE: "0.25", AGE: age, FAILED: "" },
+    ...{ READY: "False", REASON: "OperationInFlight" },
+    ...{ OPERATION: "start_compute", OPERATIONSTATUS: "running", SINCE: age },
+  });
+  expect(await describe(world, "orders")).toContain("Waiting for start_compute to end.");
+
+  const { status } = await world.untilReady("orders");
+  expect(await columnsOf(world, "orders")).toEqual({
+    ...{ NAME: "orders", TYPE: "ReadWrite", BRANCH: branches.orders, STATE: "active", SIZE: "0.25" },
+    ...{ READY: "True", REASON: "UpToDate", AGE: age },
+  });
+
+  await world.sandbox.failNext("start_compute", { error: "no room in the region" });
+  await world.apply("orders", { ...orders, compute: { minUnits: 1, maxUnits: 1 } });
+  const isRestarting = await world.until("orders", "it restarts", (seen) => seen.status.operations?.length === 4);
+  expect(isRestarting.status.operations?.map(({ status: each }) => each)).toContain("running");
+  const failed = await world.until("orders", "a start failed", (seen) => seen.status.failedActions !== undefined);
+  const operationId = failed.status.failedActions?.[0]?.operationId;
+  await world.until("orders", "rest", (seen) => seen.status.conditions?.[0]?.reason === "OperationFailed");
+  expect(await columnsOf(world, "orders", "--output=wide")).toMatchObject({
+    ...{ STATE: "idle", READY: "True", REASON: "OperationFailed", FAILED: "start_compute" },
+  });
+  const told = await describe(world, "orders");
+  expect(told).toContain(`Failed: start_compute (operation ${operationId}): no room in the region.`);
+  expect(told, "what to do next").toContain(
+    `A later success of the same action clears it; to clear it by hand, annotate with endpoint-operator.dev/acknowledge-operation=${operationId}.`,
+  );
+  expect(told, "the event").toMatch(/Warning +OperationFailed +.*Operation start_compute \(.*\) failed: no room/);
+
+  await world.sandbox.api("POST", `/projects/${project}/endpoints/${status.ownership?.endpointId}/start`);
+  await world.until("orders", "the failure is cleared", (seen) => seen.status.failedActions === undefined);
+  expect(await columnsOf(world, "orders", "--output=wide")).toMatchObject({ REASON: "UpToDate", FAILED: "" });
+});
+
+test("stalled → kubectl says what a person must do; at rest → events are quiet", async () => {
+  const world = await startWorld();
+  const foreignId = await world.sandbox.createForeign(project, branches.orders);
+  await world.apply("orders", orders);
+  await world.untilStalled("orders", "EndpointExists");
+  expect(await columnsOf(world, "orders")).toMatchObject({ READY: "False", REASON: "EndpointExists", STATE: "" });
+  const remedy = `To take it over, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${foreignId}}.`;
+  const told = await describe(world, "orders");
+  expect(told).toContain(remedy);
+  expect(told, "the event").toMatch(/Warning +EndpointExists +.*To take it over/);
+
+  await world.apply("orders", { ...orders, adoption: { policy: "AdoptOrCreate", endpointId: foreignId } });
+  await world.untilReady("orders");
+  await world.pass("orders");
+  const before = await world.eventReasons("orders");
+  expect(before).toEqual(["EndpointExists", "EndpointAdopted", "EndpointReady"]);
+  for (const _ of [1, 2, 3]) await world.pass("orders");
+  await world.restartOperator();
+  await world.pass("orders");
+  expect(await world.eventReasons("orders")).toEqual(before);
+});
