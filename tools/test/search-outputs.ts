@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
-import { formsOf } from "./secret-forms.ts";
+import { createSecretFinder } from "./secret-finder.ts";
 
 /** Name of the environment variable with the directory in which tests leave what operators have said. */
 export const outputsVariable = "TEST_OUTPUTS_DIRECTORY";
@@ -36,7 +36,7 @@ export interface SearchResult {
 /** Searches everything that the tests left for the keys and passwords they used. */
 export async function searchOutputs(directory: string): Promise<SearchResult> {
   const secrets = await readSecrets(directory);
-  const forms = [...secrets].flatMap((secret) => formsOf(secret).map((form) => ({ form, hint: secret.slice(0, 4) })));
+  const findSecrets = createSecretFinder(secrets);
   const leaks: string[] = [];
   let files = 0;
   const missing: string[] = secrets.size === 0 ? ["no key and no password was noted"] : [];
@@ -46,8 +46,9 @@ export async function searchOutputs(directory: string): Promise<SearchResult> {
       const text = await readFile(file, "utf8");
       files += 1;
       for (const mark of [...unseen]) if (text.includes(mark)) unseen.delete(mark);
-      const found = forms.filter(({ form }) => text.includes(form)).map(({ hint }) => hint);
-      leaks.push(...[...new Set(found)].map((hint) => `a secret that begins with ${hint} is in ${file}`));
+      leaks.push(
+        ...[...findSecrets(text)].map((secret) => `a secret that begins with ${secret.slice(0, 4)} is in ${file}`),
+      );
     }
     missing.push(...[...unseen].map((mark) => `nowhere in ${kind}: ${mark}`));
   }

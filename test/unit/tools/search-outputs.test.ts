@@ -58,6 +58,18 @@ describe("searchOutputs", () => {
     expect((await searchOutputs(directory)).missing).toHaveLength(outputKinds[kind].length);
   });
 
+  test("two secrets that begin alike, several times in one file → each named once", async () => {
+    const other = `${key.slice(0, 30)}${"e".repeat(10)}`;
+    await put(secretsFolder, "2.txt", `${JSON.stringify(other)}\n`);
+    await put("events", "leak.txt", `${other}${key} ${other} ${key}`);
+    expect((await searchOutputs(directory)).leaks).toHaveLength(2);
+  });
+
+  test("a secret too short to be told from a word → an error, and no silent pass", async () => {
+    await put(secretsFolder, "2.txt", `"short"\n`);
+    await expect(searchOutputs(directory)).rejects.toThrow("too short");
+  });
+
   test("no secret was noted → missing: a search for nothing finds nothing", async () => {
     await rm(path.join(directory, secretsFolder), { recursive: true });
     expect(await searchOutputs(directory)).toMatchObject({ leaks: [], missing: ["no key and no password was noted"] });
