@@ -97,7 +97,7 @@ function pathText(path: readonly PropertyKey[]): string {
   return text === "" ? "the file" : text.replace(/^\./, "");
 }
 
-/** Two projects without endpoints: one paid with three branches, one on the free tier. */
+/** Two projects without endpoints: one paid with four branches, one on the free tier. */
 export const defaultFixture: Fixture = parseFixture(
   JSON.stringify({
     projects: [

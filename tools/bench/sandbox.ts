@@ -1,4 +1,4 @@
-// Measures the sandbox against a bare Fastify route: `npm run bench:sandbox -- [--quick] [--out FILE]`.
+// Measures the sandbox against a bare Fastify route: `npm run bench:sandbox -- [--quick] [--only TEXT] [--out FILE]`.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import path from "node:path";
@@ -11,6 +11,8 @@ import { type Batch, type BenchRequest, quantile, runBatch, send } from "./load.
 const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
+    /** Of the name of what is measured. */
+    only: { type: "string", default: "" },
     out: { type: "string", default: "docs/benchmarks-sandbox.json" },
   },
 });
@@ -77,7 +79,8 @@ interface Subject {
   readonly after?: (batch: Batch) => Promise<void>;
 }
 
-async function measure({ sandbox, bare, what, count, request, after }: Subject): Promise<Result> {
+async function measure({ sandbox, bare, what, count, request, after }: Subject): Promise<readonly Result[]> {
+  if (!what.includes(options.only)) return [];
   const sample = await runBatch(sandbox.pool, request, { count: 1, concurrency: 1, keep: true });
   await after?.(sample);
   const bytes = sample.answers[0]?.body.length ?? 0;
@@ -99,7 +102,7 @@ async function measure({ sandbox, bare, what, count, request, after }: Subject):
       if (server === sandbox) await after?.(batch);
     }
   }
-  return {
+  const result = {
     what,
     bytes,
     perSecond: ours.perSecond,
@@ -110,6 +113,7 @@ async function measure({ sandbox, bare, what, count, request, after }: Subject):
     p99Ratio: ours.p99Ms / theirs.p99Ms,
     cpuRatio: ours.cpuMs / ours.count / (theirs.cpuMs / theirs.count),
   };
+  return [result];
 }
 
 function fixtureOf(endpoints: number): string {
@@ -167,15 +171,13 @@ async function measureSandbox(stage: Stage, endpoints: number, disk: boolean): P
     const common = { sandbox, bare: stage.bare };
     const creating = { count: 1500, request: create, after: (batch: Batch) => removeAll(sandbox, batch) };
     const listCount = Math.max(20, Math.round(600_000 / (endpoints + 400)));
-    results.push(
-      await measure({ ...common, what: `list ${endpoints}${place}`, count: listCount, request: () => list }),
-    );
-    results.push(await measure({ ...common, what: `create at ${endpoints}${place}`, ...creating }));
+    const listing = { ...common, count: listCount, request: () => list };
+    results.push(...(await measure({ ...listing, what: `list ${endpoints}${place}` })));
+    results.push(...(await measure({ ...common, what: `create at ${endpoints}${place}`, ...creating })));
     if (endpoints === 1000) {
       await fillOperations(sandbox);
-      results.push(
-        await measure({ ...common, what: `create at ${endpoints}, ${operationCount} operations${place}`, ...creating }),
-      );
+      const what = `create at ${endpoints}, ${operationCount} operations${place}`;
+      results.push(...(await measure({ ...common, what, ...creating })));
     }
     return results;
   } finally {
