@@ -1,0 +1,121 @@
+import type { ServerResponse } from "node:http";
+import { expect, onTestFinished, test } from "vitest";
+import { parseConfig } from "../../src/config.ts";
+import { createKeySource } from "../../src/control-plane/key-source.ts";
+import { type RunningOperator, startOperator } from "../../src/operator.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { quietLogger } from "../support/quiet-logger.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { startRawService } from "./control-plane/raw-service.ts";
+import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./kubernetes/fake-api-server.ts";
+
+/*
+ * The whole operator on simulated time, with one worker: what its probes say while somebody it calls does not answer.
+ */
+
+interface Stored {
+  readonly metadata: { readonly name: string; readonly resourceVersion: string; readonly [field: string]: unknown };
+  readonly [part: string]: unknown;
+}
+
+const stored = (name: string, finalizers: readonly string[]): Stored => ({
+  metadata: { namespace: "n", name, uid: `uid-${name}`, resourceVersion: "4", generation: 1, finalizers },
+  spec: { projectId: `project-${name}`, branchId: "b", type: "ReadWrite" },
+});
+
+/** An API server with these resources, and a watch that stays open and silent. */
+function answerFrom(api: FakeApiServer, resources: Map<string, Stored>, doesWrite = true): void {
+  api.answer((request, response: ServerResponse) => {
+    const name = /\/computeendpoints\/([^/]+)/.exec(request.path)?.[1] ?? "";
+    const resource = resources.get(name);
+    if (request.query.watch !== undefined) {
+      response.writeHead(200);
+      response.flushHeaders();
+    } else if (request.method === "GET") {
+      sendJson(response, 200, resource ?? { metadata: { resourceVersion: "5" }, items: [...resources.values()] });
+    } else if (doesWrite && resource !== undefined) {
+      const { status } = request.body as { readonly status?: object };
+      const resourceVersion = String(Number(resource.metadata.resourceVersion) + 10);
+      resources.set(name, { ...resource, status, metadata: { ...resource.metadata, resourceVersion } });
+      sendJson(response, 200, resources.get(name));
+    }
+  });
+}
+
+async function start(items: readonly Stored[], doesWrite = true) {
+  const clock = new FakeClock();
+  const api = await startFakeApiServer();
+  const service = await startRawService(() => {});
+  const resources = new Map(items.map((item) => [item.metadata.name, item]));
+  answerFrom(api, resources, doesWrite);
+  const config = parseConfig({
+    CONTROL_PLANE_URL: service.url,
+    CONTROL_PLANE_API_KEY: "unused",
+    CLUSTER_ID: "cluster",
+    METRICS_ADDR: "127.0.0.1:0",
+    HEALTH_ADDR: "127.0.0.1:0",
+    LEADER_ELECTION: "false",
+    WORKERS: "1",
+    // Only passes ask the service.
+    PROJECT_POLL_SECONDS: "3600",
+  });
+  const options = { config, clock, logger: quietLogger, version: "0.0.0", instance: "test", random: () => 0.5 };
+  const keys = createKeySource({ key: "unused" });
+  const operator = await startOperator({ ...options, credentials: countingCredentials(api.url), keys });
+  onTestFinished(async () => {
+    await service[Symbol.asyncDispose]();
+    await api.stop();
+    await operator.stop();
+  });
+  return { clock, api, service, operator, resources };
+}
+
+async function probe({ healthPort }: RunningOperator, path: "/livez" | "/readyz") {
+  const response = await fetch(`http://127.0.0.1:${healthPort}${path}`);
+  return { status: response.status, body: await response.text() };
+}
+
+/** Lets time go by in steps until so much has happened outside. */
+async function advanceUntil(clock: FakeClock, what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const look = async () => {
+    if (await isSo()) return true;
+    await clock.advance(2_000);
+    return undefined;
+  };
+  await waitUntil(look, { what });
+}
+
+test("the API server goes silent for longer than three minutes → not ready, though alive; it is back → ready again", async () => {
+  const { clock, api, operator, resources } = await start([]);
+  await waitUntil(async () => (await probe(operator, "/readyz")).status === 200 || undefined, { what: "ready" });
+  api.answer(() => {});
+  await clock.advance(179_000);
+  expect((await probe(operator, "/readyz")).status, "for less than that").toBe(200);
+  await clock.advance(2_000);
+  expect(await probe(operator, "/readyz")).toMatchObject({
+    status: 503,
+    body: expect.stringContaining("failed watch-fresh: the API server has not been heard for more than 180 s"),
+  });
+  expect((await probe(operator, "/livez")).status, "a restart would not help").toBe(200);
+  answerFrom(api, resources);
+  await advanceUntil(clock, "ready again", async () => (await probe(operator, "/readyz")).status === 200);
+});
+
+test("a service that never answers, one worker → each pass ends in its time, all keys have their turns, alive", async () => {
+  const finalizers = ["endpoint-operator.dev/endpoint"];
+  const { clock, service, operator } = await start([stored("a", finalizers), stored("b", finalizers)]);
+  const turns = () =>
+    ["a", "b"].map((name) => service.requests.filter(({ url }) => url.includes(`/project-${name}/`)).length);
+  const startMs = clock.monotonicMs();
+  await advanceUntil(clock, "turns of each", () => Math.min(...turns()) >= 3);
+  expect(clock.monotonicMs() - startMs).toBeLessThan(120_000);
+  expect(await probe(operator, "/livez")).toMatchObject({ status: 200, body: "ok event-loop\nok work-queue\nok\n" });
+});
+
+test("an API server that never answers a write, one worker → each pass ends in its time, all keys have their turns, alive", async () => {
+  const { clock, api, operator } = await start([stored("a", []), stored("b", [])], false);
+  const writesTo = (name: string) =>
+    api.requests.filter(({ method, path }) => method === "PATCH" && path.endsWith(`/computeendpoints/${name}`)).length;
+  await advanceUntil(clock, "turns of each", () => writesTo("a") >= 1 && writesTo("b") >= 1);
+  expect(await probe(operator, "/livez")).toMatchObject({ status: 200, body: "ok event-loop\nok work-queue\nok\n" });
+});
