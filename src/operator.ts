@@ -12,6 +12,8 @@ import { startHealthServer, startMetricsServer } from "./telemetry/telemetry-ser
 export interface RunningOperator {
   readonly metricsPort: number;
   readonly healthPort: number;
+  /** The metrics page; also after it has stopped, when nobody can ask for it over HTTP any more. */
+  readonly metricsPage: () => Promise<string>;
   /** Settles when it must not go on: everything has been stopped, and the process has to end as failed. Never rejects. */
   readonly failed: Promise<string>;
   /**
@@ -69,7 +71,8 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
       await Promise.all([parts.close(), health.close(), metrics.close()]);
       await closeConnections();
     };
-    return { ...ports, failed: parts.failed, stop: () => stop(parts, close, options) };
+    const metricsPage = async () => (await parts.metrics.render("Prometheus")).body;
+    return { ...ports, metricsPage, failed: parts.failed, stop: () => stop(parts, close, options) };
   } catch (error) {
     await closeConnections();
     throw error;

@@ -10,7 +10,7 @@ import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { deleteUnrecorded } from "./delete-unrecorded.ts";
 import { serviceProjectOf } from "./observe.ts";
-import { countEnded, type ReportTargets, reportPass, resourceFields, tracePass } from "./report-pass.ts";
+import { countEnded, countedField, type ReportTargets, reportPass, resourceFields, tracePass } from "./report-pass.ts";
 import { nextLookMs, type Requeue } from "./requeue.ts";
 import { type PassContext, runPass } from "./run-pass.ts";
 import type { Service } from "./service.ts";
@@ -111,12 +111,20 @@ export class Reconciler {
     const { store, ledger, logger, metrics } = this.#options;
     const { resource } = pass.local;
     await store.removeFinalizer(resource);
-    countEnded(metrics, resource, endedAtLast(pass));
+    const ended = endedAtLast(pass);
+    countEnded(metrics, resource, ended);
     ledger.drop(resource.uid);
     leaveAll(service, resource);
     this.#wakeLosers(store.inProject(projectIdOf(resource) ?? ""));
     const endpointId = resource.status.ownership?.endpointId;
-    logger.info({ ...resourceFields(resource), endpointId, plan: plan.kind, cause: plan.cause }, "resource released");
+    const told = {
+      ...resourceFields(resource),
+      endpointId,
+      plan: plan.kind,
+      cause: plan.cause,
+      ...countedField(ended),
+    };
+    logger.info(told, "resource released");
     return { kind: "Done" };
   }
 

@@ -79,11 +79,17 @@ function passFields({ local, plan, outcome }: Pass, { status, ended }: StoredSte
     endpointId: status.ownership?.endpointId,
     operationId: operationIds.at(-1),
     ...(operationIds.length > 1 ? { operationIds } : {}),
+    ...countedField(ended),
     plan: plan?.kind,
     outcome: outcome.kind,
     reason: reasonOfPass(plan, outcome),
     ...(outcome.kind === "Failed" ? { error: outcome.error.message } : {}),
   };
+}
+
+/** How many ended operations the metrics rose by; what the log says and what they say is then the same. */
+export function countedField(ended: readonly AttributedOperation[]): { readonly counted?: number } {
+  return ended.length === 0 ? {} : { counted: ended.length };
 }
 
 /** Of one pass; more are not told. */

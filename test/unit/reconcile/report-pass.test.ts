@@ -20,8 +20,9 @@ describe("the log of passes", () => {
       { ...named, plan: "AddFinalizer" },
       { ...named, plan: "RecordIntent", outcome: "Done" },
       { ...named, plan: "CreateEndpoint", outcome: "Accepted", endpointId, operationId: operation?.id },
-      { ...named, plan: "Settled", outcome: "Done", endpointId },
+      { ...named, plan: "Settled", outcome: "Done", endpointId, counted: 1 },
     ]);
+    expect(world.operator.counted).toHaveLength(1);
   });
 
   it("a settled resource that is looked at again → not a word", async () => {
