@@ -10,6 +10,8 @@ import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
 import type { StorageError } from "../../../src/sandbox/storage/storage-error.ts";
 import type { Store } from "../../../src/sandbox/storage/store.ts";
 
+const isLong = process.env.LONG === "1";
+
 const unexpected = (error: StorageError) => expect.fail(error.message);
 
 function newDirectory(): string {
@@ -100,7 +102,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-test("any transactions, then opened again → what a store in memory holds, in the same order", () => {
+test("any transactions, then opened again → what a store in memory holds, in the same order", {
+  timeout: isLong ? 600_000 : 30_000,
+}, () => {
   const run = (store: Store, steps: readonly Step[]) => {
     try {
       store.transaction(() => {
@@ -141,7 +145,7 @@ test("any transactions, then opened again → what a store in memory holds, in t
         rmSync(directory, { recursive: true });
       }
     }),
-    { numRuns: process.env.LONG === "1" ? 1000 : 60 },
+    { numRuns: isLong ? 1000 : 60 },
   );
 });
 
