@@ -1,4 +1,5 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { AttributedOperation } from "./attribute-operations.ts";
@@ -102,7 +103,8 @@ function withoutEmpty(status: ComputeEndpointStatus): ComputeEndpointStatus {
 
 /**
  * Activity alone is no reason for a write, and neither is a watermark that counts nothing: it moves along with other
- * changes, so that the next process need not read far back.
+ * changes, so that the next process need not read far back. While our own operation runs, the state may be newer than
+ * the word that it has ended; that word follows at once, and both are written together.
  */
 function keepQuietFields(
   next: ComputeEndpointStatus,
@@ -112,10 +114,12 @@ function keepQuietFields(
   const before = previous.operationWatermark;
   const isSameBranch = before?.branch?.id === watermark?.branch?.id;
   const isQuiet = before !== undefined && ended.length === 0 && isSameBranch;
+  const isAtWork = conditionOf(next.conditions, "Reconciling")?.reason === "OperationInFlight";
   const quiet = withoutEmpty({
     ...next,
     lastActiveTime: previous.lastActiveTime,
     ...(isQuiet ? { operationWatermark: before } : {}),
+    ...(isAtWork ? { state: previous.state, pendingState: previous.pendingState } : {}),
   });
   return isSameStored(quiet, withoutEmpty(previous)) ? quiet : next;
 }
