@@ -1,0 +1,54 @@
+import { expect, inject, onTestFinished, test } from "vitest";
+import { reportText, targetsOf } from "../../tools/bench/operator/report.ts";
+import { type BenchPlan, runBenchmark } from "../../tools/bench/operator/run.ts";
+import { openWorld } from "../../tools/bench/operator/world.ts";
+import { sharedApiServer } from "../support/api-server.ts";
+
+const resources = 3;
+const plan: BenchPlan = {
+  sizes: [{ resources, projects: resources, rounds: 1, restarts: 1 }],
+  edits: 1,
+  scrapes: 1,
+  restSeconds: 2,
+  settings: { PROJECT_POLL_SECONDS: "0.5" },
+  restSettings: { RESYNC_SECONDS: "1" },
+};
+
+test("the benchmark at a small size → every figure is measured, and what must be nothing is nothing", async () => {
+  const { url: server, caFile, token, auditLogFile } = sharedApiServer();
+  const world = await openWorld({ server, caFile, token, auditLogFile }, inject("bundledProgram"));
+  onTestFinished(() => world.close());
+  const lines: string[] = [];
+  const result = await runBenchmark(world, plan, (line) => lines.push(line));
+
+  const [size] = result.sizes;
+  expect(size?.floor).toMatchObject([
+    { kubernetesWrites: 4 * resources, controlPlaneWrites: resources, kubernetesEvents: 0 },
+  ]);
+  const [byOperator] = size?.operator ?? [];
+  expect(byOperator).toMatchObject({
+    controlPlaneWrites: resources,
+    kubernetesRefusals: 0,
+    kubernetesReads: resources,
+  });
+  expect(byOperator?.kubernetesWrites, "finalizer, intent, ownership, Ready").toBe(4 * resources);
+  expect(byOperator?.passes).toBeGreaterThanOrEqual(4 * resources);
+  for (const run of [...(size?.operator ?? []), ...(size?.floor ?? [])]) {
+    expect(run.seconds).toBeGreaterThan(0.4);
+    expect(run.cpuMs).toBeGreaterThan(0);
+    expect(run.peakRssBytes).toBeGreaterThan(2 ** 20);
+  }
+  expect(size?.edits?.firstCallMs).toHaveLength(1);
+  expect(size?.editsWhileScraped?.changeMs).toHaveLength(1);
+  expect(size?.scrapes[0]?.bytes).toBeGreaterThan(1_000);
+  expect(size?.fullHeapBytes).toBeGreaterThan(2 ** 20);
+  expect(size?.restart).toMatchObject({ kubernetesWrites: 0, controlPlaneWrites: 0 });
+  expect(size?.rest).toMatchObject({ kubernetesWrites: 0, kubernetesEvents: 0, controlPlaneWrites: 0 });
+  expect(size?.rest.passes).toBeGreaterThanOrEqual(resources);
+  expect(size?.rest.controlPlaneReadsPerMinute).toBeGreaterThan(0);
+
+  const targets = targetsOf(result);
+  expect(targets.filter(({ what }) => /writes/.test(what)).map(({ isMet }) => isMet)).toEqual([true, true, true]);
+  expect(reportText(result)).toContain(`| ${resources} in ${resources} |`);
+  expect(lines).toHaveLength(3);
+});

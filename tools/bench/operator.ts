@@ -1,0 +1,54 @@
+// How fast the operator is, beside a bare loop that makes only the calls that cannot be avoided: `npm run bench`.
+// Prints a table and writes a JSON file.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cpus, tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { startApiServer } from "../api-server/api-server.ts";
+import { apiServerAssets } from "../assets/asset-table.ts";
+import { resolveAssets } from "../assets/resolve-assets.ts";
+import { buildProgram } from "../build.ts";
+import { createKubectl } from "../demo/kubectl.ts";
+import { benchPlan } from "./operator/plan.ts";
+import { reportText, targetsOf } from "./operator/report.ts";
+import { runBenchmark } from "./operator/run.ts";
+import { openWorld } from "./operator/world.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    out: { type: "string", default: path.join(root, "docs/benchmarks.json") },
+    only: { type: "string" },
+    profile: { type: "string" },
+  },
+});
+
+const progress = (line: string) => console.error(line);
+await using parts = new AsyncDisposableStack();
+const folder = await mkdtemp(path.join(tmpdir(), "operator-bench-program-"));
+parts.defer(() => rm(folder, { recursive: true, force: true }));
+const { program, version } = await buildProgram(path.join(folder, "dist"));
+const assets = await resolveAssets(apiServerAssets as readonly ["kube-apiserver", "etcd", "kubectl"], { progress });
+const apiServer = await startApiServer({ assets });
+parts.defer(() => apiServer.stop());
+const kubectl = createKubectl({
+  binary: assets.kubectl,
+  env: { ...process.env, KUBECONFIG: apiServer.kubeconfigFile, KUBECACHEDIR: path.join(folder, "kubectl-cache") },
+  cwd: root,
+  signal: new AbortController().signal,
+});
+await kubectl.run(["apply", "--server-side", "-k", "deploy/base"]);
+await kubectl.run(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+const { url: server, caFile, token, auditLogFile } = apiServer;
+const world = await openWorld({ server, caFile, token, auditLogFile }, program);
+parts.defer(() => world.close());
+const plan = benchPlan({ isQuick: options.quick, only: options.only, profileFolder: options.profile });
+const result = await runBenchmark(world, plan, progress);
+console.log(reportText(result));
+const machine = { node: process.version, processors: cpus().length, model: cpus()[0]?.model };
+const written = { date: new Date().toISOString(), version, machine, targets: targetsOf(result), ...result };
+await writeFile(options.out, `${JSON.stringify(written, undefined, 2)}\n`);
+console.error(`written to ${options.out}`);

@@ -1,0 +1,105 @@
+import { open } from "node:fs/promises";
+
+/** What one user did at the API server within some time. */
+export interface AuditTally {
+  /** Changes of ComputeEndpoints, status and finalizers alike, that succeeded. */
+  readonly writes: number;
+  /** Changes that the API server refused, conflicts included. */
+  readonly refused: number;
+  /** Events sent. */
+  readonly events: number;
+  /** ComputeEndpoints read one by one. */
+  readonly reads: number;
+  /** Epoch milliseconds at which its first request for ComputeEndpoints came in; `undefined`: none did. */
+  readonly firstMs: number | undefined;
+  /** Epoch milliseconds at which its last change of a ComputeEndpoint was answered. */
+  readonly lastWriteMs: number | undefined;
+}
+
+interface AuditEvent {
+  readonly stage: string;
+  readonly verb: string;
+  readonly user: { readonly username: string };
+  readonly objectRef?: { readonly resource: string };
+  readonly responseStatus?: { readonly code: number };
+  readonly requestReceivedTimestamp: string;
+  readonly stageTimestamp: string;
+}
+
+interface Entry {
+  readonly user: string;
+  readonly kind: "write" | "refused" | "event" | "read" | "other";
+  readonly receivedMs: number;
+  readonly answeredMs: number;
+}
+
+const writeVerbs: readonly string[] = ["create", "update", "patch", "delete"];
+
+/** Follows the audit log of an API server: an entry stands there before its request is answered. */
+export class AuditTail {
+  readonly #file: string;
+  readonly #entries: Entry[] = [];
+  #offset = 0;
+  #rest = "";
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Reads on to the end, and answers how many entries of service accounts there have been so far. */
+  async read(): Promise<number> {
+    const file = await open(this.#file);
+    try {
+      const stream = file.createReadStream({ start: this.#offset, encoding: "utf8", autoClose: false });
+      for await (const chunk of stream) this.#take(chunk as string);
+    } finally {
+      await file.close();
+    }
+    return this.#entries.length;
+  }
+
+  /** @param since what an earlier `read` answered. */
+  tally(user: string, since: number): AuditTally {
+    const entries = this.#entries.slice(since).filter((entry) => entry.user === user);
+    const count = (kind: Entry["kind"]) => entries.filter((entry) => entry.kind === kind).length;
+    return {
+      writes: count("write"),
+      refused: count("refused"),
+      events: count("event"),
+      reads: count("read"),
+      firstMs: entries.find(({ kind }) => kind !== "event")?.receivedMs,
+      lastWriteMs: entries.findLast(({ kind }) => kind === "write")?.answeredMs,
+    };
+  }
+
+  #take(chunk: string): void {
+    this.#offset += Buffer.byteLength(chunk);
+    const lines = (this.#rest + chunk).split("\n");
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) {
+      // Parsing is dear, and most lines of a population's creation are the administrator's.
+      if (!line.includes('"username":"system:serviceaccount:')) continue;
+      const entry = entryOf(JSON.parse(line) as AuditEvent);
+      if (entry !== undefined) this.#entries.push(entry);
+    }
+  }
+}
+
+function entryOf(event: AuditEvent): Entry | undefined {
+  const resource = event.objectRef?.resource;
+  if (event.stage !== "ResponseComplete" || (resource !== "computeendpoints" && resource !== "events")) {
+    return undefined;
+  }
+  return {
+    user: event.user.username,
+    kind: kindOf(event),
+    receivedMs: Date.parse(event.requestReceivedTimestamp),
+    answeredMs: Date.parse(event.stageTimestamp),
+  };
+}
+
+function kindOf({ verb, objectRef, responseStatus }: AuditEvent): Entry["kind"] {
+  if (objectRef?.resource === "events") return "event";
+  if (writeVerbs.includes(verb)) return (responseStatus?.code ?? 500) < 300 ? "write" : "refused";
+  return verb === "get" ? "read" : "other";
+}

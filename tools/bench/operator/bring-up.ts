@@ -1,0 +1,136 @@
+import { fileURLToPath } from "node:url";
+import type { FloorTask } from "./floor-task.ts";
+import { InspectedProcess, type ProcessUsage } from "./inspected-process.ts";
+import { OperatorProcess } from "./operator-process.ts";
+import { isReady, listPopulation, type Population, sizeOf } from "./population.ts";
+import type { SandboxServer } from "./sandbox-server.ts";
+import { waitUntil } from "./wait-until.ts";
+import { type BenchWorld, writeTask } from "./world.ts";
+
+/** What it took to bring up resources that nobody had looked at yet. */
+export interface BringUp {
+  readonly resources: number;
+  /** From the first request for the resources to the answer of the last write, by the API server's own clock. */
+  readonly seconds: number;
+  /** Of the process, its start included. */
+  readonly cpuMs: number;
+  readonly peakRssBytes: number;
+  /** Looks at one resource, which the floor does not take. */
+  readonly passes: number;
+  /** Of the resources. */
+  readonly kubernetesWrites: number;
+  /** Writes of the resources that the API server refused. */
+  readonly kubernetesRefusals: number;
+  readonly kubernetesReads: number;
+  readonly kubernetesEvents: number;
+  readonly controlPlaneReads: number;
+  readonly controlPlaneWrites: number;
+}
+
+/** Where a population is brought up. */
+export interface BringUpStage {
+  readonly world: BenchWorld;
+  readonly sandbox: SandboxServer;
+  readonly population: Population;
+  /** Environment of the operator beside what it cannot do without. @default none */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly profileFolder?: string | undefined;
+}
+
+/** Calls at once, in the operator as its default and in the floor. */
+const workers = 16;
+
+/** Brings a population up with an operator, which goes on running. */
+export async function bringUpByOperator(stage: BringUpStage): Promise<{
+  readonly result: BringUp;
+  readonly operator: OperatorProcess;
+}> {
+  const measured = await beginMeasure(stage, stage.world.operator.user);
+  const operator = await startOperator(stage);
+  await measured.untilAllReady();
+  const result = await measured.end(await operator.usage());
+  return { result: { ...result, passes: await operator.passes() }, operator };
+}
+
+/** Starts an operator that looks after the population alone, and waits until it is ready. */
+export function startOperator({ world, sandbox, population, settings, profileFolder }: BringUpStage) {
+  return OperatorProcess.start({
+    program: world.program,
+    profileFolder,
+    settings: {
+      CONTROL_PLANE_URL: `${sandbox.origin}/api/v2`,
+      CONTROL_PLANE_API_KEY: sandbox.apiKey,
+      KUBECONFIG: world.operator.kubeconfigFile,
+      WATCH_NAMESPACES: population.namespace,
+      ...settings,
+    },
+  });
+}
+
+/** Brings a population up with the bare loop. */
+export async function bringUpByFloor(stage: BringUpStage): Promise<BringUp> {
+  const { world, sandbox, population } = stage;
+  const task: FloorTask = {
+    kube: world.floor.access,
+    namespace: population.namespace,
+    sandboxOrigin: sandbox.origin,
+    apiKey: sandbox.apiKey,
+    workers,
+  };
+  const file = await writeTask(world, population.namespace, task);
+  const measured = await beginMeasure(stage, world.floor.user);
+  const program = fileURLToPath(new URL("./floor.ts", import.meta.url));
+  const floor = await InspectedProcess.start({ args: [program, file], env: {} });
+  const wait = { what: "the floor is done", timeoutMs: longestMs(population), lastSeen: () => floor.said() };
+  await waitUntil(() => /floor (done|failed)/.exec(floor.said())?.[1], wait);
+  if (!floor.said().includes("floor done")) throw new Error(floor.said());
+  await measured.untilAllReady();
+  const result = await measured.end(await floor.usage());
+  await floor.stop();
+  return result;
+}
+
+/** Generous: a machine may be busy with something else. */
+function longestMs(population: Population): number {
+  return 300_000 + sizeOf(population) * 300;
+}
+
+async function beginMeasure({ world, sandbox, population }: BringUpStage, user: string) {
+  const since = await world.audit.read();
+  const before = await sandbox.counts();
+  const resources = sizeOf(population);
+  const tally = async () => {
+    await world.audit.read();
+    return world.audit.tally(user, since);
+  };
+  return {
+    /** Asks for the list only when the writes have paused: at this size a list is work for the API server. */
+    untilAllReady: () =>
+      waitUntil(
+        async () => {
+          const { lastWriteMs = Date.now() } = await tally();
+          if (Date.now() - lastWriteMs < 700) return undefined;
+          const stored = await listPopulation(world.kube, population.namespace);
+          return stored.length === resources && stored.every(isReady) ? true : undefined;
+        },
+        { what: "all are Ready", timeoutMs: longestMs(population), pauseMs: 250 },
+      ),
+    async end({ cpuMs, peakRssBytes }: ProcessUsage): Promise<BringUp> {
+      const { writes, refused, reads, events, firstMs = 0, lastWriteMs = 0 } = await tally();
+      const counts = await sandbox.counts();
+      return {
+        resources,
+        seconds: (lastWriteMs - firstMs) / 1000,
+        cpuMs,
+        peakRssBytes,
+        passes: 0,
+        kubernetesWrites: writes,
+        kubernetesRefusals: refused,
+        kubernetesReads: reads,
+        kubernetesEvents: events,
+        controlPlaneReads: counts.reads - before.reads,
+        controlPlaneWrites: counts.writes - before.writes,
+      };
+    },
+  };
+}

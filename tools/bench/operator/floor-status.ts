@@ -1,0 +1,131 @@
+import { createHash, randomUUID } from "node:crypto";
+import type {
+  Acknowledged,
+  ComputeEndpointStatus,
+  Condition,
+  OperationWatermark,
+  StatusOperation,
+} from "../../../src/resource/status-schema.ts";
+
+// What the floor stores: as large as what the operator stores at the same point, and made from nothing.
+
+interface CreateAnswer {
+  readonly endpoint: { readonly id: string; readonly host: string };
+  readonly operations: readonly { readonly id: string; readonly created_at: string }[];
+}
+
+/** A merge patch of a status: `null` is what goes. */
+type StatusPatch = { readonly [Name in keyof ComputeEndpointStatus]: ComputeEndpointStatus[Name] | null };
+
+/** Before the create is sent. */
+export function intentStatus(projectId: string, branchId: string): StatusPatch {
+  return {
+    observedGeneration: 1,
+    createIntent: {
+      attempt: randomUUID(),
+      token: hash(branchId).slice(0, 24),
+      serviceUrl,
+      projectId,
+      branchId,
+      type: "ReadWrite",
+      bodyHash: hash(projectId),
+      preIds: [],
+      time: now(),
+    },
+    conditions: conditions({ isReady: false, reason: "Creating", message: "The endpoint is being created." }),
+  };
+}
+
+/** When the create was answered. */
+export function inFlightStatus(
+  projectId: string,
+  resourceUid: string,
+  { endpoint, operations }: CreateAnswer,
+): StatusPatch {
+  return {
+    createIntent: null,
+    ownership: {
+      endpointId: endpoint.id,
+      origin: "Created",
+      resourceUid,
+      clusterId: resourceUid,
+      serviceUrl,
+      projectId,
+    },
+    host: endpoint.host,
+    poolerHost: endpoint.host.replace(endpoint.id, `${endpoint.id}-pooler`),
+    state: "init",
+    pendingState: "active",
+    compute: { minUnits: 0.25, maxUnits: 1, size: "0.25-1", maxConnections: 112 },
+    acknowledged: acknowledged(1),
+    operations: operations.map((operation) => ({ ...operationOf(operation), status: "running" })),
+    operationWatermark: watermark(
+      operations,
+      operations.map(({ id }) => id),
+    ),
+    conditions: conditions({ isReady: false, reason: "OperationInFlight", message: "start_compute is running." }),
+  };
+}
+
+/** When its operations have ended. */
+export function readyStatus({ operations }: CreateAnswer): StatusPatch {
+  return {
+    state: "active",
+    pendingState: null,
+    acknowledged: acknowledged(0),
+    operations: operations.map((operation) => ({
+      ...operationOf(operation),
+      status: "finished",
+      durationMilliseconds: 200,
+    })),
+    operationWatermark: watermark(operations, []),
+    conditions: conditions({ isReady: true, reason: "UpToDate", message: "The endpoint is as spec says." }),
+  };
+}
+
+const serviceUrl = "http://127.0.0.1/api/v2";
+
+function watermark(operations: CreateAnswer["operations"], unfinishedIds: string[]): OperationWatermark {
+  const createdTime = operations[0]?.created_at ?? now();
+  return { createdTime, sinceTime: createdTime, ids: operations.map(({ id }) => id), unfinishedIds };
+}
+
+function acknowledged(unmatchedAttempts: number): Acknowledged {
+  const fields = ["minUnits", "maxUnits", "suspendTimeoutSeconds"];
+  return { generation: 1, hash: hash("fields"), fields, attempts: 1, unmatchedAttempts, time: now() };
+}
+
+function operationOf({
+  id,
+  created_at: createdTime,
+}: {
+  readonly id: string;
+  readonly created_at: string;
+}): Omit<StatusOperation, "status"> {
+  return { id, action: "start_compute", failuresCount: 0, cause: "SpecChange", createdTime, updatedTime: createdTime };
+}
+
+interface Progress {
+  readonly isReady: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+function conditions({ isReady, reason, message }: Progress): Condition[] {
+  const common = { observedGeneration: 1, lastTransitionTime: now() };
+  const nothingFailed = "No operation has failed, or a later one of the same kind succeeded.";
+  return [
+    { ...common, type: "Ready", status: isReady ? "True" : "False", reason, message } as const,
+    ...(isReady ? [] : [{ ...common, type: "Reconciling", status: "True", reason, message } as const]),
+    { ...common, type: "LastOperationSucceeded", status: "True", reason: "NoFailure", message: nothingFailed },
+    { ...common, type: "CredentialsValid", status: "True", reason: "Accepted", message: "The key is accepted." },
+  ];
+}
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function now(): string {
+  return new Date().toISOString();
+}

@@ -1,0 +1,149 @@
+// The least that has to be done to bring resources up, with no thought in between: a program of its own, beside which the
+// operator is measured. Usage: floor.ts TASK_FILE; it ends when every resource is Ready.
+import { readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { Pool } from "undici";
+import { send } from "../load.ts";
+import { inFlightStatus, intentStatus, readyStatus } from "./floor-status.ts";
+import type { FloorTask } from "./floor-task.ts";
+import { KubeClient } from "./kube-client.ts";
+import { listPopulation, resourcesPath, type StoredResource } from "./population.ts";
+
+const finalizer = "endpoint-operator.dev/endpoint";
+
+/** The operator looks for the first time at an operation that is as young. */
+const pollMs = 250;
+
+interface CreateAnswer {
+  readonly endpoint: { readonly id: string; readonly host: string };
+  readonly operations: readonly { readonly id: string; readonly created_at: string }[];
+}
+
+/** As many calls at once as the operator has workers; a resource that waits for an operation holds none. */
+class Turns {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async run<Value>(call: () => Promise<Value>): Promise<Value> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await call();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+}
+
+class Floor {
+  readonly #task: FloorTask;
+  readonly #kube: KubeClient;
+  readonly #pool: Pool;
+  readonly #turns: Turns;
+
+  constructor(task: FloorTask, kube: KubeClient) {
+    this.#task = task;
+    this.#kube = kube;
+    this.#pool = new Pool(task.sandboxOrigin, { connections: task.workers, pipelining: 1 });
+    this.#turns = new Turns(task.workers);
+  }
+
+  async run(): Promise<void> {
+    const resources = await listPopulation(this.#kube, this.#task.namespace);
+    const byProject = Map.groupBy(resources, ({ spec }) => spec.projectId);
+    await Promise.all([...byProject].map(([projectId, members]) => this.#bringUp(projectId, members)));
+    await Promise.all([this.#kube.close(), this.#pool.destroy()]);
+  }
+
+  /** One after the other, because the service locks a project while it works; what can be done meanwhile is. */
+  async #bringUp(projectId: string, resources: readonly StoredResource[]): Promise<void> {
+    const settled: Promise<unknown>[] = [];
+    let [current, ...rest] = resources;
+    current = current && (await this.#addFinalizer(current));
+    while (current !== undefined) {
+      const [next, ...others] = rest;
+      const finalized = next && this.#addFinalizer(next);
+      const { stored, answer } = await this.#create(projectId, current);
+      await this.#untilFinished(projectId, answer);
+      settled.push(this.#patch(stored, { status: readyStatus(answer) }, "/status"));
+      [current, rest] = [await finalized, others];
+    }
+    await Promise.all(settled);
+  }
+
+  #addFinalizer(resource: StoredResource): Promise<StoredResource> {
+    return this.#patch(resource, { metadata: { finalizers: [finalizer] } });
+  }
+
+  async #create(projectId: string, resource: StoredResource) {
+    const branchId = resource.metadata.name;
+    const noted = await this.#patch(resource, { status: intentStatus(projectId, branchId) }, "/status");
+    const endpoint = {
+      branch_id: branchId,
+      type: "read_write",
+      autoscaling_limit_min_cu: 0.25,
+      autoscaling_limit_max_cu: 1,
+      suspend_timeout_seconds: -1,
+    };
+    const answer = await this.#call<CreateAnswer>("POST", `/projects/${projectId}/endpoints`, { endpoint });
+    const stored = await this.#patch(
+      noted,
+      { status: inFlightStatus(projectId, noted.metadata.uid, answer) },
+      "/status",
+    );
+    return { stored, answer };
+  }
+
+  async #untilFinished(projectId: string, { operations }: CreateAnswer): Promise<void> {
+    const own = new Set(operations.map(({ id }) => id));
+    for (;;) {
+      await delay(pollMs);
+      const path = `/projects/${projectId}/operations?limit=100`;
+      const listed = await this.#call<{ operations: readonly { id: string; status: string }[] }>("GET", path);
+      if (listed.operations.every(({ id, status }) => !own.has(id) || status === "finished")) return;
+    }
+  }
+
+  #patch(resource: StoredResource, changes: Changes, subresource: "" | "/status" = ""): Promise<StoredResource> {
+    const { name, uid, resourceVersion } = resource.metadata;
+    return this.#turns.run(() =>
+      this.#kube.request<StoredResource>({
+        method: "PATCH",
+        path: `${resourcesPath(this.#task.namespace, name)}${subresource}`,
+        contentType: "application/merge-patch+json",
+        body: { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } },
+      }),
+    );
+  }
+
+  #call<Body>(method: "GET" | "POST", path: string, body?: object): Promise<Body> {
+    const headers = { authorization: `Bearer ${this.#task.apiKey}`, "content-type": "application/json" };
+    const request = { method, path: `/api/v2${path}`, headers, ...(body && { body: JSON.stringify(body) }) };
+    return this.#turns.run(async () => {
+      const answer = await send(this.#pool, request);
+      if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+      return JSON.parse(answer.body.toString()) as Body;
+    });
+  }
+}
+
+interface Changes {
+  readonly metadata?: object;
+  readonly status?: object;
+}
+
+try {
+  const task = JSON.parse(await readFile(process.argv[2] ?? "", "utf8")) as FloorTask;
+  await new Floor(task, await KubeClient.open(task.kube)).run();
+  console.log("floor done");
+} catch (error) {
+  console.log("floor failed:", error);
+}
+// Whoever measures asks for what was used first, and then ends the process.
+setInterval(() => {}, 60_000);

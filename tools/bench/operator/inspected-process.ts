@@ -1,0 +1,78 @@
+import { type GuardedProcess, type ProcessExit, startGuardedProcess } from "../../process/guarded-process.ts";
+import { Inspector } from "./inspector.ts";
+
+/** What a process has used since it started. */
+export interface ProcessUsage {
+  /** User and system, all threads. */
+  readonly cpuMs: number;
+  readonly peakRssBytes: number;
+}
+
+/** How it is started. */
+export interface InspectedOptions {
+  /** JavaScript or TypeScript file, and its arguments. */
+  readonly args: readonly string[];
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Flags of Node. @default none */
+  readonly nodeFlags?: readonly string[];
+}
+
+/** What a process says is kept up to here; then only its end. */
+const keptCharacters = 65_536;
+
+/** A program of ours under this Node, as a process of its own, that can be asked what it uses. */
+export class InspectedProcess {
+  readonly inspector: Inspector;
+  readonly exited: Promise<ProcessExit>;
+  readonly #child: GuardedProcess;
+  readonly #said: () => string;
+
+  private constructor(child: GuardedProcess, inspector: Inspector, said: () => string) {
+    this.#child = child;
+    this.inspector = inspector;
+    this.exited = child.exited;
+    this.#said = said;
+  }
+
+  /** Starts it. @throws Error, with what it wrote, when it ends before it can be inspected */
+  static async start({ args, env, nodeFlags = [] }: InspectedOptions): Promise<InspectedProcess> {
+    const child = await startGuardedProcess({
+      command: process.execPath,
+      args: ["--inspect=127.0.0.1:0", ...nodeFlags, ...args],
+      env,
+      graceMs: 30_000,
+    });
+    const output = { stdout: "", stderr: "" };
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    for (const name of ["stdout", "stderr"] as const) {
+      child[name]?.setEncoding("utf8").on("data", (text: string) => {
+        const head = output[name].slice(0, keptCharacters);
+        output[name] = head + (output[name].slice(keptCharacters) + text).slice(-keptCharacters);
+        const [, url] = /Debugger listening on (\S+)/.exec(output.stderr) ?? [];
+        if (url !== undefined) resolve(url);
+      });
+    }
+    void child.exited.then((exit) => reject(new Error(`ended: ${JSON.stringify({ ...exit, ...output })}`)));
+    const inspector = await Inspector.connect(await promise);
+    return new InspectedProcess(child, inspector, () => output.stdout + output.stderr);
+  }
+
+  /** The beginning and the end of what it has written. */
+  said(): string {
+    return this.#said();
+  }
+
+  async usage(): Promise<ProcessUsage> {
+    const used = await this.inspector.evaluate<{ userCPUTime: number; systemCPUTime: number; maxRSS: number }>(
+      "process.resourceUsage()",
+    );
+    return { cpuMs: (used.userCPUTime + used.systemCPUTime) / 1000, peakRssBytes: used.maxRSS * 1024 };
+  }
+
+  /** Ends it with SIGTERM and waits until it is gone. */
+  stop(): Promise<ProcessExit> {
+    this.inspector.close();
+    return this.#child.stop();
+  }
+}

@@ -1,0 +1,64 @@
+/** A connection to a process of Node that was started with `--inspect`. It changes nothing in the program itself. */
+export class Inspector {
+  readonly #socket: WebSocket;
+  readonly #open = new Map<number, PromiseWithResolvers<unknown>>();
+  #lastId = 0;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.addEventListener("message", ({ data }) => this.#settle(String(data)));
+    socket.addEventListener("close", () => {
+      for (const { reject } of this.#open.values()) reject(new Error("the inspected process has ended"));
+    });
+  }
+
+  /** @param url as Node writes it after `Debugger listening on`. */
+  static async connect(url: string): Promise<Inspector> {
+    const socket = new WebSocket(url);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    socket.addEventListener("open", () => resolve());
+    socket.addEventListener("error", () => reject(new Error(`cannot inspect ${url}`)));
+    await promise;
+    return new Inspector(socket);
+  }
+
+  /** A method of the Chrome DevTools protocol. */
+  send<Result>(method: string, params: object = {}): Promise<Result> {
+    const call = Promise.withResolvers<unknown>();
+    this.#lastId += 1;
+    this.#open.set(this.#lastId, call);
+    this.#socket.send(JSON.stringify({ id: this.#lastId, method, params }));
+    return call.promise as Promise<Result>;
+  }
+
+  /** The value of an expression; it must survive JSON. */
+  async evaluate<Value>(expression: string): Promise<Value> {
+    const answer = await this.send<{ readonly result: { readonly value: Value }; readonly exceptionDetails?: object }>(
+      "Runtime.evaluate",
+      { expression, returnByValue: true, awaitPromise: true },
+    );
+    if (answer.exceptionDetails !== undefined) {
+      throw new Error(`${expression}: ${JSON.stringify(answer.exceptionDetails)}`);
+    }
+    return answer.result.value;
+  }
+
+  /** Collects all garbage and answers the bytes that are left in use. */
+  async heapBytes(): Promise<number> {
+    await this.send("HeapProfiler.collectGarbage");
+    return (await this.send<{ readonly usedSize: number }>("Runtime.getHeapUsage")).usedSize;
+  }
+
+  /** Must be called before the process is stopped: it would wait for us. */
+  close(): void {
+    this.#socket.close();
+  }
+
+  #settle(text: string): void {
+    const message = JSON.parse(text) as { readonly id?: number; readonly result?: unknown; readonly error?: object };
+    const call = this.#open.get(message.id ?? 0);
+    this.#open.delete(message.id ?? 0);
+    if (message.error === undefined) call?.resolve(message.result);
+    else call?.reject(new Error(JSON.stringify(message.error)));
+  }
+}

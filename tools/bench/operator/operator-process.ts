@@ -1,0 +1,122 @@
+import { InspectedProcess, type ProcessUsage } from "./inspected-process.ts";
+import { waitUntil } from "./wait-until.ts";
+
+/** What an operator is started with, beside what every one of the benchmark gets. */
+export interface OperatorSettings {
+  /** The bundle. */
+  readonly program: string;
+  /** Environment variables. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Where Node leaves a processor profile when the operator ends. @default none is taken */
+  readonly profileFolder?: string | undefined;
+}
+
+/** What one page of metrics took the operator. */
+export interface ScrapeCost {
+  readonly bytes: number;
+  /** How long the event loop was busy from the request to the answer. */
+  readonly busyMs: number;
+  /** The longest time for which the event loop did nothing else. */
+  readonly longestMs: number;
+  readonly tookMs: number;
+}
+
+/** The operator, with the defaults of its settings, as a process of its own. */
+export class OperatorProcess {
+  readonly process: InspectedProcess;
+  /** Milliseconds from its start until `/readyz` said so. */
+  readonly readyMs: number;
+  readonly #metricsUrl: string;
+
+  private constructor(process: InspectedProcess, readyMs: number, metricsUrl: string) {
+    this.process = process;
+    this.readyMs = readyMs;
+    this.#metricsUrl = metricsUrl;
+  }
+
+  /** Starts it and waits until it is ready. */
+  static async start({ program, settings, profileFolder }: OperatorSettings): Promise<OperatorProcess> {
+    const startedMs = performance.now();
+    const nodeFlags = profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
+    const addresses = { METRICS_ADDR: "127.0.0.1:0", HEALTH_ADDR: "127.0.0.1:0" };
+    const env = { ...addresses, LEADER_ELECTION: "false", ...settings };
+    const process = await InspectedProcess.start({ args: [program, "run"], env, nodeFlags });
+    const wait = { what: "the operator is ready", lastSeen: () => process.said() };
+    const ports = await waitUntil(() => portsIn(process.said()), wait);
+    await waitUntil(async () => ((await isOk(`http://127.0.0.1:${ports.health}/readyz`)) ? true : undefined), wait);
+    return new OperatorProcess(process, performance.now() - startedMs, `http://127.0.0.1:${ports.metrics}/metrics`);
+  }
+
+  usage(): Promise<ProcessUsage> {
+    return this.process.usage();
+  }
+
+  /** Passes that it has made so far. */
+  async passes(): Promise<number> {
+    const text = await (await fetch(this.#metricsUrl)).text();
+    const counts = text.matchAll(/^controller_runtime_reconcile_total\{[^}]*\} (\d+)/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  /**
+   * Waits until it does next to nothing for a while, and answers the milliseconds until that began.
+   *
+   * @param leastPasses so many it must have made by then: one that waits for slow answers looks idle as well. @default 0
+   */
+  async untilQuiet(leastPasses = 0): Promise<number> {
+    const { inspector } = this.process;
+    const startedMs = performance.now();
+    let quietSinceMs: number | undefined;
+    await inspector.evaluate("void (globalThis.benchLoop = performance.eventLoopUtilization())");
+    return waitUntil(
+      async () => {
+        const beganMs = performance.now();
+        const busy = await inspector.evaluate<number>(
+          "(() => { const before = globalThis.benchLoop; globalThis.benchLoop = performance.eventLoopUtilization();" +
+            " return performance.eventLoopUtilization(globalThis.benchLoop, before).utilization })()",
+        );
+        quietSinceMs = busy < quietUtilization ? (quietSinceMs ?? beganMs) : undefined;
+        if (quietSinceMs === undefined || performance.now() - quietSinceMs < quietForMs) return undefined;
+        const isDone = leastPasses === 0 || (await this.passes()) >= leastPasses;
+        return isDone ? Math.max(0, quietSinceMs - startedMs) : undefined;
+      },
+      { what: `the operator has made ${leastPasses} passes and is quiet`, pauseMs: 100 },
+    );
+  }
+
+  /** Reads the page of metrics once. */
+  async scrape(): Promise<ScrapeCost> {
+    const { inspector } = this.process;
+    await inspector.evaluate(
+      'void (globalThis.benchDelay = process.getBuiltinModule("node:perf_hooks").monitorEventLoopDelay({ resolution: 1 }),' +
+        " benchDelay.enable(), globalThis.benchLoop = performance.eventLoopUtilization())",
+    );
+    const startedMs = performance.now();
+    const bytes = (await (await fetch(this.#metricsUrl)).arrayBuffer()).byteLength;
+    const tookMs = performance.now() - startedMs;
+    const cost = await inspector.evaluate<{ busyMs: number; longestMs: number }>(
+      "(benchDelay.disable(), { busyMs: performance.eventLoopUtilization(benchLoop).active, longestMs: benchDelay.max / 1e6 })",
+    );
+    return { bytes, tookMs, ...cost };
+  }
+
+  async stop(): Promise<void> {
+    const { code } = await this.process.stop();
+    if (code !== 0) throw new Error(`the operator ended with ${code}: ${this.process.said().slice(-2_000)}`);
+  }
+}
+
+const quietUtilization = 0.1;
+const quietForMs = 600;
+
+function portsIn(said: string): { readonly metrics: string; readonly health: string } | undefined {
+  const [, metrics] = /"metricsPort":(\d+)/.exec(said) ?? [];
+  const [, health] = /"healthPort":(\d+)/.exec(said) ?? [];
+  return metrics === undefined || health === undefined ? undefined : { metrics, health };
+}
+
+async function isOk(url: string): Promise<boolean> {
+  const answer = await fetch(url).catch(() => undefined);
+  await answer?.body?.cancel();
+  return answer?.ok === true;
+}

@@ -1,0 +1,35 @@
+import type { BenchPlan, BenchSize } from "./run.ts";
+
+/** What the command line asks for. */
+export interface PlanChoice {
+  /** Leaves out the largest size. */
+  readonly isQuick: boolean;
+  /** A single size, for work on the operator. @default all of them */
+  readonly only?: string | undefined;
+  readonly profileFolder?: string | undefined;
+}
+
+/** Ten resources a project, save where the two are to be told apart. */
+const sizes: readonly BenchSize[] = [
+  { resources: 100, projects: 10, rounds: 2, restarts: 10 },
+  { resources: 1000, projects: 10, rounds: 0, restarts: 0 },
+  { resources: 1000, projects: 100, rounds: 2, restarts: 10 },
+  { resources: 5000, projects: 500, rounds: 1, restarts: 0 },
+];
+
+/** The plan of `npm run bench`. */
+export function benchPlan({ isQuick, only, profileFolder }: PlanChoice): BenchPlan {
+  const [resources, projects] = (only ?? "").split("/").map(Number);
+  const chosen = sizes.filter((size) =>
+    only === undefined ? !isQuick || size.resources < 5000 : size.resources === resources && size.projects === projects,
+  );
+  return {
+    sizes:
+      only === undefined ? chosen : chosen.map((size) => ({ ...size, rounds: Math.min(1, size.rounds), restarts: 0 })),
+    edits: 20,
+    scrapes: 10,
+    restSeconds: only === undefined ? 60 : 5,
+    restSettings: { RESYNC_SECONDS: "20" },
+    profileFolder,
+  };
+}

@@ -1,0 +1,193 @@
+import { type BringUp, type BringUpStage, bringUpByFloor, bringUpByOperator, startOperator } from "./bring-up.ts";
+import {
+  type Edits,
+  measureEdits,
+  measureFullHeap,
+  measureRest,
+  measureRestart,
+  measureScrapes,
+  type Rest,
+  type Restart,
+} from "./measures.ts";
+import type { OperatorProcess, ScrapeCost } from "./operator-process.ts";
+import { createPopulation, planPopulation } from "./population.ts";
+import { SandboxServer } from "./sandbox-server.ts";
+import type { BenchWorld } from "./world.ts";
+
+/** One size at which everything is measured. */
+export interface BenchSize {
+  readonly resources: number;
+  readonly projects: number;
+  /** How often they are brought up, by operator and floor in turns. 0: only the time at rest is measured. */
+  readonly rounds: number;
+  /** Restarts of each endpoint before the heap is measured; 0: it is not. */
+  readonly restarts: number;
+}
+
+/** What is to be measured. */
+export interface BenchPlan {
+  /** The last one that is brought up in turns is the one at which edits and scrapes are measured. */
+  readonly sizes: readonly BenchSize[];
+  readonly edits: number;
+  readonly scrapes: number;
+  readonly restSeconds: number;
+  /** Environment of the operator. @default the defaults of its settings */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** More of it for the time at rest; resyncs are the passes that are made over settled resources. */
+  readonly restSettings: Readonly<Record<string, string>>;
+  /** Where processor profiles of the bring-up are left. @default none are taken */
+  readonly profileFolder?: string | undefined;
+}
+
+/** What was measured at one size. */
+export interface SizeResult {
+  readonly resources: number;
+  readonly projects: number;
+  /** One for each round. */
+  readonly operator: readonly BringUp[];
+  readonly floor: readonly BringUp[];
+  /** After a forced collection, with status full, in bytes. */
+  readonly fullHeapBytes: number | undefined;
+  readonly edits: Edits | undefined;
+  /** The page of metrics was asked for as each edit was sent. */
+  readonly editsWhileScraped: Edits | undefined;
+  readonly scrapes: readonly ScrapeCost[];
+  readonly restart: Restart;
+  readonly rest: Rest;
+}
+
+/** What was measured. */
+export interface BenchResult {
+  /** What an operator with nothing to do has used when it is ready: a part of every other figure. */
+  readonly startCpuMs: number;
+  readonly sizes: readonly SizeResult[];
+}
+
+/** Runs the whole plan, one thing after the other. */
+export async function runBenchmark(
+  world: BenchWorld,
+  plan: BenchPlan,
+  say: (line: string) => void,
+): Promise<BenchResult> {
+  const startCpuMs = await measureEmptyStart(world);
+  const largest = plan.sizes.findLast(({ rounds }) => rounds > 0);
+  const sizes: SizeResult[] = [];
+  for (const size of plan.sizes) {
+    const bench = new SizeBench({ world, plan, size, say, isLargest: size === largest });
+    sizes.push(await bench.run());
+  }
+  return { startCpuMs, sizes };
+}
+
+async function measureEmptyStart(world: BenchWorld): Promise<number> {
+  const population = planPopulation("empty", { resources: 0, projects: 0 });
+  const other = planPopulation("unused", { resources: 1, projects: 1 });
+  await using parts = new AsyncDisposableStack();
+  const sandbox = await SandboxServer.start(world.program, [other]);
+  parts.defer(() => sandbox.stop());
+  await createPopulation(world.kube, population);
+  const operator = await startOperator({ world, sandbox, population });
+  parts.defer(() => operator.stop());
+  return (await operator.usage()).cpuMs;
+}
+
+interface SizeOptions {
+  readonly world: BenchWorld;
+  readonly plan: BenchPlan;
+  readonly size: BenchSize;
+  readonly isLargest: boolean;
+  readonly say: (line: string) => void;
+}
+
+class SizeBench {
+  readonly #options: SizeOptions;
+  readonly #name: string;
+  readonly #operatorRuns: BringUp[] = [];
+  readonly #floorRuns: BringUp[] = [];
+
+  constructor(options: SizeOptions) {
+    this.#options = options;
+    this.#name = `n${options.size.resources}p${options.size.projects}`;
+  }
+
+  async run(): Promise<SizeResult> {
+    const { world, size, plan } = this.#options;
+    const rounds = Array.from({ length: Math.max(1, size.rounds) }, (_, round) => ({
+      operator: planPopulation(`${this.#name}o${round}`, size),
+      floor: planPopulation(`${this.#name}f${round}`, size),
+    }));
+    await using parts = new AsyncDisposableStack();
+    const populations = rounds.flatMap(({ operator, floor }) => (size.rounds > 0 ? [operator, floor] : [operator]));
+    const sandbox = await SandboxServer.start(world.program, populations);
+    parts.defer(() => sandbox.stop());
+    let last: { readonly stage: BringUpStage; readonly operator: OperatorProcess } | undefined;
+    for (const { operator: population, floor } of rounds) {
+      await last?.operator.stop();
+      const stage: BringUpStage = { world, sandbox, population, settings: plan.settings ?? {} };
+      last = { stage, operator: await this.#bringUp(stage, { ...stage, population: floor }) };
+    }
+    if (last === undefined) throw new Error("there was no round");
+    const live = await this.#measureLive(last.stage, last.operator);
+    await last.operator.stop();
+    const restStage = { ...last.stage, settings: { ...plan.settings, ...plan.restSettings } };
+    return { ...live, ...(await this.#measureAtRest(restStage)) };
+  }
+
+  /** In turns: which of the two comes first changes from round to round. */
+  async #bringUp(stage: BringUpStage, floorStage: BringUpStage): Promise<OperatorProcess> {
+    const { size, plan, world } = this.#options;
+    const isFloorFirst = this.#operatorRuns.length % 2 === 1;
+    if (size.rounds > 0 && isFloorFirst) await this.#bringUpFloor(floorStage);
+    await createPopulation(world.kube, stage.population);
+    const { result, operator } = await bringUpByOperator({ ...stage, profileFolder: plan.profileFolder });
+    this.#say("operator", result);
+    this.#operatorRuns.push(result);
+    if (size.rounds > 0 && !isFloorFirst) await this.#bringUpFloor(floorStage);
+    return operator;
+  }
+
+  async #bringUpFloor(stage: BringUpStage): Promise<void> {
+    await createPopulation(stage.world.kube, stage.population);
+    const result = await bringUpByFloor(stage);
+    this.#say("floor", result);
+    this.#floorRuns.push(result);
+  }
+
+  async #measureLive(stage: BringUpStage, operator: OperatorProcess) {
+    const { plan, size, isLargest } = this.#options;
+    const edits = isLargest ? await measureEdits(stage, { count: plan.edits }) : undefined;
+    const meanwhile = () => operator.scrape();
+    const editsWhileScraped = isLargest ? await measureEdits(stage, { count: plan.edits, meanwhile }) : undefined;
+    const scrapes = isLargest ? await measureScrapes(operator, plan.scrapes) : [];
+    const fullHeapBytes = size.restarts > 0 ? await measureFullHeap(stage, operator, size.restarts) : undefined;
+    return {
+      resources: size.resources,
+      projects: size.projects,
+      operator: this.#operatorRuns,
+      floor: this.#floorRuns,
+      edits,
+      editsWhileScraped,
+      scrapes,
+      fullHeapBytes,
+    };
+  }
+
+  async #measureAtRest(stage: BringUpStage) {
+    const { result: restart, operator } = await measureRestart(stage);
+    try {
+      const rest = await measureRest(stage, operator, this.#options.plan.restSeconds);
+      this.#options.say(
+        `${this.#name}: restart ${(restart.quietMs / 1000).toFixed(1)} s, ${rest.passes} passes at rest`,
+      );
+      return { restart, rest };
+    } finally {
+      await operator.stop();
+    }
+  }
+
+  #say(who: string, { seconds, cpuMs }: BringUp): void {
+    this.#options.say(
+      `${this.#name}: ${who} ${seconds.toFixed(1)} s, ${(cpuMs / 1000).toFixed(1)} s of processor time`,
+    );
+  }
+}

@@ -1,0 +1,121 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { type BenchServer, startBenchServer } from "../bench-server.ts";
+import { send } from "../load.ts";
+import { inParallel } from "./in-parallel.ts";
+import { type BenchProject, fixtureOf, type Population } from "./population.ts";
+
+/** Requests to the API since the start, by method and route. */
+export interface RequestCounts {
+  readonly total: number;
+  readonly reads: number;
+  readonly writes: number;
+}
+
+/** A request as the sandbox logged it. */
+export interface LoggedRequest {
+  readonly sequence: number;
+  /** ISO 8601, by the clock of this machine. */
+  readonly time: string;
+  readonly method: string;
+  readonly path: string;
+}
+
+const apiKey = "bench-key";
+const operationLatencyMs = 200;
+
+/** The sandbox as a process of its own, with the projects of some populations and no rate limit. */
+export class SandboxServer {
+  readonly apiKey = apiKey;
+  readonly #server: BenchServer;
+  readonly #folder: string;
+
+  private constructor(server: BenchServer, folder: string) {
+    this.#server = server;
+    this.#folder = folder;
+  }
+
+  /** @param program the bundle */
+  static async start(program: string, populations: readonly Population[]): Promise<SandboxServer> {
+    const folder = await mkdtemp(path.join(tmpdir(), "operator-bench-sandbox-"));
+    const fixture = path.join(folder, "fixture.json");
+    await writeFile(fixture, fixtureOf(populations));
+    const options = {
+      port: 0,
+      "api-key": apiKey,
+      fixture,
+      "operation-latency": operationLatencyMs,
+      "rate-limit": "off",
+    };
+    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    return new SandboxServer(await startBenchServer([program, "sandbox", ...args], 16), folder);
+  }
+
+  get origin(): string {
+    return this.#server.origin;
+  }
+
+  async counts(): Promise<RequestCounts> {
+    const { counts } = await this.#control<{ counts: readonly { method: string; count: number }[] }>(
+      "/requests/counts",
+    );
+    const sum = (isWanted: (method: string) => boolean) =>
+      counts.reduce((total, { method, count }) => total + (isWanted(method) ? count : 0), 0);
+    const reads = sum((method) => method === "GET");
+    const total = sum(() => true);
+    return { total, reads, writes: total - reads };
+  }
+
+  /** Requests that are younger than a sequence number, oldest first; the log holds some ten thousand. */
+  async requestsSince(sequence: number): Promise<readonly LoggedRequest[]> {
+    return (await this.#control<{ requests: readonly LoggedRequest[] }>(`/requests?since=${sequence}`)).requests;
+  }
+
+  /** Restarts every endpoint of every project so often; a restart is two operations, and a project does one at a time. */
+  async restartAll(projects: readonly BenchProject[], times: number): Promise<void> {
+    await inParallel(projects, projects.length, async ({ id }) => {
+      const { endpoints } = await this.#api<{ endpoints: readonly { id: string }[] }>(
+        "GET",
+        `/projects/${id}/endpoints`,
+      );
+      for (let round = 0; round < times; round += 1) {
+        for (const endpoint of endpoints) await this.#restart(id, endpoint.id);
+      }
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#server.stop();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #restart(projectId: string, endpointId: string): Promise<void> {
+    const deadlineMs = performance.now() + 60_000;
+    const path = `/api/v2/projects/${projectId}/endpoints/${endpointId}/restart`;
+    for (;;) {
+      const headers = { authorization: `Bearer ${apiKey}` };
+      const { status, body } = await send(this.#server.pool, { method: "POST", path, headers });
+      if (status < 300) break;
+      // Locked, or not active again yet.
+      if (status !== 423 && status !== 422) throw new Error(`restart: ${status} ${body}`);
+      if (performance.now() > deadlineMs) throw new Error(`restart: ${status} for a minute`);
+      await delay(100);
+    }
+    await delay(2 * operationLatencyMs);
+  }
+
+  async #api<Body>(method: "GET", path: string): Promise<Body> {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const { status, body } = await send(this.#server.pool, { method, path: `/api/v2${path}`, headers });
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${body}`);
+    return JSON.parse(body.toString()) as Body;
+  }
+
+  async #control<Body>(path: string): Promise<Body> {
+    const { status, body } = await send(this.#server.pool, { method: "GET", path: `/sandbox/v1${path}` });
+    if (status >= 300) throw new Error(`${path}: ${status} ${body}`);
+    return JSON.parse(body.toString()) as Body;
+  }
+}

@@ -1,0 +1,79 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { writeKubeconfig } from "../../api-server/kubeconfig.ts";
+import { AuditTail } from "./audit-tail.ts";
+import { type KubeAccess, KubeClient, type ServiceAccount, userNameOf } from "./kube-client.ts";
+
+/** A Kubernetes API server in which `deploy/base` is installed, seen by its administrator. */
+export interface BenchCluster extends KubeAccess {
+  /** JSON lines, each written before its request is answered. */
+  readonly auditLogFile: string;
+}
+
+/** What everything is measured in: the API server, and two users of it whose writes can be told apart. */
+export interface BenchWorld {
+  /** As administrator. */
+  readonly kube: KubeClient;
+  readonly audit: AuditTail;
+  /** The bundle of the operator and the sandbox. */
+  readonly program: string;
+  readonly operator: { readonly user: string; readonly kubeconfigFile: string };
+  readonly floor: { readonly user: string; readonly access: KubeAccess };
+  /** For files that the processes are told things by. */
+  readonly folder: string;
+  close(): Promise<void>;
+}
+
+const operatorAccount: ServiceAccount = { namespace: "endpoint-operator-system", name: "endpoint-operator" };
+const floorAccount: ServiceAccount = { namespace: "endpoint-operator-system", name: "bench-floor" };
+
+/** The floor gets the operator's own rights, so that the API server treats both alike. */
+export async function openWorld(cluster: BenchCluster, program: string): Promise<BenchWorld> {
+  const { server, caFile, auditLogFile } = cluster;
+  const kube = await KubeClient.open(cluster);
+  const folder = await mkdtemp(path.join(tmpdir(), "operator-bench-"));
+  await createFloorAccount(kube);
+  const kubeconfigFile = path.join(folder, "operator-kubeconfig");
+  await writeKubeconfig(kubeconfigFile, { server, caFile, token: await kube.tokenOf(operatorAccount) });
+  return {
+    kube,
+    audit: new AuditTail(auditLogFile),
+    program,
+    operator: { user: userNameOf(operatorAccount), kubeconfigFile },
+    floor: { user: userNameOf(floorAccount), access: { server, caFile, token: await kube.tokenOf(floorAccount) } },
+    folder,
+    async close() {
+      await kube.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function createFloorAccount(kube: KubeClient): Promise<void> {
+  const { name, namespace } = floorAccount;
+  await kube.request({
+    method: "POST",
+    path: `/api/v1/namespaces/${namespace}/serviceaccounts`,
+    body: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } },
+  });
+  const apiGroup = "rbac.authorization.k8s.io";
+  await kube.request({
+    method: "POST",
+    path: `/apis/${apiGroup}/v1/clusterrolebindings`,
+    body: {
+      apiVersion: `${apiGroup}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name },
+      roleRef: { apiGroup, kind: "ClusterRole", name: operatorAccount.name },
+      subjects: [{ kind: "ServiceAccount", name, namespace }],
+    },
+  });
+}
+
+/** Hands something to a process of its own. */
+export async function writeTask(world: BenchWorld, name: string, task: object): Promise<string> {
+  const file = path.join(world.folder, `${name}.json`);
+  await writeFile(file, JSON.stringify(task), { mode: 0o600 });
+  return file;
+}
