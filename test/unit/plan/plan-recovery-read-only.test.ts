@@ -112,6 +112,45 @@ describe("unresolved create of a ReadOnly", () => {
       want: { kind: "Stall", reason: "CreateAmbiguous", suspectIds: ["ep-new-2"] },
     },
     {
+      name: "a frozen suspect, and another that appeared later → the frozen one alone is named",
+      why: "what a person is asked about must not change under their hands, and a replica made later is no answer",
+      given: creating(
+        { type, suspectIds: ["ep-new-2"] },
+        { ...change, ...settled, endpoints: [appeared(type), appeared(type, { id: "ep-later-3" })] },
+      ),
+      want: { kind: "Stall", reason: "CreateAmbiguous", suspectIds: ["ep-new-2"] },
+    },
+    {
+      name: "a frozen suspect, names echoed by now, and one with another name → the frozen one alone is named",
+      why: "the newcomer is certainly somebody else's",
+      given: creating(
+        { type, suspectIds: ["ep-new-2"] },
+        {
+          ...{ ...change, ...settled, echoesNames: true },
+          endpoints: [appeared(type), appeared(type, { id: "ep-later-3", name: otherName })],
+        },
+      ),
+      want: { kind: "Stall", reason: "CreateAmbiguous", suspectIds: ["ep-new-2"] },
+    },
+    {
+      name: "two frozen suspects of which one is gone → the other one stays",
+      why: "each is frozen by itself",
+      given: creating(
+        { type, suspectIds: ["ep-gone-1", "ep-new-2"] },
+        { ...change, ...settled, endpoints: [appeared(type), appeared(type, { id: "ep-later-3" })] },
+      ),
+      want: { kind: "Stall", reason: "CreateAmbiguous", suspectIds: ["ep-new-2"] },
+    },
+    {
+      name: "the frozen suspects are gone, another appeared later → that one is a suspect now",
+      why: "never guess: a late landing may be it",
+      given: creating(
+        { type, suspectIds: ["ep-new-2"] },
+        { ...change, ...settled, endpoints: [appeared(type, { id: "ep-later-3" })] },
+      ),
+      want: { kind: "Stall", reason: "CreateAmbiguous", suspectIds: ["ep-later-3"] },
+    },
+    {
       name: "a frozen suspect that is gone, after settle → posts again",
       why: "it cannot have been kept for us",
       given: creating({ type, suspectIds: ["ep-new-2"] }, { ...change, ...settled }),
