@@ -95,6 +95,8 @@ export class World {
   readonly #operatorKubeconfig: string;
   readonly #environment: Readonly<Record<string, string>>;
   readonly #admin: KubernetesConnection;
+  /** The metrics of each operator that has stopped, as they were then. */
+  readonly lastPages: string[] = [];
   #operator: RunningOperator | undefined;
 
   constructor(
@@ -144,11 +146,25 @@ export class World {
   }
 
   async stopOperator(): Promise<void> {
-    if (this.#operator !== undefined) {
-      saveOutput("metrics", await this.metrics());
-    }
-    await this.#operator?.stop();
+    const stopping = this.#operator;
     this.#operator = undefined;
+    await this.#stop(stopping);
+  }
+
+  /** Another replica starts, and this one stops: with leader election it hands over. */
+  async handOver(): Promise<void> {
+    const stopping = this.#operator;
+    await this.startOperator();
+    await this.#stop(stopping);
+  }
+
+  async #stop(operator: RunningOperator | undefined): Promise<void> {
+    if (operator !== undefined) {
+      await operator.stop();
+      const page = await operator.metricsPage();
+      saveOutput("metrics", page);
+      this.lastPages.push(page);
+    }
   }
 
   async restartOperator(environment: Readonly<Record<string, string>> = {}): Promise<void> {

@@ -1,0 +1,77 @@
+import { outcomeOf } from "../../../src/domain/operation.ts";
+
+/** An operation as the service's API shows it. */
+export interface LoggedOperation {
+  readonly id: string;
+  readonly action: string;
+  readonly status: string;
+  readonly branch_id?: string;
+  readonly endpoint_id?: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** Since when, and until when, an endpoint belonged to a resource. Epoch milliseconds of the service's clock. */
+export interface OwnedEndpoint {
+  /** What had ended by then was somebody else's. @default none: the operator made the endpoint */
+  readonly historyUntilMs?: number;
+  /** What ended between `historyUntilMs` and then may have been met at the moment of the adoption, or before it. */
+  readonly undecidedUntilMs?: number;
+  /** What ended after that may have come too late: the resource was on its way out. */
+  readonly undecidedFromMs?: number;
+}
+
+/** By "action outcome": how often it must have been counted at least, and at most. */
+export type ExpectedCounts = ReadonlyMap<string, { readonly atLeast: number; readonly atMost: number }>;
+
+/** Counts what the service's log says has ended of the endpoints that resources had. */
+export function expectedCounts(
+  operations: readonly LoggedOperation[],
+  owned: ReadonlyMap<string, OwnedEndpoint>,
+): ExpectedCounts {
+  const counts = new Map<string, { atLeast: number; atMost: number }>();
+  for (const operation of operations) {
+    const outcome = { Succeeded: "succeeded", Failed: "failed", InFlight: undefined, Unknown: undefined }[
+      outcomeOf(operation)
+    ];
+    const endpoint = owned.get(operation.endpoint_id ?? "");
+    if (outcome === undefined || endpoint === undefined) continue;
+    const endedMs = Date.parse(operation.updated_at);
+    const { historyUntilMs = -1, undecidedUntilMs = -1, undecidedFromMs = Number.POSITIVE_INFINITY } = endpoint;
+    if (endedMs < historyUntilMs) continue;
+    const isUndecided = endedMs <= undecidedUntilMs || endedMs >= undecidedFromMs;
+    const id = `${operation.action} ${outcome}`;
+    const { atLeast, atMost } = counts.get(id) ?? { atLeast: 0, atMost: 0 };
+    counts.set(id, { atLeast: atLeast + (isUndecided ? 0 : 1), atMost: atMost + 1 });
+  }
+  return counts;
+}
+
+/** Ended operations by "action outcome", off a metrics page. */
+export function countsOf(metricsPage: string): ReadonlyMap<string, number> {
+  const pattern = /^compute_endpoint_operations_total\{action="([^"]*)",outcome="([^"]*)",cause="[^"]*"\} (\d+)/gm;
+  return sumOf(
+    [...metricsPage.matchAll(pattern)].map(
+      ([, action, outcome, value]) => new Map([[`${action} ${outcome}`, Number(value)]]),
+    ),
+  );
+}
+
+/** Adds up what several have counted. */
+export function sumOf(counts: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
+  const sum = new Map<string, number>();
+  for (const [id, count] of counts.flatMap((each) => [...each])) {
+    sum.set(id, (sum.get(id) ?? 0) + count);
+  }
+  return sum;
+}
+
+/** What differs: empty when every count lies where it must. */
+export function differences(expected: ExpectedCounts, counted: ReadonlyMap<string, number>): readonly string[] {
+  const ids = [...new Set([...expected.keys(), ...counted.keys()])].sort();
+  return ids.flatMap((id) => {
+    const { atLeast, atMost } = expected.get(id) ?? { atLeast: 0, atMost: 0 };
+    const count = counted.get(id) ?? 0;
+    return count >= atLeast && count <= atMost ? [] : [`${id}: counted ${count}, expected ${atLeast} to ${atMost}`];
+  });
+}

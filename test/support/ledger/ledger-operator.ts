@@ -1,0 +1,194 @@
+import { createControlPlane } from "../../../src/control-plane/create-control-plane.ts";
+import { createProjectView } from "../../../src/control-plane/create-project-view.ts";
+import { createKeySource } from "../../../src/control-plane/key-source.ts";
+import { EffectNotPermittedError } from "../../../src/domain/effect-permit.ts";
+import type { ResourceKey, ResourceStore } from "../../../src/domain/resource-store.ts";
+import { CreateTurns } from "../../../src/reconcile/create-turns.ts";
+import { Ledger } from "../../../src/reconcile/ledger.ts";
+import { logNeededSinceMs, tellLogGap } from "../../../src/reconcile/log-need.ts";
+import { ProjectLanes } from "../../../src/reconcile/project-lanes.ts";
+import { ProjectPoller } from "../../../src/reconcile/project-poller.ts";
+import { Reconciler } from "../../../src/reconcile/reconciler.ts";
+import type { Service } from "../../../src/reconcile/service.ts";
+import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
+import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
+import { createEffectGate } from "../../../src/runtime/effect-gate.ts";
+import { createWorkQueue } from "../../../src/runtime/work-queue.ts";
+import { createWorkerPool } from "../../../src/runtime/worker-pool.ts";
+import type { LogFields } from "../../../src/telemetry/logger.ts";
+import { createMetrics, type Metrics } from "../../../src/telemetry/metrics.ts";
+import { countsOf } from "./expected-counts.ts";
+
+type Store = ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
+
+/** What one process of the operator stands on. */
+export interface LedgerOperatorOptions {
+  /** Of the reconciler; calls to the service have the deadlines of the machine's clock. */
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly serviceUrl: string;
+  readonly apiKey: string;
+}
+
+const policy = { createSettleMs: 10_000, operationPollMs: 1_000, resyncMs: 60_000 };
+const workers = 4;
+
+/**
+ * One process of the operator with the real client, reconciler, queue, poller and metrics, over a store that is no API
+ * server: what it counts can be read also when it has ended.
+ */
+export class LedgerOperator {
+  /** What should not have happened. */
+  readonly errors: unknown[] = [];
+  /** Warnings, for whoever has to understand a failure. */
+  readonly warnings: { readonly message: string; readonly fields: LogFields }[] = [];
+  /** Ids of what was counted, for the same reason. */
+  readonly countedIds: string[] = [];
+  readonly #store: Store;
+  readonly #metrics: Metrics;
+  readonly #wake: (key: ResourceKey) => void;
+  readonly #start: () => void;
+  readonly #end: (timeoutMs: number) => Promise<boolean>;
+  readonly #gate = createEffectGate();
+
+  constructor({ clock, store, serviceUrl, apiKey }: LedgerOperatorOptions) {
+    this.#store = store;
+    const queue = createWorkQueue<ResourceKey>({ clock, idOf: ({ namespace, name }) => `${namespace}/${name}` });
+    const wake = (key: ResourceKey) => queue.add(key, "Background");
+    const metrics = createMetrics({
+      clock,
+      version: "0.0.0-test",
+      workers,
+      resources: () => store.list(),
+      orphanCount: () => 0,
+      queueStats: () => queue.stats(),
+      watchStats: () => ({ hasSynced: true, isWatching: true, lists: 1, watches: 1, silentForMs: 0 }),
+      leader: { leaseName: "test", isLeader: () => true },
+    });
+    const keys = createKeySource({ key: apiKey });
+    const client = createControlPlane({
+      baseUrl: serviceUrl,
+      keys,
+      clock: systemClock,
+      observer: metrics.controlPlane,
+      userAgent: "endpoint-operator/0.0.0-test",
+      permit: this.#gate,
+    });
+    const ledger = new Ledger();
+    const logger = {
+      debug() {},
+      info() {},
+      warn: (fields: LogFields, message: string) => void this.warnings.push({ message, fields }),
+      error: (fields: LogFields) => void this.errors.push(fields.err ?? fields),
+    };
+    const identity = { clusterId: "cluster-a", serviceUrl: client.serviceUrl };
+    const service: Service = {
+      identity,
+      controlPlane: client,
+      view: createProjectView({
+        controlPlane: client,
+        clock,
+        neededSinceMs: (projectId) => logNeededSinceMs(store.inProject(projectId), ledger, identity),
+        onGap: tellLogGap(logger, metrics.operations),
+      }),
+      lanes: new ProjectLanes({ clock, wake }),
+      turns: new CreateTurns(wake),
+    };
+    const reconciler = new Reconciler({
+      clock,
+      store: permitted(store, this.#gate),
+      ledger,
+      controlPlaneFor: () => service,
+      events: { record() {} },
+      metrics: {
+        ...metrics.operations,
+        countEnded: (operation) => {
+          this.countedIds.push(operation.operationId);
+          metrics.operations.countEnded(operation);
+        },
+      },
+      logger,
+      policy,
+      projectPollMs: 2_000,
+      wake,
+      random: Math.random,
+    });
+    const onError = (_key: ResourceKey, error: unknown) => void this.errors.push(error);
+    const work = (key: ResourceKey) => reconciler.reconcile(key);
+    const pool = createWorkerPool({ clock, queue, workers, work, onError });
+    const poller = new ProjectPoller({
+      clock,
+      store,
+      service,
+      logger,
+      projectPollMs: 2_000,
+      wake,
+      reportOrphans: () => {},
+    });
+    this.#metrics = metrics;
+    this.#wake = wake;
+    this.#start = () => {
+      pool.start();
+      poller.start();
+    };
+    this.#end = async (timeoutMs) => {
+      poller.stop();
+      const isInTime = await pool.stop(timeoutMs);
+      await client.close();
+      return isInTime;
+    };
+  }
+
+  start(): void {
+    for (const { key } of this.#store.list()) {
+      this.#wake(key);
+    }
+    this.#start();
+  }
+
+  /** A resource has changed. */
+  wake(key: ResourceKey): void {
+    this.#wake(key);
+  }
+
+  /** As a pod is stopped: passes that run come to their end. @throws Error when they do not */
+  async stop(): Promise<void> {
+    if (!(await this.#end(400_000))) {
+      throw new Error("passes did not end in time");
+    }
+  }
+
+  /** It is not the leader any more: what it has sent may land, and nothing else is sent. */
+  lose(): Promise<void> {
+    this.#gate.close();
+    return this.#end(400_000).then(() => {});
+  }
+
+  /** Ended operations by "action outcome", off the metrics page, as they stand now. */
+  async counts(): Promise<ReadonlyMap<string, number>> {
+    return countsOf((await this.#metrics.render("Prometheus")).body);
+  }
+}
+
+/** A store into which only a leader writes, and whose answers take their time. */
+function permitted(store: Store, gate: { mayStartEffect(timeoutMs: number): boolean }): Store {
+  const write = async <Answer>(send: () => Promise<Answer>): Promise<Answer> => {
+    if (!gate.mayStartEffect(0)) {
+      throw new EffectNotPermittedError();
+    }
+    const answer = await send();
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    return answer;
+  };
+  return {
+    get: (key) => store.get(key),
+    current: (key) => store.current(key),
+    inProject: (projectId) => store.inProject(projectId),
+    list: () => store.list(),
+    read: (key) => store.read(key),
+    addFinalizer: (resource) => write(() => store.addFinalizer(resource)),
+    removeFinalizer: (resource) => write(() => store.removeFinalizer(resource)),
+    patchStatus: (resource, status) => write(() => store.patchStatus(resource, status)),
+  };
+}
