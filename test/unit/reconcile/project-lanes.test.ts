@@ -217,7 +217,7 @@ describe("a resource that is gone", () => {
     enter("a");
     enter("b");
     enter("c");
-    abandonGone("a", "a");
+    for (const name of ["a", "b", "c"]) abandonGone(name, name);
     abandonGone("b");
     lanes.leave("p", "a", []);
     expect(woken).toEqual(["c"]);
