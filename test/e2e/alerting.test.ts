@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, type TestContext, test } from "vitest";
 import { type MonitoringStack, startMonitoringStack } from "../../tools/prometheus/monitoring-stack.ts";
+import type { OperatorProcess } from "../support/e2e-operator.ts";
+import { Replicas } from "../support/e2e-replicas.ts";
 import { SandboxProcess } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 import { monitoringTool } from "../support/monitoring-tools.ts";
@@ -26,6 +28,13 @@ async function startWorld() {
   return { world, project, operator };
 }
 
+async function monitoringPrograms(context: TestContext) {
+  return {
+    prometheus: await monitoringTool("prometheus", context),
+    alertmanager: await monitoringTool("alertmanager", context),
+  };
+}
+
 /** What `promtool check metrics` says of a page; nothing, if all is well. */
 async function lint(promtool: string, page: string): Promise<string> {
   const child = spawn(promtool, ["check", "metrics"], { stdio: ["pipe", "pipe", "pipe"], timeout: 30_000 });
@@ -36,10 +45,7 @@ async function lint(promtool: string, page: string): Promise<string> {
 
 describe("a real Prometheus and Alertmanager", () => {
   test("an operation fails → the pager hears of namespace, resource and action, and of its end after a success", async (context) => {
-    const assets = {
-      prometheus: await monitoringTool("prometheus", context),
-      alertmanager: await monitoringTool("alertmanager", context),
-    };
+    const assets = await monitoringPrograms(context);
     const { world, project, operator } = await startWorld();
     const stack = await startMonitoringStack({
       assets,
@@ -50,7 +56,7 @@ describe("a real Prometheus and Alertmanager", () => {
     onTestFinished(() => stack.stop());
     await world.apply("orders", project, { type: "ReadWrite", ...small });
     const { status } = await world.untilReady("orders");
-    await untilScraped(stack, "compute_endpoint_info");
+    await untilSeen(stack, "compute_endpoint_info");
     expect(stack.pager.alerts, "while all is well").toEqual([]);
 
     await sandbox.control.failNext("start_compute", { error: "no compute node has room" });
@@ -80,6 +86,53 @@ describe("a real Prometheus and Alertmanager", () => {
     const own = await stack.prometheus.query("workqueue_depth");
     expect(own[0]?.labels.namespace, "a series without a namespace of its own").toBe("endpoint-operator-system");
   });
+});
+
+/** Its value is the time since when the alert is active. */
+const activeSince = 'ALERTS_FOR_STATE{alertname="ComputeEndpointOperationFailed"}';
+
+/** The leader's end, and whether there must be a time in which nobody exports the resource. */
+const ends = [
+  { how: "is stopped", end: (leader: OperatorProcess) => leader.stop(), hasGap: false },
+  // Takes as long as the lease lasts.
+  ...(process.env.LONG === "1"
+    ? [{ how: "is killed", end: (leader: OperatorProcess) => leader.kill(), hasGap: true }]
+    : []),
+];
+
+describe("two replicas, an operation has failed", () => {
+  test.for(ends)(
+    "the leader $how → the alert goes on, and the pager hears nothing new",
+    async ({ end, hasGap }, context) => {
+      const assets = await monitoringPrograms(context);
+      const world = await E2eWorld.start(sandbox);
+      const project = sandbox.takeProject();
+      const replicas = await Replicas.of(world, sandbox);
+      const leader = await replicas.start("leader");
+      await replicas.untilLeads(leader);
+      const standby = await replicas.start("standby");
+      const stack = await startMonitoringStack({
+        assets,
+        targets: [leader.operator.metricsAddress, standby.operator.metricsAddress],
+      });
+      onTestFinished(() => stack.stop());
+      await world.apply("orders", project, { type: "ReadWrite", ...small });
+      await world.untilReady("orders");
+      await sandbox.control.failNext("start_compute");
+      await world.apply("orders", project, { type: "ReadWrite", ...large });
+      await untilNotified(stack, "firing");
+
+      await end(leader.operator);
+      if (hasGap) await untilSeen(stack, "absent(compute_endpoint_info)");
+      await replicas.untilLeads(standby);
+      await untilSeen(stack, `compute_endpoint_operation_failed{instance="${standby.operator.metricsAddress}"}`);
+      await untilSeen(stack, `timestamp(${activeSince}) > ${Date.now() / 1000}`);
+      // Another time would mean an end and a new beginning.
+      const changes = await stack.prometheus.query(`changes(${activeSince}[10m])`);
+      expect(changes.map(({ labels, value }) => [labels.name, value])).toEqual([["orders", 0]]);
+      expect(stack.pager.alerts.map(({ status }) => status)).toEqual(["firing"]);
+    },
+  );
 });
 
 describe("promtool check metrics", () => {
@@ -115,9 +168,10 @@ describe("promtool check metrics", () => {
   });
 });
 
-async function untilScraped({ prometheus }: MonitoringStack, metric: string): Promise<void> {
-  const look = async () => ((await prometheus.query(metric)).length > 0 ? true : undefined);
-  await waitUntil(look, { what: `${metric} is scraped` });
+/** Waits until a query gives something. */
+async function untilSeen({ prometheus }: MonitoringStack, query: string): Promise<void> {
+  const look = async () => ((await prometheus.query(query)).length > 0 ? true : undefined);
+  await waitUntil(look, { what: `Prometheus sees ${query}` });
 }
 
 async function untilNotified({ pager, prometheus }: MonitoringStack, status: "firing" | "resolved") {
