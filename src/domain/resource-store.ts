@@ -28,7 +28,7 @@ export interface ResourceStore<Resource extends StoredIdentity, Status> {
    * @throws KubernetesError when it has to be read and cannot.
    */
   current(key: ResourceKey): Promise<Resource | undefined>;
-  /** From the cache: every resource that names the project, in no particular order. */
+  /** From the cache: every resource that names the project in its spec or its records, in no particular order. */
   inProject(projectId: string): readonly Resource[];
   /** From the cache, in no particular order. */
   list(): readonly Resource[];

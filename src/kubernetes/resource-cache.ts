@@ -7,8 +7,8 @@ export type ChangeOrigin = "Listed" | "Changed";
 
 /** What a cache needs to know about the objects in it. */
 export interface ResourceCacheOptions<Resource> {
-  /** The project a resource names, for the index. */
-  readonly projectOf: (resource: Resource) => string | undefined;
+  /** The projects a resource has to do with, each once, for the index. */
+  readonly projectsOf: (resource: Resource) => readonly string[];
   /** Called for every change, deletions included. May throw: the caller of the cache is told by `onHandlerError`. */
   readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
   readonly onHandlerError: (key: ResourceKey, error: unknown) => void;
@@ -235,21 +235,20 @@ export class ResourceCache<Resource extends StoredIdentity> {
   }
 
   #index(id: string, resource: Resource): void {
-    const projectId = this.#options.projectOf(resource);
-    if (projectId === undefined) {
-      return;
+    for (const projectId of this.#options.projectsOf(resource)) {
+      const ids = this.#idsByProject.get(projectId) ?? new Set();
+      ids.add(id);
+      this.#idsByProject.set(projectId, ids);
     }
-    const ids = this.#idsByProject.get(projectId) ?? new Set();
-    ids.add(id);
-    this.#idsByProject.set(projectId, ids);
   }
 
   #unindex(id: string, resource: Resource): void {
-    const projectId = this.#options.projectOf(resource);
-    const ids = projectId === undefined ? undefined : this.#idsByProject.get(projectId);
-    ids?.delete(id);
-    if (projectId !== undefined && ids?.size === 0) {
-      this.#idsByProject.delete(projectId);
+    for (const projectId of this.#options.projectsOf(resource)) {
+      const ids = this.#idsByProject.get(projectId);
+      ids?.delete(id);
+      if (ids?.size === 0) {
+        this.#idsByProject.delete(projectId);
+      }
     }
   }
 

@@ -1,6 +1,6 @@
 import type { EffectPermit } from "../domain/effect-permit.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
-import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, projectsOf } from "../resource/compute-endpoint.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { createComputeEndpointParser } from "./compute-endpoint-parser.ts";
@@ -61,7 +61,7 @@ export function createResourceWatch(options: ResourceWatchOptions): ResourceWatc
   const { connection, logger, permit } = options;
   const parser = createComputeEndpointParser(logger);
   const cache = new ResourceCache<ComputeEndpoint>({
-    projectOf: projectIdOf,
+    projectsOf,
     onChange: options.onChange,
     onHandlerError: ({ namespace, name }, error) =>
       logger.error({ namespace, name, err: error }, "a handler of changes failed"),

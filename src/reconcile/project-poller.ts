@@ -5,7 +5,7 @@ import type { ProjectReading } from "../domain/project-view.ts";
 import type { ResourceKey, ResourceStore } from "../domain/resource-store.ts";
 import { canonicalJson } from "../plan/canonical-json.ts";
 import { isTokenOfCluster, ownershipToken, tokenIn } from "../plan/ownership-token.ts";
-import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { Clock, Timer } from "../runtime/clock.ts";
@@ -91,7 +91,7 @@ export class ProjectPoller {
   #resourcesByProject(): ReadonlyMap<string, readonly ComputeEndpoint[]> {
     const byProject = new Map<string, ComputeEndpoint[]>();
     for (const resource of this.#options.store.list()) {
-      const projectId = serviceProjectOf(resource) ?? projectIdOf(resource);
+      const projectId = serviceProjectOf(resource);
       if (projectId !== undefined) {
         byProject.set(projectId, [...(byProject.get(projectId) ?? []), resource]);
       }

@@ -5,7 +5,7 @@ import { releaseEvents } from "../plan/events-for.ts";
 import { endedAtLast } from "../plan/operation-log.ts";
 import type { Pass } from "../plan/pass.ts";
 import type { Plan } from "../plan/plan.ts";
-import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { deleteUnrecorded } from "./delete-unrecorded.ts";
@@ -103,7 +103,7 @@ export class Reconciler {
     }
     giveBack(service, pass, stored.status);
     if (hasNewStanding(resource.status, stored.status)) {
-      this.#wakeLosers(this.#options.store.inProject(projectIdOf(resource) ?? ""));
+      this.#wakeLosers(this.#options.store.inProject(serviceProjectOf(resource) ?? ""));
     }
   }
 
@@ -115,7 +115,7 @@ export class Reconciler {
     countEnded(metrics, resource, ended);
     ledger.drop(resource.uid);
     leaveAll(service, resource);
-    this.#wakeLosers(store.inProject(projectIdOf(resource) ?? ""));
+    this.#wakeLosers(store.inProject(serviceProjectOf(resource) ?? ""));
     const endpointId = resource.status.ownership?.endpointId;
     const told = {
       ...resourceFields(resource),

@@ -88,6 +88,13 @@ export function projectIdOf(resource: ComputeEndpoint): string | undefined {
   return resource.spec.kind === "Valid" ? resource.spec.spec.projectId : resource.spec.projectId;
 }
 
+/** Every project it has to do with, each once: the one its spec names, and those of its records. */
+export function projectsOf(resource: ComputeEndpoint): readonly string[] {
+  const { ownership, createIntent } = resource.status;
+  const named = [projectIdOf(resource), ownership?.projectId, createIntent?.projectId];
+  return [...new Set(named.filter((projectId) => projectId !== undefined))];
+}
+
 /** What the person asked to happen on deletion; `undefined` when they did not say. */
 export function deletionPolicyOf(resource: ComputeEndpoint): "Delete" | "Retain" | undefined {
   return resource.spec.kind === "Valid" ? resource.spec.spec.deletionPolicy : resource.spec.deletionPolicy;

@@ -1,5 +1,5 @@
 import { KubernetesError, type ResourceKey, type ResourceStore } from "../../../src/domain/resource-store.ts";
-import { type ComputeEndpoint, projectIdOf } from "../../../src/resource/compute-endpoint.ts";
+import { type ComputeEndpoint, projectsOf } from "../../../src/resource/compute-endpoint.ts";
 import { finalizer } from "../../../src/resource/names.ts";
 import { type ComputeEndpointStatus, statusSchema } from "../../../src/resource/status-schema.ts";
 import { checkConditions } from "../check-conditions.ts";
@@ -57,7 +57,7 @@ export class FakeResourceStore implements ResourceStore<ComputeEndpoint, Compute
   }
 
   inProject(projectId: string): readonly ComputeEndpoint[] {
-    return this.list().filter((resource) => projectIdOf(resource) === projectId);
+    return this.list().filter((resource) => projectsOf(resource).includes(projectId));
   }
 
   list(): readonly ComputeEndpoint[] {

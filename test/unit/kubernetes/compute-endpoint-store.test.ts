@@ -4,7 +4,7 @@ import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { createComputeEndpointParser } from "../../../src/kubernetes/compute-endpoint-parser.ts";
 import { createComputeEndpointStore } from "../../../src/kubernetes/compute-endpoint-store.ts";
 import { ResourceCache } from "../../../src/kubernetes/resource-cache.ts";
-import { type ComputeEndpoint, projectIdOf } from "../../../src/resource/compute-endpoint.ts";
+import { type ComputeEndpoint, projectsOf } from "../../../src/resource/compute-endpoint.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { ScriptedConnection } from "./scripted-connection.ts";
 
@@ -21,7 +21,7 @@ function stored(status: unknown, resourceVersion = "10", metadata: object = {}) 
 
 function createStore(options: { mayAct?: boolean } = {}) {
   const connection = new ScriptedConnection();
-  const cache = new ResourceCache<ComputeEndpoint>({ projectOf: projectIdOf, onChange() {}, onHandlerError() {} });
+  const cache = new ResourceCache<ComputeEndpoint>({ projectsOf, onChange() {}, onHandlerError() {} });
   const parser = createComputeEndpointParser(quietLogger);
   const askedMs: number[] = [];
   const mayStartEffect = (timeoutMs: number) => {

@@ -19,7 +19,7 @@ function createCache(onChange?: (name: string) => void) {
   const changes: string[] = [];
   const errors: unknown[] = [];
   const cache = new ResourceCache<Thing>({
-    projectOf: (resource) => resource.project,
+    projectsOf: ({ project }) => project?.split(" ") ?? [],
     onChange: (key, origin) => {
       changes.push(`${key.name} ${origin}`);
       onChange?.(key.name);
@@ -222,6 +222,15 @@ describe("the index and the handler", () => {
     expect(cache.inProject("p2").map((resource) => resource.resourceVersion)).toEqual(["11"]);
     scope.applyDeletion(thing("a", 12));
     expect(cache.inProject("p2")).toEqual([]);
+  });
+
+  it("a resource of two projects → is found under both, and under neither once it is gone", () => {
+    const { cache, scope } = createCache();
+    scope.applyChange(thing("a", 10, { project: "p1 p2" }));
+    expect([cache.inProject("p1"), cache.inProject("p2")].map((found) => found.length)).toEqual([1, 1]);
+    scope.applyChange(thing("a", 11, { project: "p2 p3" }));
+    scope.applyDeletion(thing("a", 12));
+    expect(["p1", "p2", "p3"].flatMap((project) => cache.inProject(project))).toEqual([]);
   });
 
   it("a handler that throws → is reported, and the next change is told all the same", () => {

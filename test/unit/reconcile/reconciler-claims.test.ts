@@ -110,6 +110,25 @@ describe("two resources, one endpoint", () => {
     expect(world.service.endpoints.get(world.status(first).ownership?.endpointId ?? "")?.disabled).toBe(true);
   });
 
+  it("the owner's stored spec has lost its project → it owns all the same, and its end is told to who was turned away", async () => {
+    world.store.put(asked({ name: "first" }));
+    await world.operator.run(first);
+    world.store.edit(first, ({ generation }) => ({
+      spec: { kind: "Invalid", problems: "spec.projectId: missing", projectId: undefined, deletionPolicy: undefined },
+      generation: generation + 1,
+    }));
+    world.store.put(asked({ name: "second", spec: adopting }));
+    await world.operator.run(first);
+    await world.operator.run(second);
+    expect(owners()).toEqual([first]);
+    expect(world.reason("Stalled", second)).toBe("ClaimedByAnother");
+    world.operator.woken.length = 0;
+    world.store.delete(first);
+    await world.operator.run(first);
+    expect(world.store.get(first)).toBeUndefined();
+    expect(world.operator.woken).toContainEqual(second);
+  });
+
   it("the owner goes → the one that was turned away is looked at", async () => {
     world.store.put(asked({ name: "first" }));
     world.store.put(asked({ name: "second" }));

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import { parseComputeEndpoint, projectsOf } from "../../../src/resource/compute-endpoint.ts";
 import { settlePromises } from "../../support/fake-clock.ts";
 
 const metadata = {
@@ -76,6 +76,23 @@ describe("a stored object", () => {
     const resource = parseComputeEndpoint({ metadata, status: { ownership: { endpointId: 5 }, host: "h" } });
     expect(resource.isOwnershipReadable).toBe(false);
     expect(resource.status.ownership).toBeUndefined();
+  });
+
+  it("whose spec lost its project → has to do with the one that its records name; with each of them once", () => {
+    const ownership = {
+      endpointId: "e",
+      projectId: "p",
+      origin: "Created",
+      resourceUid: "u1",
+      clusterId: "c",
+      serviceUrl: "s",
+    };
+    expect(projectsOf(parseComputeEndpoint({ metadata, spec: {}, status: { ownership } }))).toEqual(["p"]);
+    const spec = { projectId: "p", branchId: "b", type: "ReadWrite" };
+    expect(projectsOf(parseComputeEndpoint({ metadata, spec, status: { ownership } }))).toEqual(["p"]);
+    const moved = { ...spec, projectId: "q" };
+    expect(projectsOf(parseComputeEndpoint({ metadata, spec: moved, status: { ownership } }))).toEqual(["q", "p"]);
+    expect(projectsOf(parseComputeEndpoint({ metadata }))).toEqual([]);
   });
 
   it("of another kind → is refused; of a kind that is not said → is not", () => {
