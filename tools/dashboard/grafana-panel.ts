@@ -72,7 +72,12 @@ function bodyOf(spec: PanelSpec): PanelBody {
         fieldConfig: { defaults: { custom: { align: "auto", cellOptions: { type: "auto" } } }, overrides: [] },
         options: { showHeader: true },
         // Every row is a fact of now; neither the time nor the 1 says more.
-        transformations: [{ id: "organize", options: { excludeByName: { Time: true, Value: true } } }],
+        transformations: [
+          {
+            id: "organize",
+            options: { excludeByName: { Time: true, Value: true }, indexByName: placesOf(spec.columns) },
+          },
+        ],
       };
     case "BarGauge":
       return {
@@ -102,19 +107,27 @@ function statBody({ unit, thresholds, showsName = false }: StatSpec): PanelBody 
   };
 }
 
-function timeSeriesBody({ unit, isStacked = false }: TimeSeriesSpec): PanelBody {
+function placesOf(columns: readonly string[]): Readonly<Record<string, number>> {
+  return Object.fromEntries(columns.map((column, index) => [column, index]));
+}
+
+function timeSeriesBody({ unit, isStacked = false, colors = {} }: TimeSeriesSpec): PanelBody {
   const custom = {
     drawStyle: "line",
     lineInterpolation: "linear",
     lineWidth: 1,
     fillOpacity: isStacked ? 30 : 5,
-    showPoints: "never",
+    showPoints: "auto",
     spanNulls: false,
     stacking: { mode: isStacked ? "normal" : "none", group: "A" },
   };
+  const overrides = Object.entries(colors).map(([name, fixedColor]) => ({
+    matcher: { id: "byName" as const, options: name },
+    properties: [{ id: "color" as const, value: { mode: "fixed", fixedColor } }],
+  }));
   return {
     type: "timeseries",
-    fieldConfig: { defaults: { unit, min: 0, color: { mode: "palette-classic" }, custom }, overrides: [] },
+    fieldConfig: { defaults: { unit, min: 0, color: { mode: "palette-classic" }, custom }, overrides },
     options: {
       legend: { displayMode: "list", placement: "bottom", showLegend: true, calcs: [] },
       tooltip: { mode: "multi", sort: "desc" },

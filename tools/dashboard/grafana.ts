@@ -65,9 +65,18 @@ export interface GrafanaPanel {
   readonly panels?: readonly never[];
   readonly datasource?: GrafanaDataSource;
   readonly targets?: readonly GrafanaTarget[];
-  readonly fieldConfig?: { readonly defaults: Readonly<Record<string, unknown>>; readonly overrides: readonly never[] };
+  readonly fieldConfig?: {
+    readonly defaults: Readonly<Record<string, unknown>>;
+    readonly overrides: readonly GrafanaOverride[];
+  };
   readonly options?: Readonly<Record<string, unknown>>;
   readonly transformations?: readonly { readonly id: string; readonly options: Readonly<Record<string, unknown>> }[];
+}
+
+/** What differs for one series. */
+export interface GrafanaOverride {
+  readonly matcher: { readonly id: "byName"; readonly options: string };
+  readonly properties: readonly { readonly id: "color"; readonly value: Readonly<Record<string, string>> }[];
 }
 
 /** One query of a panel. */

@@ -17,10 +17,13 @@ interface CommonSpec {
   readonly width: number;
 }
 
+/** A colour that means something. */
+export type Meaning = "green" | "orange" | "red";
+
 /** A value from which on a colour stands. */
 export interface Threshold {
   readonly from: number;
-  readonly color: "green" | "orange" | "red";
+  readonly color: Meaning;
 }
 
 /** Names of units as Grafana has them. */
@@ -42,6 +45,8 @@ export interface TimeSeriesSpec extends CommonSpec {
   readonly unit: Unit;
   /** One area on the other, for parts of a whole. @default false */
   readonly isStacked?: boolean;
+  /** Of series by the name that their legend gives; the others get any. */
+  readonly colors?: Readonly<Record<string, Meaning>>;
 }
 
 /** How many durations fell where, over time. Its query gives buckets by `le`. */
@@ -50,9 +55,11 @@ export interface HeatmapSpec extends CommonSpec {
   readonly unit: Unit;
 }
 
-/** One row for each series there is now; its labels are the columns. */
+/** One row for each series there is now. */
 export interface TableSpec extends CommonSpec {
   readonly kind: "Table";
+  /** The labels of the series, from left to right. */
+  readonly columns: readonly string[];
 }
 
 /** One bar for each series there is now. */

@@ -157,6 +157,25 @@ describe("queries", () => {
     }
   });
 
+  test("columns of a table → the labels that its query keeps, each once", () => {
+    const tables = targets.filter(({ panel }) => panel.type === "table");
+    expect(tables).toHaveLength(2);
+    for (const { panel, target } of tables) {
+      const [organize] = panel.transformations ?? [];
+      const columns = Object.keys((organize?.options.indexByName ?? {}) as object);
+      expect([...new Set(groupingsOf(target.expr))].sort(), panel.title).toEqual([...columns].sort());
+    }
+  });
+
+  test("colours of series → of names that the legend can give", () => {
+    const coloured = panels.flatMap((panel) => (panel.fieldConfig?.overrides ?? []).map((one) => ({ panel, one })));
+    expect(coloured).toHaveLength(5);
+    for (const { panel, one } of coloured) {
+      const legends = (panel.targets ?? []).map(({ legendFormat }) => legendFormat.replaceAll(/\{\{\w+\}\}/g, "\\w+"));
+      expect(one.matcher.options, panel.title).toMatch(new RegExp(`^(${legends.join("|")})$`));
+    }
+  });
+
   test("counters → asked for their rate, save where the whole count is shown", () => {
     for (const { panel, target } of targets) {
       const bare = [...target.expr.matchAll(/(?<!(?:rate|increase)\()\b(\w+(?:_total|_bucket))\{/g)];

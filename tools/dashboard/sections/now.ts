@@ -85,9 +85,12 @@ export const now: Section = {
       kind: "Stat",
       title: "Orphans",
       description:
-        "Endpoints that carry this cluster's token and belong to no resource. They cost money and are never deleted by themselves.",
+        "Endpoints that carry this cluster's token and belong to no resource, those retained on purpose included. They cost money and are never deleted by themselves.",
       unit: "short",
-      thresholds: redFromOne,
+      thresholds: [
+        { from: 0, color: "green" },
+        { from: 1, color: "orange" },
+      ],
       width: 3,
       queries: [{ expr: `max(compute_endpoint_orphans{${ofOperator}})`, legend: "orphans" }],
     },

@@ -14,6 +14,7 @@ export const operations: Section = {
       title: "Ended, by outcome",
       description: "Operations that ended, each counted once.",
       unit: "opm",
+      colors: { succeeded: "green", failed: "red" },
       width: 8,
       queries: [{ expr: endedPerMinute("outcome"), legend: "{{outcome}}" }],
     },

@@ -7,8 +7,8 @@ const troubledConditions = [
 
 const failedWithEndpoint = [
   `max by (namespace, name, action) (compute_endpoint_operation_failed{${ofResource}})`,
-  "* on (namespace, name) group_left (project_id, branch_id, endpoint_id)",
-  `max by (namespace, name, project_id, branch_id, endpoint_id) (compute_endpoint_info{${ofResource}})`,
+  "* on (namespace, name) group_left (project_id, endpoint_id)",
+  `max by (namespace, name, project_id, endpoint_id) (compute_endpoint_info{${ofResource}})`,
 ].join(" ");
 
 /** How the resources stand. */
@@ -22,6 +22,7 @@ export const resources: Section = {
       description: "Resources by the status of their condition Ready.",
       unit: "short",
       isStacked: true,
+      colors: { "Ready True": "green", "Ready False": "red", "Ready Unknown": "orange" },
       width: 12,
       queries: [
         {
@@ -49,6 +50,7 @@ export const resources: Section = {
       title: "Conditions that need a look",
       description:
         "Not Ready, Stalled, a failed operation, or credentials that are refused: one row for each condition.",
+      columns: ["namespace", "name", "type", "status"],
       width: 12,
       queries: [{ expr: troubledConditions, legend: "" }],
     },
@@ -57,6 +59,7 @@ export const resources: Section = {
       title: "Failed operations",
       description:
         "Open failures, with what to look for in the service. The text of the error is in the resource's status.",
+      columns: ["namespace", "name", "action", "project_id", "endpoint_id"],
       width: 12,
       queries: [{ expr: failedWithEndpoint, legend: "" }],
     },
