@@ -1,17 +1,6 @@
-const hidden = "[redacted]";
+import { withoutSecrets } from "../domain/without-secrets.ts";
 
-/** In this order: a whole connection string goes before the rule that would only take its password. */
-const rules: readonly (readonly [pattern: RegExp, replacement: string])[] = [
-  [/\b(postgres(?:ql)?):\/\/[^\s"'<>]+/gi, `$1://${hidden}`],
-  [/\b([a-z][a-z0-9+.-]*):\/\/[^\s"'<>/]*:[^\s"'<>]*@/gi, `$1://${hidden}@`],
-  [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, `$1 ${hidden}`],
-  [
-    /(["']?\b(?:pg)?(?:password|passwd|secret|api[_-]?key|access[_-]?token)\b["']?\s*[:=]\s*)("[^"]*"|'[^']*'|[^\s,;&}]+)/gi,
-    `$1${hidden}`,
-  ],
-  [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, hidden],
-  [/\bnapi_[a-z0-9]+/gi, hidden],
-];
+const hidden = "[redacted]";
 
 const secretField =
   /password|passwd|secret|api[_-]?key|authorization|connection[_-]?(string|ur[il])|(access|bearer)token/i;
@@ -23,24 +12,12 @@ const deepest = 6;
 export type Redact = (text: string) => string;
 
 /**
- * Takes connection strings, passwords, bearer tokens and API keys out of a text, wherever they came from.
- *
- * Rather takes too much: after `://user:` everything up to the last `@` of the word goes.
- */
-export function redactSecrets(text: string): string {
-  return rules.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), text);
-}
-
-/**
- * As `redactSecrets`, and besides takes out the very values that `knownSecrets` answers.
+ * Takes out what looks like a secret, and the very values that `knownSecrets` answers.
  *
  * @param knownSecrets asked on every call, because a key file may change.
  */
 export function createRedact(knownSecrets: () => readonly string[]): Redact {
-  return (text) => {
-    const known = knownSecrets().filter((secret) => secret !== "");
-    return redactSecrets(known.reduce((rest, secret) => rest.replaceAll(secret, hidden), text));
-  };
+  return (text) => withoutSecrets(text, knownSecrets());
 }
 
 /**

@@ -1,36 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createRedact, redactSecrets, redactValue } from "../../../src/telemetry/redact-secrets.ts";
+import { createRedact, redactValue } from "../../../src/telemetry/redact-secrets.ts";
 
 const word = "made-up-word-91";
-
-describe("redactSecrets", () => {
-  test.each([
-    [`dial postgres://ann:${word}@host:5432/db?sslmode=require failed`, "dial postgres://[redacted] failed"],
-    [`"postgresql://ann:${word}@host/db"`, '"postgresql://[redacted]"'],
-    [`GET https://ann:p@${word}@host/v2 refused`, "GET https://[redacted]@host/v2 refused"],
-    [`host=h user=ann password=${word} dbname=d`, "host=h user=ann password=[redacted] dbname=d"],
-    [`password='${word} with blank' x`, "password=[redacted] x"],
-    [`{"password": "${word}", "a": 1}`, '{"password": [redacted], "a": 1}'],
-    [`PGPASSWORD=${word} psql`, "PGPASSWORD=[redacted] psql"],
-    [`authorization: Bearer ${word}`, "authorization: Bearer [redacted]"],
-    [`api_key: ${word}`, "api_key: [redacted]"],
-    ["token eyJhbGciOi.eyJzdWIi.c2lnbmF0 rejected", "token [redacted] rejected"],
-    ["key napi_0123456789abcdef rejected", "key [redacted] rejected"],
-  ])("%s → %s", (text, want) => {
-    expect(redactSecrets(text)).toBe(want);
-    expect(redactSecrets(text)).not.toContain(word);
-  });
-
-  test.each([
-    "project already has running conflicting operations",
-    "GET https://control-plane.example/api/v2/projects refused",
-    "supplied credentials do not pass authentication",
-    "endpoint ep-cool-dawn-123456 of branch br-quiet-sun-123456 at 12:00:00",
-    "the bearer of bad news",
-  ])("%s → unchanged", (text) => {
-    expect(redactSecrets(text)).toBe(text);
-  });
-});
 
 describe("redactValue", () => {
   const redact = createRedact(() => [word, ""]);

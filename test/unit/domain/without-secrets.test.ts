@@ -1,0 +1,41 @@
+import { describe, expect, test } from "vitest";
+import { withoutSecrets } from "../../../src/domain/without-secrets.ts";
+
+const word = "made-up-word-91";
+
+describe("withoutSecrets", () => {
+  test.each([
+    [`dial postgres://ann:${word}@host:5432/db?sslmode=require failed`, "dial postgres://[redacted] failed"],
+    [`"postgresql://ann:${word}@host/db"`, '"postgresql://[redacted]"'],
+    [`GET https://ann:p@${word}@host/v2 refused`, "GET https://[redacted]@host/v2 refused"],
+    [`host=h user=ann password=${word} dbname=d`, "host=h user=ann password=[redacted] dbname=d"],
+    [`password='${word} with blank' x`, "password=[redacted] x"],
+    [`{"password": "${word}", "a": 1}`, '{"password": [redacted], "a": 1}'],
+    [`PGPASSWORD=${word} psql`, "PGPASSWORD=[redacted] psql"],
+    [`authorization: Bearer ${word}`, "authorization: Bearer [redacted]"],
+    [`api_key: ${word}`, "api_key: [redacted]"],
+    ["token eyJhbGciOi.eyJzdWIi.c2lnbmF0 rejected", "token [redacted] rejected"],
+    ["key napi_0123456789abcdef rejected", "key [redacted] rejected"],
+    [`GET https://${word}@host/v2 refused`, "GET https://[redacted]@host/v2 refused"],
+    [`Authorization: Digest${word}`, "Authorization: [redacted]"],
+    [`password '${word} with blank' is weak`, "password [redacted] is weak"],
+    [`key npg_${word} rejected`, "key [redacted] rejected"],
+  ])("%s → %s", (text, want) => {
+    expect(withoutSecrets(text)).toBe(want);
+    expect(withoutSecrets(text)).not.toContain(word);
+  });
+
+  test.each([
+    "project already has running conflicting operations",
+    "GET https://control-plane.example/api/v2/projects refused",
+    "supplied credentials do not pass authentication",
+    "endpoint ep-cool-dawn-123456 of branch br-quiet-sun-123456 at 12:00:00",
+    "the bearer of bad news",
+  ])("%s → unchanged", (text) => {
+    expect(withoutSecrets(text)).toBe(text);
+  });
+
+  test("values that are known → gone, however short and wherever; an empty one changes nothing", () => {
+    expect(withoutSecrets("xk1x k1", ["k1", ""])).toBe("x[redacted]x [redacted]");
+  });
+});
