@@ -149,3 +149,15 @@ test("the answer to every write is lost → Ready all the same, created once, de
   expect(await world.sandbox.endpoints(project)).toEqual([]);
   expect(lost.bites).toBeGreaterThan(3);
 });
+
+test("answers to writes are lost and the watch is half-open → Ready by what is read after each doubt", async () => {
+  const { proxy, world } = await startBehindProxy();
+  const lost = proxy.inject({ match: { verb: "patch" }, fault: requestFaults["the answer is lost"] });
+  await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
+  await waitUntil(() => (lost.bites > 0 ? true : undefined), { what: "the first answer is lost" });
+  const silent = proxy.inject({ match: { verb: "watch" }, fault: streamFaults["half-open"] });
+  expect(silent.bites).toBe(1);
+  await world.untilReady("orders");
+  expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+  expect((await world.sandbox.requests()).filter(({ method }) => method === "POST")).toHaveLength(1);
+});
