@@ -77,6 +77,7 @@ function logReader(pass: Pass, observation: Observation) {
   const seen = latestEndpoint(pass);
   const answered = answeredOperations(pass);
   const operations = withAnswers(observation.project.operations, answered);
+  const readIds = new Set(operations.map(({ id }) => id));
   const ownIds = new Set([...ownOperationIds(pass.local), ...answered.map(({ id }) => id)]);
   const attributionOf = ({ endpointId, origin }: Ownership) => ({
     endpointId,
@@ -94,7 +95,7 @@ function logReader(pass: Pass, observation: Observation) {
       const { origin } = ownership;
       const previous = status.operationWatermark;
       const watermark = beginWatermark({ origin, endpoint: seen, previous, newestListedTime, operations: own });
-      const shown = statusOperations(own, isReplaced ? [] : (status.operations ?? []));
+      const shown = statusOperations(own, { entries: isReplaced ? [] : (status.operations ?? []), readIds });
       return { operations: shown, failedActions: [], watermark, ended: [], isRead: true };
     },
 
@@ -115,7 +116,7 @@ function logReader(pass: Pass, observation: Observation) {
       const waitedFor = explain(onlyCounted(operations, own, previous), attribution, operations);
       const step = advanceWatermark(previous, { operations: newestFirst(own, waitedFor), newestListedTime });
       return {
-        operations: statusOperations(own, status.operations ?? []),
+        operations: statusOperations(own, { entries: status.operations ?? [], readIds }),
         failedActions: failedActionsAfter(status.failedActions ?? [], own, {
           acknowledgedOperationId: given[annotations.acknowledgeOperation],
           sinceTime: previous.sinceTime,

@@ -1,35 +1,49 @@
-import { durationMsOf } from "../domain/operation.ts";
+import { durationMsOf, isInFlight } from "../domain/operation.ts";
 import { type StatusOperation, statusOperationsLimit } from "../resource/status-schema.ts";
 import type { AttributedOperation } from "./attribute-operations.ts";
 
 const errorLimit = 256;
 
+/** What status shows already. */
+export interface ShownBefore {
+  /** An entry is rewritten only when the operation's status has changed. */
+  readonly entries: readonly StatusOperation[];
+  /** Everything that this reading of the log holds, whoever it concerns. */
+  readonly readIds: ReadonlySet<string>;
+}
+
 /**
  * The operations that status shows: in flight first, then the most recent, at most twenty. An availability check that
- * went well is no news and stays out, so that a resource at rest causes no writes.
+ * went well is no news and stays out, so that a resource at rest causes no writes. What has ended and lies further back
+ * than this reading goes stays as it is shown: after a restart little of the log is read.
  *
  * @param operations newest first.
- * @param previous what status shows now: an entry is rewritten only when the operation's status has changed.
  */
 export function statusOperations(
   operations: readonly AttributedOperation[],
-  previous: readonly StatusOperation[],
+  { entries: previous, readIds }: ShownBefore,
 ): StatusOperation[] {
   const shown = operations.filter(
     ({ operation, outcome }) => operation.action !== "check_availability" || outcome === "Failed",
   );
-  const inFlight = shown.filter(({ outcome }) => outcome === "InFlight");
-  const others = shown.filter(({ outcome }) => outcome !== "InFlight");
-  return [...inFlight.sort(compareForReading), ...others.sort(compareForReading)]
-    .slice(0, statusOperationsLimit)
-    .map((each) => unchanged(each, previous) ?? statusOperation(each));
+  const newestOf = (isWanted: (each: AttributedOperation) => boolean) =>
+    shown
+      .filter(isWanted)
+      .sort((a, b) => compareForReading(a.operation, b.operation))
+      .slice(0, statusOperationsLimit)
+      .map((each) => unchanged(each, previous) ?? statusOperation(each));
+  const remembered = previous.filter((entry) => !readIds.has(entry.id) && !isInFlight(entry));
+  const others = [...newestOf(({ outcome }) => outcome !== "InFlight"), ...remembered].sort(compareForReading);
+  return [...newestOf(({ outcome }) => outcome === "InFlight"), ...others].slice(0, statusOperationsLimit);
 }
+
+type Timed = Pick<StatusOperation, "status" | "createdTime" | "updatedTime">;
 
 /**
  * What is running comes before what waits for it; of a request's operations, which share their time of creation, the one
  * that moved last comes first. The first entry is what `kubectl get -o wide` shows.
  */
-function compareForReading({ operation: a }: AttributedOperation, { operation: b }: AttributedOperation): number {
+function compareForReading(a: Timed, b: Timed): number {
   return (
     Number(a.status === "scheduling") - Number(b.status === "scheduling") ||
     Date.parse(b.createdTime) - Date.parse(a.createdTime) ||

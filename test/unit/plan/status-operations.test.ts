@@ -7,12 +7,15 @@ import { operation, timeAt } from "./builders.ts";
 function shown(
   operations: readonly Operation[],
   previous: readonly StatusOperation[] = [],
+  ofOthers: readonly Operation[] = [],
 ): readonly StatusOperation[] {
   return statusOperations(
     operations.map((each) => ({ operation: each, cause: "ControlPlane", outcome: outcomeOf(each) })),
-    previous,
+    { entries: previous, readIds: new Set([...operations, ...ofOthers].map(({ id }) => id)) },
   );
 }
+
+const idsOf = (list: readonly StatusOperation[]) => list.map(({ id }) => id);
 
 /** Newest first: the higher the number, the older. */
 const nth = (n: number, change: Partial<Operation> = {}) =>
@@ -65,5 +68,27 @@ describe("operations in status", () => {
 
   it("a long error → is shortened", () => {
     expect(shown([nth(1, { status: "failed", error: "x".repeat(9_000) })])[0]?.error).toHaveLength(256);
+  });
+
+  it("the reading does not go back as far as status, as after a restart → status stays word for word", () => {
+    const before = shown([nth(1), nth(2), nth(3), nth(4)]);
+    expect(shown([nth(1), nth(2)], before)).toEqual(before);
+    expect(shown([], before)).toEqual(before);
+  });
+
+  it("new ones beside what is only remembered → in their order, the oldest go", () => {
+    const before = shown(Array.from({ length: 20 }, (_, n) => nth(n + 5)));
+    const now = shown([nth(1, { status: "running" }), nth(2), nth(5)], before);
+    expect(idsOf(now)).toEqual(["op-1", "op-2", ...idsOf(before).slice(0, 18)]);
+  });
+
+  it("in flight when it was last seen, and not in the log any more → goes", () => {
+    const before = shown([nth(1, { status: "running" }), nth(2)]);
+    expect(idsOf(shown([nth(2)], before))).toEqual(["op-2"]);
+  });
+
+  it("in the log, and somebody else's by now → goes", () => {
+    const before = shown([nth(1), nth(2)]);
+    expect(idsOf(shown([nth(1)], before, [nth(2)]))).toEqual(["op-1"]);
   });
 });
