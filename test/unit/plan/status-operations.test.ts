@@ -82,6 +82,11 @@ describe("operations in status", () => {
     expect(idsOf(now)).toEqual(["op-1", "op-2", ...idsOf(before).slice(0, 18)]);
   });
 
+  it("a list that lags shows only older ones → what is remembered stands before them", () => {
+    const before = shown([nth(1), nth(3)]);
+    expect(idsOf(shown([nth(3), nth(4)], before))).toEqual(["op-1", "op-3", "op-4"]);
+  });
+
   it("in flight when it was last seen, and not in the log any more → goes", () => {
     const before = shown([nth(1, { status: "running" }), nth(2)]);
     expect(idsOf(shown([nth(2)], before))).toEqual(["op-2"]);
