@@ -26,6 +26,7 @@ const { values: options } = parseArgs({
   },
 });
 
+const plan = benchPlan({ isQuick: options.quick, only: options.only, profileFolder: options.profile });
 const progress = (line: string) => console.error(line);
 await using parts = new AsyncDisposableStack();
 const folder = await mkdtemp(path.join(tmpdir(), "operator-bench-program-"));
@@ -45,7 +46,6 @@ await kubectl.run(["wait", "--for=condition=Established", "--timeout=60s", "crd"
 const { url: server, caFile, token, auditLogFile } = apiServer;
 const world = await openWorld({ server, caFile, token, auditLogFile }, program);
 parts.defer(() => world.close());
-const plan = benchPlan({ isQuick: options.quick, only: options.only, profileFolder: options.profile });
 const result = await runBenchmark(world, plan, progress);
 console.log(reportText(result));
 const machine = { node: process.version, processors: cpus().length, model: cpus()[0]?.model };

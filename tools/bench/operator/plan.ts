@@ -17,12 +17,16 @@ const sizes: readonly BenchSize[] = [
   { resources: 5000, projects: 500, rounds: 1, restarts: 0 },
 ];
 
-/** The plan of `npm run bench`. */
+/** The plan of `npm run bench`. @throws Error when there is no such size */
 export function benchPlan({ isQuick, only, profileFolder }: PlanChoice): BenchPlan {
   const [resources, projects] = (only ?? "").split("/").map(Number);
   const chosen = sizes.filter((size) =>
     only === undefined ? !isQuick || size.resources < 5000 : size.resources === resources && size.projects === projects,
   );
+  if (chosen.length === 0) {
+    const known = sizes.map((size) => `${size.resources}/${size.projects}`).join(", ");
+    throw new Error(`--only: there is no size ${only}; there are ${known}`);
+  }
   return {
     sizes:
       only === undefined ? chosen : chosen.map((size) => ({ ...size, rounds: Math.min(1, size.rounds), restarts: 0 })),
