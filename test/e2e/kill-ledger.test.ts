@@ -100,9 +100,9 @@ async function settle({ world, sandbox, projects }: Scene): Promise<void> {
   );
 }
 
-test.each(seeds)(
+test.for(seeds)(
   "seed %i, kill -9 again and again → never counted twice, short by passes in progress at most",
-  async (seed) => {
+  async (seed, { annotate }) => {
     const sandbox = await SandboxProcess.start({ profile: seed % 2 === 0 ? "public" : "seed" });
     try {
       const world = await E2eWorld.start(sandbox, { WORKERS: `${workers}` });
@@ -132,6 +132,7 @@ test.each(seeds)(
         const ended = own.filter((each) => ["Succeeded", "Failed"].includes(outcomeOf(each))).length;
         const counted = countedIn(lines.filter((line) => line.name === name));
         const told = `seed ${seed}, ${name}: ${ended} ended, ${counted} counted, ${interrupted.get(name)} passes interrupted`;
+        await annotate(told, "measured");
         expect(counted, told).toBeLessThanOrEqual(ended);
         expect(counted === ended || (interrupted.get(name) ?? 0) > 0, told).toBe(true);
         expect(ended, told).toBeGreaterThan(3);

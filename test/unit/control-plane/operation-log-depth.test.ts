@@ -161,6 +161,19 @@ describe("later readings", () => {
   });
 });
 
+test("long in flight, ended now, more newer ones than are kept → is kept: whoever shows it is woken by its end", async () => {
+  const { controlPlane, read } = startView();
+  const long = operation(1, { status: "running" });
+  controlPlane.listed = [long];
+  controlPlane.byId.set(long.id, long);
+  await read();
+  controlPlane.listed = [long, ...operations(2, 60)];
+  await read();
+  controlPlane.byId.set(long.id, { ...long, status: "finished", updatedTime: operation(60).createdTime });
+  await read();
+  expect(shows(await read(), 1)).toBe(true);
+});
+
 describe("the newest operation that a list has shown", () => {
   test("none yet → undefined, also when an answer has named one", async () => {
     const { view, read } = startView();

@@ -96,6 +96,16 @@ describe("an operation that names a branch only", () => {
     ]);
   });
 
+  it("paused, and moved by another hand → that the branch is another one is stored", async () => {
+    await scene.ready();
+    world.store.edit(key, () => ({ annotations: { "endpoint-operator.dev/paused": "true" } }));
+    await scene.look();
+    const [endpoint] = [...world.service.endpoints.values()];
+    if (endpoint !== undefined) world.service.endpoints.set(endpoint.id, { ...endpoint, branchId: branches.third });
+    await scene.look();
+    expect(world.status().operationWatermark?.branch?.id).toBe(branches.third);
+  });
+
   it("a replica of the branch → is not counted by it, but by whoever has its read-write endpoint", async () => {
     await scene.ready();
     await scene.ready("billing", { type: "ReadOnly" });
