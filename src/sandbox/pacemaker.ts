@@ -19,10 +19,11 @@ export class Pacemaker {
     this.#onError = onError;
   }
 
-  /** To be called after anything that may have changed what is due next. Cheap when it has not. */
+  /** To be called after anything that may have changed what is due next. Cheap when nothing is due any sooner. */
   look(): void {
     const dueMs = this.#engine.nextDueMs();
-    if (dueMs === this.#armedForMs) return;
+    // A beat that comes too soon finds nothing to do, and looks again.
+    if (dueMs === undefined || (this.#armedForMs !== undefined && this.#armedForMs <= dueMs)) return;
     this.lookAgain();
   }
 

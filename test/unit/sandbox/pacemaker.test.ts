@@ -7,16 +7,51 @@ import { defaultFixture } from "../../../src/sandbox/fixture.ts";
 import { Pacemaker } from "../../../src/sandbox/pacemaker.ts";
 import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
 
-test("something falls due and nobody asks → it is carried out", async () => {
+const latencyMs = 20;
+
+function paced(fixture = defaultFixture) {
   const clock = new SandboxClock();
-  const settings = { ...defaultEngineSettings, operationLatencyMs: { min: 20, max: 20 } };
+  const settings = { ...defaultEngineSettings, operationLatencyMs: { min: latencyMs, max: latencyMs } };
   const engine = new Engine({ store: new MemoryStore(), clock, profile: profiles.seed, settings });
-  engine.reset(defaultFixture);
+  engine.reset(fixture);
   const pacemaker = new Pacemaker(engine, clock, (error) => expect.fail(String(error)));
   onTestFinished(() => pacemaker.stop());
-  engine.createEndpoint("green-fox-123456", { branchId: "br-quiet-sun-123456", type: "read_write" });
-  const firstDueMs = engine.nextDueMs();
+  return { engine, pacemaker };
+}
+
+/** Only `advance` moves what is due next, and nothing but the pacemaker calls it here. */
+async function untilCarriedOut(engine: Engine): Promise<void> {
+  const firstDueMs = engine.nextDueMs() ?? Number.NaN;
+  await vi.waitFor(() => expect(engine.nextDueMs()).toBeGreaterThan(firstDueMs), { interval: 5 });
+}
+
+const creation = { branchId: "br-quiet-sun-123456", type: "read_write" } as const;
+
+test("something falls due and nobody asks → it is carried out", async () => {
+  const { engine, pacemaker } = paced();
+  engine.createEndpoint("green-fox-123456", creation);
   pacemaker.look();
-  // Only `advance` moves what is due next, and nothing else calls it here.
-  await vi.waitFor(() => expect(engine.nextDueMs()).toBeGreaterThan(firstDueMs ?? Number.NaN), { interval: 5 });
+  await untilCarriedOut(engine);
+});
+
+test("something falls due sooner than what was waited for → it is carried out in its time", async () => {
+  const { engine, pacemaker } = paced();
+  engine.createEndpoint("green-fox-123456", creation);
+  pacemaker.look();
+  await untilCarriedOut(engine);
+  pacemaker.look();
+  expect(engine.nextDueMs()).toBeGreaterThan(Date.now() + 200_000);
+  engine.createEndpoint("green-fox-123456", { ...creation, type: "read_only" });
+  pacemaker.look();
+  await untilCarriedOut(engine);
+});
+
+test("what was waited for is gone, and something later has come → that is carried out in its time", async () => {
+  const { engine, pacemaker } = paced();
+  engine.createEndpoint("green-fox-123456", creation);
+  pacemaker.look();
+  engine.reset(defaultFixture);
+  engine.createEndpoint("green-fox-123456", creation);
+  pacemaker.look();
+  await untilCarriedOut(engine);
 });

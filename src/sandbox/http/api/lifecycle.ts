@@ -96,8 +96,7 @@ export class Lifecycle {
     const { method, url } = request;
     const [path = ""] = url.split("?", 1);
     const { faults, requestLog, clock } = this.#parts;
-    const route = request.is404 ? undefined : request.routeOptions.url;
-    const entry = requestLog.open({ atMs: clock.nowMs(), method, path, route, key });
+    const entry = requestLog.open({ atMs: clock.nowMs(), method, path, route: request.routeOptions.url, key });
     const hit = faults.take({ method, path, query: url.slice(path.length + 1) });
     entry.fault = hit?.effect.kind;
     return { entry, hit };
