@@ -63,9 +63,10 @@ async function causeEverything(world: E2eWorld): Promise<TestProject> {
     world.apply("refused", refused, sizes[0] ?? {}),
     world.apply("kept", lost, { type }),
     world.apply("lost", lost, { type, branchId: lost.branches[1] }),
-    world.apply("stalled", busy, { type, branchId: "br-never-was-123456" }),
   ]);
   await Promise.all(["busy", "failing", "refused", "kept", "lost"].map((name) => world.untilReady(name)));
+  await world.apply("stalled", busy, { type });
+  await world.untilStalled("stalled", "ClaimedByAnother");
   await failOneOperation(world, failing);
 
   // Locked: the change meets 423 over several scrapes, since no rate shows what a new series begins with.
@@ -197,6 +198,11 @@ test("every panel's query over a real Prometheus → data; exemplars name operat
       { what, timeoutMs: 15_000, lastSeen: () => seen.slice(-20) },
     );
   }
+
+  const troubled = queries.find(({ panel }) => panel.title === "Conditions that need a look")?.expr ?? "";
+  const rows = (await prometheus.query(troubled)).map(({ labels: { name, type, status } }) => ({ name, type, status }));
+  expect(rows).toContainEqual({ name: "failing", type: "LastOperationSucceeded", status: "False" });
+  expect(rows).toContainEqual({ name: "stalled", type: "Stalled", status: "True" });
 
   const choices = dashboard.templating.list.filter(({ type }) => type === "query");
   const offered = await Promise.all(choices.map(({ query }) => valuesOf(prometheus, query, choice)));

@@ -36,11 +36,9 @@ export async function playActivity(place: ActivityPlace, durationMs: number): Pr
     resources.push(resource);
     await apply(place, resource, 0.25);
   }
-  await apply(
-    place,
-    { name: "old-site", projectId: resources[0]?.projectId ?? "", branchId: "br-never-was-123456" },
-    0.25,
-  );
+  // Wants the branch of another one, and waits for a person.
+  const [first] = resources;
+  if (first !== undefined) await apply(place, { ...first, name: "old-site" }, 0.25);
   for (let turn = 1; performance.now() < endMs; turn += 1) {
     const resource = resources[turn % (resources.length - 1)];
     if (resource === undefined) throw new Error("there are no resources");
