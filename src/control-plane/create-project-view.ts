@@ -8,7 +8,7 @@ import { readOperations } from "./read-operations.ts";
 export interface ProjectViewOptions {
   readonly controlPlane: Pick<ControlPlane, "listEndpoints" | "listOperations" | "getOperation">;
   readonly clock: Clock;
-  /** Ended operations kept for each project. Not below `pageSize`. @default 200 */
+  /** Ended operations kept for each project. Not below `pageSize`. @default 100 */
   readonly windowSize?: number;
   /** Operations kept at most, whatever `neededSinceMs` says. @default 10000 */
   readonly mostKept?: number;
@@ -61,7 +61,7 @@ class SharedReadings implements ProjectView {
 
   constructor(options: ProjectViewOptions) {
     this.#options = {
-      windowSize: 200,
+      windowSize: 100,
       mostKept: 10_000,
       pageSize: 100,
       deepPageSize: 1_000,

@@ -3,7 +3,7 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { ProjectReading } from "../domain/project-view.ts";
 import type { ResourceKey, ResourceStore } from "../domain/resource-store.ts";
-import { canonicalJson } from "../plan/canonical-json.ts";
+import { hashOf } from "../plan/desired-endpoint.ts";
 import { isTokenOfCluster, ownershipToken, tokenIn } from "../plan/ownership-token.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
@@ -26,7 +26,7 @@ export interface ProjectPollerOptions {
 }
 
 interface PolledProject {
-  /** What was seen of each endpoint, as text to compare. */
+  /** A hash of what was seen of each endpoint, to compare. */
   readonly endpoints: ReadonlyMap<string, string>;
   readonly orphanIds: readonly string[];
   readonly failuresInARow: number;
@@ -159,7 +159,7 @@ export class ProjectPoller {
       const { lastActiveTime: _activity, updatedTime: _update, ...lasting } = endpoint;
       const operations = reading.operations.filter((operation) => mayConcern(operation, endpoint));
       const states = operations.map(({ id, status, failuresCount }) => [id, status, failuresCount]);
-      endpoints.set(endpoint.id, canonicalJson([lasting, states]));
+      endpoints.set(endpoint.id, hashOf([lasting, states]));
     }
     return { endpoints, orphanIds: this.#orphansIn(reading, resources), failuresInARow: 0, isFailureTold: false };
   }
