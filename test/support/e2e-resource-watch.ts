@@ -2,8 +2,8 @@ import path from "node:path";
 import { sharedApiServer } from "./api-server.ts";
 import { checkConditions } from "./check-conditions.ts";
 import { bareEnvironment, type RunningProgram, startProgram } from "./e2e-program.ts";
+import type { StoredResource } from "./stored-resource.ts";
 import { waitUntil } from "./wait-until.ts";
-import type { StoredResource } from "./world.ts";
 
 interface WatchEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { KubernetesLink } from "./e2e-kubernetes-link.ts";
 import type { SandboxProcess, TestProject } from "./e2e-sandbox.ts";
 import type { E2eWorld } from "./e2e-world.ts";
-import type { StoredResource } from "./world.ts";
+import type { StoredResource } from "./stored-resource.ts";
 
 /** The two dialects of the service: seed drops endpoint names, public echoes them. */
 export const profiles = ["seed", "public"] as const;

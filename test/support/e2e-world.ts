@@ -16,7 +16,7 @@ import { KubectlWatch } from "./e2e-resource-watch.ts";
 import type { TestProject } from "./e2e-sandbox.ts";
 import type { Kubectl } from "./kubectl.ts";
 import { saveOutput } from "./outputs.ts";
-import type { StoredResource } from "./world.ts";
+import type { StoredResource } from "./stored-resource.ts";
 
 /** The service account that deploy/base ships. */
 export const shippedAccount = { namespace: "endpoint-operator-system", name: "endpoint-operator" } as const;

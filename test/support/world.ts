@@ -1,19 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, onTestFinished } from "vitest";
-import { type Config, parseConfig } from "../../src/config.ts";
-import { createKeySource } from "../../src/control-plane/key-source.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
 import { computeEndpointPath, computeEndpointsPath, eventsPath } from "../../src/kubernetes/paths.ts";
-import { type RunningOperator, startOperator } from "../../src/operator.ts";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { annotations } from "../../src/resource/names.ts";
-import type { ComputeEndpointStatus } from "../../src/resource/status-schema.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { type SandboxOptions, startSandbox } from "../../src/sandbox/index.ts";
-import { createRedact } from "../../src/telemetry/redact-secrets.ts";
-import { startTracing } from "../../src/tracing/start-tracing.ts";
 import {
   type AuditEvent,
   adminKubectl,
@@ -25,10 +19,11 @@ import {
 } from "./api-server.ts";
 import { checkConditions } from "./check-conditions.ts";
 import type { Kubectl } from "./kubectl.ts";
-import { saveOutput } from "./outputs.ts";
 import { SandboxControl } from "./sandbox-control.ts";
 import { newSecret } from "./secrets.ts";
+import { describeWait, isReady, type StoredResource } from "./stored-resource.ts";
 import { waitUntil } from "./wait-until.ts";
+import { WorldOperator } from "./world-operator.ts";
 import { type LogLine, WorldOutputs } from "./world-outputs.ts";
 
 /** The built-in fixture's paid project and its branches. */
@@ -39,20 +34,6 @@ export const branches = {
   staging: "br-bold-river-123456",
   preview: "br-soft-rain-123456",
 } as const;
-
-/** A resource as the API server stores it. */
-export interface StoredResource {
-  readonly metadata: {
-    readonly name: string;
-    readonly uid: string;
-    readonly generation: number;
-    readonly resourceVersion: string;
-    readonly finalizers?: readonly string[];
-    readonly deletionTimestamp?: string;
-  };
-  readonly spec: Readonly<Record<string, unknown>>;
-  readonly status: ComputeEndpointStatus;
-}
 
 /** Where a world is: a namespace of an API server, seen by an administrator. */
 export interface Place {
@@ -72,33 +53,14 @@ export interface WorldOptions {
 
 const namespaceOfOperator = "endpoint-operator-system";
 
-/** Short times, so that tests wait for states and not for pauses. */
-const testEnvironment = {
-  OPERATION_POLL_SECONDS: "0.5",
-  PROJECT_POLL_SECONDS: "1",
-  RESYNC_SECONDS: "600",
-  CREATE_SETTLE_SECONDS: "2",
-  METRICS_ADDR: "127.0.0.1:0",
-  HEALTH_ADDR: "127.0.0.1:0",
-  LEADER_ELECTION: "false",
-  LOG_LEVEL: "debug",
-};
-
 /** One test's world: a namespace, a sandbox, and an operator bound to the shipped roles, all ended with the test. */
 export class World {
   readonly namespace: string;
   readonly sandbox: SandboxControl;
   readonly kubectl: Kubectl;
   readonly #outputs: WorldOutputs;
-  readonly #serviceUrl: string;
-  readonly #apiKey: string;
-  readonly #operatorKubeconfig: string;
-  readonly #environment: Readonly<Record<string, string>>;
+  readonly #operator: WorldOperator;
   readonly #admin: KubernetesConnection;
-  /** The metrics of each operator that has stopped, as they were then. */
-  readonly lastPages: string[] = [];
-  #operator: RunningOperator | undefined;
-
   constructor(
     parts: Place & {
       readonly sandbox: { readonly url: string; readonly controlUrl: string; readonly apiKey: string };
@@ -109,11 +71,16 @@ export class World {
     this.namespace = parts.namespace;
     this.sandbox = new SandboxControl(parts.sandbox);
     this.kubectl = parts.kubectl;
-    this.#serviceUrl = parts.sandbox.url;
-    this.#apiKey = parts.sandbox.apiKey;
-    this.#outputs = new WorldOutputs(this.#apiKey);
-    this.#operatorKubeconfig = parts.operatorKubeconfig;
-    this.#environment = parts.environment;
+    const { url: serviceUrl, apiKey } = parts.sandbox;
+    this.#outputs = new WorldOutputs(apiKey);
+    this.#operator = new WorldOperator({
+      namespace: parts.namespace,
+      serviceUrl,
+      apiKey,
+      kubeConfig: () => kubeConfigOf(parts.operatorKubeconfig),
+      environment: parts.environment,
+      outputs: this.#outputs,
+    });
     this.#admin = connectionOf(parts.kubeconfigFile, "endpoint-operator-test");
   }
 
@@ -122,60 +89,33 @@ export class World {
     return this.#outputs.lines;
   }
 
-  /** Starts the operator in this process, with the rights of the shipped service account alone. */
-  async startOperator(environment: Readonly<Record<string, string>> = {}): Promise<void> {
-    const config = parseConfig({
-      ...testEnvironment,
-      CONTROL_PLANE_URL: this.#serviceUrl,
-      CONTROL_PLANE_API_KEY: this.#apiKey,
-      WATCH_NAMESPACES: this.namespace,
-      ...this.#environment,
-      ...environment,
-    });
-    this.#operator = await startOperator({
-      config,
-      ...this.#tracing(config),
-      credentials: loadCredentialSource(() => kubeConfigOf(this.#operatorKubeconfig)),
-      keys: createKeySource({ key: config.apiKey.kind === "Value" ? config.apiKey.value : this.#apiKey }),
-      clock: systemClock,
-      logger: this.#outputs.logger,
-      version: "0.0.0-test",
-      instance: `test-${this.namespace}`,
-      random: Math.random,
-    });
+  /** The metrics of each operator that has stopped, as they were then. */
+  get lastPages(): readonly string[] {
+    return this.#operator.lastPages;
   }
 
-  async stopOperator(): Promise<void> {
-    const stopping = this.#operator;
-    this.#operator = undefined;
-    await this.#stop(stopping);
+  /** Starts the operator in this process, with the rights of the shipped service account alone. */
+  startOperator(environment?: Readonly<Record<string, string>>): Promise<void> {
+    return this.#operator.start(environment);
+  }
+
+  stopOperator(): Promise<void> {
+    return this.#operator.stop();
+  }
+
+  async restartOperator(environment?: Readonly<Record<string, string>>): Promise<void> {
+    await this.#operator.stop();
+    await this.#operator.start(environment);
   }
 
   /** Another replica starts, and this one stops: with leader election it hands over. */
-  async handOver(): Promise<void> {
-    const stopping = this.#operator;
-    await this.startOperator();
-    await this.#stop(stopping);
-  }
-
-  async #stop(operator: RunningOperator | undefined): Promise<void> {
-    if (operator !== undefined) {
-      await operator.stop();
-      const page = await operator.metricsPage();
-      saveOutput("metrics", page);
-      this.lastPages.push(page);
-    }
-  }
-
-  async restartOperator(environment: Readonly<Record<string, string>> = {}): Promise<void> {
-    await this.stopOperator();
-    await this.startOperator(environment);
+  handOver(): Promise<void> {
+    return this.#operator.handOver();
   }
 
   /** The metrics page. */
-  async metrics(): Promise<string> {
-    const response = await fetch(`http://127.0.0.1:${this.#operator?.metricsPort}/metrics`);
-    return response.text();
+  metrics(): Promise<string> {
+    return this.#operator.metrics();
   }
 
   /** `kubectl apply` of one resource. */
@@ -193,15 +133,8 @@ export class World {
   }
 
   async annotate(name: string, key: keyof typeof annotations, value: string): Promise<void> {
-    await this.kubectl.run([
-      "-n",
-      this.namespace,
-      "annotate",
-      "--overwrite",
-      "cpe",
-      name,
-      `${annotations[key]}=${value}`,
-    ]);
+    const change = `${annotations[key]}=${value}`;
+    await this.kubectl.run(["-n", this.namespace, "annotate", "--overwrite", "cpe", name, change]);
   }
 
   /** Asks for deletion without waiting for it. */
@@ -247,7 +180,7 @@ export class World {
         seen = await this.get(name);
         return seen !== undefined && isWanted(seen) ? seen : undefined;
       },
-      { what: `${name}: ${what}`, timeoutMs, lastSeen: () => this.#describe(seen) },
+      { what: `${name}: ${what}`, timeoutMs, lastSeen: () => describeWait(seen, this.logs) },
     );
   }
 
@@ -260,19 +193,13 @@ export class World {
     return this.until(name, `Stalled ${reason}`, isStalled, timeoutMs);
   }
 
-  async untilGone(name: string, timeoutMs?: number): Promise<void> {
+  async untilGone(name: string, timeoutMs = 30_000): Promise<void> {
     let seen: StoredResource | undefined;
-    await waitUntil(
-      async () => {
-        seen = await this.get(name);
-        return seen === undefined ? true : undefined;
-      },
-      {
-        what: `${name} is gone`,
-        ...(timeoutMs === undefined ? {} : { timeoutMs }),
-        lastSeen: () => this.#describe(seen),
-      },
-    );
+    const isGone = async () => {
+      seen = await this.get(name);
+      return seen === undefined ? true : undefined;
+    };
+    await waitUntil(isGone, { what: `${name} is gone`, timeoutMs, lastSeen: () => describeWait(seen, this.logs) });
   }
 
   /** Forces a pass and waits until it has been made: what had to happen has happened then. */
@@ -313,20 +240,6 @@ export class World {
     await this.#admin.close();
   }
 
-  /** What a person needs to see when a wait was in vain. */
-  #describe(resource: StoredResource | undefined): unknown {
-    const seen = resource && {
-      generation: resource.metadata.generation,
-      deletionTimestamp: resource.metadata.deletionTimestamp,
-      spec: resource.spec,
-      status: resource.status,
-    };
-    const logs = this.logs
-      .slice(-15)
-      .map(({ level, message, fields }) => `${level} ${message} ${JSON.stringify(fields)}`);
-    return { seen, logs };
-  }
-
   /** The effect of a request may be seen a moment before its line: a marker sent now comes after all that was seen. */
   async #auditLogHasCaughtUp(): Promise<void> {
     const marker = `marker-${randomUUID()}`;
@@ -335,23 +248,6 @@ export class World {
       (await readAuditEvents(({ objectRef }) => objectRef?.name === marker)).length > 0 ? true : undefined;
     await waitUntil(hasMarker, { what: "the audit log has caught up" });
   }
-
-  /** As `endpoint-operator run` starts it. */
-  #tracing({ tracesEndpoint: endpoint }: Config) {
-    if (endpoint === undefined) {
-      return {};
-    }
-    const own = { version: "0.0.0-test", instance: `test-${this.namespace}`, clock: systemClock };
-    const redact = createRedact(() => [this.#apiKey]);
-    const { tracer, shutDown } = startTracing({ ...own, endpoint, redact, logger: this.#outputs.logger });
-    return { tracer, flushTraces: shutDown };
-  }
-}
-
-/** Whether the resource is Ready for the generation it has now. */
-export function isReady({ metadata, status }: StoredResource): boolean {
-  const ready = conditionOf(status.conditions, "Ready");
-  return ready?.status === "True" && ready.observedGeneration === metadata.generation;
 }
 
 /** A world for one test, with the operator running. */

@@ -1,0 +1,117 @@
+import type { KubeConfig } from "@kubernetes/client-node";
+import { type Config, parseConfig } from "../../src/config.ts";
+import { createKeySource } from "../../src/control-plane/key-source.ts";
+import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
+import { type RunningOperator, startOperator } from "../../src/operator.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createRedact } from "../../src/telemetry/redact-secrets.ts";
+import { startTracing } from "../../src/tracing/start-tracing.ts";
+import { saveOutput } from "./outputs.ts";
+import type { WorldOutputs } from "./world-outputs.ts";
+
+/** What an operator of a world is started with. */
+export interface WorldOperatorOptions {
+  readonly namespace: string;
+  readonly serviceUrl: string;
+  readonly apiKey: string;
+  /** Its way to the API server, read at each start. */
+  readonly kubeConfig: () => KubeConfig;
+  /** Settings over the test defaults. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly outputs: WorldOutputs;
+}
+
+/** Short times, so that tests wait for states and not for pauses. */
+const testEnvironment = {
+  OPERATION_POLL_SECONDS: "0.5",
+  PROJECT_POLL_SECONDS: "1",
+  RESYNC_SECONDS: "600",
+  CREATE_SETTLE_SECONDS: "2",
+  METRICS_ADDR: "127.0.0.1:0",
+  HEALTH_ADDR: "127.0.0.1:0",
+  LEADER_ELECTION: "false",
+  LOG_LEVEL: "debug",
+};
+
+const version = "0.0.0-test";
+
+/** The operator of one world, in this process: one run after the other, or two while one hands over. */
+export class WorldOperator {
+  /** The metrics of each run that has ended, as they were then. */
+  readonly lastPages: string[] = [];
+  readonly #options: WorldOperatorOptions;
+  #running: RunningOperator | undefined;
+
+  constructor(options: WorldOperatorOptions) {
+    this.#options = options;
+  }
+
+  /** @param environment settings over those of the world */
+  async start(environment: Readonly<Record<string, string>> = {}): Promise<void> {
+    const { namespace, serviceUrl, apiKey, kubeConfig, outputs } = this.#options;
+    const config = parseConfig({
+      ...testEnvironment,
+      CONTROL_PLANE_URL: serviceUrl,
+      CONTROL_PLANE_API_KEY: apiKey,
+      WATCH_NAMESPACES: namespace,
+      ...this.#options.environment,
+      ...environment,
+    });
+    this.#running = await startOperator({
+      config,
+      ...this.#tracing(config),
+      credentials: loadCredentialSource(kubeConfig),
+      keys: createKeySource({ key: config.apiKey.kind === "Value" ? config.apiKey.value : apiKey }),
+      clock: systemClock,
+      logger: outputs.logger,
+      version,
+      instance: this.#instance(),
+      random: Math.random,
+    });
+  }
+
+  /** Ends the run, if there is one. */
+  async stop(): Promise<void> {
+    const stopping = this.#running;
+    this.#running = undefined;
+    await this.#end(stopping);
+  }
+
+  /** Another replica starts, and this one stops: with leader election it hands over. */
+  async handOver(): Promise<void> {
+    const stopping = this.#running;
+    await this.start();
+    await this.#end(stopping);
+  }
+
+  /** The metrics page. */
+  async metrics(): Promise<string> {
+    const response = await fetch(`http://127.0.0.1:${this.#running?.metricsPort}/metrics`);
+    return response.text();
+  }
+
+  async #end(operator: RunningOperator | undefined): Promise<void> {
+    if (operator === undefined) {
+      return;
+    }
+    await operator.stop();
+    const page = await operator.metricsPage();
+    saveOutput("metrics", page);
+    this.lastPages.push(page);
+  }
+
+  #instance(): string {
+    return `test-${this.#options.namespace}`;
+  }
+
+  /** As `endpoint-operator run` starts it. */
+  #tracing({ tracesEndpoint: endpoint }: Config) {
+    if (endpoint === undefined) {
+      return {};
+    }
+    const { apiKey, outputs } = this.#options;
+    const own = { version, instance: this.#instance(), clock: systemClock, logger: outputs.logger };
+    const { tracer, shutDown } = startTracing({ ...own, endpoint, redact: createRedact(() => [apiKey]) });
+    return { tracer, flushTraces: shutDown };
+  }
+}
