@@ -1,7 +1,9 @@
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
+import type { AttributedOperation } from "../plan/attribute-operations.ts";
 import type { AnsweredCreate, FailureMemory, Memory, PostState } from "../plan/observation.ts";
+import type { OperationWatermark } from "../resource/status-schema.ts";
 
 /** An endpoint that a create answered and that no stored status names. */
 export interface UnrecordedEndpoint {
@@ -22,6 +24,12 @@ export interface EndedWrite {
   readonly answer?: ObservedEndpoint | undefined;
 }
 
+/** What a status write was to count, and the watermark that it was to store, whose answer was lost. */
+export interface LostCount {
+  readonly watermark: OperationWatermark | undefined;
+  readonly ended: readonly AttributedOperation[];
+}
+
 interface Entry {
   readonly key: ResourceKey;
   memory: Memory;
@@ -29,6 +37,7 @@ interface Entry {
   recordingId: string | undefined;
   /** @see Ledger.countedUntilMs */
   countedUntilMs: number | undefined;
+  lostCount: LostCount | undefined;
 }
 
 const nothing: Memory = {
@@ -149,6 +158,25 @@ export class Ledger {
     return this.#entries.get(uid)?.countedUntilMs;
   }
 
+  /** Nobody knows whether a status with a new watermark was stored. */
+  countLost(key: ResourceKey, uid: string, lost: LostCount): void {
+    this.#put(key, uid, (memory) => memory);
+    const entry = this.#entries.get(uid);
+    if (entry !== undefined) {
+      entry.lostCount = lost;
+    }
+  }
+
+  /** What was lost, once. */
+  takeLostCount(uid: string): LostCount | undefined {
+    const entry = this.#entries.get(uid);
+    const lost = entry?.lostCount;
+    if (entry !== undefined) {
+      entry.lostCount = undefined;
+    }
+    return lost;
+  }
+
   /** A call failed. Failures for the same reason and generation form a row. */
   failed(key: ResourceKey, uid: string, failure: FailureMemory): void {
     this.#put(key, uid, (memory) => ({ ...memory, failure }));
@@ -209,8 +237,8 @@ export class Ledger {
   }
 
   #put(key: ResourceKey, uid: string, change: (memory: Memory) => Memory): void {
-    const { recordingId, countedUntilMs } = this.#entries.get(uid) ?? {};
-    this.#entries.set(uid, { key, memory: change(this.memoryOf(uid)), recordingId, countedUntilMs });
+    const { recordingId, countedUntilMs, lostCount } = this.#entries.get(uid) ?? {};
+    this.#entries.set(uid, { key, memory: change(this.memoryOf(uid)), recordingId, countedUntilMs, lostCount });
     const uids = this.#uidsByKey.get(idOf(key)) ?? new Set();
     this.#uidsByKey.set(idOf(key), uids.add(uid));
   }

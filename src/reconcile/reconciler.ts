@@ -1,10 +1,12 @@
 import { EffectNotPermittedError } from "../domain/effect-permit.ts";
 import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
 import { reasonOf, type Tracer } from "../domain/tracer.ts";
+import { isSameStored } from "../plan/canonical-json.ts";
 import { releaseEvents } from "../plan/events-for.ts";
 import { endedAtLast } from "../plan/operation-log.ts";
 import type { Pass } from "../plan/pass.ts";
 import type { Plan } from "../plan/plan.ts";
+import type { StatusStep } from "../plan/status-for.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
@@ -65,6 +67,7 @@ export class Reconciler {
   }
 
   async #reconcileResource(service: Service, resource: ComputeEndpoint): Promise<Requeue> {
+    this.#countLost(resource);
     const announce: PassContext["announce"] = (events) => {
       for (const event of events) {
         this.#options.events.record(resource, event);
@@ -84,12 +87,23 @@ export class Reconciler {
       announce(releaseEvents(pass.plan));
       return this.#release(service, pass, pass.plan);
     }
-    const stored = await storeStatus(this.#options.store, pass);
+    const onDoubt = ({ status, ended }: StatusStep) =>
+      this.#options.ledger.countLost(resource.key, resource.uid, { watermark: status.operationWatermark, ended });
+    const stored = await storeStatus(this.#options.store, pass, onDoubt);
     if (stored === undefined) {
       return { kind: "RequeueAfter", delayMs: 0 };
     }
     this.#afterStoring(service, pass, stored);
     return this.#requeueFor(pass);
+  }
+
+  /** The answer to the last status write was lost; what the resource shows now tells whether it took effect. */
+  #countLost(resource: ComputeEndpoint): void {
+    const { ledger, metrics } = this.#options;
+    const lost = ledger.takeLostCount(resource.uid);
+    if (lost !== undefined && isSameStored(resource.status.operationWatermark, lost.watermark)) {
+      countEnded(metrics, resource, lost.ended);
+    }
   }
 
   #afterStoring(service: Service, pass: Pass, stored: StoredStep): void {

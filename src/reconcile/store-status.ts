@@ -19,10 +19,15 @@ const storeAttemptsLimit = 5;
  * Stores the status after a pass, if it differs. The answer to a create is stored over conflicts, on the resource as it
  * then is, because the endpoint exists already; any other conflict means that the pass must be made again.
  *
+ * @param onDoubt is told of the step that may have been stored or not, before the error is thrown.
  * @returns `undefined` when the resource is gone or another one: the ledger still knows the endpoint then.
  * @throws KubernetesError
  */
-export async function storeStatus(store: Store, pass: Pass): Promise<StoredStep | undefined> {
+export async function storeStatus(
+  store: Store,
+  pass: Pass,
+  onDoubt: (step: StatusStep) => void = () => {},
+): Promise<StoredStep | undefined> {
   let current = pass;
   for (let attempt = 1; ; attempt += 1) {
     const { resource } = current.local;
@@ -34,6 +39,9 @@ export async function storeStatus(store: Store, pass: Pass): Promise<StoredStep 
       await store.patchStatus(resource, step.status);
       return { ...step, hasChanged: true };
     } catch (error) {
+      if (!hasMoved(error)) {
+        onDoubt(step);
+      }
       const isWorthwhile = isAnsweredCreate(pass) && attempt < storeAttemptsLimit && hasMoved(error);
       if (!isWorthwhile) {
         throw error;

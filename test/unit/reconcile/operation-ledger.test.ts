@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { LedgerScene } from "./ledger-scene.ts";
 import { asked, key, type ReconcilerWorld } from "./reconciler-world.ts";
 
@@ -147,5 +148,47 @@ describe("an endpoint that goes", () => {
     await world.operator.run(key);
     expect(world.store.get(key)).toBeUndefined();
     expect(["op-late-1", "op-late-2"].map(timesCounted)).toEqual([1, 1]);
+  });
+});
+
+describe("the answer to the status write that counts is lost", () => {
+  const loseAnswerOnce = (at: "beforeWrite" | "afterWrite") => {
+    world.store[at] = () => {
+      world.store[at] = () => {};
+      throw new KubernetesError("TimedOut", "no answer");
+    };
+  };
+
+  beforeEach(async () => {
+    await scene.ready();
+    scene.log("op-a");
+  });
+
+  it.each(["beforeWrite", "afterWrite"] as const)("lost %s → is counted once all the same", async (at) => {
+    loseAnswerOnce(at);
+    await world.clock.advance(31_000);
+    await world.operator.pass(key);
+    expect(timesCounted("op-a")).toBe(0);
+    await scene.look();
+    await scene.look();
+    expect(timesCounted("op-a")).toBe(1);
+  });
+
+  it("it was stored, and the process ends → is not counted again by the next one", async () => {
+    loseAnswerOnce("afterWrite");
+    await world.clock.advance(31_000);
+    await world.operator.pass(key);
+    scene.restart();
+    await scene.look();
+    expect(timesCounted("op-a")).toBe(0);
+  });
+
+  it("it was not stored, and something else was → what that counted is not counted again", async () => {
+    loseAnswerOnce("beforeWrite");
+    await world.clock.advance(31_000);
+    await world.operator.pass(key);
+    scene.log("op-b");
+    await scene.look();
+    expect(["op-a", "op-b"].map(timesCounted)).toEqual([1, 1]);
   });
 });
