@@ -18,7 +18,7 @@ import { isOutOfSync, isOverload, OutOfSyncError } from "./watch-failure.ts";
 /** So many attempts to resume in vain, and the next step is a list. */
 const maxResumes = 3;
 /** So many watches given up for their silence since a byte was heard, and the next step is a list. */
-const maxSilentWatches = 2;
+const maxSilentWatches = 3;
 /** Of one list; more than any cluster has. */
 const maxPages = 10_000;
 
