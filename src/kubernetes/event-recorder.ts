@@ -126,8 +126,20 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
 
   #newSeries(id: string, resource: StoredIdentity, event: ResourceEvent): Series {
     const nowMs = this.#options.clock.nowMs();
-    const name = eventName(resource.key.name, this.#random);
-    return { id, resource, event, firstMs: nowMs, name, count: 0, lastMs: nowMs, sentCount: 0, isQueued: false };
+    const { key, uid, resourceVersion } = resource;
+    const name = eventName(key.name, this.#random);
+    // Not the object itself: with its whole status it would be held for as long as the series is remembered.
+    return {
+      id,
+      resource: { key, uid, resourceVersion },
+      event,
+      firstMs: nowMs,
+      name,
+      count: 0,
+      lastMs: nowMs,
+      sentCount: 0,
+      isQueued: false,
+    };
   }
 
   async #sendAll(): Promise<void> {
