@@ -156,13 +156,16 @@ export async function measureFullHeap(
   operator: OperatorProcess,
   restarts: number,
 ): Promise<number> {
-  await sandbox.restartAll(population.projects, restarts);
+  const lastOperations = await sandbox.restartAll(population.projects, restarts);
   // A restart is two operations, beside the first start; status keeps twenty.
-  const operations = Math.min(20, 1 + 2 * restarts);
-  const isFull = (resource: StoredResource) =>
-    isReady(resource) && (resource.status?.operations?.length ?? 0) >= operations;
+  const count = Math.min(20, 1 + 2 * restarts);
+  const isFull = (resource: StoredResource) => {
+    const { ownership, operations = [] } = resource.status ?? {};
+    const last = operations.find(({ id }) => id === lastOperations.get(ownership?.endpointId ?? ""));
+    return isReady(resource) && operations.length >= count && last?.durationMilliseconds !== undefined;
+  };
   const areAllFull = async () => (await listPopulation(world.kube, population.namespace)).every(isFull) || undefined;
-  await waitUntil(areAllFull, { what: `status shows ${operations} operations`, pauseMs: 2_000 });
+  await waitUntil(areAllFull, { what: `status shows ${count} operations, the last one ended`, pauseMs: 2_000 });
   await operator.untilQuiet();
   return operator.process.inspector.heapBytes();
 }

@@ -23,7 +23,8 @@ export interface StoredResource {
   };
   readonly spec: { readonly projectId: string };
   readonly status?: {
-    readonly operations?: readonly unknown[];
+    readonly ownership?: { readonly endpointId: string };
+    readonly operations?: readonly { readonly id: string; readonly durationMilliseconds?: number }[];
     readonly conditions?: readonly {
       readonly type: string;
       readonly status: string;

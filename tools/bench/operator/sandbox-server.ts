@@ -6,6 +6,7 @@ import { type BenchServer, startBenchServer } from "../bench-server.ts";
 import { send } from "../load.ts";
 import { inParallel } from "./in-parallel.ts";
 import { type BenchProject, fixtureOf, type Population } from "./population.ts";
+import { waitUntil } from "./wait-until.ts";
 
 /** Requests to the API since the start, by method and route. */
 export interface RequestCounts {
@@ -73,17 +74,23 @@ export class SandboxServer {
     return (await this.#control<{ requests: readonly LoggedRequest[] }>(`/requests?since=${sequence}`)).requests;
   }
 
-  /** Restarts every endpoint of every project so often; a restart is two operations, and a project does one at a time. */
-  async restartAll(projects: readonly BenchProject[], times: number): Promise<void> {
+  /**
+   * Restarts every endpoint of every project so often; a restart is two operations, and a project does one at a time.
+   *
+   * @returns the last operation of each endpoint, by its id.
+   */
+  async restartAll(projects: readonly BenchProject[], times: number): Promise<ReadonlyMap<string, string>> {
+    const lastOperations = new Map<string, string>();
     await inParallel(projects, projects.length, async ({ id }) => {
       const { endpoints } = await this.#api<{ endpoints: readonly { id: string }[] }>(
         "GET",
         `/projects/${id}/endpoints`,
       );
       for (let round = 0; round < times; round += 1) {
-        for (const endpoint of endpoints) await this.#restart(id, endpoint.id);
+        for (const endpoint of endpoints) lastOperations.set(endpoint.id, await this.#restart(id, endpoint.id));
       }
     });
+    return lastOperations;
   }
 
   async stop(): Promise<void> {
@@ -91,19 +98,21 @@ export class SandboxServer {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #restart(projectId: string, endpointId: string): Promise<void> {
-    const deadlineMs = performance.now() + 60_000;
+  async #restart(projectId: string, endpointId: string): Promise<string> {
     const path = `/api/v2/projects/${projectId}/endpoints/${endpointId}/restart`;
-    for (;;) {
-      const headers = { authorization: `Bearer ${apiKey}` };
-      const { status, body } = await send(this.#server.pool, { method: "POST", path, headers });
-      if (status < 300) break;
-      // Locked, or not active again yet.
-      if (status !== 423 && status !== 422) throw new Error(`restart: ${status} ${body}`);
-      if (performance.now() > deadlineMs) throw new Error(`restart: ${status} for a minute`);
-      await delay(100);
-    }
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const restarted = await waitUntil(
+      async () => {
+        const { status, body } = await send(this.#server.pool, { method: "POST", path, headers });
+        // Locked, or not active again yet.
+        if (status === 423 || status === 422) return undefined;
+        if (status >= 300) throw new Error(`restart: ${status} ${body}`);
+        return JSON.parse(body.toString()) as { readonly operations: readonly { readonly id: string }[] };
+      },
+      { what: `${endpointId} is restarted`, pauseMs: 100 },
+    );
     await delay(2 * operationLatencyMs);
+    return restarted.operations.at(-1)?.id ?? "";
   }
 
   async #api<Body>(method: "GET", path: string): Promise<Body> {
