@@ -26,10 +26,13 @@ export interface ClockAnchor {
   readonly wallMs: number;
 }
 
+/** Where time ends, so that every date has four digits for its year. Epoch milliseconds. */
+export const endOfTimeMs = Date.UTC(9000, 0);
+
 /** A wall clock that never goes back. Epoch milliseconds, may have fractions. */
 export const steadyWallMs = (): number => performance.timeOrigin + performance.now();
 
-/** The sandbox's own time. Never goes back. */
+/** The sandbox's own time. Never goes back, and stands still at `endOfTimeMs`. */
 export class SandboxClock {
   readonly #wallMs: () => number;
   #mode: ClockMode = "real";
@@ -47,18 +50,20 @@ export class SandboxClock {
   }
 
   nowMs(): number {
-    return Math.floor(this.#sandboxAnchorMs + (this.#wallMs() - this.#wallAnchorMs) * this.#rate());
+    const runMs = this.#sandboxAnchorMs + (this.#wallMs() - this.#wallAnchorMs) * this.#rate();
+    return Math.min(Math.floor(runMs), endOfTimeMs);
   }
 
   state(): ClockState {
     return { mode: this.#mode, scale: this.#rate(), nowMs: this.nowMs() };
   }
 
-  /** @throws RangeError when it would go back, or the scale is not above 0 */
+  /** @throws RangeError when it would go back or past the end, or the scale is not above 0 */
   set({ mode = this.#mode, scale = this.#scale, nowMs }: ClockChange): void {
     // Read once: a running clock would be later at the next look.
     const currentMs = this.nowMs();
     if (nowMs !== undefined && nowMs < currentMs) throw new RangeError("now: the clock cannot go back");
+    requireBeforeEnd(nowMs ?? currentMs);
     if (!(scale > 0)) throw new RangeError("scale: must be above 0");
     this.#mode = mode;
     this.#scale = mode === "scaled" ? scale : 1;
@@ -77,14 +82,23 @@ export class SandboxClock {
     this.#anchorAt(Math.max(notBeforeMs, sandboxMs + passedMs));
   }
 
-  /** Jumps forward, in every mode. */
+  /** Jumps forward, in every mode. @throws RangeError when that is past the end */
   advance(milliseconds: number): void {
-    this.#anchorAt(this.nowMs() + milliseconds);
+    const nowMs = this.nowMs() + milliseconds;
+    requireBeforeEnd(nowMs);
+    this.#anchorAt(nowMs);
+  }
+
+  /** Jumps forward to a time, in every mode; one that has been already changes nothing. */
+  advanceTo(timeMs: number): void {
+    // Read once: a running clock would be later at the next look.
+    const currentMs = this.nowMs();
+    if (timeMs > currentMs) this.#anchorAt(timeMs);
   }
 
   /** Milliseconds of the machine until the sandbox's time is `dueMs`, at least 0; `undefined`: never by itself. */
   wallDelayMs(dueMs: number): number | undefined {
-    if (this.#mode === "stepped") return undefined;
+    if (this.#mode === "stepped" || dueMs > endOfTimeMs) return undefined;
     return Math.max(0, (dueMs - this.nowMs()) / this.#rate());
   }
 
@@ -98,4 +112,8 @@ export class SandboxClock {
     const anchor = { mode: this.#mode, scale: this.#scale, sandboxMs: nowMs, wallMs: this.#wallAnchorMs };
     this.#onChange(anchor);
   }
+}
+
+function requireBeforeEnd(timeMs: number): void {
+  if (timeMs > endOfTimeMs) throw new RangeError("now: the clock ends with the year 8999");
 }

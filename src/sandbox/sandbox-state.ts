@@ -100,11 +100,13 @@ function fill({ store, written, close }: DurableStore, options: StateOptions): S
     });
   const restore = (content: StoreContent) =>
     store.transaction(() => {
+      const kept = startKeyOf(store);
       engine.restore(content);
       store.values.set(valueNames.profile, profile);
       // Whoever restores goes on with the key it has.
-      if (apiKey !== "" && keyRing.authenticate(`Bearer ${apiKey}`) === undefined) admitStartKey();
-      clock.set({ nowMs: Math.max(clock.nowMs(), latestMs(content)) });
+      if (kept !== undefined) keepStartKey(store, keyRing.readmit(kept));
+      else if (apiKey !== "" && keyRing.authenticate(`Bearer ${apiKey}`) === undefined) admitStartKey();
+      clock.advanceTo(latestMs(content));
     });
   if (isNew) reset();
   else resume();

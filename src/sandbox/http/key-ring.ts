@@ -38,14 +38,12 @@ export class KeyRing {
 
   /** Admits a key that somebody else made. */
   admit(name: string, key: string, { access = "write", projectId }: KeyScope = {}): KeyRecord {
-    return this.#store.transaction(() => {
-      const sequence = this.#store.counters.get("keys") + 1;
-      this.#store.counters.set("keys", sequence);
-      const hash = hashOf(key);
-      const record = { id: randomUUID(), sequence, name, access, projectId, createdMs: this.#nowMs(), hash };
-      this.#store.keys.put(record);
-      return record;
-    });
+    return this.#put({ name, access, projectId, createdMs: this.#nowMs(), hash: hashOf(key) });
+  }
+
+  /** Admits a key again that was one before everything was replaced; one that still is, is left as it is. */
+  readmit(before: KeyRecord): KeyRecord {
+    return this.list().find(({ hash }) => hash === before.hash) ?? this.#put(before);
   }
 
   /** Makes a key. */
@@ -76,6 +74,16 @@ export class KeyRing {
     }
     if (found !== undefined) this.#uses.set(found.id, { atMs: this.#nowMs(), address });
     return found;
+  }
+
+  #put(given: Omit<KeyRecord, "id" | "sequence">): KeyRecord {
+    return this.#store.transaction(() => {
+      const sequence = this.#store.counters.get("keys") + 1;
+      this.#store.counters.set("keys", sequence);
+      const record = { ...given, id: randomUUID(), sequence };
+      this.#store.keys.put(record);
+      return record;
+    });
   }
 
   /** `undefined`: not since this process began. */

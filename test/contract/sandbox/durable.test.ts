@@ -103,6 +103,24 @@ describe("keys", () => {
     expect((await list(again, key)).status).toBe(401);
   });
 
+  test("none given, then a snapshot of another sandbox → the one of before is good, now and after a restart", async () => {
+    const { client, restart } = await restartable();
+    const other = await freshSandbox({ apiKey: "another-fake-key" });
+    const snapshot = (await other.control("GET", "/snapshot")).body;
+    const again = await restart({});
+    await again.control("PUT", "/clock", { now: (await other.control("GET", "/clock")).body.now });
+    expect((await again.control("PUT", "/snapshot", snapshot)).status).toBe(200);
+    const own = (await again.control("GET", "/snapshot")).body;
+    for (let round = 0; round < 2; round += 1) {
+      expect((await again.control("PUT", "/snapshot", own)).status).toBe(200);
+      expect((await again.control("GET", "/keys")).body.keys).toHaveLength(2);
+    }
+    await restart({});
+    expect((await list(client(), apiKey)).status).toBe(200);
+    await restart({ apiKey: "third-fake-key" });
+    expect((await list(client(), apiKey)).status).toBe(401);
+  });
+
   test("another one given → it replaces the one of before; a revoked key stays revoked", async () => {
     const { client, restart } = await restartable();
     const { key, id } = (await client().control("POST", "/keys", { name: "foreign" })).body;

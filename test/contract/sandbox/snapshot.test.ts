@@ -55,6 +55,28 @@ describe("snapshot", () => {
     expect(made.status).toBe(201);
   });
 
+  test("put back while the clock runs fast → every time", async () => {
+    const client = await freshSandbox({ clock: "scaled", timeScale: 1_000_000 });
+    for (let round = 0; round < 3; round += 1) {
+      const snapshot = await take(client);
+      expect((await client.control("PUT", "/snapshot", snapshot)).body).toEqual({});
+    }
+  });
+
+  test("at the end of time → lists, cursors and snapshots as ever; no step beyond", async () => {
+    const client = await freshSandbox();
+    const decade = 10 * 365 * 86_400_000;
+    let status = 200;
+    for (let steps = 0; status === 200 && steps < 800; steps += 1) {
+      status = (await client.control("POST", "/clock/advance", { milliseconds: decade })).status;
+    }
+    expect(status).toBe(400);
+    await client.activeEndpoint(branches.orders);
+    const { body } = await client.api("GET", `${paid}/operations?limit=1`);
+    expect((await client.api("GET", `${paid}/operations?cursor=${body.pagination.cursor}`)).status).toBe(200);
+    expect((await client.control("PUT", "/snapshot", await take(client))).status).toBe(200);
+  });
+
   test("timers that match nothing → left out: time goes on", async () => {
     const client = await freshSandbox();
     const id = await client.activeEndpoint(branches.orders);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SandboxClock } from "../../../src/sandbox/clock.ts";
+import { endOfTimeMs, SandboxClock } from "../../../src/sandbox/clock.ts";
 
 function clockOn(wall: { ms: number }): SandboxClock {
   return new SandboxClock(() => wall.ms);
@@ -47,4 +47,32 @@ test("back, or a scale of nothing → refused", () => {
   const clock = clockOn({ ms: 100 });
   expect(() => clock.set({ nowMs: 99 })).toThrow("cannot go back");
   expect(() => clock.set({ mode: "scaled", scale: 0 })).toThrow("above 0");
+});
+
+test("a time that has been already, on a clock that runs between two looks → goes on; a later one → from there", () => {
+  let ms = 0;
+  const clock = new SandboxClock(() => {
+    ms += 1;
+    return ms;
+  });
+  const before = clock.nowMs();
+  clock.advanceTo(before);
+  expect(clock.nowMs()).toBeGreaterThan(before);
+  clock.advanceTo(5000);
+  expect(clock.nowMs()).toBeGreaterThan(5000);
+});
+
+test("the end of time → stands there, by itself and resumed; beyond it → refused, and nothing is due", () => {
+  const wall = { ms: endOfTimeMs - 1 };
+  const clock = clockOn(wall);
+  expect(() => clock.advance(2)).toThrow("the clock ends");
+  expect(() => clock.set({ nowMs: endOfTimeMs + 1 })).toThrow("the clock ends");
+  clock.set({ mode: "scaled", scale: 1000 });
+  wall.ms += 60_000;
+  expect(clock.nowMs()).toBe(endOfTimeMs);
+  expect(clock.wallDelayMs(endOfTimeMs + 50)).toBeUndefined();
+  const later = clockOn(wall);
+  later.resume({ mode: "scaled", scale: 1000, sandboxMs: endOfTimeMs - 1, wallMs: 0 }, 0);
+  expect(later.nowMs()).toBe(endOfTimeMs);
+  expect(() => later.set({ mode: "stepped" })).not.toThrow();
 });

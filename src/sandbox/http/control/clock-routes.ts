@@ -26,7 +26,13 @@ export function clockRoutes(app: FastifyInstance, { clock, engine, pacemaker }: 
     return { mode, scale, now: timeText(nowMs) };
   };
   /** What has become due by the change is carried out before the answer. */
-  const settled = (): z.output<typeof clockBody> => {
+  const settled = (change: () => void): z.output<typeof clockBody> => {
+    try {
+      change();
+    } catch (error) {
+      if (error instanceof RangeError) throw new ApiError(400, error.message);
+      throw error;
+    }
     engine.advance();
     pacemaker.lookAgain();
     return view();
@@ -40,22 +46,13 @@ export function clockRoutes(app: FastifyInstance, { clock, engine, pacemaker }: 
       if (nowMs !== undefined && nowMs > clock.nowMs() + longestStepMs) {
         throw new ApiError(400, "now: is more than ten years ahead");
       }
-      try {
-        clock.set({ mode, scale, nowMs });
-      } catch (error) {
-        if (error instanceof RangeError) throw new ApiError(400, error.message);
-        throw error;
-      }
-      return settled();
+      return settled(() => clock.set({ mode, scale, nowMs }));
     },
   );
   const step = z.object({ milliseconds: z.int().min(0).max(longestStepMs) });
   routes.post(
     "/clock/advance",
     { config: { summary: "Jump forward" }, schema: { body: step, response } },
-    async ({ body }) => {
-      clock.advance(body.milliseconds);
-      return settled();
-    },
+    async ({ body }) => settled(() => clock.advance(body.milliseconds)),
   );
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
+import { endOfTimeMs } from "../../clock.ts";
 import type { StoreContent } from "../../storage/store.ts";
 import { ApiError } from "../api-error.ts";
 import type { ServerParts } from "../server-parts.ts";
@@ -36,9 +37,9 @@ export function snapshotRoutes(app: FastifyInstance, { engine, clock, restore }:
       },
     },
     async ({ body }) => {
-      if (latestTimeMs(body.content) > clock.nowMs() + longestStepMs) {
-        throw new ApiError(400, "content: is more than ten years ahead");
-      }
+      const latestMs = latestTimeMs(body.content);
+      if (latestMs > clock.nowMs() + longestStepMs) throw new ApiError(400, "content: is more than ten years ahead");
+      if (latestMs > endOfTimeMs) throw new ApiError(400, "content: is later than the clock goes");
       const problems = snapshotProblems(body.content);
       if (problems.length > 0) throw new ApiError(400, problems.join("; "));
       // A field that is undefined may be missing: nobody can tell the difference by reading it.
