@@ -122,6 +122,8 @@ export class Reflector<Resource extends StoredIdentity> {
   async #readAllPages(): Promise<{ readonly resources: readonly Resource[]; readonly resourceVersion: string }> {
     const resources: Resource[] = [];
     let continueToken: string | undefined;
+    // Of the first page: were a later one newer, what happened in between would be missed.
+    let resourceVersion: string | undefined;
     for (let pages = 0; pages < maxPages; pages += 1) {
       const page = await this.#readPage(continueToken);
       for (const item of page.items) {
@@ -130,8 +132,9 @@ export class Reflector<Resource extends StoredIdentity> {
           resources.push(resource);
         }
       }
+      resourceVersion ??= page.resourceVersion;
       if (page.continueToken === undefined) {
-        return { resources, resourceVersion: page.resourceVersion };
+        return { resources, resourceVersion };
       }
       if (page.continueToken === continueToken) {
         throw new OutOfSyncError("the list goes round in a circle");

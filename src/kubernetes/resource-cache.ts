@@ -35,7 +35,10 @@ export interface CacheScope<Resource> {
   /**
    * Makes the scope equal to the list, except for what is newer than the list.
    *
-   * @returns whether the list began a new epoch: the API server's history went back, and everything was replaced.
+   * A list of another history, that of a restored etcd, is believed: everything is replaced when its own version went
+   * back, and each object that it shows older than was known before when its versions were raised by the restore.
+   *
+   * @returns whether history was another one.
    */
   replace(list: ConsistentList<Resource>): boolean;
   /** An object was added or changed. Older ones are dropped. */
@@ -142,8 +145,11 @@ export class ResourceCache<Resource extends StoredIdentity> {
     const isFirst = list.floor === undefined;
     this.#floors.set(scope, isNewEpoch ? list.resourceVersion : newerOf(this.#floors.get(scope), list.resourceVersion));
     this.#removeMissing(scope, list, isNewEpoch);
+    let isRewritten = isNewEpoch;
     for (const resource of list.resources) {
-      if (isNewEpoch) {
+      if (isNewEpoch || this.#isOfAnotherHistory(resource, list.resourceVersion)) {
+        isRewritten = true;
+        this.#tombstones.forget(resource);
         this.#setIfDifferent(resource);
       } else {
         this.#apply(resource, isFirst ? "Listed" : "Changed");
@@ -154,7 +160,20 @@ export class ResourceCache<Resource extends StoredIdentity> {
       this.#tombstones.clear();
     }
     this.#tombstones.prune();
-    return isNewEpoch;
+    return isRewritten;
+  }
+
+  /**
+   * Whether a consistent list shows less of an object than was known of it at the list's version. Only a restored etcd
+   * whose revision was raised, as its manual advises, does that.
+   *
+   * @see https://etcd.io/docs/v3.6/op-guide/recovery/ (revision bump, read 2026-11-21)
+   */
+  #isOfAnotherHistory(resource: Resource, listVersion: string): boolean {
+    const cached = this.#entries.get(idOf(resource.key))?.resource.resourceVersion;
+    const known = [cached, this.#tombstones.versionOf(resource.uid)].filter((version) => version !== undefined);
+    const isAnyNewerThanList = known.some((version) => isOlder(listVersion, version));
+    return !isAnyNewerThanList && known.some((version) => isOlder(resource.resourceVersion, version));
   }
 
   #removeMissing(scope: string, list: ConsistentList<Resource>, isNewEpoch: boolean): void {
@@ -164,7 +183,8 @@ export class ResourceCache<Resource extends StoredIdentity> {
       // Newer than the list: it came by a read or a write of ours while the list was under way.
       const isNewerThanList = !isNewEpoch && isOlder(list.resourceVersion, resource.resourceVersion);
       if (isInScope && !listed.has(idOf(resource.key)) && !isNewerThanList) {
-        this.#delete(resource);
+        // Its end came after its last version, and before the list.
+        this.#delete({ ...resource, resourceVersion: list.resourceVersion });
         this.#announce(resource.key, "Changed");
       }
     }
@@ -222,7 +242,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
   }
 
   /** Answers whether it was there. */
-  #delete(resource: Resource): boolean {
+  #delete(resource: StoredIdentity): boolean {
     this.#tombstones.add(resource);
     const id = idOf(resource.key);
     const cached = this.#entries.get(id)?.resource;

@@ -24,8 +24,18 @@ export class Tombstones {
    * was restored from a backup.
    */
   covers(resource: StoredIdentity): boolean {
-    const version = this.#versionByUid.get(resource.uid);
+    const version = this.versionOf(resource.uid);
     return version !== undefined && !isOlder(version, resource.resourceVersion);
+  }
+
+  /** The last version that is known of a dead object, or that of its end; `undefined` when it is not known as dead. */
+  versionOf(uid: string): string | undefined {
+    return this.#versionByUid.get(uid);
+  }
+
+  /** It lives after all. */
+  forget({ uid }: StoredIdentity): void {
+    this.#versionByUid.delete(uid);
   }
 
   prune(): void {

@@ -76,6 +76,21 @@ describe("list and watch", () => {
     expect(versions()).toEqual({ a: 10, b: 11 });
   });
 
+  it("2: a later page that is newer than the first → watched from the first, so that nothing in between is missed", async () => {
+    const { reflector, server, versions } = createReflector();
+    reflector.start();
+    await settlePromises();
+    server.lastList.answer({ items: [object("a", 10)], resourceVersion: "20", continueToken: "t1" });
+    await settlePromises();
+    server.lastList.answer({ items: [object("b", 25)], resourceVersion: "30" });
+    await settlePromises();
+    expect(server.lastWatch.resourceVersion).toBe("20");
+    server.lastWatch.open();
+    server.lastWatch.send(deleted("a", 22));
+    await settlePromises();
+    expect(versions()).toEqual({ b: 25 });
+  });
+
   it("2: a page whose token has expired → the whole list again, the cache as it was", async () => {
     const { server, clock, versions } = await startWatching();
     server.lastWatch.end(failure("Expired"));

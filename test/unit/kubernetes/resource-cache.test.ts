@@ -193,6 +193,39 @@ describe("lists", () => {
     expect(list(60, thing("a", 51))).toBe(false);
   });
 
+  it("a restored etcd whose revision was raised → what the list shows is believed, though each version is lower", () => {
+    const { cache, scope, list, changes, version } = createCache();
+    list(1_000, thing("a", 900), thing("b", 800), thing("late", 700), thing("same", 600));
+    scope.applyDeletion(thing("b", 1_001));
+    list(1_100, thing("a", 900), thing("same", 600));
+    changes.length = 0;
+    const restored = [thing("a", 480), thing("b", 490), thing("late", 700), thing("same", 600)];
+    expect(list(1_000_000, ...restored)).toBe(true);
+    expect(cache.list().map(({ key }) => `${key.name} ${version(key.name)}`)).toEqual([
+      "a 480",
+      "same 600",
+      "b 490",
+      "late 700",
+    ]);
+    expect(changes.toSorted()).toEqual(["a Changed", "b Changed", "late Changed"]);
+    changes.length = 0;
+    expect(list(1_000_001, ...restored), "from then on it is the known history").toBe(false);
+    expect(changes).toEqual([]);
+    scope.applyChange(thing("b", 1_000_002));
+    expect(version("b")).toBe("1000002");
+  });
+
+  it("an object whose last version is the list's own, replaced while the list was read → not of another history", () => {
+    const { cache, scope, list, version } = createCache();
+    list(20, thing("a", 10, { uid: "old" }));
+    const floor = scope.floor();
+    scope.applyDeletion(thing("a", 12, { uid: "old" }));
+    cache.putRead(thing("a", 25, { uid: "new" }));
+    const listed = [thing("a", 10, { uid: "old" })];
+    expect(scope.replace({ resources: listed, resourceVersion: "22", floor })).toBe(false);
+    expect(version("a")).toBe("25");
+  });
+
   it("bookmarks and own writes count as versions seen", () => {
     const { cache, scope, list } = createCache();
     list(20, thing("a", 10));
