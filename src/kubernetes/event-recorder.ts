@@ -90,9 +90,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
       series.isQueued = true;
       this.#queue.push(series);
     }
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = undefined;
-    });
+    this.#sending ??= this.#sendAll();
   }
 
   async flush(timeoutMs: number): Promise<boolean> {
@@ -147,6 +145,8 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
       series.isQueued = false;
       await this.#sendWithRetries(series);
     }
+    // At the very moment the queue was found empty: what is recorded a microtask later must not count on this run.
+    this.#sending = undefined;
   }
 
   async #sendWithRetries(series: Series): Promise<void> {

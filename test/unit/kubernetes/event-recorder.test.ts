@@ -106,6 +106,21 @@ describe("the event recorder", () => {
     expect(recorder.stats()).toEqual({ sent: 6, dropped: 0 });
   });
 
+  it("recorded at whichever moment the one before comes to its end → sent all the same, and waited for", async () => {
+    const microtasks = Array.from({ length: 30 }, (_, index) => index);
+    for (const count of microtasks) {
+      const { connection, recorder } = startRecorder();
+      const gate = Promise.withResolvers<object>();
+      connection.respond = () => gate.promise;
+      recorder.record(orders, created);
+      gate.resolve({});
+      for (let passed = 0; passed < count; passed += 1) await undefined;
+      recorder.record(orders, { ...created, note: "another" });
+      expect(await recorder.flush(1_000)).toBe(true);
+      expect(recorder.stats(), `${count} microtasks later`).toEqual({ sent: 2, dropped: 0 });
+    }
+  });
+
   it("an object that floods → 25 at once, then one a minute; the others are not held up", async () => {
     const { clock, recorder } = startRecorder();
     for (let count = 0; count < 100; count += 1) recorder.record(orders, { ...created, note: `note ${count}` });
