@@ -92,11 +92,13 @@ function logReader(pass: Pass, observation: Observation) {
         return untouched(pass);
       }
       const own = attribute(operations, { ...attributionOf(ownership), branch: undefined });
-      const { origin } = ownership;
+      // A record without a watermark was damaged, or another version wrote it: nobody knows what has been counted.
+      const origin = isReplaced ? ownership.origin : "Adopted";
       const previous = status.operationWatermark;
       const watermark = beginWatermark({ origin, endpoint: seen, previous, newestListedTime, operations: own });
       const shown = statusOperations(own, { entries: isReplaced ? [] : (status.operations ?? []), readIds });
-      return { operations: shown, failedActions: [], watermark, ended: [], isRead: true };
+      const failedActions = isReplaced ? [] : untouched(pass).failedActions;
+      return { operations: shown, failedActions, watermark, ended: [], isRead: true };
     },
 
     /** The endpoint is gone: what is not seen yet of its operations is looked for under its id. */

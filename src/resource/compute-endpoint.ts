@@ -137,7 +137,16 @@ function parseStatus(status: unknown): Pick<ComputeEndpoint, "status" | "isOwner
   const ownership = trustedStatusSchema.ownership.safeParse(fields.ownership);
   const createIntent = trustedStatusSchema.createIntent.safeParse(fields.createIntent);
   return {
-    status: { ownership: ownership.data, createIntent: createIntent.data },
+    status: { ...readableFields(fields), ownership: ownership.data, createIntent: createIntent.data },
     isOwnershipReadable: ownership.success && createIntent.success,
   };
+}
+
+/** What another version wrote, or a hand, must not cost what is beside it: failures, the log, what was accepted. */
+function readableFields(fields: Readonly<Record<string, unknown>>): ComputeEndpointStatus {
+  const read = Object.entries(statusSchema.shape).flatMap(([name, schema]) => {
+    const { data } = schema.safeParse(fields[name]);
+    return data === undefined ? [] : [[name, data]];
+  });
+  return Object.fromEntries(read) as ComputeEndpointStatus;
 }

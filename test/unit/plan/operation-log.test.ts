@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Observation } from "../../../src/plan/observation.ts";
 import { endedAtLast, operationLogAfter } from "../../../src/plan/operation-log.ts";
 import type { Pass } from "../../../src/plan/pass.ts";
-import { logBegun, operation, otherBranch, owned, ownership, timeAt } from "./builders.ts";
+import { endpoint, logBegun, operation, otherBranch, owned, ownership, timeAt } from "./builders.ts";
 
 function passOf(observation: Observation, plan: Pass["plan"] = undefined): Pass {
   return { local: observation, observation, plan, outcome: { kind: "Done" } };
@@ -33,7 +33,10 @@ describe("an operation that is known and that no list shows yet", () => {
 describe("a failure that status shows already", () => {
   const failed = operation({ status: "failed", failuresCount: 1 });
   const first = operationLogAfter(
-    passOf(owned({}, { operations: [failed], status: { operationWatermark: undefined } })),
+    passOf(owned({}, { operations: [failed], status: { ownership: undefined, operationWatermark: undefined } }), {
+      kind: "RecordOwnership",
+      ...{ ownership: ownership(), endpoint: endpoint(), acknowledgedHash: undefined },
+    }),
     ownership(),
   );
 

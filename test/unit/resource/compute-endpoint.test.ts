@@ -78,6 +78,14 @@ describe("a stored object", () => {
     expect(resource.status.ownership).toBeUndefined();
   });
 
+  it("one field of whose status cannot be read, as another version wrote it → the others stand", () => {
+    const failedActions = [{ action: "start_compute", operationId: "op-1", time: "2026-11-20T08:00:00Z" }];
+    const operationWatermark = { createdTime: "2026-11-20T08:00:00Z", ids: [], unfinishedIds: [] };
+    const resource = parseComputeEndpoint({ metadata, status: { failedActions, operationWatermark, host: "h" } });
+    expect(resource).toMatchObject({ isOwnershipReadable: true, status: { failedActions, host: "h" } });
+    expect(resource.status.operationWatermark).toBeUndefined();
+  });
+
   it("whose spec lost its project → has to do with the one that its records name; with each of them once", () => {
     const ownership = {
       endpointId: "e",
