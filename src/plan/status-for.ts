@@ -1,7 +1,7 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
-import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import type { ComputeEndpointStatus, OperationWatermark } from "../resource/status-schema.ts";
 import type { AttributedOperation } from "./attribute-operations.ts";
 import { isSameStored } from "./canonical-json.ts";
 import { maxConnectionsOf, sizeText } from "./compute-sizes.ts";
@@ -101,9 +101,12 @@ function withoutEmpty(status: ComputeEndpointStatus): ComputeEndpointStatus {
   return Object.fromEntries(entries) as ComputeEndpointStatus;
 }
 
+/** The list of a busy project cannot be read back for long: a watermark further behind is written by itself. */
+const longestBehindMs = 86_400_000;
+
 /**
  * Activity alone is no reason for a write, and neither is a watermark that counts nothing: it moves along with other
- * changes, so that the next process need not read far back. While our own operation runs, the state may be newer than
+ * changes, and once a day without, so that the next process need not read far back. While our own operation runs, the state may be newer than
  * the word that it has ended; that word follows at once, and both are written together.
  */
 function keepQuietFields(
@@ -113,7 +116,8 @@ function keepQuietFields(
 ): ComputeEndpointStatus {
   const before = previous.operationWatermark;
   const isSameBranch = before?.branch?.id === watermark?.branch?.id;
-  const isQuiet = before !== undefined && ended.length === 0 && isSameBranch;
+  const isNear = behindMs(before, watermark) < longestBehindMs;
+  const isQuiet = before !== undefined && ended.length === 0 && isSameBranch && isNear;
   const isAtWork = conditionOf(next.conditions, "Reconciling")?.reason === "OperationInFlight";
   const quiet = withoutEmpty({
     ...next,
@@ -122,4 +126,8 @@ function keepQuietFields(
     ...(isAtWork ? { state: previous.state, pendingState: previous.pendingState } : {}),
   });
   return isSameStored(quiet, withoutEmpty(previous)) ? quiet : next;
+}
+
+function behindMs(before: OperationWatermark | undefined, next: OperationWatermark | undefined): number {
+  return before === undefined || next === undefined ? 0 : Date.parse(next.createdTime) - Date.parse(before.createdTime);
 }

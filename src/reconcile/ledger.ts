@@ -167,14 +167,17 @@ export class Ledger {
     }
   }
 
-  /** What was lost, once. */
-  takeLostCount(uid: string): LostCount | undefined {
+  /** The write in doubt that has not been decided yet: it may still take effect. */
+  lostCountOf(uid: string): LostCount | undefined {
+    return this.#entries.get(uid)?.lostCount;
+  }
+
+  /** The write in doubt was seen to be stored, or another one was: it can no longer take effect. */
+  countDecided(uid: string): void {
     const entry = this.#entries.get(uid);
-    const lost = entry?.lostCount;
     if (entry !== undefined) {
       entry.lostCount = undefined;
     }
-    return lost;
   }
 
   /** A call failed. Failures for the same reason and generation form a row. */

@@ -100,8 +100,9 @@ export class Reconciler {
   /** The answer to the last status write was lost; what the resource shows now tells whether it took effect. */
   #countLost(resource: ComputeEndpoint): void {
     const { ledger, metrics } = this.#options;
-    const lost = ledger.takeLostCount(resource.uid);
+    const lost = ledger.lostCountOf(resource.uid);
     if (lost !== undefined && isSameStored(resource.status.operationWatermark, lost.watermark)) {
+      ledger.countDecided(resource.uid);
       countEnded(metrics, resource, lost.ended);
     }
   }
@@ -110,6 +111,9 @@ export class Reconciler {
     const { resource } = pass.local;
     if (stored.status.ownership !== undefined || stored.status.createIntent === undefined) {
       this.#options.ledger.createStored(resource.uid);
+    }
+    if (stored.hasChanged) {
+      this.#options.ledger.countDecided(resource.uid);
     }
     reportPass(this.#options, pass, stored);
     if (stored.countedTime !== undefined) {

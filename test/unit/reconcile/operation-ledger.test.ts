@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
+import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
 import { LedgerScene } from "./ledger-scene.ts";
 import { asked, key, type ReconcilerWorld } from "./reconciler-world.ts";
 
@@ -190,5 +191,83 @@ describe("the answer to the status write that counts is lost", () => {
     scene.log("op-b");
     await scene.look();
     expect(["op-a", "op-b"].map(timesCounted)).toEqual([1, 1]);
+  });
+
+  it("it is applied late, in between the next pass's read and its write → is counted once", async () => {
+    const patchStatus = world.store.patchStatus.bind(world.store);
+    let late: ComputeEndpointStatus | undefined;
+    world.store.patchStatus = (_resource, status) => {
+      late = status;
+      world.store.patchStatus = patchStatus;
+      return Promise.reject(new KubernetesError("TimedOut", "no answer"));
+    };
+    await world.clock.advance(31_000);
+    await world.operator.pass(key);
+    world.store.beforeWrite = () => {
+      world.store.beforeWrite = () => {};
+      world.store.edit(key, () => ({ status: late ?? {} }));
+    };
+    for (let passes = 0; passes < 3; passes += 1) await world.operator.pass(key);
+    await scene.look();
+    expect(timesCounted("op-a")).toBe(1);
+  });
+});
+
+describe("a status without a watermark that can be read", () => {
+  beforeEach(async () => {
+    await scene.ready();
+    scene.log("op-old", { status: "failed", failuresCount: 1 });
+    scene.log("op-long", { action: "apply_config", status: "running" });
+    await scene.look();
+    scene.restart();
+    world.store.edit(key, ({ status: { operationWatermark: _lost, ...status } }) => ({ status }));
+  });
+
+  it("history → is not counted again, and what has failed stays visible without another event", async () => {
+    const told = world.operator.events.length;
+    await scene.look();
+    await scene.look();
+    expect(timesCounted("op-old")).toBe(1);
+    expect(world.status().failedActions).toMatchObject([{ operationId: "op-old" }]);
+    expect(world.operator.events.slice(told)).toEqual([]);
+  });
+
+  it("what was in flight, and what comes → is counted", async () => {
+    await scene.look();
+    scene.change("op-long", { status: "finished" });
+    scene.log("op-new");
+    await scene.look();
+    expect(["op-long", "op-new"].map(timesCounted)).toEqual([1, 1]);
+  });
+});
+
+describe("a resource that nothing happens to, in a project that is busy", () => {
+  const watermarkTime = () => world.status().operationWatermark?.createdTime ?? "";
+  const statusWrites = () => world.store.writes.length;
+
+  beforeEach(async () => {
+    await scene.ready();
+    await scene.look();
+  });
+
+  it("for most of a day → no write", async () => {
+    const before = statusWrites();
+    await world.clock.advance(23 * 3_600_000);
+    scene.log("op-else", { endpointId: "ep-else" });
+    await scene.look();
+    expect(statusWrites()).toBe(before);
+  });
+
+  it("for months → one write a day, so that the next process need not read months back", async () => {
+    const before = statusWrites();
+    for (let day = 0; day < 60; day += 1) {
+      for (let part = 0; part < 5; part += 1) {
+        await world.clock.advance(5 * 3_600_000);
+        scene.log(`op-else-${day}-${part}`, { endpointId: "ep-else" });
+        await scene.look();
+      }
+    }
+    expect(statusWrites() - before).toBeLessThanOrEqual(63);
+    expect(world.clock.nowMs() - Date.parse(watermarkTime())).toBeLessThan(30 * 3_600_000);
   });
 });
