@@ -65,6 +65,9 @@ export interface ConnectionOptions {
 /** Files are read, and plugins asked, this often at most. They keep their own idea of when a token expires. */
 const credentialsAgeMs = 10_000;
 
+/** A plugin that hangs is asked again after this; until then every call waits for it, each for its own time. */
+const credentialsTimeoutMs = 30_000;
+
 /** Opens nothing yet; the first call does. */
 export function createConnection(options: ConnectionOptions): KubernetesConnection {
   return new UndiciConnection(options);
@@ -212,12 +215,15 @@ class UndiciConnection implements KubernetesConnection {
   }
 
   async #readCredentials(): Promise<Credentials> {
+    const deadline = createCallDeadline(this.#clock, credentialsTimeoutMs, [this.#closing.signal]);
     try {
-      return await this.#options.credentials.current();
+      return await untilAborted(deadline.signal, this.#options.credentials.current());
     } catch (error) {
       // What a plugin wrote may hold a secret: it goes no further than the cause.
       const message = "cannot reach the API server: the credentials of the kubeconfig or pod cannot be read";
       throw new KubernetesError("Unauthorized", message, { cause: error });
+    } finally {
+      deadline.end();
     }
   }
 

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { EffectNotPermittedError } from "../../../src/domain/effect-permit.ts";
 import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/connection.ts";
 import type { CredentialSource } from "../../../src/kubernetes/credentials.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./fake-api-server.ts";
 
 const patch = {
@@ -61,5 +62,23 @@ describe("a write and its permit", () => {
     source.current = () => new Promise(() => {});
     await expect(connection.request({ ...patch, timeoutMs: 50 })).rejects.toMatchObject({ reason: "TimedOut" });
     expect(server.requests).toEqual([]);
+  });
+
+  it("credentials that never come → are asked for again, not waited for by every call for ever", async () => {
+    const clock = new FakeClock();
+    const patient = createConnection({
+      credentials: { ...source, current: () => source.current() },
+      clock,
+      userAgent: "agent/1",
+    });
+    onTestFinished(() => patient.close());
+    const { current } = source;
+    source.current = () => new Promise(() => {});
+    const first = expect(patient.request(patch)).rejects.toMatchObject({ reason: "TimedOut" });
+    await clock.advance(30_000);
+    await first;
+    source.current = current;
+    await patient.request(patch);
+    expect(server.requests).toHaveLength(1);
   });
 });
