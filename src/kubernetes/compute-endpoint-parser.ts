@@ -1,6 +1,7 @@
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { isSameJson, type Json } from "./merge-diff.ts";
+import { createTextPool, withSharedTexts } from "./text-pool.ts";
 
 /** Reads stored objects, and remembers of each what a later patch needs to know. */
 export interface ComputeEndpointParser {
@@ -15,11 +16,16 @@ export interface ComputeEndpointParser {
   hasWholeStatus(resource: ComputeEndpoint): boolean;
 }
 
+/** The words of conditions and operations are few; messages that name something may be many. */
+const sharedTexts = 1_000;
+
 /** A parser with a memory that lasts as long as the resources it has made. */
 export function createComputeEndpointParser(logger: Logger): ComputeEndpointParser {
   const whole = new WeakSet<ComputeEndpoint>();
+  const pool = createTextPool(sharedTexts);
   const parse = (stored: unknown): ComputeEndpoint => {
-    const resource = parseComputeEndpoint(stored);
+    const parsed = parseComputeEndpoint(stored);
+    const resource = { ...parsed, status: withSharedTexts(parsed.status, pool) };
     if (isSameJson(storedStatus(stored), resource.status as Json)) {
       whole.add(resource);
     }

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { createTextPool, withSharedTexts } from "../../../src/kubernetes/text-pool.ts";
+import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
+import { condition, operation, ownership, timeAt } from "../plan/builders.ts";
+
+describe("texts that many resources have in common", () => {
+  it("said again → held once; more than the limit → given back, and not held", () => {
+    const pool = createTextPool(2);
+    expect(["a", "b", "a", "c", "c"].map((text) => pool.share(text))).toEqual(["a", "b", "a", "c", "c"]);
+    expect(pool.size).toBe(2);
+  });
+
+  it("a full status → says the same, and its words are held", () => {
+    const { id, action, status: state, failuresCount, createdTime, updatedTime } = operation();
+    const shown = { id, action, status: state, failuresCount, createdTime, updatedTime, cause: "SpecChange" } as const;
+    const full: ComputeEndpointStatus = {
+      observedGeneration: 1,
+      ownership: ownership(),
+      operations: [shown, { ...shown, id: "op-2", action: "suspend_compute", durationMilliseconds: 3 }],
+      conditions: [condition({ type: "Ready", status: "True", message: "All is well." })],
+      lastActiveTime: timeAt(0),
+    };
+    const pool = createTextPool(100);
+    expect(withSharedTexts(full, pool)).toStrictEqual(full);
+    const { size } = pool;
+    expect(size).toBeGreaterThanOrEqual(7);
+    withSharedTexts(structuredClone(full), pool);
+    expect(pool.size, "nothing new is said").toBe(size);
+  });
+
+  it("an empty status → stays empty", () => {
+    expect(withSharedTexts({}, createTextPool(1))).toStrictEqual({});
+  });
+});
