@@ -67,8 +67,13 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   });
   garbage.install(app);
   app.addHook("onSend", (_request, reply, payload, done) => {
-    // What is answered is to outlive the process. An answer that tells of a failure of ours promises nothing.
-    const written = reply.statusCode >= 500 ? undefined : parts.written();
+    // An answer that tells of a failure of ours promises nothing, and has no time: the process may be about to end.
+    if (reply.statusCode >= 500) {
+      done(null, payload);
+      return;
+    }
+    // What is answered is to outlive the process.
+    const written = parts.written();
     // All answers of a turn of the event loop together: waking the clients for each costs more than most requests.
     if (written === undefined) setImmediate(done, null, payload);
     else written.then(() => done(null, payload), done);

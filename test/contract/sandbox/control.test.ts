@@ -198,6 +198,21 @@ describe("access", () => {
     expect(status).toBe(403);
   });
 
+  test("a page of somebody else → 403, and nothing happens; a page of this machine, and no page → 200", async () => {
+    const client = await freshSandbox();
+    const id = await client.activeEndpoint(branches.orders);
+    const reset = (headers: Record<string, string>) =>
+      fetch(`${client.sandbox.controlUrl}/reset`, { method: "POST", headers });
+    for (const origin of ["https://evil.example", "http://localhost.evil.example", "null", "?"]) {
+      expect((await reset({ origin })).status).toBe(403);
+    }
+    expect((await client.api("GET", `${paid}/endpoints/${id}`)).status).toBe(200);
+    for (const origin of ["http://localhost:3000", "http://127.0.0.1", "http://[::1]:80"]) {
+      expect((await reset({ origin })).status).toBe(200);
+    }
+    expect((await reset({})).status).toBe(200);
+  });
+
   test("never under the API; unknown control route → 404 in the error shape", async () => {
     const client = await freshSandbox();
     expect((await client.api("GET", "/clock")).status).toBe(404);

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { runSandboxCommand, type SandboxOptions, startSandbox } from "../../../src/sandbox/index.ts";
 import { branches, freshSandbox, latencyMs, paid, type SandboxClient, titles } from "./sandbox-client.ts";
@@ -9,6 +10,14 @@ function newDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "sandbox-data-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   return directory;
+}
+
+/** From now on the file takes no endpoint, as if the disk were full then. */
+function refuseNewEndpoints(directory: string): void {
+  const file = new DatabaseSync(join(directory, "sandbox.db"));
+  file.exec(`CREATE TRIGGER full BEFORE INSERT ON record WHEN NEW.collection = 'endpoints'
+    BEGIN SELECT RAISE(ABORT, 'no room'); END`);
+  file.close();
 }
 
 const apiKey = "not-a-real-key";
@@ -176,6 +185,34 @@ describe("endpoint-operator sandbox --data", () => {
     expect(await first.code).toBe(0);
     const third = await run(["--data", directory]);
     await vi.waitFor(() => expect(third.written.out).toContain("API key as before"));
+  });
+
+  test("directory that can no longer be written → 500 to whoever asked, 1, says why; what was answered is there", async () => {
+    const data = newDirectory();
+    const args = ["--data", data, "--api-key", apiKey, "--clock", "stepped"];
+    const urlOf = ({ written }: { written: { out: string } }) =>
+      vi.waitFor(() => /http\S+v2/.exec(written.out)?.[0] ?? expect.fail());
+    const first = await run(args);
+    await urlOf(first);
+    first.stop();
+    expect(await first.code).toBe(0);
+    refuseNewEndpoints(data);
+    const second = await run(args);
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const project = `${await urlOf(second)}${paid}`;
+    const post = (path: string, body: unknown) =>
+      fetch(`${project}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    const renamed = { branch: { name: "kept" } };
+    const url = `${project}/branches/${branches.orders}`;
+    expect((await fetch(url, { method: "PATCH", headers, body: JSON.stringify(renamed) })).status).toBe(200);
+    const answer = await post("/endpoints", create.body);
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toEqual({ request_id: expect.any(String), code: "", message: "internal error" });
+    expect(await second.code).toBe(1);
+    expect(second.written.err).toContain(`sandbox: stops, because ${data}/sandbox.db cannot be written: no room`);
+    const third = await run(args);
+    const read = await fetch(`${await urlOf(third)}${paid}/branches/${branches.orders}`, { headers });
+    expect(await read.json()).toMatchObject({ branch: { name: "kept" } });
   });
 
   test("port in use → 1, and the directory is free again", async () => {

@@ -7,7 +7,7 @@ import { clockRoutes } from "./clock-routes.ts";
 import { computeRoutes } from "./compute-routes.ts";
 import { faultRoutes } from "./fault-routes.ts";
 import { controlKeyRoutes } from "./key-routes.ts";
-import { hostnameOf, isLoopback } from "./loopback.ts";
+import { hostnameOf, isForeignPage, isLoopback } from "./loopback.ts";
 import { snapshotRoutes } from "./snapshot-routes.ts";
 import { stateRoutes } from "./state-routes.ts";
 
@@ -31,5 +31,8 @@ function requireAccess(parts: ServerParts, request: FastifyRequest): void {
   // A page in a browser could reach us under a name of its own that resolves to loopback.
   if (!isLoopback(hostnameOf(request.headers.host))) {
     throw new ApiError(403, "the control API answers to a loopback host name only");
+  }
+  if (isForeignPage(request.headers.origin)) {
+    throw new ApiError(403, "the control API does not answer to a page of another host");
   }
 }

@@ -8,3 +8,13 @@ export function isLoopback(host: string): boolean {
 export function hostnameOf(header: string | undefined): string {
   return (header ?? "").replace(/:\d+$/, "");
 }
+
+/**
+ * Whether a page that is not of this machine sends the request. Browsers say whose page it is, and let any page send
+ * what has no body; nothing else says it.
+ *
+ * @param origin the header `Origin`.
+ */
+export function isForeignPage(origin: string | undefined): boolean {
+  return origin !== undefined && !isLoopback(URL.parse(origin)?.hostname ?? "");
+}
