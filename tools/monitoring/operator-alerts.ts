@@ -8,6 +8,9 @@ const ours = "and on (job, instance) endpoint_operator_build_info";
 
 const queue = `name="computeendpoint"`;
 
+/** Operators may share a Prometheus, each for some namespaces: what one of them suffers must not vanish in the sum of all. */
+const byOperator = "by (job, namespace)";
+
 /** Alerts about the operator and its way to the service. While one of the critical ones is firing, silence about resources means nothing. */
 export const operatorAlerts: readonly Alert[] = [
   {
@@ -33,7 +36,9 @@ export const operatorAlerts: readonly Alert[] = [
   {
     name: "EndpointOperatorWatchStale",
     severity: "critical",
-    expr: `max(reflector_silent_seconds{${queue}}) > 180\n` + `or\nmin(reflector_synced{${queue}}) == 0`,
+    expr:
+      `max ${byOperator} (reflector_silent_seconds{${queue}}) > 180\n` +
+      `or\nmin ${byOperator} (reflector_synced{${queue}}) == 0`,
     for: "2m",
     summary: "A replica of the endpoint operator does not hear the Kubernetes API server",
     description:
@@ -69,8 +74,9 @@ export const operatorAlerts: readonly Alert[] = [
     name: "EndpointOperatorThrottled",
     severity: "warning",
     expr:
-      "sum(rate(control_plane_throttled_total[10m]))\n/\n" +
-      `(sum(rate(control_plane_requests_total[10m])) + sum(rate(control_plane_throttled_total{reason="HeldBack"}[10m])))\n> 0.1`,
+      `sum ${byOperator} (rate(control_plane_throttled_total[10m]))\n/\n(\n` +
+      `  sum ${byOperator} (rate(control_plane_requests_total[10m]))\n  +\n` +
+      `  sum ${byOperator} (rate(control_plane_throttled_total{reason="HeldBack"}[10m]))\n)\n> 0.1`,
     for: "20m",
     summary: "The control plane throttles the operator: {{ $value | humanizePercentage }} of its calls wait",
     description:
@@ -81,9 +87,9 @@ export const operatorAlerts: readonly Alert[] = [
     name: "EndpointOperatorQueueNotDraining",
     severity: "warning",
     expr:
-      `sum(rate(workqueue_queue_duration_seconds_sum{${queue}}[10m]))\n/\n` +
-      `sum(rate(workqueue_queue_duration_seconds_count{${queue}}[10m]))\n> 60\n` +
-      `or\nmax(workqueue_longest_running_processor_seconds{${queue}}) > 300`,
+      `sum ${byOperator} (rate(workqueue_queue_duration_seconds_sum{${queue}}[10m]))\n/\n` +
+      `sum ${byOperator} (rate(workqueue_queue_duration_seconds_count{${queue}}[10m]))\n> 60\n` +
+      `or\nmax ${byOperator} (workqueue_longest_running_processor_seconds{${queue}}) > 300`,
     for: "10m",
     summary:
       "The endpoint operator is behind: resources wait {{ $value | humanizeDuration }} for their turn, or for one pass",

@@ -7,7 +7,8 @@ import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { alerts, type Rule, ruleGroups } from "../../../tools/monitoring/rule-files.ts";
 import { monitoringTool } from "../../support/monitoring-tools.ts";
-import { type AlertCase, alertCases, type Firing } from "./alert-cases.ts";
+import { alertCases } from "./alert-cases.ts";
+import type { AlertCase, Firing } from "./alert-series.ts";
 
 const rulesFile = fileURLToPath(new URL("../../../deploy/monitoring/rules.yaml", import.meta.url));
 const rules: ReadonlyMap<string, Rule> = new Map(

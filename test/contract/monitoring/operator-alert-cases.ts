@@ -1,0 +1,203 @@
+import { type AlertCase, condition, ofNewLeader, ofOldLeader, podA, podB, told } from "./alert-series.ts";
+
+const build = (pod: string) => `endpoint_operator_build_info{version="1.2.3",${pod}}`;
+const leader = (pod: string) => `leader_election_master_status{name="endpoint-operator",namespace="eo",${pod}}`;
+const noLeader = [{ labels: { namespace: "eo", name: "endpoint-operator" } }];
+const throttled = (reason: string) => `control_plane_throttled_total{reason="${reason}",${podA}}`;
+const requests = (code: string) =>
+  `control_plane_requests_total{route="/projects/{project_id}/operations",method="GET",code="${code}",${podA}}`;
+const queue = (metric: string, name = "computeendpoint") => `${metric}{name="${name}",controller="${name}",${podA}}`;
+
+/** One operator among those that share a Prometheus. */
+const ofOperator = { labels: { job: "operator" } };
+/** Another team's operator, at which all is well. */
+const well = 'job="theirs",namespace="theirs",instance="d"';
+
+/** For each alert about the operator: it fires, it does not, it resolves. */
+export const operatorAlertCases: readonly AlertCase[] = [
+  {
+    alert: "EndpointOperatorDown",
+    name: "no replica is scraped for 5 minutes → fires; one is back → resolves",
+    series: { [build(podA)]: "1x9 stale _x19 1x20" },
+    firing: { "9m30s": [], "10m": [{}], "14m30s": [{}], "15m": [] },
+  },
+  {
+    alert: "EndpointOperatorDown",
+    name: "one of two replicas goes → silent",
+    series: { [build(podA)]: "1x9 stale", [build(podB)]: "1x60" },
+    firing: { "12m": [], "20m": [] },
+  },
+  {
+    alert: "EndpointOperatorWithoutLeader",
+    name: "replicas run and none leads for 3 minutes → fires; one leads → resolves",
+    series: { [build(podA)]: "1x60", [build(podB)]: "1x60", [leader(podA)]: "1x9 0x60", [leader(podB)]: "0x20 1x60" },
+    firing: { "7m30s": [], "8m": noLeader, "10m": noLeader, "10m30s": [] },
+  },
+  {
+    alert: "EndpointOperatorWithoutLeader",
+    name: "a failover within a minute; another operator that has no leader → silent",
+    series: {
+      [build(podA)]: "1x9 stale",
+      [build(podB)]: "1x60",
+      [leader(podA)]: "1x9 stale",
+      [leader(podB)]: "0x11 1x60",
+      'leader_election_master_status{name="other",namespace="eo",job="other",instance="c"}': "0x60",
+    },
+    firing: { "5m30s": [], "6m": [], "20m": [] },
+  },
+  {
+    alert: "EndpointOperatorWatchStale",
+    name: "the API server is not heard → fires after 5 minutes; heard again → resolves",
+    series: { [`reflector_silent_seconds{name="computeendpoint",${podA}}`]: "0+30x20 5x40" },
+    firing: { "5m": [], "5m30s": [ofOperator], "10m": [ofOperator], "10m30s": [] },
+  },
+  {
+    alert: "EndpointOperatorWatchStale",
+    name: "a replica that never gets a first list → fires; a start of a minute, and other reflectors → silent",
+    series: {
+      [`reflector_synced{name="computeendpoint",${podA}}`]: "1x80",
+      [`reflector_synced{name="computeendpoint",${podB}}`]: "0 0 1x10 stale _x5 0x40",
+      'reflector_silent_seconds{name="pods",job="other",instance="c"}': "900x80",
+    },
+    firing: { "3m": [], "6m": [], "10m30s": [], "12m": [ofOperator] },
+  },
+  {
+    alert: "EndpointOperatorCredentialsRejected",
+    name: "the key is rejected → one alert for all resources; another key → resolves",
+    series: {
+      [told(podA)]: "1x60",
+      [condition("CredentialsValid", "False")]: "_x2 1x20 stale",
+      [condition("CredentialsValid", "False").replace("orders", "crm")]: "_x2 1x20 stale",
+      [told(podA).replace("orders", "crm")]: "1x60",
+    },
+    firing: { "2m30s": [], "3m30s": [{ value: "2" }], "11m": [{ value: "2" }], "12m": [] },
+  },
+  {
+    alert: "EndpointOperatorCredentialsRejected",
+    name: "another replica takes over → goes on firing",
+    series: {
+      [told(podA)]: ofOldLeader,
+      [condition("CredentialsValid", "False")]: ofOldLeader,
+      [told(podB)]: ofNewLeader,
+      [condition("CredentialsValid", "False", podB)]: ofNewLeader,
+    },
+    firing: { "4m": [{ value: "1" }], "5m30s": [{ value: "1" }], "6m": [{ value: "1" }] },
+  },
+  {
+    alert: "EndpointOperatorCredentialsRejected",
+    name: "the key is accepted → silent",
+    series: { [told(podA)]: "1x60", [condition("CredentialsValid", "True")]: "1x60" },
+    firing: { "10m": [] },
+  },
+  {
+    alert: "EndpointOperatorOperationsUnseen",
+    name: "a reading does not go back far enough → fires at once, for an hour",
+    series: {
+      [`compute_endpoint_operation_log_gaps_total{${podA}}`]: "0x9 1x200",
+      [`compute_endpoint_operation_log_gaps_total{${podB}}`]: "0x210",
+    },
+    firing: { "4m30s": [], "5m30s": [{}], "60m": [{}], "66m": [] },
+  },
+  {
+    alert: "EndpointOperatorOperationsUnseen",
+    name: "none ever, and a restart → silent",
+    series: { [`compute_endpoint_operation_log_gaps_total{${podA}}`]: "3x20 0x60" },
+    firing: { "5m": [], "20m": [] },
+  },
+  {
+    alert: "EndpointOperatorThrottled",
+    name: "a fifth of the calls waits for 20 minutes → fires; no 429 any more → resolves",
+    series: {
+      [throttled("TooManyRequests")]: "0+1x60 60x80",
+      [throttled("HeldBack")]: "0+4x60 240x80",
+      [requests("200")]: "0+20x140",
+      [requests("429")]: "0+1x60 60x80",
+    },
+    firing: {
+      "19m": [],
+      "22m": [{ ...ofOperator, value: "20%" }],
+      "30m": [{ ...ofOperator, value: "20%" }],
+      "41m": [],
+    },
+  },
+  {
+    alert: "EndpointOperatorThrottled",
+    name: "a 429 now and then; no call at all → silent",
+    series: {
+      [throttled("TooManyRequests")]: "0+1x60 60x80",
+      [throttled("HeldBack")]: "0x140",
+      [requests("200")]: "0+20x60 1200x80",
+      [requests("429")]: "0+1x60 60x80",
+    },
+    firing: { "25m": [], "65m": [] },
+  },
+  {
+    alert: "EndpointOperatorQueueNotDraining",
+    name: "keys wait two minutes on average → fires; they are taken at once again → resolves",
+    series: {
+      [queue("workqueue_queue_duration_seconds_sum")]: "0+1205x60 72300+1x80",
+      [queue("workqueue_queue_duration_seconds_count")]: "0+10x140",
+    },
+    firing: {
+      "9m": [],
+      "12m": [{ ...ofOperator, value: "2m 0s" }],
+      "30m": [{ ...ofOperator, value: "2m 0s" }],
+      "41m": [],
+    },
+  },
+  {
+    alert: "EndpointOperatorQueueNotDraining",
+    name: "one pass hangs and nothing is taken any more → fires; it ends → resolves",
+    series: {
+      [queue("workqueue_longest_running_processor_seconds")]: "0+30x50 0x20",
+      [queue("workqueue_queue_duration_seconds_sum")]: "5x70",
+      [queue("workqueue_queue_duration_seconds_count")]: "5x70",
+    },
+    firing: { "15m": [], "16m": [{ ...ofOperator, value: "16m 0s" }], "26m": [] },
+  },
+  {
+    alert: "EndpointOperatorQueueNotDraining",
+    name: "a short burst; another operator's queue → silent",
+    series: {
+      [queue("workqueue_queue_duration_seconds_sum")]: "0 6000x60",
+      [queue("workqueue_queue_duration_seconds_count")]: "0 50x60",
+      [queue("workqueue_longest_running_processor_seconds", "deployment")]: "900x60",
+    },
+    firing: { "8m": [], "20m": [] },
+  },
+  {
+    alert: "EndpointOperatorWatchStale",
+    name: "not one's own operator but another team's is well → fires, for the one",
+    series: {
+      [`reflector_silent_seconds{name="computeendpoint",${podA}}`]: "0+30x40",
+      [`reflector_silent_seconds{name="computeendpoint",${well}}`]: "5x40",
+    },
+    firing: { "5m": [], "10m": [ofOperator] },
+  },
+  {
+    alert: "EndpointOperatorThrottled",
+    name: "beside another team's operator that calls a hundred times as often → fires, for the one",
+    series: {
+      [throttled("TooManyRequests")]: "0+5x140",
+      [requests("200")]: "0+20x140",
+      [requests("429")]: "0+5x140",
+      [`control_plane_throttled_total{reason="HeldBack",${podA}}`]: "0x140",
+      [`control_plane_throttled_total{reason="TooManyRequests",${well}}`]: "0x140",
+      [`control_plane_throttled_total{reason="HeldBack",${well}}`]: "0x140",
+      [`control_plane_requests_total{route="/projects/{project_id}/operations",method="GET",code="200",${well}}`]:
+        "0+2000x140",
+    },
+    firing: { "10m": [], "25m": [{ ...ofOperator, value: "20%" }] },
+  },
+  {
+    alert: "EndpointOperatorQueueNotDraining",
+    name: "beside another team's operator whose queue is empty → fires, for the one",
+    series: {
+      [queue("workqueue_queue_duration_seconds_sum")]: "0+1205x60",
+      [queue("workqueue_queue_duration_seconds_count")]: "0+10x60",
+      [`workqueue_queue_duration_seconds_sum{name="computeendpoint",${well}}`]: "0+1x60",
+      [`workqueue_queue_duration_seconds_count{name="computeendpoint",${well}}`]: "0+1000x60",
+    },
+    firing: { "9m": [], "15m": [{ ...ofOperator, value: "2m 0s" }] },
+  },
+];
