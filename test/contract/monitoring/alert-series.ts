@@ -19,7 +19,7 @@ export interface AlertCase {
 /** Labels of a resource. */
 export const orders = { namespace: "shop", name: "orders" };
 /** The same, within the braces of a series. */
-const key = 'namespace="shop",name="orders"';
+export const key = 'namespace="shop",name="orders"';
 /** Scraped from the pod that leads. */
 export const podA = 'job="operator",instance="a",pod="a"';
 /** Scraped from the other pod. */
