@@ -58,7 +58,7 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   /** Shown in the API server's audit log. */
   readonly userAgent: string;
-  /** Bound on the memory one answer may take. @default 64 MiB */
+  /** Bound on the memory one answer may take. @default 16 MiB: any object, and parsed it still fits into a small pod */
   readonly maxBodyBytes?: number;
 }
 
@@ -94,7 +94,7 @@ class UndiciConnection implements KubernetesConnection {
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#clock = options.clock;
-    this.#maxBodyBytes = options.maxBodyBytes ?? 64 * 1024 * 1024;
+    this.#maxBodyBytes = options.maxBodyBytes ?? 16 * 1024 * 1024;
     this.namespace = options.credentials.namespace;
   }
 

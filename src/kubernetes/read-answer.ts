@@ -3,13 +3,23 @@ import { KubernetesError } from "../domain/resource-store.ts";
 
 /** An answer that is not what an API server sends. */
 export class UnreadableAnswerError extends Error {
-  override readonly name = "UnreadableAnswerError";
+  override readonly name: string = "UnreadableAnswerError";
+}
+
+/** An answer that is longer than we are willing to hold. */
+export class AnswerTooLongError extends UnreadableAnswerError {
+  override readonly name = "AnswerTooLongError";
+}
+
+/** Whether a call failed because its answer was too long. */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof KubernetesError && error.cause instanceof AnswerTooLongError;
 }
 
 /**
  * Reads a whole body.
  *
- * @throws UnreadableAnswerError when it is longer than `maxBytes`.
+ * @throws AnswerTooLongError when it is longer than `maxBytes`.
  */
 export async function readBounded(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -17,7 +27,7 @@ export async function readBounded(body: AsyncIterable<Uint8Array>, maxBytes: num
   for await (const chunk of body) {
     length += chunk.length;
     if (length > maxBytes) {
-      throw new UnreadableAnswerError(`longer than ${maxBytes} bytes`);
+      throw new AnswerTooLongError(`longer than ${maxBytes} bytes`);
     }
     chunks.push(chunk);
   }

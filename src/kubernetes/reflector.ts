@@ -5,6 +5,7 @@ import { askedPauseMs } from "./asked-pause.ts";
 import { createCallDeadline } from "./call-deadline.ts";
 import { createInactivityTimer } from "./inactivity-timer.ts";
 import type { WatchEvent } from "./list-watch.ts";
+import { PageReader } from "./page-reader.ts";
 import {
   defaultTiming,
   type ReflectorOptions,
@@ -19,8 +20,6 @@ import { isOutOfSync, isOverload, OutOfSyncError } from "./watch-failure.ts";
 const maxResumes = 3;
 /** So many watches given up for their silence since a byte was heard, and the next step is a list. */
 const maxSilentWatches = 3;
-/** Of one list; more than any cluster has. */
-const maxPages = 10_000;
 
 type Step = "List" | "Watch";
 
@@ -41,6 +40,7 @@ export class Reflector<Resource extends StoredIdentity> {
   readonly #timing: ReflectorTiming;
   readonly #random: () => number;
   readonly #backoff: RelistBackoff;
+  readonly #pages: PageReader<Resource>;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #resourceVersion = "";
@@ -57,6 +57,11 @@ export class Reflector<Resource extends StoredIdentity> {
     this.#timing = { ...defaultTiming, ...options.timing };
     this.#random = options.random ?? Math.random;
     this.#backoff = createRelistBackoff({ clock: options.clock, random: this.#random });
+    this.#pages = new PageReader({
+      ...{ listWatch: options.listWatch, parse: options.parse, clock: options.clock },
+      ...{ pageLimit: this.#timing.pageLimit, pageTimeoutMs: this.#timing.pageTimeoutMs },
+      onPage: () => this.#heard(),
+    });
   }
 
   /** Starts it; a second call changes nothing. */
@@ -100,7 +105,7 @@ export class Reflector<Resource extends StoredIdentity> {
     const { scope, logger, clock } = this.#options;
     try {
       const floor = scope.floor();
-      const list = await this.#readAllPages();
+      const list = await this.#pages.readAll(this.#stopping.signal);
       if (scope.replace({ ...list, floor })) {
         logger.warn(
           { resourceVersion: list.resourceVersion, floor },
@@ -116,44 +121,6 @@ export class Reflector<Resource extends StoredIdentity> {
       return { next: "Watch" };
     } catch (error) {
       return this.#afterFailure("list failed, will list again", error, "List");
-    }
-  }
-
-  async #readAllPages(): Promise<{ readonly resources: readonly Resource[]; readonly resourceVersion: string }> {
-    const resources: Resource[] = [];
-    let continueToken: string | undefined;
-    // Of the first page: were a later one newer, what happened in between would be missed.
-    let resourceVersion: string | undefined;
-    for (let pages = 0; pages < maxPages; pages += 1) {
-      const page = await this.#readPage(continueToken);
-      for (const item of page.items) {
-        const resource = this.#options.parse(item);
-        if (resource !== undefined) {
-          resources.push(resource);
-        }
-      }
-      resourceVersion ??= page.resourceVersion;
-      if (page.continueToken === undefined) {
-        return { resources, resourceVersion };
-      }
-      if (page.continueToken === continueToken) {
-        throw new OutOfSyncError("the list goes round in a circle");
-      }
-      continueToken = page.continueToken;
-    }
-    throw new OutOfSyncError("the list has no end");
-  }
-
-  async #readPage(continueToken: string | undefined) {
-    const { clock, listWatch } = this.#options;
-    const deadline = createCallDeadline(clock, this.#timing.pageTimeoutMs, [this.#stopping.signal]);
-    try {
-      const request = { limit: this.#timing.pageLimit, continueToken };
-      const page = await untilAborted(deadline.signal, listWatch.list(request, deadline.signal));
-      this.#heard();
-      return page;
-    } finally {
-      deadline.end();
     }
   }
 

@@ -1,0 +1,70 @@
+import { expect, onTestFinished, test } from "vitest";
+import { createConnection } from "../../../src/kubernetes/connection.ts";
+import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { quietLogger } from "../../support/quiet-logger.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+import { countingCredentials, sendJson, startFakeApiServer } from "./fake-api-server.ts";
+
+const maxBodyBytes = 10_000;
+
+function stored(name: string, annotationBytes: number) {
+  const annotations = { large: "x".repeat(annotationBytes) };
+  return {
+    metadata: { namespace: "n", name, uid: `uid-${name}`, resourceVersion: "4", generation: 1, annotations },
+    spec: { projectId: "p", branchId: "b", type: "ReadWrite" },
+  };
+}
+
+/** A watch on a server that has these resources, and pages them as it is asked to. */
+async function startWatch(resources: ReturnType<typeof stored>[]) {
+  const clock = new FakeClock();
+  const server = await startFakeApiServer();
+  onTestFinished(() => server.stop());
+  server.answer(({ query }, response) => {
+    if (query.watch !== undefined) {
+      response.writeHead(200).flushHeaders();
+      return;
+    }
+    const from = Number(query.continue ?? 0);
+    const until = from + Number(query.limit);
+    const metadata = { resourceVersion: "10", ...(until < resources.length ? { continue: String(until) } : {}) };
+    sendJson(response, 200, { metadata, items: resources.slice(from, until) });
+  });
+  const credentials = countingCredentials(server.url);
+  const connection = createConnection({ credentials, clock, userAgent: "agent/1", maxBodyBytes });
+  const watch = createResourceWatch({
+    ...{ connection, namespaces: [], onChange() {}, permit: { mayStartEffect: () => true } },
+    ...{ clock, logger: quietLogger, random: () => 0 },
+  });
+  onTestFinished(async () => {
+    await watch.stop();
+    await connection.close();
+  });
+  watch.start();
+  const lists = () => server.requests.filter(({ query }) => query.watch === undefined);
+  return { clock, watch, lists };
+}
+
+test("pages longer than we are willing to hold → smaller pages, and nothing is missing", async () => {
+  const resources = Array.from({ length: 20 }, (_, index) => stored(`r${index}`, 2_000));
+  const { watch, lists } = await startWatch(resources);
+  await waitUntil(() => watch.hasSynced() || undefined, { what: "synced", lastSeen: () => lists().length });
+  expect(watch.stats()).toMatchObject({ resources: 20, lists: 1 });
+  const limits = lists().map(({ query }) => Number(query.limit));
+  expect(limits.slice(0, 7)).toEqual([250, 125, 62, 31, 15, 7, 3]);
+  expect(new Set(limits.slice(7)), "and they stay that small").toEqual(new Set([3]));
+});
+
+test("one object alone is too long → a pause and another try, no storm; it shrinks → synced", async () => {
+  const resources = [stored("good", 10), stored("huge", 2 * maxBodyBytes)];
+  const { clock, watch, lists } = await startWatch(resources);
+  await waitUntil(() => clock.nextTimerInMs === 400 || undefined, { what: "a pause", lastSeen: () => lists().length });
+  // Eight sizes down to one, which brings the good one; then the other one.
+  expect(lists()).toHaveLength(9);
+  expect(watch.hasSynced()).toBe(false);
+  resources[1] = stored("huge", 10);
+  await clock.advance(400);
+  await waitUntil(() => watch.hasSynced() || undefined, { what: "synced" });
+  expect(watch.stats()).toMatchObject({ resources: 2 });
+});
