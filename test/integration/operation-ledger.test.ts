@@ -6,6 +6,8 @@ import {
   differences,
   expectedCounts,
   type LoggedOperation,
+  loggedSeconds,
+  secondsOf,
   sumOf,
 } from "../support/ledger/expected-counts.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
@@ -106,10 +108,15 @@ test.each(Array.from({ length: runs }, (_, index) => index + 1))(
     const owned = new Map(
       (await Promise.all(names.map((name) => endpointIdOf(world, name)))).map((id) => [id ?? "", {}]),
     );
-    const expected = expectedCounts(await operationsOf(world), owned);
+    const logged = await operationsOf(world);
+    const expected = expectedCounts(logged, owned);
     const counted = sumOf(world.lastPages.map(countsOf));
     const told = `seed ${seed}, ${world.lastPages.length} processes: ${taken.join(", ")}`;
     expect(differences(expected, counted), told).toEqual([]);
     expect(counted.get("suspend_compute succeeded"), told).toBeGreaterThan(40);
+    const seconds = sumOf(world.lastPages.map(secondsOf));
+    for (const [id, truth] of loggedSeconds(logged, new Set(owned.keys()))) {
+      expect(seconds.get(id), `how long ${id} took, most of it while no operator ran`).toBeCloseTo(truth, 3);
+    }
   },
 );

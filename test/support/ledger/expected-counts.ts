@@ -9,6 +9,8 @@ export interface LoggedOperation {
   readonly endpoint_id?: string;
   readonly created_at: string;
   readonly updated_at: string;
+  /** Only one dialect says it. */
+  readonly total_duration_ms?: number;
 }
 
 /** Since when, and until when, an endpoint belonged to a resource. Epoch milliseconds of the service's clock. */
@@ -54,6 +56,29 @@ export function countsOf(metricsPage: string): ReadonlyMap<string, number> {
     [...metricsPage.matchAll(pattern)].map(
       ([, action, outcome, value]) => new Map([[`${action} ${outcome}`, Number(value)]]),
     ),
+  );
+}
+
+/** How long ended operations took together, in seconds by "action outcome", off a metrics page. */
+export function secondsOf(metricsPage: string): ReadonlyMap<string, number> {
+  const pattern = /^compute_endpoint_operation_duration_seconds_sum\{action="([^"]*)",outcome="([^"]*)"\} (\S+)/gm;
+  return new Map(
+    [...metricsPage.matchAll(pattern)].map(([, action, outcome, value]) => [`${action} ${outcome}`, Number(value)]),
+  );
+}
+
+/** The same, as the service's log has it, of these endpoints. */
+export function loggedSeconds(
+  operations: readonly LoggedOperation[],
+  endpointIds: ReadonlySet<string>,
+): ReadonlyMap<string, number> {
+  const ended = operations.filter(({ endpoint_id: id }) => endpointIds.has(id ?? ""));
+  return sumOf(
+    ended.map((operation) => {
+      const outcome = operation.status === "finished" ? "succeeded" : "failed";
+      const elapsedMs = Date.parse(operation.updated_at) - Date.parse(operation.created_at);
+      return new Map([[`${operation.action} ${outcome}`, (operation.total_duration_ms ?? elapsedMs) / 1_000]]);
+    }),
   );
 }
 
