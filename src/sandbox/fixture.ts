@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { longestSuspendSeconds } from "./engine/settings.ts";
+import { nameText } from "./name-text.ts";
 
 const id = z.string().regex(/^[a-z0-9-]{1,60}$/, "must be 1 to 60 of a-z, 0-9 and -");
-const label = z.string().min(1).max(256);
+const label = nameText(256);
 
 const endpointSchema = z.strictObject({
   id: id.optional(),
@@ -24,7 +25,7 @@ const branchSchema = z.strictObject({
 const projectSchema = z.strictObject({
   id,
   name: label,
-  regionId: z.string().regex(/^[a-z]+-[a-z0-9-]{1,60}$/, "must look like aws-us-east-2"),
+  regionId: z.string().regex(/^[a-z]{1,16}-[a-z0-9-]{1,47}$/, "must look like aws-us-east-2"),
   plan: z.enum(["free", "paid"]).default("paid"),
   historyRetentionSeconds: z.int().min(0).default(86_400),
   branches: z.array(branchSchema).min(1),

@@ -47,6 +47,12 @@ export function defaultConfig(branchId: string, changes: EndpointChanges): Endpo
   };
 }
 
+/** @throws Refusal NotAllowed */
+export function requireTypeAllowed(type: EndpointType, plan: Plan): void {
+  if (type === "read_write" || plan === "paid") return;
+  throw new Refusal("NotAllowed", "read replicas need a paid plan", "READ_ONLY_ENDPOINTS_LIMIT_EXCEEDED");
+}
+
 /**
  * Refuses what no endpoint of this plan may be.
  *

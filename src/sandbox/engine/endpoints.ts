@@ -8,6 +8,7 @@ import {
   isSame,
   planUpdate,
   requireAllowed,
+  requireTypeAllowed,
 } from "./endpoint-changes.ts";
 import { regionHost } from "./hosts.ts";
 import { wordyId } from "./identifiers.ts";
@@ -38,9 +39,7 @@ export function createEndpoint(world: World, projectId: string, creation: Endpoi
  * @throws Refusal Conflict, NotAllowed, Invalid
  */
 export function addEndpoint(world: World, project: ProjectRecord, creation: EndpointCreation): EndpointRecord {
-  if (creation.type === "read_only" && project.plan === "free") {
-    throw new Refusal("NotAllowed", "read replicas need a paid plan", "READ_ONLY_ENDPOINTS_LIMIT_EXCEEDED");
-  }
+  requireTypeAllowed(creation.type, project.plan);
   if (creation.type === "read_write") requireNoReadWrite(world, creation.branchId);
   const endpoint = world.saveEndpoint(newEndpoint(world, project, creation));
   armAvailabilityCheck(world, endpoint.branchId);

@@ -2,66 +2,82 @@ import type { Fixture } from "../fixture.ts";
 import { armAutoSuspend } from "./auto-suspend.ts";
 import { armAvailabilityCheck } from "./availability-check.ts";
 import { addDatabase } from "./databases.ts";
-import { changed, defaultConfig, requireAllowed } from "./endpoint-changes.ts";
+import { changed, defaultConfig, requireAllowed, requireTypeAllowed } from "./endpoint-changes.ts";
 import { placeEndpoint } from "./endpoints.ts";
 import { password } from "./identifiers.ts";
 import type { BranchRecord, ProjectRecord } from "./records.ts";
+import { Refusal } from "./refusal.ts";
 import { addRole } from "./roles.ts";
 import { defaultPgVersion } from "./settings.ts";
 import type { World } from "./world.ts";
 
+type ProjectSeed = Fixture["projects"][number];
+type BranchSeed = ProjectSeed["branches"][number];
+type EndpointSeed = BranchSeed["endpoints"][number];
+
 /**
  * Fills an empty world. Nothing of it counts as an operation.
  *
- * @throws Refusal when an endpoint of the fixture is not possible in its plan or in the profile
+ * @throws Refusal when an endpoint of the fixture is not possible in its plan or in the profile; it names the endpoint
  */
 export function seedWorld(world: World, fixture: Fixture): void {
   world.store.counters.set("random", world.settings.seed >>> 0);
-  const times = { createdMs: world.nowMs, updatedMs: world.nowMs };
-  for (const { branches, ...given } of fixture.projects) {
+  for (const [p, { branches, ...given }] of fixture.projects.entries()) {
     const project: ProjectRecord = {
       ...given,
-      ...times,
+      createdMs: world.nowMs,
+      updatedMs: world.nowMs,
       sequence: world.nextSequence(),
       pgVersion: defaultPgVersion,
       deletedMs: undefined,
     };
     world.store.projects.put(project);
-    const primaryId = branches.find((branch) => branch.primary)?.id;
-    for (const { endpoints, ...branch } of branches) {
-      const record: BranchRecord = {
-        ...branch,
-        ...times,
-        sequence: world.nextSequence(),
-        projectId: project.id,
-        parentId: branch.primary ? undefined : primaryId,
-        protected: false,
-        state: "ready",
-      };
-      world.store.branches.put(record);
-      seedDatabase(world, record);
-      for (const endpoint of endpoints) seedEndpoint(world, { project, branchId: record.id, endpoint });
+    const primaryId = branches.find(({ primary }) => primary)?.id;
+    for (const [b, seed] of branches.entries()) {
+      const branch = seedBranch(world, project, { seed, parentId: seed.primary ? undefined : primaryId });
+      for (const [e, endpoint] of seed.endpoints.entries()) {
+        naming(`projects[${p}].branches[${b}].endpoints[${e}]`, () =>
+          seedEndpoint(world, { project, branch, endpoint }),
+        );
+      }
     }
   }
 }
 
-function seedDatabase(world: World, branch: BranchRecord): void {
+function seedBranch(
+  world: World,
+  project: ProjectRecord,
+  { seed, parentId }: { readonly seed: BranchSeed; readonly parentId: string | undefined },
+): BranchRecord {
+  const { endpoints: _, ...given } = seed;
+  const branch: BranchRecord = {
+    ...given,
+    createdMs: world.nowMs,
+    updatedMs: world.nowMs,
+    sequence: world.nextSequence(),
+    projectId: project.id,
+    parentId,
+    protected: false,
+    state: "ready",
+  };
+  world.store.branches.put(branch);
   const { name, ownerName } = world.profile.defaultDatabase;
   addRole(world, branch, { name: ownerName, password: password(world.draw) });
   addDatabase(world, branch, { name, ownerName });
-}
-
-interface EndpointSeed {
-  readonly project: ProjectRecord;
-  readonly branchId: string;
-  readonly endpoint: Fixture["projects"][number]["branches"][number]["endpoints"][number];
+  return branch;
 }
 
 function seedEndpoint(
   world: World,
-  { project, branchId, endpoint: { id, type, state, ...fields } }: EndpointSeed,
+  {
+    project,
+    branch,
+    endpoint: { id, type, state, ...fields },
+  }: { readonly project: ProjectRecord; readonly branch: BranchRecord; readonly endpoint: EndpointSeed },
 ): void {
-  const config = changed(defaultConfig(branchId, fields), fields);
+  requireTypeAllowed(type, project.plan);
+  requireDelay(world, fields.suspendTimeoutSeconds);
+  const config = changed(defaultConfig(branch.id, fields), fields);
   requireAllowed(config, project.plan, world.profile);
   const placed = placeEndpoint(world, project, { ...config, id, type, state, pendingState: undefined });
   const isActive = state === "active";
@@ -69,5 +85,23 @@ function seedEndpoint(
     isActive ? { ...placed, startedMs: world.nowMs, lastActiveMs: world.nowMs } : placed,
   );
   if (isActive) armAutoSuspend(world, endpoint);
-  armAvailabilityCheck(world, branchId);
+  armAvailabilityCheck(world, branch.id);
+}
+
+/** What the schema of a request checks, for a fixture. @throws Refusal Invalid */
+function requireDelay({ profile }: World, seconds: number): void {
+  const shortest = profile.shortestSuspendSeconds;
+  if (seconds > 0 && seconds < shortest) {
+    throw new Refusal("Invalid", `suspendTimeoutSeconds: must be -1, 0 or at least ${shortest}`);
+  }
+}
+
+/** Lets a refusal say which part of the fixture it is about. */
+function naming(place: string, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Refusal) throw new Refusal(error.reason, `${place}: ${error.message}`, error.code);
+    throw error;
+  }
 }

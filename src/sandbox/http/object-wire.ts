@@ -1,21 +1,11 @@
 import { z } from "zod";
 import type { Profile } from "../engine/profile.ts";
 import { defaultPgVersion } from "../engine/settings.ts";
+import { nameText } from "../name-text.ts";
 import { endpointBody, endpointFields, operationBody } from "./wire.ts";
 
 const timestamp = z.string();
 const operations = z.array(operationBody);
-
-/**
- * What people may call things: no control characters, and none beyond the basic plane, so that a length means the same
- * to everyone who counts it.
- */
-export const nameText = (longest: number) =>
-  z
-    .string()
-    .min(1)
-    .max(longest)
-    .regex(/^[ -~\u00A0-\uD7FF\uE000-\uFFFD]+$/, "must be printable");
 
 /** A project. The seed shows its identifier only; the rest is what public clients read. */
 export const projectBody = z.object({

@@ -74,11 +74,10 @@ describe("endpoint-operator sandbox", () => {
   test("fixture that is missing, no JSON, wrong in two places, or impossible in its plan → 2, says what", async () => {
     const branch = { id: "br-a", name: "main", primary: true };
     const project = { id: "p", name: "p", regionId: "aws-eu-central-1", branches: [branch] };
-    const freeReplica = {
-      ...project,
-      plan: "free",
-      branches: [{ ...branch, endpoints: [{ type: "read_write", maxUnits: 2 }] }],
+    const withEndpoint = (plan: string, endpoint: object) => {
+      return fixtureFile({ projects: [{ ...project, plan, branches: [{ ...branch, endpoints: [endpoint] }] }] });
     };
+    const place = "--fixture: projects[0].branches[0].endpoints[0]: ";
     const cases = [
       ["/nowhere/fixture.json", ["cannot be read"]],
       [await fixtureFile("{"), ["is not JSON"]],
@@ -87,10 +86,16 @@ describe("endpoint-operator sandbox", () => {
         ["projects[1].plan", "projects[1].branches"],
       ],
       [await fixtureFile({ projects: [project, project] }), ["projects[1].id: p is used twice", "br-a is used twice"]],
-      [await fixtureFile({ projects: [freeReplica] }), ["the free tier has a fixed compute size"]],
+      [await fixtureFile({ projects: [{ ...project, name: "a\nb" }] }), ["projects[0].name: must be printable"]],
+      [
+        await withEndpoint("free", { type: "read_write", maxUnits: 2 }),
+        [place, "the free tier has a fixed compute size"],
+      ],
+      [await withEndpoint("free", { type: "read_only" }), [`${place}read replicas need a paid plan`]],
+      [await withEndpoint("paid", { type: "read_only", suspendTimeoutSeconds: 30 }), [`${place}suspendTimeoutSeconds`]],
     ] as const;
     for (const [file, wanted] of cases) {
-      const running = run(["--port", "0", "--fixture", file]);
+      const running = run(["--port", "0", "--profile", "public", "--fixture", file]);
       expect(await running.code).toBe(2);
       for (const text of wanted) expect(running.written.err).toContain(text);
     }

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
+import { nameText } from "../../name-text.ts";
 import { connectionUri } from "../object-views.ts";
-import { nameText } from "../object-wire.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { errorResponses, projectPath } from "../wire.ts";
 

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
+import { nameText } from "../../name-text.ts";
 import { ApiError } from "../api-error.ts";
 import type { KeyUse } from "../key-ring.ts";
 import { accountId } from "../object-views.ts";
-import { nameText } from "../object-wire.ts";
 import { queryInteger } from "../query-integer.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { timeText } from "../views.ts";

@@ -2,8 +2,8 @@ import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { KeyRecord } from "../../engine/records.ts";
+import { nameText } from "../../name-text.ts";
 import { ApiError } from "../api-error.ts";
-import { nameText } from "../object-wire.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { errorResponses } from "../wire.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { longestSuspendSeconds } from "../../engine/settings.ts";
-import { nameText } from "../object-wire.ts";
+import { nameText } from "../../name-text.ts";
 import { operationActions } from "../wire.ts";
 
 const id = z.string().min(1).max(256);
