@@ -110,12 +110,14 @@ async function serve(
     reset: (): void => {
       state.reset();
       parts.faults.clear();
+      parts.faults.forgetLate();
       parts.requestLog.clear();
       parts.rateLimit?.clear();
       parts.pacemaker.lookAgain();
     },
     restore: (content: StoreContent): void => {
       state.restore(content);
+      parts.faults.forgetLate();
       parts.pacemaker.lookAgain();
     },
   } as const;

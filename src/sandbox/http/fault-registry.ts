@@ -30,6 +30,7 @@ interface Fault {
 /** The faults asked for. The first that fits a request is applied, and only that. */
 export class FaultRegistry {
   readonly #faults = new Map<string, Fault>();
+  #replaced = new AbortController();
 
   /** @returns its id. */
   add(spec: FaultSpec): string {
@@ -71,6 +72,17 @@ export class FaultRegistry {
   remove(id: string): boolean {
     this.release(id);
     return this.#faults.delete(id);
+  }
+
+  /** Aborted when everything that a request of now could be about has been replaced. */
+  get replaced(): AbortSignal {
+    return this.#replaced.signal;
+  }
+
+  /** For when everything is replaced: requests that are still to be applied late never are. */
+  forgetLate(): void {
+    this.#replaced.abort();
+    this.#replaced = new AbortController();
   }
 
   /** Removes all. @returns how many there were. */

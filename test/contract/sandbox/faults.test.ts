@@ -55,6 +55,25 @@ describe("effects", () => {
     expect(await count(client)).toBe(1);
   });
 
+  test.each(["reset", "snapshot"])("applyLate, then a %s → never applied", async (call) => {
+    const client = await freshSandbox();
+    const { body: snapshot } = await client.control("GET", "/snapshot");
+    const late = async (branchId: string, milliseconds: number) => {
+      await client.control("DELETE", "/faults");
+      await client.fault("POST", endpoints, { kind: "applyLate", milliseconds });
+      const body = { endpoint: { branch_id: branchId, type: "read_write" } };
+      await expect(client.api("POST", `${paid}/endpoints`, { body })).rejects.toThrow("fetch failed");
+    };
+    await late(branches.orders, 60);
+    const answer = call === "reset" ? client.control("POST", "/reset") : client.control("PUT", "/snapshot", snapshot);
+    expect((await answer).status).toBe(200);
+    // Due after the first one: when it is there, the other would have been.
+    await late(branches.staging, 80);
+    await vi.waitFor(async () => expect(await count(client)).toBe(1), { timeout: 5000, interval: 5 });
+    const { endpoints: found } = (await client.api("GET", `${paid}/endpoints`)).body;
+    expect(found).toMatchObject([{ branch_id: branches.staging }]);
+  });
+
   test("applyLate → connection cut now, applied once later", async () => {
     const client = await freshSandbox();
     await client.fault("POST", endpoints, { kind: "applyLate", milliseconds: 60 });

@@ -129,10 +129,11 @@ export class Lifecycle {
       [replayHeader]: this.#replayToken,
       ...(sentContentType === undefined ? {} : { "content-type": sentContentType }),
     };
+    const { replaced } = this.#parts.faults;
     cut(request, reply);
     void this.#wait(effect.milliseconds).then(() => {
-      // When the sandbox stops the request is never applied, as if it were lost on its way.
-      if (this.#stopped.signal.aborted) return;
+      // When the sandbox stops or starts afresh the request is never applied, as if it were lost on its way.
+      if (this.#stopped.signal.aborted || replaced.aborted) return;
       this.#app.inject({ method: method as "POST", url, headers, ...(sentBody && { payload: sentBody }) }, () => {});
     });
     return true;
