@@ -1,4 +1,4 @@
-import { durationMsOf, isInFlight } from "../domain/operation.ts";
+import { durationMsOf, isInFlight, type OperationCause } from "../domain/operation.ts";
 import { type StatusOperation, statusOperationsLimit } from "../resource/status-schema.ts";
 import type { AttributedOperation } from "./attribute-operations.ts";
 
@@ -51,13 +51,17 @@ function compareForReading(a: Timed, b: Timed): number {
   );
 }
 
+/** How much has to be known to say so: an answer to our own call, a sibling in the log, nothing. */
+const proofs: Readonly<Record<OperationCause, number>> = { SpecChange: 2, Other: 1, ControlPlane: 0 };
+
+/** What proved a cause may be out of the memory by now, so a lesser one is no news. */
 function unchanged({ operation, cause }: AttributedOperation, previous: readonly StatusOperation[]) {
   return previous.find(
     (shown) =>
       shown.id === operation.id &&
       shown.status === operation.status &&
       shown.failuresCount === operation.failuresCount &&
-      shown.cause === cause,
+      proofs[shown.cause] >= proofs[cause],
   );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Operation, outcomeOf } from "../../../src/domain/operation.ts";
+import { type Operation, type OperationCause, outcomeOf } from "../../../src/domain/operation.ts";
 import { statusOperations } from "../../../src/plan/status-operations.ts";
 import type { StatusOperation } from "../../../src/resource/status-schema.ts";
 import { operation, timeAt } from "./builders.ts";
@@ -64,6 +64,17 @@ describe("operations in status", () => {
   it.each([{ status: "finished" }, { failuresCount: 1 }])("%o → is rewritten", (change) => {
     const before = shown([nth(1, { status: "running" })]);
     expect(shown([nth(1, { status: "running", ...change })], before)).not.toEqual(before);
+  });
+
+  it("who started it turns out to be another → is rewritten once, and not taken back", () => {
+    const entryOf = (cause: OperationCause, entries: readonly StatusOperation[]) =>
+      statusOperations([{ operation: nth(1), cause, outcome: "Succeeded" }], { entries, readIds: new Set(["op-1"]) });
+    const byService = entryOf("ControlPlane", []);
+    const byOther = entryOf("Other", byService);
+    const byUs = entryOf("SpecChange", byOther);
+    expect([byService, byOther, byUs].map(([each]) => each?.cause)).toEqual(["ControlPlane", "Other", "SpecChange"]);
+    expect(entryOf("ControlPlane", byOther)).toEqual(byOther);
+    expect(entryOf("Other", byUs)).toEqual(byUs);
   });
 
   it("a long error → is shortened", () => {

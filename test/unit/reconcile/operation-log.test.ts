@@ -66,6 +66,25 @@ describe("what the service does by itself", () => {
   });
 });
 
+it("somebody's change, of which memory has lost a part by now → who started the rest stays as it was told, no write", async () => {
+  await scene.look();
+  const time = scene.serviceTime();
+  scene.log("op-apply", { action: "apply_config", createdTime: time });
+  await world.clock.advance(1_000);
+  scene.log("op-start", { action: "start_compute", createdTime: time });
+  await scene.look();
+  const told = () => world.status().operations?.find(({ id }) => id === "op-start")?.cause;
+  expect(told()).toBe("Other");
+  const writes = world.store.writes.length;
+  pageTheList();
+  for (let n = 0; n < 110; n += 1) {
+    scene.log(`log-${n}`, { endpointId: "ep-else" });
+    await scene.look();
+  }
+  expect(told()).toBe("Other");
+  expect(world.store.writes).toHaveLength(writes);
+});
+
 describe("how far the log is read", () => {
   it("a thousand operations while nobody looked → all of this resource's are counted, then one page a look", async () => {
     const [endpointId] = world.made();
