@@ -33,6 +33,8 @@ export interface ResourceWatchOptions {
 /** All reflectors together, at one moment. */
 export interface ResourceWatchStats {
   readonly hasSynced: boolean;
+  /** Which ones, by name, no list was had of yet; empty when all namespaces are watched at once. */
+  readonly unlistedNamespaces: readonly string[];
   /** Whether every reflector has an open watch. */
   readonly isWatching: boolean;
   /** Silence of the reflector that was silent longest; `undefined` until each has a list. */
@@ -79,7 +81,10 @@ export function createResourceWatch(options: ResourceWatchOptions): ResourceWatc
       await Promise.all(reflectors.map((reflector) => reflector.stop()));
     },
     hasSynced: () => reflectors.every((reflector) => reflector.hasSynced()),
-    stats: () => statsOf(reflectors, cache),
+    stats: () => ({
+      ...statsOf(reflectors, cache),
+      unlistedNamespaces: scopes.flatMap((namespace, at) => (reflectors[at]?.hasSynced() ? [] : (namespace ?? []))),
+    }),
   };
 }
 
@@ -113,7 +118,7 @@ function createReflector(
 function statsOf(
   reflectors: readonly Reflector<ComputeEndpoint>[],
   cache: ResourceCache<ComputeEndpoint>,
-): ResourceWatchStats {
+): Omit<ResourceWatchStats, "unlistedNamespaces"> {
   const all = reflectors.map((reflector) => reflector.stats());
   const silences = all.map((stats) => stats.silentForMs ?? Number.POSITIVE_INFINITY);
   const longestMs = Math.max(...silences);

@@ -25,13 +25,13 @@ export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
 
 /** The cache is complete, and what feeds it has been heard lately. */
 export function watchChecks(
-  stats: () => Pick<WatchStats, "hasSynced" | "silentForMs">,
+  stats: () => Pick<WatchStats, "hasSynced" | "silentForMs"> & { readonly unlistedNamespaces: readonly string[] },
   staleAfterMs: number,
 ): readonly HealthCheck[] {
   return [
     {
       name: "cache-synced",
-      problem: () => (stats().hasSynced ? undefined : "the first list of ComputeEndpoints is not complete yet"),
+      problem: () => (stats().hasSynced ? undefined : notListed(stats().unlistedNamespaces)),
     },
     {
       name: "watch-fresh",
@@ -41,6 +41,13 @@ export function watchChecks(
           : undefined,
     },
   ];
+}
+
+/** Why one cannot be listed stands in the log. */
+function notListed(namespaces: readonly string[]): string {
+  const some = namespaces.slice(0, 10).join(", ");
+  const where = some === "" ? "" : ` in ${some}${namespaces.length > 10 ? ", …" : ""}`;
+  return `the first list of ComputeEndpoints is not complete yet${where}`;
 }
 
 function problemOf(check: HealthCheck): string | undefined {

@@ -2,12 +2,18 @@ import { describe, expect, it } from "vitest";
 import { answerHealth, watchChecks } from "../../../src/telemetry/health-checks.ts";
 
 describe("the checks of the watch", () => {
-  const ready = (hasSynced: boolean, silentForMs: number | undefined) =>
-    answerHealth(watchChecks(() => ({ hasSynced, silentForMs }), 180_000));
+  const ready = (hasSynced: boolean, silentForMs: number | undefined, unlistedNamespaces: readonly string[] = []) =>
+    answerHealth(watchChecks(() => ({ hasSynced, silentForMs, unlistedNamespaces }), 180_000));
 
   it("not listed yet → not ready, and why", () => {
     expect(ready(false, undefined)).toMatchObject({ status: 503 });
     expect(ready(false, undefined).body).toContain("failed cache-synced: the first list");
+  });
+
+  it("some namespaces not listed yet → named, of many the first", () => {
+    expect(ready(false, undefined, ["shop", "crm"]).body).toContain("is not complete yet in shop, crm\n");
+    const many = Array.from({ length: 12 }, (_, index) => `n${index}`);
+    expect(ready(false, undefined, many).body).toContain("n8, n9, …\n");
   });
 
   it("listed, heard lately → ready", () => {
