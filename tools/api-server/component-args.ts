@@ -82,6 +82,8 @@ export function kubeApiServerArgs(files: ApiServerFiles, ports: ApiServerPorts):
     `--audit-log-path=${files.auditLog}`,
     // Each entry is in the file before the answer is sent, so that a test may read it right away.
     "--audit-log-mode=blocking",
+    // One file: whoever reads it to its end must not miss what stood in an earlier one. Megabytes.
+    "--audit-log-maxsize=100000",
   ];
 }
 
