@@ -104,6 +104,10 @@ describe("snapshot", () => {
     ["a counter that is behind", ({ content }) => (content.counters.sequence = 1)],
     ["an operation that ends before it runs", ({ content }) => (content.operations[0].endsAtMs = 1)],
     ["a time far ahead", ({ content }) => (content.endpoints[0].updatedMs = Date.UTC(2100, 0))],
+    ["an operation without end", ({ content }) => (content.operations[0].endsAtMs = Date.UTC(9999, 0))],
+    ["an activity far ahead", ({ content }) => (content.endpoints[0].lastActiveMs = Date.UTC(9999, 0))],
+    ["a counter that is full", ({ content }) => (content.counters.sequence = Number.MAX_SAFE_INTEGER)],
+    ["a size beyond all bounds", ({ content }) => (content.endpoints[0].maxUnits = 1e308)],
     ["a role under another id", ({ content }) => (content.roles[0].id = "x")],
     [
       "two read-write endpoints",

@@ -76,10 +76,13 @@ function orderProblems(content: Content): readonly string[] {
   ];
 }
 
-/** The latest time at which anything in a snapshot happened, epoch milliseconds. */
+/** The latest time at which anything in a snapshot happened or will end, epoch milliseconds. */
 export function latestTimeMs({ projects, branches, endpoints, operations, roles, databases }: Content): number {
   const records = [...projects, ...branches, ...endpoints, ...operations, ...roles, ...databases];
-  return records.reduce((latest, { createdMs, updatedMs }) => Math.max(latest, createdMs, updatedMs), 0);
+  const ends = operations.map(({ endsAtMs }) => endsAtMs);
+  const uses = endpoints.map(({ lastActiveMs = 0 }) => lastActiveMs);
+  const times = [...records.flatMap(({ createdMs, updatedMs }) => [createdMs, updatedMs]), ...ends, ...uses];
+  return times.reduce((latest, timeMs) => Math.max(latest, timeMs), 0);
 }
 
 function firstRepeated(values: readonly string[]): string | undefined {

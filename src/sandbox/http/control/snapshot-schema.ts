@@ -4,11 +4,12 @@ import { nameText } from "../../name-text.ts";
 import { operationActions } from "../wire.ts";
 
 const id = z.string().min(1).max(256);
-const sequence = z.int().min(0);
+/** With room for as many more as anybody will need, before they stop being exact. */
+const sequence = z.int().min(0).max(1e14);
 /** Until the end of the year 9999, so that it can be written as a date. */
 const time = z.int().min(0).max(253_402_300_799_999);
 const stamps = { createdMs: time, updatedMs: time };
-const units = z.number().positive();
+const units = z.number().positive().max(1000);
 
 const project = z.object({
   id,
@@ -125,7 +126,7 @@ export const contentBody = z.object({
   databases: z.array(database),
   keys: z.array(key),
   timers: z.array(timer),
-  counters: z.record(z.string(), z.int().min(0)),
+  counters: z.record(z.string(), sequence),
   values: z.record(z.string(), z.string()),
 });
 
