@@ -7,10 +7,11 @@ const shapes: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/\bbearer\s+[^\s"',;]{6,}/gi, `Bearer ${hidden}`],
   [/\bbasic\s+[a-z0-9+/=]{12,}/gi, `Basic ${hidden}`],
   [
-    /\b((?:pg)?password|passwd|pwd|secret|(?:access[_ -]?)?token|api[_ -]?key|authorization)\b(["']?\s*[=:]\s*)(?!Bearer \[|Basic \[)("[^"]*"|'[^']*'|[^\s,;&})]+)/gi,
+    /\b((?:pg)?password|passwd|passphrase|pwd|secret|credentials?|(?:access[_ -]?)?token|api[_ -]?key|authorization)\b(["']?\s*(?:=>?|:|%3D)\s*)(?!Bearer \[|Basic \[)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s,;&})]+)/gi,
     `$1$2${hidden}`,
   ],
-  [/\b(password|passwd|secret|token|key)\s+(?:is\s+)?("[^"]*"|'[^']*')/gi, `$1 ${hidden}`],
+  [/\b(password|passwd|secret|token|key)\s+(?:is\s+)?("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')/gi, `$1 ${hidden}`],
+  [/[^\s:@/"'<>]{1,63}:[^\s@/"'<>[]{1,200}@(?=[\w-]+\.\w)/g, `${hidden}@`],
   [/\beyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)?/g, hidden],
   [/\b(?:napi|npg|sk|ghp|gho)[_-][\w-]{6,}/gi, hidden],
 ];

@@ -19,6 +19,11 @@ describe("withoutSecrets", () => {
     [`GET https://${word}@host/v2 refused`, "GET https://[redacted]@host/v2 refused"],
     [`Authorization: Digest${word}`, "Authorization: [redacted]"],
     [`password '${word} with blank' is weak`, "password [redacted] is weak"],
+    [`{"password":"a\\"${word}", "a": 1}`, '{"password":[redacted], "a": 1}'],
+    [`password => '${word} with blank'`, "password => [redacted]"],
+    [`passphrase=${word}`, "passphrase=[redacted]"],
+    [`query password%3D${word}`, "query password%3D[redacted]"],
+    [`dial ann:${word}@ep-cool-dawn-123456.example/db`, "dial [redacted]@ep-cool-dawn-123456.example/db"],
     [`key npg_${word} rejected`, "key [redacted] rejected"],
   ])("%s → %s", (text, want) => {
     expect(withoutSecrets(text)).toBe(want);
@@ -31,6 +36,7 @@ describe("withoutSecrets", () => {
     "supplied credentials do not pass authentication",
     "endpoint ep-cool-dawn-123456 of branch br-quiet-sun-123456 at 12:00:00",
     "the bearer of bad news",
+    "listening on 127.0.0.1:8080, ask ann@host.example",
   ])("%s → unchanged", (text) => {
     expect(withoutSecrets(text)).toBe(text);
   });
