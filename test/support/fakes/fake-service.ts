@@ -3,6 +3,7 @@ import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import { compareNewestFirst, holdsProjectLock, type Operation } from "../../../src/domain/operation.ts";
 import type { Clock } from "../../../src/runtime/clock.ts";
+import { observedEndpoint } from "./observed-endpoint.ts";
 
 /** What is to become of the next call of a method: refused, lost before or after it was applied, or applied later. */
 export type Fault =
@@ -199,27 +200,8 @@ export class FakeService implements ControlPlane {
   }
 }
 
-function blank(id: string, projectId: string, time: string): ObservedEndpoint {
-  return {
-    id,
-    projectId,
-    branchId: "",
-    type: "ReadWrite",
-    host: `${id}.eu.example`,
-    minUnits: 1,
-    maxUnits: 1,
-    state: "active",
-    pendingState: undefined,
-    pgSettings: {},
-    poolerEnabled: false,
-    poolerMode: "transaction",
-    disabled: false,
-    suspendTimeoutSeconds: undefined,
-    name: undefined,
-    lastActiveTime: undefined,
-    createdTime: time,
-    updatedTime: time,
-  };
+function blank(id: string, projectId: string, createdTime: string): ObservedEndpoint {
+  return observedEndpoint({ id, projectId, branchId: "", state: "active", createdTime });
 }
 
 function refusal(reason: ControlPlaneReason, message: string, retryAfterMs?: number): ControlPlaneError {

@@ -1,32 +1,14 @@
 import type { ControlPlane, Mutation, OperationPage } from "../../../src/domain/control-plane.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
+import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
 
 export const project = "green-fox-123456";
 
 /** An endpoint as the service might describe it. */
 export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoint {
-  return {
-    id: "ep-one-1",
-    projectId: project,
-    branchId: "br-one-1",
-    type: "ReadWrite",
-    host: "ep-one-1.local.example",
-    minUnits: 1,
-    maxUnits: 1,
-    state: "idle",
-    pendingState: undefined,
-    pgSettings: {},
-    poolerEnabled: false,
-    poolerMode: "transaction",
-    disabled: false,
-    suspendTimeoutSeconds: undefined,
-    name: undefined,
-    lastActiveTime: undefined,
-    createdTime: "2026-11-20T10:00:00Z",
-    updatedTime: "2026-11-20T10:00:00Z",
-    ...change,
-  };
+  const createdTime = "2026-11-20T10:00:00Z";
+  return observedEndpoint({ id: "ep-one-1", projectId: project, branchId: "br-one-1", createdTime, ...change });
 }
 
 /** The nth operation of the project: the higher, the newer. Finished unless told otherwise. */

@@ -18,6 +18,7 @@ import type {
   OperationWatermark,
   Ownership,
 } from "../../../src/resource/status-schema.ts";
+import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
 
 /** The moment of every observation unless a test says otherwise; epoch milliseconds. */
 export const nowMs = Date.UTC(2026, 10, 21, 12);
@@ -44,28 +45,9 @@ export function timeAt(offsetMs: number): string {
 
 /** An endpoint of the service: read-write on the main branch, idle, nameless, an hour old. */
 export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoint {
-  const id = change.id ?? "ep-own-1";
-  return {
-    id,
-    projectId: project,
-    branchId: branch,
-    type: "ReadWrite",
-    host: `${id}.eu.example`,
-    minUnits: 1,
-    maxUnits: 1,
-    state: "idle",
-    pendingState: undefined,
-    pgSettings: {},
-    poolerEnabled: false,
-    poolerMode: "transaction",
-    disabled: false,
-    suspendTimeoutSeconds: undefined,
-    name: undefined,
-    lastActiveTime: undefined,
-    createdTime: timeAt(-3_600_000),
-    updatedTime: timeAt(-3_600_000),
-    ...change,
-  };
+  const createdTime = timeAt(-3_600_000);
+  const given = { id: "ep-own-1", projectId: project, branchId: branch, createdTime, updatedTime: createdTime };
+  return observedEndpoint({ ...given, ...change });
 }
 
 /** An operation of the default endpoint: a start that ended well, half an hour ago. */

@@ -1,0 +1,25 @@
+import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
+
+/** What each test decides for itself. */
+type Given = Partial<ObservedEndpoint> & Pick<ObservedEndpoint, "id" | "projectId" | "branchId" | "createdTime">;
+
+/** An endpoint as the service might describe it: read-write, idle, nameless and never changed, unless told otherwise. */
+export function observedEndpoint(given: Given): ObservedEndpoint {
+  return {
+    type: "ReadWrite",
+    host: `${given.id}.eu.example`,
+    minUnits: 1,
+    maxUnits: 1,
+    state: "idle",
+    pendingState: undefined,
+    pgSettings: {},
+    poolerEnabled: false,
+    poolerMode: "transaction",
+    disabled: false,
+    suspendTimeoutSeconds: undefined,
+    name: undefined,
+    lastActiveTime: undefined,
+    updatedTime: given.createdTime,
+    ...given,
+  };
+}
