@@ -24,8 +24,9 @@ export interface EndedWrite {
   readonly answer?: ObservedEndpoint | undefined;
 }
 
-/** What a status write was to count, and the watermark that it was to store, whose answer was lost. */
+/** What a write was to count whose answer was lost. */
 export interface LostCount {
+  /** What it was to store; `undefined`: it was to remove the finalizer. */
   readonly watermark: OperationWatermark | undefined;
   readonly ended: readonly AttributedOperation[];
 }
@@ -158,7 +159,7 @@ export class Ledger {
     return this.#entries.get(uid)?.countedUntilMs;
   }
 
-  /** Nobody knows whether a status with a new watermark was stored. */
+  /** Nobody knows whether a write that lets something be counted took effect. */
   countLost(key: ResourceKey, uid: string, lost: LostCount): void {
     this.#put(key, uid, (memory) => memory);
     const entry = this.#entries.get(uid);

@@ -128,8 +128,14 @@ export class Reconciler {
   async #release(service: Service, pass: Pass, plan: Extract<Plan, { kind: "RemoveFinalizer" }>): Promise<Requeue> {
     const { store, ledger, logger, metrics } = this.#options;
     const { resource } = pass.local;
-    await store.removeFinalizer(resource);
     const ended = endedAtLast(pass);
+    try {
+      await store.removeFinalizer(resource);
+    } catch (error) {
+      // If the resource turns out to be gone, nobody else will count them.
+      ledger.countLost(resource.key, resource.uid, { watermark: undefined, ended });
+      throw error;
+    }
     countEnded(metrics, resource, ended);
     ledger.drop(resource.uid);
     leaveAll(service, resource);
@@ -148,12 +154,13 @@ export class Reconciler {
 
   /** A resource that lost its finalizer by force never says goodbye, and another may have its name by now. */
   #dropGone(service: Service, key: ResourceKey, liveUid: string | undefined): void {
-    const { ledger } = this.#options;
+    const { ledger, metrics } = this.#options;
     service.turns.releaseGone(key, liveUid);
     service.lanes.abandonGone(key, liveUid);
     const awaitingCleanUp = new Set(ledger.unrecorded().map(({ uid }) => uid));
     for (const uid of ledger.uidsUnder(key)) {
       if (uid !== liveUid && !awaitingCleanUp.has(uid)) {
+        countEnded(metrics, { key }, ledger.lostCountOf(uid)?.ended ?? []);
         ledger.drop(uid);
       }
     }

@@ -35,7 +35,7 @@ export function reportPass({ events, metrics, logger }: ReportTargets, pass: Pas
 /** Counts what has ended, once that it is counted can no longer be forgotten. */
 export function countEnded(
   metrics: OperationMetrics,
-  { key }: ComputeEndpoint,
+  { key }: Pick<ComputeEndpoint, "key">,
   ended: readonly AttributedOperation[],
 ): void {
   for (const { operation, outcome, cause } of ended) {

@@ -152,6 +152,33 @@ describe("an endpoint that goes", () => {
   });
 });
 
+describe("the answer to the removal of the finalizer is lost", () => {
+  /** The first removal is refused, so that something can end before the second, whose answer is lost. */
+  const loseAnswer = (isApplied: boolean) => {
+    const removeFinalizer = world.store.removeFinalizer.bind(world.store);
+    const lost = new KubernetesError("TimedOut", "no answer");
+    world.store.removeFinalizer = (refused) => {
+      scene.log("op-late", { endpointId: refused.status.ownership?.endpointId });
+      world.store.removeFinalizer = async (resource) => {
+        world.store.removeFinalizer = removeFinalizer;
+        if (isApplied) await removeFinalizer(resource);
+        throw lost;
+      };
+      return Promise.reject(new KubernetesError("Conflict", "not now"));
+    };
+  };
+
+  it.each([true, false])("it took effect: %s → what ended just before is counted once", async (isApplied) => {
+    await scene.ready();
+    world.store.delete(key);
+    loseAnswer(isApplied);
+    await world.operator.run(key);
+    await scene.look();
+    expect(world.store.get(key)).toBeUndefined();
+    expect(timesCounted("op-late")).toBe(1);
+  });
+});
+
 describe("the answer to the status write that counts is lost", () => {
   const loseAnswerOnce = (at: "beforeWrite" | "afterWrite") => {
     world.store[at] = () => {
