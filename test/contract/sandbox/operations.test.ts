@@ -116,6 +116,21 @@ describe("availability checks", () => {
     for (const check of checks) expect(check).toMatchObject({ endpoint_id: id, branch_id: branches.orders });
   });
 
+  test("branch whose endpoint is deleted → not checked, until it has one again", async () => {
+    const client = await freshSandbox(checked);
+    const checks = async () => {
+      const { body } = await client.api("GET", `${paid}/operations`);
+      return body.operations.filter((operation: Listed) => operation.action === "check_availability").length;
+    };
+    const id = await client.idleEndpoint(branches.orders);
+    await client.api("DELETE", `${paid}/endpoints/${id}`);
+    await client.advance(180_000);
+    expect(await checks()).toBe(0);
+    await client.idleEndpoint(branches.orders);
+    await client.advance(60_000);
+    expect(await checks()).toBe(1);
+  });
+
   test("a check that runs → scheduling, then running, then finished; holds no lock", async () => {
     const client = await freshSandbox(checked);
     const id = await client.activeEndpoint(branches.orders, { suspend_timeout_seconds: -1 });

@@ -76,3 +76,13 @@ test("the end of time → stands there, by itself and resumed; beyond it → ref
   expect(later.nowMs()).toBe(endOfTimeMs);
   expect(() => later.set({ mode: "stepped" })).not.toThrow();
 });
+
+test.each([
+  { wallMs: 1500, notBeforeMs: 0, wantMs: 10_000 + 500 * 2, what: "off for a while → as if it had run" },
+  { wallMs: 400, notBeforeMs: 0, wantMs: 10_000, what: "the machine's clock was set back → from the anchor" },
+  { wallMs: 400, notBeforeMs: 12_000, wantMs: 12_000, what: "set back, and something was later → from that" },
+])("resumed, $what", ({ wallMs, notBeforeMs, wantMs }) => {
+  const clock = clockOn({ ms: wallMs });
+  clock.resume({ mode: "scaled", scale: 2, sandboxMs: 10_000, wallMs: 1000 }, notBeforeMs);
+  expect(clock.state()).toEqual({ mode: "scaled", scale: 2, nowMs: wantMs });
+});
