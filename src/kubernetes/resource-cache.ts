@@ -155,10 +155,6 @@ export class ResourceCache<Resource extends StoredIdentity> {
         this.#apply(resource, isFirst ? "Listed" : "Changed");
       }
     }
-    if (isNewEpoch) {
-      // They hold versions of a history that is no more.
-      this.#tombstones.clear();
-    }
     this.#tombstones.prune();
     return isRewritten;
   }

@@ -46,8 +46,4 @@ export class Tombstones {
       this.#versionByUid.delete(uid);
     }
   }
-
-  clear(): void {
-    this.#versionByUid.clear();
-  }
 }

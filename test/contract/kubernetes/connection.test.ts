@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import {
   createConnection,
@@ -6,6 +6,8 @@ import {
   type KubernetesConnection,
 } from "../../../src/kubernetes/connection.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./fake-api-server.ts";
 
 describe("a connection", () => {
@@ -198,6 +200,53 @@ describe("a connection", () => {
     await failureOf(connection.request(call()));
     expect(credentials.reloads()).toBe(1);
     expect(server.requests.length).toBeLessThanOrEqual(21);
+  });
+
+  describe("as time goes by", () => {
+    const clock = new FakeClock();
+    const ports = () => server.requests.map(({ remotePort }) => remotePort);
+
+    it("a stream that is open → outlives the time it had to open", async () => {
+      const gate = Promise.withResolvers<void>();
+      server.answer((_request, response) => {
+        response.writeHead(200).flushHeaders();
+        void gate.promise.then(() => response.end("late\n"));
+      });
+      const own = createConnection({ credentials, clock, userAgent: "agent/1" });
+      onTestFinished(() => own.close());
+      const stream = await own.openStream(call({ timeoutMs: 5_000 }));
+      await clock.advance(3_600_000);
+      gate.resolve();
+      let text = "";
+      for await (const chunk of stream) text += Buffer.from(chunk).toString();
+      expect(text).toBe("late\n");
+    });
+
+    it("another token → the same sockets; another certificate → new ones, and the call under way ends in peace", async () => {
+      const gate = Promise.withResolvers<void>();
+      server.answer(({ path }, response) => {
+        void (path === "/slow" ? gate.promise : Promise.resolve()).then(() => sendJson(response, 200, { path }));
+      });
+      let now = await credentials.current();
+      const source = { ...credentials, current: async () => now };
+      const own = createConnection({ credentials: source, clock, userAgent: "agent/1" });
+      onTestFinished(() => own.close());
+      const use = async (changes: Partial<typeof now>) => {
+        now = { ...now, ...changes };
+        await clock.advance(10_000);
+        await own.request(call({ timeoutMs: 60_000 }));
+      };
+      await use({});
+      await use({ headers: { authorization: "Bearer another" } });
+      expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(["Bearer token-1", "Bearer another"]);
+      expect(new Set(ports()).size).toBe(1);
+      const slow = own.request(call({ path: "/slow", timeoutMs: 60_000 }));
+      await waitUntil(() => server.requests.length === 3 || undefined, { what: "the slow call has arrived" });
+      await use({ transport: { tls: { servername: "another" }, proxyUrl: undefined } });
+      expect(ports()[3]).not.toBe(ports()[0]);
+      gate.resolve();
+      expect(await slow).toEqual({ path: "/slow" });
+    });
   });
 
   it("credentials that cannot be read → Unauthorized, without what the plugin said", async () => {

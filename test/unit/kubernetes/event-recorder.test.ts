@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ResourceEvent } from "../../../src/domain/event-recorder.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { eventName } from "../../../src/kubernetes/event-body.ts";
+import { createEventLimiter } from "../../../src/kubernetes/event-limiter.ts";
 import { createEventRecorder } from "../../../src/kubernetes/event-recorder.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
@@ -141,6 +142,28 @@ describe("the event recorder", () => {
     const flushed = recorder.flush(3_000);
     await clock.advance(3_000);
     expect(await flushed).toBe(false);
+  });
+
+  it("a thousand other things were said since → the oldest is forgotten, and said again as a new event", async () => {
+    const { connection, recorder } = startRecorder();
+    const ofUid = (uid: string) => ({ ...orders, uid });
+    recorder.record(ofUid("first"), created);
+    await settlePromises();
+    for (let count = 0; count < 1_000; count += 1) {
+      recorder.record(ofUid(`u${count}`), created);
+      await settlePromises();
+    }
+    recorder.record(ofUid("u500"), created);
+    recorder.record(ofUid("first"), created);
+    await settlePromises();
+    expect(connection.calls.slice(-2).map(({ method }) => method)).toEqual(["PATCH", "POST"]);
+  });
+
+  it("ten thousand other objects were spoken of since → the oldest starts with a full bucket", () => {
+    const limiter = createEventLimiter({ clock: new FakeClock(), burst: 1 });
+    expect([limiter.mayRecord("first"), limiter.mayRecord("first")]).toEqual([true, false]);
+    for (let count = 0; count < 10_000; count += 1) limiter.mayRecord(`u${count}`);
+    expect([limiter.mayRecord("u9999"), limiter.mayRecord("first")]).toEqual([false, true]);
   });
 
   it("a failure that passes → is tried again; one that does not → the event is lost, the next one is sent", async () => {

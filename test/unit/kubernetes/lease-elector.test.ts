@@ -111,6 +111,20 @@ describe("taking the lease", () => {
     expect(b.said).toEqual(["leading"]);
   });
 
+  it.each([0, 1_000])(
+    "a holder whose Lease says %i ms → ours counts: its next renewal may be under way",
+    async (durationMs) => {
+      const here = world();
+      const identity = { uid: "u", resourceVersion: "0" };
+      here.lease.stored = { ...identity, holder: "other", durationMs, transitions: 0, renewTimeMs: 0 };
+      const b = process(here, "b");
+      await here.clock.advance(14_999);
+      expect(b.said).toEqual([]);
+      await here.clock.advance(1);
+      expect(b.said).toEqual(["leading"]);
+    },
+  );
+
   it("the Lease was deleted under its holder → a standby waits as if it stood, the holder makes a new one", async () => {
     const here = world();
     let isHung = false;

@@ -200,6 +200,25 @@ describe("failures", () => {
     expect(server.lists).toHaveLength(2);
   });
 
+  it("6: failures with a healthy watch in between → counted from that one on", async () => {
+    const { server, clock } = await startWatching();
+    for (const pauses of [
+      [800, 1_600],
+      [3_200, 6_400],
+    ]) {
+      await clock.advance(6_000);
+      server.lastWatch.end();
+      await settlePromises();
+      for (const pauseMs of pauses) {
+        server.lastWatch.refuse(failure("Unavailable"));
+        await clock.advance(pauseMs);
+      }
+      server.lastWatch.open();
+      await settlePromises();
+    }
+    expect(server.lists).toHaveLength(1);
+  });
+
   it("6: the connection breaks after a while → resumes at once from the last version", async () => {
     const { server, clock } = await startWatching();
     server.lastWatch.send(modified("a", 30));

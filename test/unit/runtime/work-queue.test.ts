@@ -210,6 +210,17 @@ describe("fairness", () => {
     expect(taken.indexOf("resync-1")).toBe(3);
   });
 
+  it("11: edits while there is no backlog → do not count; once there is one, the next edit is still ahead of it", async () => {
+    const { queue } = startQueue({ urgentInARow: 3 });
+    for (let index = 0; index < 10; index += 1) {
+      queue.add(`edit-${index}`);
+      await queue.take();
+    }
+    queue.add("resync", "Background");
+    queue.add("edited");
+    expect(await queue.take()).toBe("edited");
+  });
+
   it("a held key added for background and then edited → comes back ahead of the backlog", async () => {
     const { queue } = startQueue();
     queue.add("a");
@@ -243,5 +254,17 @@ describe("observation", () => {
     queue.done("a");
     await settlePromises();
     expect(seen).toEqual(["added", "depth 1", "taken 2", "depth 0", "retried", "finished 3"]);
+  });
+
+  it("12: a key lifted out of the backlog → has waited since it was first added", async () => {
+    const taken: number[] = [];
+    const silent = { added() {}, depthChanged() {}, finished() {}, retried() {} };
+    const { clock, queue } = startQueue({ observer: { ...silent, taken: (seconds) => taken.push(seconds) } });
+    queue.add("a", "Background");
+    await clock.advance(2_000);
+    queue.add("a");
+    await clock.advance(1_000);
+    await queue.take();
+    expect(taken).toEqual([3]);
   });
 });
