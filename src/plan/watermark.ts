@@ -20,6 +20,9 @@ export interface WatermarkStep {
 /** Unfinished operations kept below the watermark; the service locks a project, so a few are many. */
 const unfinishedLimit = 50;
 
+/** A status we do not know may be an end: it is not waited for longer than this after its last change. */
+const unknownPatienceMs = 3_600_000;
+
 /**
  * What a list has shown, a later list may complete by something that was created before it, but not long before it: so
  * far behind the newest operation the watermark stays, unless an operation of the resource's own says otherwise.
@@ -103,7 +106,8 @@ function nextWatermark(
   const own = listed[0]?.operation.createdTime;
   const createdTime = latest(previous.createdTime, timeBefore(newestListedTime, listSettleMs), own);
   const kept = isSameTime(previous.createdTime, createdTime) ? previous.ids : [];
-  const unfinished = idsOf(listed.filter((each) => !hasEnded(each) && isUncounted(each, previous)));
+  const isOpen = (each: AttributedOperation) => !hasEnded(each) && !isGivenUp(each, newestListedTime);
+  const unfinished = idsOf(listed.filter((each) => isOpen(each) && isUncounted(each, previous)));
   const known = new Set(idsOf(listed));
   const unseen = previous.unfinishedIds.filter((id) => !known.has(id));
   return {
@@ -126,9 +130,13 @@ function isUncounted({ operation }: AttributedOperation, previous: OperationWate
   return isNewer || (isSameTime(operation.createdTime, previous.createdTime) && !previous.ids.includes(operation.id));
 }
 
-/** A status we do not know may be an end or not: it is counted when it becomes one we know. */
+/** A status we do not know may be an end or not: it is counted when it becomes one we know, unless that takes too long. */
 function hasEnded({ outcome }: AttributedOperation): boolean {
   return outcome === "Succeeded" || outcome === "Failed";
+}
+
+function isGivenUp({ operation, outcome }: AttributedOperation, newestListedTime: string): boolean {
+  return outcome === "Unknown" && isLater(timeBefore(newestListedTime, unknownPatienceMs), operation.updatedTime);
 }
 
 function idsAt(operations: readonly AttributedOperation[], time: string): string[] {

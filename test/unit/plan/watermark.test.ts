@@ -103,6 +103,17 @@ describe("an ended operation", () => {
     expect(countedBy([[at("a", -9, "levitating")], [at("a", -9, "skipped")]])).toEqual([[], ["a"]]);
   });
 
+  it("for long in a status nobody knows → is waited for no more; one in flight is, however long", () => {
+    const unknown = operation({ id: "a", status: "levitating", createdTime: timeAt(0), updatedTime: timeAt(0) });
+    const running = operation({ id: "b", status: "running", createdTime: timeAt(1), updatedTime: timeAt(1) });
+    const waitedFor = (seconds: number) => {
+      const operations = attributed([unknown, running, at("c", seconds, "finished")]);
+      return advanceWatermark(begun, { operations, newestListedTime: timeAt(seconds * 1_000) }).watermark.unfinishedIds;
+    };
+    expect(waitedFor(3_600)).toEqual(["a", "b"]);
+    expect(waitedFor(3_601)).toEqual(["b"]);
+  });
+
   it("known from an answer only, ended → is counted when a list shows it, and what the list shows below it too", () => {
     const own = at("c", -5, "finished");
     const foreign = at("b", -6, "finished");

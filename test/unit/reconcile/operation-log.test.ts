@@ -54,6 +54,24 @@ describe("what the service does by itself", () => {
     );
   });
 
+  it("operations end in a status that nobody knows → an hour later nobody asks for them any more", async () => {
+    for (let n = 0; n < 30; n += 1) {
+      scene.log(`op-new-${n}`, { status: "archived" });
+      await scene.look();
+    }
+    pageTheList();
+    const asked = () => world.service.calls.filter((method) => method === "getOperation").length;
+    for (let n = 0; n < 130; n += 1) {
+      scene.log(`log-${n}`);
+      await scene.look();
+    }
+    const before = asked();
+    await scene.look();
+    expect(asked()).toBe(before);
+    expect(world.status().operationWatermark?.unfinishedIds).toEqual([]);
+    expect(scene.counted()).toContain("log-129");
+  });
+
   it("more new actions than a label may have → status keeps each name, the metrics say other", async () => {
     for (let n = 0; n < 120; n += 1) {
       scene.log(`log-${n}`, { action: `action_${n}` });
