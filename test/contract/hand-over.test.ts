@@ -1,0 +1,88 @@
+import { expect, onTestFinished, test } from "vitest";
+import { parseConfig } from "../../src/config.ts";
+import { createKeySource } from "../../src/control-plane/key-source.ts";
+import { startOperator } from "../../src/operator.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { quietLogger } from "../support/quiet-logger.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { startRawService } from "./control-plane/raw-service.ts";
+import { countingCredentials, sendJson, startFakeApiServer } from "./kubernetes/fake-api-server.ts";
+
+/*
+ * The whole operator on simulated time, with a Lease: whether it is handed over when the process is asked to stop.
+ */
+
+/** Of which a pass has something to say, and nothing to ask the service. */
+const unreadable = {
+  metadata: { namespace: "n", name: "orders", uid: "u", resourceVersion: "4", generation: 1, finalizers: [] },
+  spec: {},
+};
+
+/** Leads, and has one event to send. @param doesAnswerEvents otherwise a call to record one hangs */
+async function startLeader(doesAnswerEvents: boolean) {
+  const clock = new FakeClock();
+  const api = await startFakeApiServer();
+  const service = await startRawService(() => {});
+  let version = 10;
+  const stored = (body: unknown, metadata: object) => {
+    version += 1;
+    return { ...(body as object), metadata: { ...metadata, resourceVersion: String(version) } };
+  };
+  api.answer(({ method, path, query, body }, response) => {
+    if (query.watch !== undefined) {
+      response.writeHead(200).flushHeaders();
+    } else if (path.includes("/leases")) {
+      if (method === "GET") sendJson(response, 404, {});
+      else sendJson(response, 200, stored(body, { uid: "lease" }));
+    } else if (path.includes("/computeendpoints")) {
+      if (method === "GET") sendJson(response, 200, { metadata: { resourceVersion: "5" }, items: [unreadable] });
+      else sendJson(response, 200, stored({ ...unreadable, ...(body as object) }, unreadable.metadata));
+    } else if (doesAnswerEvents) {
+      sendJson(response, 200, {});
+    }
+  });
+  const config = parseConfig({
+    CONTROL_PLANE_URL: service.url,
+    CONTROL_PLANE_API_KEY: "unused",
+    CLUSTER_ID: "cluster",
+    METRICS_ADDR: "127.0.0.1:0",
+    HEALTH_ADDR: "127.0.0.1:0",
+  });
+  const options = { config, clock, logger: quietLogger, version: "0.0.0", instance: "test", random: () => 0.5 };
+  const keys = createKeySource({ key: "unused" });
+  const operator = await startOperator({ ...options, credentials: countingCredentials(api.url), keys });
+  onTestFinished(async () => {
+    await service[Symbol.asyncDispose]();
+    await api.stop();
+  });
+  const events = () => api.requests.filter(({ path }) => path.includes("/events"));
+  await waitUntil(() => events().length > 0 || undefined, { what: "an event is sent" });
+  const releases = () =>
+    api.requests.filter(({ path, body }) => {
+      const { spec } = (body ?? {}) as { readonly spec?: { readonly holderIdentity?: string } };
+      return path.includes("/leases/") && spec?.holderIdentity === "";
+    });
+  return { clock, operator, releases };
+}
+
+test.each([
+  ["nothing is under way", true, 1],
+  ["a write is still under way", false, 0],
+] as const)(
+  "asked to stop, and %s → the lease is handed over only in the first case",
+  async (_what, isAnswered, count) => {
+    const { clock, operator, releases } = await startLeader(isAnswered);
+    let isStopped = false;
+    const stopping = operator.stop().finally(() => {
+      isStopped = true;
+    });
+    const look = async () => {
+      if (isStopped) return true;
+      await clock.advance(500);
+      return undefined;
+    };
+    await waitUntil(look, { what: "it has stopped" });
+    expect(await stopping, "passes have ended").toBe(true);
+    expect(releases()).toHaveLength(count);
+  },
+);
