@@ -2,7 +2,7 @@ import { armAutoSuspend } from "./auto-suspend.ts";
 import { type Mutation, subjectOf } from "./endpoints.ts";
 import type { FileCacheUse } from "./file-cache.ts";
 import { startOperations, unfinishedWork } from "./operations.ts";
-import type { EndpointRecord } from "./records.ts";
+import type { EndpointRecord, OperationRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";
 
@@ -29,7 +29,12 @@ export function connectTo(world: World, endpointId: string, use: FileCacheUse | 
     if (use !== undefined) world.fileCaches.add(seen, use);
     return { endpoint: seen, operations: [] };
   }
-  if (unfinishedWork(world, endpointId).length > 0) return { endpoint, operations: [] };
+  if (unfinishedWork(world, endpointId).some(movesCompute)) return { endpoint, operations: [] };
   const woken = world.saveEndpoint({ ...endpoint, pendingState: "active", updatedMs: world.nowMs });
   return { endpoint: woken, operations: startOperations(world, subjectOf(woken), { actions: ["start_compute"] }) };
+}
+
+/** A configuration that is being applied does not wake a compute, nor keep it from being woken. */
+function movesCompute({ action }: OperationRecord): boolean {
+  return action === "start_compute" || action === "suspend_compute";
 }

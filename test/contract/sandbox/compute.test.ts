@@ -17,6 +17,23 @@ describe("connect", () => {
     expect(endpoint).toMatchObject({ current_state: "active", last_active: endpoint.updated_at });
   });
 
+  test.each([
+    { configMs: latencyMs, startMs: latencyMs, what: "together" },
+    { configMs: latencyMs, startMs: latencyMs / 2, what: "one after the other" },
+  ])("idle, its configuration being applied, both ending $what → woken, and suspended again in time", async (given) => {
+    const client = await freshSandbox();
+    const id = await client.idleEndpoint(branches.orders);
+    await client.api("PATCH", `${paid}/endpoints/${id}`, { body: { endpoint: { pooler_enabled: true } } });
+    await client.advance(given.configMs - given.startMs);
+    const { body } = await client.control("POST", `/endpoints/${id}/connect`);
+    expect(titles(body.operations)).toEqual(["start_compute running"]);
+    await client.advance(latencyMs);
+    const read = async () => (await client.api("GET", `${paid}/endpoints/${id}`)).body.endpoint;
+    expect(await read()).toMatchObject({ current_state: "active", pooler_enabled: true });
+    await client.advance(300_000 + latencyMs);
+    expect(await read()).toMatchObject({ current_state: "idle" });
+  });
+
   test("active → stays awake for another delay", async () => {
     const client = await freshSandbox();
     const id = await client.activeEndpoint(branches.orders);
