@@ -62,7 +62,10 @@ export const operatorAlerts: readonly Alert[] = [
   {
     name: "EndpointOperatorOperationsUnseen",
     severity: "warning",
-    expr: "sum(increase(compute_endpoint_operation_log_gaps_total[1h])) > 0",
+    // Mostly it is found in the first seconds of a process: its counter is 1 when it is first scraped, and no rise is seen.
+    expr:
+      "sum(increase(compute_endpoint_operation_log_gaps_total[1h])) > 0\nor\n" +
+      "sum(compute_endpoint_operation_log_gaps_total and on (job, instance) time() - process_start_time_seconds < 3600) > 0",
     for: "0s",
     summary: "The endpoint operator could not read the operations of a project far enough back",
     description:

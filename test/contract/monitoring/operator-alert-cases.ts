@@ -100,6 +100,15 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "EndpointOperatorOperationsUnseen",
+    name: "a new process finds it before it is scraped for the first time → fires, until an hour after its start",
+    series: {
+      [`compute_endpoint_operation_log_gaps_total{${podA}}`]: "_x20 1x200",
+      [`process_start_time_seconds{${podA}}`]: "_x20 590x200",
+    },
+    firing: { "9m30s": [], "10m30s": [{}], "60m": [{}], "71m": [] },
+  },
+  {
+    alert: "EndpointOperatorOperationsUnseen",
     name: "none ever, and a restart → silent",
     series: { [`compute_endpoint_operation_log_gaps_total{${podA}}`]: "3x20 0x60" },
     firing: { "5m": [], "20m": [] },
