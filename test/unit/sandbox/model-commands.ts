@@ -25,6 +25,7 @@ export type Command =
   | { readonly kind: "change"; readonly pick: number; readonly changes: ModelChanges }
   | { readonly kind: "remove"; readonly pick: number }
   | { readonly kind: "start" | "suspend" | "restart"; readonly pick: number }
+  | { readonly kind: "connect"; readonly pick: number }
   | { readonly kind: "fail"; readonly pick: number; readonly action: "apply_config" | "start_compute" }
   | { readonly kind: "failSuspend"; readonly pick: number }
   | { readonly kind: "step"; readonly milliseconds: number };
@@ -60,6 +61,7 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: of("change"), pick, changes }) },
   { weight: 1, arbitrary: fc.record({ kind: of("remove"), pick }) },
   { weight: 3, arbitrary: fc.record({ kind: of("start", "suspend", "restart"), pick }) },
+  { weight: 2, arbitrary: fc.record({ kind: of("connect"), pick }) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: of("fail"), pick, action: fc.constantFrom("apply_config", "start_compute") }),
@@ -195,7 +197,7 @@ export class SideBySide {
   }
 
   #request(
-    asked: Extract<Command, { kind: "move" | "change" | "remove" | "start" | "suspend" | "restart" }>,
+    asked: Extract<Command, { kind: "move" | "change" | "remove" | "start" | "suspend" | "restart" | "connect" }>,
     name: string,
   ): readonly [unknown, unknown] {
     const { engine, model } = this;
@@ -220,6 +222,11 @@ export class SideBySide {
         return this.#compare(
           () => engine.deleteEndpoint(projectId, id).operations,
           () => model.remove(name),
+        );
+      case "connect":
+        return this.#compare(
+          () => engine.connect(id, undefined).operations,
+          () => model.connect(name),
         );
       default:
         return this.#compare(

@@ -151,6 +151,17 @@ export class StateModel {
     return this.#begin(endpoint, ["start_compute"]);
   }
 
+  /** A client of the database: no lock holds it up, and it wakes what is neither active nor on its way. */
+  connect(name: string): ModelAnswer {
+    const endpoint = this.#endpoint(name);
+    if (endpoint.disabled) return "NotAllowed";
+    if (endpoint.state === "active") endpoint.lastActiveMs = this.#nowMs;
+    const work = this.operations.filter((operation) => operation.endpoint === name && isWork(operation));
+    if (endpoint.state === "active" || work.some(({ action }) => action !== "apply_config")) return [];
+    endpoint.pending = "active";
+    return this.#begin(endpoint, ["start_compute"]);
+  }
+
   suspend(name: string): ModelAnswer {
     const endpoint = this.#endpoint(name);
     if (this.isLocked) return "Locked";
