@@ -4,16 +4,16 @@ import type { BenchPlan, BenchSize } from "./run.ts";
 export interface PlanChoice {
   /** Leaves out the largest size. */
   readonly isQuick: boolean;
-  /** A single size, for work on the operator. @default all of them */
+  /** A single size, without the heap and with a short rest, for work on the operator. @default all of them */
   readonly only?: string | undefined;
   readonly profileFolder?: string | undefined;
 }
 
 /** Ten resources a project, save where the two are to be told apart. */
 const sizes: readonly BenchSize[] = [
-  { resources: 100, projects: 10, rounds: 2, restarts: 10 },
+  { resources: 100, projects: 10, rounds: 4, restarts: 10 },
   { resources: 1000, projects: 10, rounds: 0, restarts: 0 },
-  { resources: 1000, projects: 100, rounds: 2, restarts: 10 },
+  { resources: 1000, projects: 100, rounds: 4, restarts: 10 },
   { resources: 5000, projects: 500, rounds: 1, restarts: 0 },
 ];
 
@@ -28,8 +28,7 @@ export function benchPlan({ isQuick, only, profileFolder }: PlanChoice): BenchPl
     throw new Error(`--only: there is no size ${only}; there are ${known}`);
   }
   return {
-    sizes:
-      only === undefined ? chosen : chosen.map((size) => ({ ...size, rounds: Math.min(1, size.rounds), restarts: 0 })),
+    sizes: only === undefined ? chosen : chosen.map((size) => ({ ...size, restarts: 0 })),
     edits: 20,
     scrapes: 10,
     restSeconds: only === undefined ? 60 : 5,
