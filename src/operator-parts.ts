@@ -131,11 +131,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     queueStats: () => queue.stats(),
     isLeader: () => gate.mayStartEffect(0),
   });
-  const queue: WorkQueue<ResourceKey> = createWorkQueue<ResourceKey>({
-    clock,
-    idOf: ({ namespace, name }) => `${namespace}/${name}`,
-    observer: metrics.queue,
-  });
+  const queue: WorkQueue<ResourceKey> = createResourceQueue(foundation, metrics);
   const wake = (key: ResourceKey) => queue.add(key, "Background");
   const events = createEventRecorder({ connection, permit: gate, clock, logger, instance, random });
   const shared = { watch, metrics, ledger: new Ledger(), permit: gate, wake };
@@ -179,6 +175,16 @@ function createOperatorMetrics(foundation: Foundation, { watch, isLeader, ...sou
     workers: config.workers,
     watchStats: () => watch.stats(),
     leader: { leaseName: config.leaseName, isLeader },
+  });
+}
+
+function createResourceQueue({ clock }: Foundation, metrics: Metrics): WorkQueue<ResourceKey> {
+  return createWorkQueue({
+    clock,
+    idOf: ({ namespace, name }) => `${namespace}/${name}`,
+    // Whoever applies thousands of resources at once does not hold up other namespaces.
+    groupOf: ({ namespace }) => namespace,
+    observer: metrics.queue,
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "./clock.ts";
+import { FairLine, type LineEntry } from "./fair-line.ts";
 import { type BackoffOptions, createKeyedBackoff, type KeyedBackoff } from "./keyed-backoff.ts";
 
 /** Urgent: somebody is waiting (an edit). Background: work that nobody misses for a while (a resync, a retry). */
@@ -37,6 +38,8 @@ export interface WorkQueueOptions<Key> {
   readonly clock: Clock;
   /** Two keys are the same when this is. */
   readonly idOf: (key: Key) => string;
+  /** Groups take turns, so that one's burst does not hold up another's single edit. @default one group for all */
+  readonly groupOf?: (key: Key) => string;
   readonly backoff?: BackoffOptions;
   /** @default tells nobody */
   readonly observer?: WorkQueueObserver;
@@ -48,7 +51,7 @@ export interface WorkQueueOptions<Key> {
  * A queue of keys for workers.
  *
  * Guarantees: a key is in the queue at most once; no two workers hold one key at once; a key that is added while a
- * worker holds it is worked on once more after that. First in, first out within a priority.
+ * worker holds it is worked on once more after that. First in, first out within a priority and a group.
  */
 export interface WorkQueue<Key> {
   /** Adds it for now. @param priority @default "Urgent" */
@@ -72,7 +75,7 @@ export interface WorkQueue<Key> {
   stats(): WorkQueueStats;
 }
 
-interface QueuedKey<Key> {
+interface QueuedKey<Key> extends LineEntry {
   readonly key: Key;
   readonly sinceMs: number;
 }
@@ -98,11 +101,11 @@ export function createWorkQueue<Key>(options: WorkQueueOptions<Key>): WorkQueue<
 class KeyedWorkQueue<Key> implements WorkQueue<Key> {
   readonly #clock: Clock;
   readonly #idOf: (key: Key) => string;
+  readonly #groupOf: (key: Key) => string;
   readonly #backoff: KeyedBackoff;
   readonly #observer: WorkQueueObserver;
   readonly #urgentInARow: number;
-  /** Both in the order of adding. */
-  readonly #queued = { Urgent: new Map<string, QueuedKey<Key>>(), Background: new Map<string, QueuedKey<Key>>() };
+  readonly #queued = { Urgent: new FairLine<QueuedKey<Key>>(), Background: new FairLine<QueuedKey<Key>>() };
   readonly #waiting = new Map<string, WaitingKey>();
   /** Keys that workers hold, and since when. */
   readonly #working = new Map<string, number>();
@@ -115,6 +118,7 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
   constructor(options: WorkQueueOptions<Key>) {
     this.#clock = options.clock;
     this.#idOf = options.idOf;
+    this.#groupOf = options.groupOf ?? (() => "");
     this.#backoff = createKeyedBackoff(options.backoff);
     this.#observer = options.observer ?? silentObserver;
     this.#urgentInARow = options.urgentInARow ?? 16;
@@ -230,16 +234,14 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
   }
 
   #enqueue(id: string, key: Key, priority: WorkPriority): void {
-    if (this.#queued.Urgent.has(id)) {
-      return;
-    }
-    const background = this.#queued.Background.get(id);
-    if (background !== undefined && priority === "Background") {
+    const place = { id, group: this.#groupOf(key) };
+    const background = this.#queued.Background.get(place);
+    if (this.#queued.Urgent.get(place) !== undefined || (background !== undefined && priority === "Background")) {
       return;
     }
     // An edit lifts a key out of the backlog; it has waited since it was first added.
-    this.#queued.Background.delete(id);
-    this.#queued[priority].set(id, { key, sinceMs: background?.sinceMs ?? this.#clock.monotonicMs() });
+    this.#queued.Background.leave(place);
+    this.#queued[priority].join({ ...place, key, sinceMs: background?.sinceMs ?? this.#clock.monotonicMs() });
     if (background === undefined) {
       this.#observer.added();
     }
@@ -248,51 +250,37 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
   }
 
   #dispatch(): void {
-    while (this.#takers.length > 0) {
-      const id = this.#nextId();
-      if (id === undefined) {
-        return;
-      }
-      this.#handOver(id);
+    while (this.#takers.length > 0 && this.#depth() > 0) {
+      this.#handOver();
     }
   }
 
-  #handOver(id: string): void {
-    const queued = this.#queued.Urgent.get(id) ?? this.#queued.Background.get(id);
+  #handOver(): void {
+    const queued = this.#takeNext();
     const taker = this.#takers.shift();
     if (queued === undefined || taker === undefined) {
       return;
     }
-    this.#queued.Urgent.delete(id);
-    this.#queued.Background.delete(id);
     const nowMs = this.#clock.monotonicMs();
-    this.#working.set(id, nowMs);
+    this.#working.set(queued.id, nowMs);
     this.#observer.taken((nowMs - queued.sinceMs) / 1000);
     this.#observer.depthChanged(this.#depth());
     taker(queued.key);
   }
 
   /** Urgent keys first, but a stream of them must not starve the backlog for ever. */
-  #nextId(): string | undefined {
-    const urgent = firstKey(this.#queued.Urgent);
-    const background = firstKey(this.#queued.Background);
-    const isBackgroundsTurn = this.#urgentTaken >= this.#urgentInARow;
-    if (urgent === undefined || (background !== undefined && isBackgroundsTurn)) {
+  #takeNext(): QueuedKey<Key> | undefined {
+    const { Urgent: urgent, Background: background } = this.#queued;
+    const isBackgroundsTurn = background.size > 0 && this.#urgentTaken >= this.#urgentInARow;
+    if (urgent.size === 0 || isBackgroundsTurn) {
       this.#urgentTaken = 0;
-      return background;
+      return background.takeNext();
     }
-    this.#urgentTaken = background === undefined ? 0 : this.#urgentTaken + 1;
-    return urgent;
+    this.#urgentTaken = background.size === 0 ? 0 : this.#urgentTaken + 1;
+    return urgent.takeNext();
   }
 
   #depth(): number {
     return this.#queued.Urgent.size + this.#queued.Background.size;
   }
-}
-
-function firstKey(map: ReadonlyMap<string, unknown>): string | undefined {
-  for (const key of map.keys()) {
-    return key;
-  }
-  return undefined;
 }
