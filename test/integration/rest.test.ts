@@ -32,6 +32,9 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     expect(await resourceWrites(world), "only the echoes").toBe(before + 2 * names.length);
     const changes = (await world.sandbox.requests()).filter(({ method }) => method !== "GET");
     expect(changes.map(({ method }) => method)).toEqual(["POST", "POST", "POST"]);
+    for (const name of names) {
+      expect(await world.eventReasons(name), "said once").toEqual(["EndpointCreated", "EndpointReady"]);
+    }
   });
 });
 
