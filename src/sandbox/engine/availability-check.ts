@@ -5,17 +5,26 @@ import type { World } from "./world.ts";
 /**
  * Sets the timer for the next check of a branch that has an endpoint: checks are due at whole intervals after the
  * branch was created, so setting it twice sets the same.
+ *
+ * @param afterMs the check is later than this, epoch milliseconds; those up to it are left aside. @default now
  */
-export function armAvailabilityCheck(world: World, branchId: string): void {
+export function armAvailabilityCheck(world: World, branchId: string, afterMs = world.nowMs): void {
   const branch = world.store.branches.get(branchId);
   if (branch === undefined) return;
   world.store.timers.put({
     key: timerKey(branchId),
     kind: "availabilityCheck",
     subjectId: branchId,
-    dueMs: nextCheckMs(world, branch),
+    dueMs: nextCheckMs(world, branch, afterMs),
     rank: rankAfterOperations,
   });
+}
+
+/** Sets every check that is due by a time to the first one after it. */
+export function skipMissedChecks(world: World, untilMs: number): void {
+  for (const { kind, subjectId, dueMs } of world.store.timers.list()) {
+    if (kind === "availabilityCheck" && dueMs <= untilMs) armAvailabilityCheck(world, subjectId, untilMs);
+  }
 }
 
 /** For a branch that is removed. */
@@ -40,9 +49,9 @@ export function checkAvailability(world: World, branchId: string): void {
   );
 }
 
-function nextCheckMs(world: World, { createdMs }: BranchRecord): number {
-  const intervalMs = world.settings.availabilityCheckIntervalMs;
-  return createdMs + (Math.floor((world.nowMs - createdMs) / intervalMs) + 1) * intervalMs;
+function nextCheckMs({ settings }: World, { createdMs }: BranchRecord, afterMs: number): number {
+  const intervalMs = settings.availabilityCheckIntervalMs;
+  return createdMs + (Math.floor((afterMs - createdMs) / intervalMs) + 1) * intervalMs;
 }
 
 function timerKey(branchId: string): string {

@@ -2,7 +2,7 @@ import type { Fixture } from "../fixture.ts";
 import type { OperationPosition, Store, StoreContent } from "../storage/store.ts";
 import { anyEndpoint, connectTo } from "./access.ts";
 import { suspendIfInactive } from "./auto-suspend.ts";
-import { checkAvailability } from "./availability-check.ts";
+import { checkAvailability, skipMissedChecks } from "./availability-check.ts";
 import { BranchObjects } from "./branch-objects.ts";
 import {
   type BranchChanges,
@@ -118,6 +118,11 @@ export class Engine {
       rearm(this.#world, content);
     });
     this.advance();
+  }
+
+  /** After time has passed without the engine: leaves aside the checks of availability that were due in it. */
+  skipMissedChecks(): void {
+    this.#world.store.transaction(() => skipMissedChecks(this.#world, this.#clock.nowMs()));
   }
 
   /** Carries out everything that is due. */

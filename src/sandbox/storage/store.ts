@@ -92,6 +92,8 @@ export interface Store {
     remove(key: string): void;
     /** The first by `dueMs`, then `rank`, then `key`. */
     next(): TimerRecord | undefined;
+    /** All of them, in any order. */
+    list(): readonly TimerRecord[];
   };
   readonly counters: {
     /** 0 when never set. */

@@ -20,6 +20,17 @@ function refuseNewEndpoints(directory: string): void {
   file.close();
 }
 
+/** From now on the sandbox of the directory was stopped so much longer ago, its clock running on in real time. */
+function stoppedEarlier(directory: string, milliseconds: number): void {
+  const file = new DatabaseSync(join(directory, "sandbox.db"));
+  const where = "WHERE collection = 'values' AND key = 'clock'";
+  const row = file.prepare(`SELECT value FROM record ${where}`).get() as { readonly value: string };
+  const anchor = JSON.parse(JSON.parse(row.value));
+  const earlier = JSON.stringify({ ...anchor, mode: "real", wallMs: anchor.wallMs - milliseconds });
+  file.prepare(`UPDATE record SET value = ? ${where}`).run(JSON.stringify(earlier));
+  file.close();
+}
+
 const apiKey = "not-a-real-key";
 const create = { body: { endpoint: { branch_id: branches.orders, type: "read_write" } } };
 
@@ -90,6 +101,24 @@ describe("stopped and started again on the same directory", () => {
     const clock = (await again.control("GET", "/clock")).body;
     expect(clock).toMatchObject({ mode: "scaled", scale: 1000 });
     expect(Date.parse(clock.now)).toBeGreaterThanOrEqual(Date.parse(now));
+  });
+
+  test("after three days off → no check that was missed is made up for; the next one comes in its turn", async () => {
+    const settings = { apiKey, availabilityCheckIntervalMs: 60_000 };
+    const { client, data, restart } = await restartable(settings);
+    const checks = async () => {
+      const { body } = await client().api("GET", `${paid}/operations?limit=1000`);
+      return body.operations.filter(({ action }: { action: string }) => action === "check_availability").length;
+    };
+    await client().activeEndpoint(branches.orders, { suspend_timeout_seconds: -1 });
+    await client().advance(60_000);
+    expect(await checks()).toBe(1);
+    await client().sandbox.stop();
+    stoppedEarlier(data, 3 * 86_400_000);
+    await restart({ ...settings, clock: "stepped" });
+    expect(await checks()).toBe(1);
+    await client().advance(60_000);
+    expect(await checks()).toBe(2);
   });
 
   test("another profile asked for → refused", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { branches, freshSandbox, latencyMs, paid, type SandboxClient } from "./sandbox-client.ts";
+import { branches, freshSandbox, latencyMs, paid, type SandboxClient, titles } from "./sandbox-client.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests break snapshots in ways that no type allows
 type Snapshot = any;
@@ -53,6 +53,17 @@ describe("snapshot", () => {
     expect((await other.api("GET", `${paid}/endpoints`)).body.endpoints).toHaveLength(1);
     const made = await other.api("POST", `${paid}/branches`);
     expect(made.status).toBe(201);
+  });
+
+  test("of a sandbox that is three days ahead → time follows it, and no check is made up for on the way", async () => {
+    const checked = { availabilityCheckIntervalMs: 60_000 };
+    const [ahead, behind] = [await freshSandbox(checked), await freshSandbox(checked)];
+    await ahead.activeEndpoint(branches.orders, { suspend_timeout_seconds: -1 });
+    const snapshot = await take(ahead);
+    snapshot.content.projects[0].updatedMs += 3 * 86_400_000;
+    expect((await behind.control("PUT", "/snapshot", snapshot)).body).toEqual({});
+    const { body } = await behind.api("GET", `${paid}/operations?limit=1000`);
+    expect(titles(body.operations)).toEqual(["start_compute finished"]);
   });
 
   test("put back while the clock runs fast → every time", async () => {
