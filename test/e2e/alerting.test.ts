@@ -1,12 +1,17 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, onTestFinished, type TestContext, test } from "vitest";
-import { type MonitoringStack, startMonitoringStack } from "../../tools/prometheus/monitoring-stack.ts";
+import {
+  type MonitoringStack,
+  type MonitoringStackOptions,
+  startMonitoringStack,
+} from "../../tools/prometheus/monitoring-stack.ts";
 import type { OperatorProcess } from "../support/e2e-operator.ts";
 import { Replicas } from "../support/e2e-replicas.ts";
 import { SandboxProcess } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 import { monitoringTool } from "../support/monitoring-tools.ts";
+import { saveOutput } from "../support/outputs.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const small = { compute: { minUnits: 0.25, maxUnits: 1 } };
@@ -35,6 +40,16 @@ async function monitoringPrograms(context: TestContext) {
   };
 }
 
+/** Until the test ends; what the pager was told is left then. */
+async function startPaging(options: MonitoringStackOptions): Promise<MonitoringStack> {
+  const stack = await startMonitoringStack(options);
+  onTestFinished(async () => {
+    await stack.stop();
+    saveOutput("alerts", stack.pager.alerts.map((alert) => JSON.stringify(alert)).join("\n"));
+  });
+  return stack;
+}
+
 /** What `promtool check metrics` says of a page; nothing, if all is well. */
 async function lint(promtool: string, page: string): Promise<string> {
   const child = spawn(promtool, ["check", "metrics"], { stdio: ["pipe", "pipe", "pipe"], timeout: 30_000 });
@@ -47,13 +62,12 @@ describe("a real Prometheus and Alertmanager", () => {
   test("an operation fails → the pager hears of namespace, resource and action, and of its end after a success", async (context) => {
     const assets = await monitoringPrograms(context);
     const { world, project, operator } = await startWorld();
-    const stack = await startMonitoringStack({
+    const stack = await startPaging({
       assets,
       targets: [operator.metricsAddress],
       // As discovery in a cluster would set them: they are the operator's, not the resource's.
       targetLabels: { namespace: "endpoint-operator-system", pod: "endpoint-operator-0" },
     });
-    onTestFinished(() => stack.stop());
     await world.apply("orders", project, { type: "ReadWrite", ...small });
     const { status } = await world.untilReady("orders");
     await untilSeen(stack, "compute_endpoint_info");
@@ -111,11 +125,10 @@ describe("two replicas, an operation has failed", () => {
       const leader = await replicas.start("leader");
       await replicas.untilLeads(leader);
       const standby = await replicas.start("standby");
-      const stack = await startMonitoringStack({
+      const stack = await startPaging({
         assets,
         targets: [leader.operator.metricsAddress, standby.operator.metricsAddress],
       });
-      onTestFinished(() => stack.stop());
       await world.apply("orders", project, { type: "ReadWrite", ...small });
       await world.untilReady("orders");
       await sandbox.control.failNext("start_compute");

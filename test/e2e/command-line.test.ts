@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ProcessExit } from "../../tools/process/guarded-process.ts";
 import { bareEnvironment, bundledProgram, startProgram } from "../support/e2e-program.ts";
 import { newApiKey } from "../support/e2e-sandbox.ts";
+import { saveOutput } from "../support/outputs.ts";
 
 interface Ended extends ProcessExit {
   readonly stdout: string;
@@ -13,6 +14,7 @@ interface Ended extends ProcessExit {
 async function run(args: readonly string[], settings: Readonly<Record<string, string>> = {}): Promise<Ended> {
   const program = await startProgram({ ...bundledProgram(...args), env: { ...bareEnvironment, ...settings } });
   const exit = await program.exited;
+  saveOutput("logs", program.stdout() + program.stderr());
   return { ...exit, stdout: program.stdout(), stderr: program.stderr() };
 }
 

@@ -8,6 +8,8 @@ import { describe, expect, test } from "vitest";
 import { monitoringAssets } from "../../tools/assets/asset-table.ts";
 import { findAsset } from "../../tools/assets/resolve-assets.ts";
 import { type GuardedProcess, startGuardedProcess } from "../../tools/process/guarded-process.ts";
+import { saveOutput } from "../support/outputs.ts";
+import { secret } from "../support/secrets.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const repositoryRoot = fileURLToPath(new URL("../..", import.meta.url));
@@ -55,6 +57,28 @@ class DemoRun {
     expect(this.output, "the demo ended early").toContain(text);
   }
 
+  /** Notes its key and its token, for the search for secrets. For a demo that runs and whose operator does. */
+  async noteSecrets(): Promise<void> {
+    secret(await this.#read("sandbox-key"));
+    const [, token = ""] = /"?token"?: "?([^"\s]+)/.exec(await this.#read("operator-kubeconfig")) ?? [];
+    secret(token);
+  }
+
+  /** Leaves what the operator has said so far. */
+  async saveLog(): Promise<void> {
+    saveOutput("logs", await this.#read("operator.log"));
+  }
+
+  async #read(file: string): Promise<string> {
+    const folders = await readdir(this.temporary);
+    const texts = await Promise.all(
+      folders.map((folder) => readFile(path.join(this.temporary, folder, file), "utf8").catch(() => "")),
+    );
+    const found = texts.find((text) => text !== "");
+    if (found === undefined) throw new Error(`no ${file} in ${folders.join(", ")}`);
+    return found;
+  }
+
   /** Command lines of the processes that use its temporary files: API server, etcd, sandbox and operator do. */
   async commandLines(): Promise<readonly string[]> {
     const all = process.platform === "linux" ? await linuxCommandLines() : await otherCommandLines();
@@ -64,6 +88,7 @@ class DemoRun {
   /** Ends what a failed test left, and removes its directory. */
   async dispose(): Promise<void> {
     await this.process.stop();
+    saveOutput("logs", this.output);
     await rm(this.temporary, { recursive: true, force: true });
   }
 }
@@ -152,6 +177,7 @@ describe("npm run demo", () => {
     const demo = await DemoRun.start([]);
     try {
       await demo.until("2/9");
+      await demo.noteSecrets();
       const lines = await demo.commandLines();
       for (const part of ["kube-apiserver", "etcd", "endpoint-operator.js\0sandbox", "endpoint-operator.js\0run"]) {
         const what = process.platform === "linux" ? part : part.replace("\0", " ");
@@ -176,6 +202,8 @@ describe("npm run demo", () => {
     const demo = await DemoRun.start(["--keep"]);
     try {
       await demo.until("To stop:");
+      await demo.noteSecrets();
+      await demo.saveLog();
       const lines = demo.output.slice(demo.output.indexOf("All of it is still running")).split("\n");
       const setup = lines.filter((line) => /^ +(export [A-Z]+|[A-Z_]+)=/.test(line));
       const script = [...setup, "kubectl get cpe -A", ...lines.filter((line) => /^ +curl -s \$METRICS/.test(line))];
@@ -184,6 +212,7 @@ describe("npm run demo", () => {
         expect(stdout).toMatch(new RegExp(`^shop +${name} .* True +UpToDate`, "m"));
       }
       expect(stdout).toContain("compute_endpoint_info{");
+      saveOutput("metrics", stdout);
       expectPlain(demo.output);
       demo.process.kill("SIGTERM");
       expect(await demo.process.exited).toEqual({ code: 0, signal: null });

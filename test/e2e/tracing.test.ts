@@ -7,6 +7,7 @@ import { SandboxProcess } from "../support/e2e-sandbox.ts";
 import { expectExactlyOne, scenesOf } from "../support/e2e-scene.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 import { OtlpReceiver } from "../support/otlp-receiver.ts";
+import { saveOutput } from "../support/outputs.ts";
 import { newSecret } from "../support/secrets.ts";
 
 /** Of the whole stop; what the last traces may take of it is 2 s. */
@@ -81,5 +82,6 @@ test("the bundle without its file for tracing → works when tracing is off: not
     },
   });
   expect(await traced.exited).toMatchObject({ code: 1 });
+  saveOutput("logs", traced.stdout() + traced.stderr());
   expect(traced.stderr()).toContain(tracing);
 });

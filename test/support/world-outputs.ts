@@ -30,7 +30,7 @@ export class WorldOutputs {
   }
 
   /** A resource as it was at some moment. */
-  saw(resource: { readonly metadata: { readonly resourceVersion: string } }): void {
+  saw(resource: { readonly metadata: { readonly resourceVersion: string }; readonly status?: unknown }): void {
     this.#seen.set(resource.metadata.resourceVersion, JSON.stringify(resource));
   }
 

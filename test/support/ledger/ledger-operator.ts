@@ -2,6 +2,7 @@ import { createControlPlane } from "../../../src/control-plane/create-control-pl
 import { createProjectView } from "../../../src/control-plane/create-project-view.ts";
 import { createKeySource } from "../../../src/control-plane/key-source.ts";
 import { EffectNotPermittedError } from "../../../src/domain/effect-permit.ts";
+import type { ResourceEvent } from "../../../src/domain/event-recorder.ts";
 import type { ResourceKey, ResourceStore } from "../../../src/domain/resource-store.ts";
 import { CreateTurns } from "../../../src/reconcile/create-turns.ts";
 import { Ledger } from "../../../src/reconcile/ledger.ts";
@@ -16,8 +17,11 @@ import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
 import { createEffectGate } from "../../../src/runtime/effect-gate.ts";
 import { createWorkQueue } from "../../../src/runtime/work-queue.ts";
 import { createWorkerPool } from "../../../src/runtime/worker-pool.ts";
-import type { LogFields } from "../../../src/telemetry/logger.ts";
+import type { LogFields, Logger } from "../../../src/telemetry/logger.ts";
 import { createMetrics, type Metrics } from "../../../src/telemetry/metrics.ts";
+import { saveOutput } from "../outputs.ts";
+import { secret } from "../secrets.ts";
+import { WorldOutputs } from "../world-outputs.ts";
 import { countsOf } from "./expected-counts.ts";
 
 type Store = ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
@@ -76,11 +80,18 @@ export class LedgerOperator {
       permit: this.#gate,
     });
     const ledger = new Ledger();
-    const logger = {
-      debug() {},
-      info() {},
-      warn: (fields: LogFields, message: string) => void this.warnings.push({ message, fields }),
-      error: (fields: LogFields) => void this.errors.push(fields.err ?? fields),
+    const outputs = new WorldOutputs(secret(apiKey));
+    const events: (ResourceKey & ResourceEvent)[] = [];
+    const logger: Logger = {
+      ...outputs.logger,
+      warn: (fields, message) => {
+        this.warnings.push({ message, fields });
+        outputs.logger.warn(fields, message);
+      },
+      error: (fields, message) => {
+        this.errors.push(fields.err ?? fields);
+        outputs.logger.error(fields, message);
+      },
     };
     const identity = { clusterId: "cluster-a", serviceUrl: client.serviceUrl };
     const service: Service = {
@@ -97,10 +108,10 @@ export class LedgerOperator {
     };
     const reconciler = new Reconciler({
       clock,
-      store: permitted(store, this.#gate),
+      store: permitted(store, this.#gate, outputs),
       ledger,
       controlPlaneFor: () => service,
-      events: { record() {} },
+      events: { record: ({ key }, event) => void events.push({ ...key, ...event }) },
       metrics: {
         ...metrics.operations,
         countEnded: (operation) => {
@@ -136,6 +147,8 @@ export class LedgerOperator {
       poller.stop();
       const isInTime = await pool.stop(timeoutMs);
       await client.close();
+      outputs.save(events);
+      saveOutput("metrics", (await metrics.render("OpenMetrics")).body);
       return isInTime;
     };
   }
@@ -171,8 +184,9 @@ export class LedgerOperator {
   }
 }
 
-/** A store into which only a leader writes, and whose answers take their time. */
-function permitted(store: Store, gate: { mayStartEffect(timeoutMs: number): boolean }): Store {
+/** A store into which only a leader writes, and whose answers take their time. What is written as status is left. */
+function permitted(store: Store, gate: { mayStartEffect(timeoutMs: number): boolean }, outputs: WorldOutputs): Store {
+  let patches = 0;
   const write = async <Answer>(send: () => Promise<Answer>): Promise<Answer> => {
     if (!gate.mayStartEffect(0)) {
       throw new EffectNotPermittedError();
@@ -189,6 +203,10 @@ function permitted(store: Store, gate: { mayStartEffect(timeoutMs: number): bool
     read: (key) => store.read(key),
     addFinalizer: (resource) => write(() => store.addFinalizer(resource)),
     removeFinalizer: (resource) => write(() => store.removeFinalizer(resource)),
-    patchStatus: (resource, status) => write(() => store.patchStatus(resource, status)),
+    patchStatus: (resource, status) => {
+      patches += 1;
+      outputs.saw({ metadata: { ...resource.key, resourceVersion: `${patches}` }, status });
+      return write(() => store.patchStatus(resource, status));
+    },
   };
 }

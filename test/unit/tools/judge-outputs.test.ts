@@ -6,6 +6,7 @@ import { outputKinds, secretsFolder } from "../../../tools/test/search-outputs.t
 
 const key = "api-key-0f1e2d3c4b5a69788796a5b4c3d2e1f0";
 
+const marksOfAll = Object.fromEntries(outputKinds.map((kind) => [kind, [`a mark of ${kind}`]]));
 let outputs: Outputs;
 
 beforeEach(async () => {
@@ -21,7 +22,7 @@ async function put(folder: string, text: string): Promise<void> {
 
 async function putAll(): Promise<void> {
   await put(secretsFolder, `${JSON.stringify(key)}\n`);
-  for (const [kind, marks] of Object.entries(outputKinds)) await put(kind, marks.join("\n"));
+  for (const [kind, marks] of Object.entries(marksOfAll)) await put(kind, marks.join("\n"));
 }
 
 const isThere = () =>
@@ -32,14 +33,14 @@ const isThere = () =>
 
 test("all there and clean → one test passed, and nothing left behind", async () => {
   await putAll();
-  expect(await outputs.judge(true)).toEqual({ counts: { passed: 1, failed: 0, skipped: 0 }, problems: [] });
+  expect(await outputs.judge([marksOfAll])).toEqual({ counts: { passed: 1, failed: 0, skipped: 0 }, problems: [] });
   expect(await isThere()).toBe(false);
 });
 
 test("a key in it → one test failed, and the directory stays to be looked at", async () => {
   await putAll();
   await put("logs", key);
-  const { counts, problems } = await outputs.judge(false);
+  const { counts, problems } = await outputs.judge([]);
   expect(counts).toEqual({ passed: 0, failed: 1, skipped: 0 });
   expect(problems[0]).toContain(outputs.directory);
   expect(await isThere()).toBe(true);
@@ -48,11 +49,11 @@ test("a key in it → one test failed, and the directory stays to be looked at",
 test("a part is missing → failed where everything was to be there, else not", async () => {
   await putAll();
   await rm(path.join(outputs.directory, "traces"), { recursive: true });
-  expect((await outputs.judge(true)).counts.failed).toBe(1);
-  expect((await outputs.judge(false)).counts.passed).toBe(1);
+  expect((await outputs.judge([marksOfAll])).counts.failed).toBe(1);
+  expect((await outputs.judge([])).counts.passed).toBe(1);
 });
 
 test("nothing was left by anybody → no test, unless it was to be there", async () => {
-  expect((await outputs.judge(true)).counts.failed).toBe(1);
-  expect(await outputs.judge(false)).toEqual({ counts: { passed: 0, failed: 0, skipped: 0 }, problems: [] });
+  expect((await outputs.judge([marksOfAll])).counts.failed).toBe(1);
+  expect(await outputs.judge([])).toEqual({ counts: { passed: 0, failed: 0, skipped: 0 }, problems: [] });
 });
