@@ -1,9 +1,10 @@
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { ResourceEvent } from "../domain/event-recorder.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import type { AttributedOperation } from "../plan/attribute-operations.ts";
 import type { AnsweredCreate, FailureMemory, Memory, PostState } from "../plan/observation.ts";
-import type { OperationWatermark } from "../resource/status-schema.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 
 /** An endpoint that a create answered and that no stored status names. */
 export interface UnrecordedEndpoint {
@@ -24,11 +25,14 @@ export interface EndedWrite {
   readonly answer?: ObservedEndpoint | undefined;
 }
 
-/** What a write was to count whose answer was lost. */
-export interface LostCount {
+/** A write to the cluster whose answer was lost, and what was to follow from it. */
+export interface LostWrite {
   /** What it was to store; `undefined`: it was to remove the finalizer. */
-  readonly watermark: OperationWatermark | undefined;
+  readonly status: ComputeEndpointStatus | undefined;
+  /** To be counted. */
   readonly ended: readonly AttributedOperation[];
+  /** To be published. */
+  readonly events: readonly ResourceEvent[];
 }
 
 interface Entry {
@@ -38,7 +42,7 @@ interface Entry {
   recordingId: string | undefined;
   /** @see Ledger.countedUntilMs */
   countedUntilMs: number | undefined;
-  lostCount: LostCount | undefined;
+  lostWrite: LostWrite | undefined;
 }
 
 const nothing: Memory = {
@@ -159,25 +163,25 @@ export class Ledger {
     return this.#entries.get(uid)?.countedUntilMs;
   }
 
-  /** Nobody knows whether a write that lets something be counted took effect. */
-  countLost(key: ResourceKey, uid: string, lost: LostCount): void {
+  /** Nobody knows whether a write took effect from which something follows. */
+  writeLost(key: ResourceKey, uid: string, lost: LostWrite): void {
     this.#put(key, uid, (memory) => memory);
     const entry = this.#entries.get(uid);
     if (entry !== undefined) {
-      entry.lostCount = lost;
+      entry.lostWrite = lost;
     }
   }
 
   /** The write in doubt that has not been decided yet: it may still take effect. */
-  lostCountOf(uid: string): LostCount | undefined {
-    return this.#entries.get(uid)?.lostCount;
+  lostWriteOf(uid: string): LostWrite | undefined {
+    return this.#entries.get(uid)?.lostWrite;
   }
 
   /** The write in doubt was seen to be stored, or another one was: it can no longer take effect. */
-  countDecided(uid: string): void {
+  lostWriteDecided(uid: string): void {
     const entry = this.#entries.get(uid);
     if (entry !== undefined) {
-      entry.lostCount = undefined;
+      entry.lostWrite = undefined;
     }
   }
 
@@ -241,8 +245,8 @@ export class Ledger {
   }
 
   #put(key: ResourceKey, uid: string, change: (memory: Memory) => Memory): void {
-    const { recordingId, countedUntilMs, lostCount } = this.#entries.get(uid) ?? {};
-    this.#entries.set(uid, { key, memory: change(this.memoryOf(uid)), recordingId, countedUntilMs, lostCount });
+    const { recordingId, countedUntilMs, lostWrite } = this.#entries.get(uid) ?? {};
+    this.#entries.set(uid, { key, memory: change(this.memoryOf(uid)), recordingId, countedUntilMs, lostWrite });
     const uids = this.#uidsByKey.get(idOf(key)) ?? new Set();
     this.#uidsByKey.set(idOf(key), uids.add(uid));
   }

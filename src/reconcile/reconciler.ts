@@ -2,7 +2,7 @@ import { EffectNotPermittedError } from "../domain/effect-permit.ts";
 import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
 import { reasonOf, type Tracer } from "../domain/tracer.ts";
 import { isSameStored } from "../plan/canonical-json.ts";
-import { releaseEvents } from "../plan/events-for.ts";
+import { eventsFor, releaseEvents } from "../plan/events-for.ts";
 import { endedAtLast } from "../plan/operation-log.ts";
 import type { Pass } from "../plan/pass.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -11,8 +11,17 @@ import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { deleteUnrecorded } from "./delete-unrecorded.ts";
+import type { LostWrite } from "./ledger.ts";
 import { serviceProjectOf } from "./observe.ts";
-import { countEnded, countedField, type ReportTargets, reportPass, resourceFields, tracePass } from "./report-pass.ts";
+import {
+  countEnded,
+  countedField,
+  publish,
+  type ReportTargets,
+  reportPass,
+  resourceFields,
+  tracePass,
+} from "./report-pass.ts";
 import { nextLookMs, type Requeue } from "./requeue.ts";
 import { type PassContext, runPass } from "./run-pass.ts";
 import type { Service } from "./service.ts";
@@ -67,12 +76,8 @@ export class Reconciler {
   }
 
   async #reconcileResource(service: Service, resource: ComputeEndpoint): Promise<Requeue> {
-    this.#countLost(resource);
-    const announce: PassContext["announce"] = (events) => {
-      for (const event of events) {
-        this.#options.events.record(resource, event);
-      }
-    };
+    this.#settleLostWrite(resource);
+    const announce: PassContext["announce"] = (events) => publish(this.#options.events, resource, events);
     const pass = await runPass({ ...this.#options, service, announce }, resource);
     const { tracer, logger } = this.#options;
     if (tracer !== undefined) {
@@ -87,8 +92,10 @@ export class Reconciler {
       announce(releaseEvents(pass.plan));
       return this.#release(service, pass, pass.plan);
     }
-    const onDoubt = ({ status, ended }: StatusStep) =>
-      this.#options.ledger.countLost(resource.key, resource.uid, { watermark: status.operationWatermark, ended });
+    const onDoubt = ({ status, ended }: StatusStep, attempted: Pass) => {
+      const lost = { status, ended, events: eventsFor(attempted, status) };
+      this.#options.ledger.writeLost(resource.key, resource.uid, lost);
+    };
     const stored = await storeStatus(this.#options.store, pass, onDoubt);
     if (stored === undefined) {
       return { kind: "RequeueAfter", delayMs: 0 };
@@ -98,12 +105,13 @@ export class Reconciler {
   }
 
   /** The answer to the last status write was lost; what the resource shows now tells whether it took effect. */
-  #countLost(resource: ComputeEndpoint): void {
-    const { ledger, metrics } = this.#options;
-    const lost = ledger.lostCountOf(resource.uid);
-    if (lost !== undefined && isSameStored(resource.status.operationWatermark, lost.watermark)) {
-      ledger.countDecided(resource.uid);
+  #settleLostWrite(resource: ComputeEndpoint): void {
+    const { ledger, metrics, events } = this.#options;
+    const lost = ledger.lostWriteOf(resource.uid);
+    if (lost !== undefined && hasLanded(lost, resource.status)) {
+      ledger.lostWriteDecided(resource.uid);
       countEnded(metrics, resource, lost.ended);
+      publish(events, resource, lost.events);
     }
   }
 
@@ -113,7 +121,7 @@ export class Reconciler {
       this.#options.ledger.createStored(resource.uid);
     }
     if (stored.hasChanged) {
-      this.#options.ledger.countDecided(resource.uid);
+      this.#options.ledger.lostWriteDecided(resource.uid);
     }
     reportPass(this.#options, pass, stored);
     if (stored.countedTime !== undefined) {
@@ -133,7 +141,7 @@ export class Reconciler {
       await store.removeFinalizer(resource);
     } catch (error) {
       // If the resource turns out to be gone, nobody else will count them.
-      ledger.countLost(resource.key, resource.uid, { watermark: undefined, ended });
+      ledger.writeLost(resource.key, resource.uid, { status: undefined, ended, events: [] });
       throw error;
     }
     countEnded(metrics, resource, ended);
@@ -160,7 +168,7 @@ export class Reconciler {
     const awaitingCleanUp = new Set(ledger.unrecorded().map(({ uid }) => uid));
     for (const uid of ledger.uidsUnder(key)) {
       if (uid !== liveUid && !awaitingCleanUp.has(uid)) {
-        countEnded(metrics, { key }, ledger.lostCountOf(uid)?.ended ?? []);
+        countEnded(metrics, { key }, ledger.lostWriteOf(uid)?.ended ?? []);
         ledger.drop(uid);
       }
     }
@@ -200,6 +208,14 @@ export class Reconciler {
       this.#options.logger.error({ ...key, err: error }, "pass failed");
     }
   }
+}
+
+/** A write that counted something moved the watermark; only the whole status tells of any other. */
+function hasLanded({ status, ended }: LostWrite, now: ComputeEndpointStatus): boolean {
+  if (status === undefined) {
+    return false;
+  }
+  return ended.length > 0 ? isSameStored(now.operationWatermark, status.operationWatermark) : isSameStored(now, status);
 }
 
 /** Lane and turn are kept only by who still needs them. */

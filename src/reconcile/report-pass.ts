@@ -1,4 +1,4 @@
-import type { EventRecorder } from "../domain/event-recorder.ts";
+import type { EventRecorder, ResourceEvent } from "../domain/event-recorder.ts";
 import { durationMsOf } from "../domain/operation.ts";
 import type { OperationMetrics } from "../domain/operation-metrics.ts";
 import type { Tracer } from "../domain/tracer.ts";
@@ -23,12 +23,17 @@ export function reportPass({ events, metrics, logger }: ReportTargets, pass: Pas
   const { resource } = pass.local;
   countEnded(metrics, resource, stored.ended);
   if (stored.hasChanged) {
-    for (const event of eventsFor(pass, stored.status)) {
-      events.record(resource, event);
-    }
+    publish(events, resource, eventsFor(pass, stored.status));
     logger.info(passFields(pass, stored), "pass changed the status");
   } else if (pass.outcome.kind === "Accepted") {
     logger.info(passFields(pass, stored), "pass changed the endpoint alone");
+  }
+}
+
+/** Publishes events in their order. */
+export function publish(recorder: EventRecorder, resource: ComputeEndpoint, events: readonly ResourceEvent[]): void {
+  for (const event of events) {
+    recorder.record(resource, event);
   }
 }
 

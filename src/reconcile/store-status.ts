@@ -19,14 +19,14 @@ const storeAttemptsLimit = 5;
  * Stores the status after a pass, if it differs. The answer to a create is stored over conflicts, on the resource as it
  * then is, because the endpoint exists already; any other conflict means that the pass must be made again.
  *
- * @param onDoubt is told of the step that may have been stored or not, before the error is thrown.
+ * @param onDoubt is told of the step that may have been stored or not and of its pass, before the error is thrown.
  * @returns `undefined` when the resource is gone or another one: the ledger still knows the endpoint then.
  * @throws KubernetesError
  */
 export async function storeStatus(
   store: Store,
   pass: Pass,
-  onDoubt: (step: StatusStep) => void = () => {},
+  onDoubt: (step: StatusStep, pass: Pass) => void = () => {},
 ): Promise<StoredStep | undefined> {
   let current = pass;
   for (let attempt = 1; ; attempt += 1) {
@@ -40,7 +40,7 @@ export async function storeStatus(
       return { ...step, hasChanged: true };
     } catch (error) {
       if (!hasMoved(error)) {
-        onDoubt(step);
+        onDoubt(step, current);
       }
       const isWorthwhile = isAnsweredCreate(pass) && attempt < storeAttemptsLimit && hasMoved(error);
       if (!isWorthwhile) {
