@@ -88,31 +88,31 @@ describe.each(profiles)("neonctl, profile $profile", ({ profile, database, owner
     },
     patienceMs,
   );
-});
 
-test(
-  "neonctl, profile public: projects, databases, roles, me",
-  async () => {
-    const cli = await cliOf(await quickSandbox("public"));
-    const { project } = await cli.json("projects", "create", "--name", "shop", "--region-id", "aws-eu-central-1");
-    expect(project).toMatchObject({ name: "shop", region_id: "aws-eu-central-1" });
-    const mine = ["--project-id", project.id];
-    const listed = await cli.json("projects", "list");
-    expect(listed.projects.map(({ id }: { id: string }) => id)).toContain(project.id);
-    await cli.json("roles", "create", "--name", "app", ...mine);
-    await cli.json("databases", "create", "--name", "orders", "--owner-name", "app", ...mine);
-    const databases = await cli.json("databases", "list", ...mine);
-    expect(databases).toMatchObject([
-      { name: "neondb", owner_name: "neondb_owner" },
-      { name: "orders", owner_name: "app" },
-    ]);
-    const deleted = await cli.json("projects", "delete", project.id);
-    expect(deleted.id).toBe(project.id);
-    await expect(cli.json("projects", "get", project.id)).rejects.toThrow(/project not found/);
-    expect(await cli.json("me")).toMatchObject({ login: "sandbox" });
-  },
-  patienceMs,
-);
+  test(
+    "projects, databases, roles, me",
+    async () => {
+      const cli = await cliOf(await quickSandbox(profile));
+      const { project } = await cli.json("projects", "create", "--name", "shop", "--region-id", "aws-eu-central-1");
+      expect(project).toMatchObject({ name: "shop", region_id: "aws-eu-central-1" });
+      const mine = ["--project-id", project.id];
+      const listed = await cli.json("projects", "list");
+      expect(listed.projects.map(({ id }: { id: string }) => id)).toContain(project.id);
+      await cli.json("roles", "create", "--name", "app", ...mine);
+      await cli.json("databases", "create", "--name", "orders", "--owner-name", "app", ...mine);
+      const databases = await cli.json("databases", "list", ...mine);
+      expect(databases).toMatchObject([
+        { name: database, owner_name: owner },
+        { name: "orders", owner_name: "app" },
+      ]);
+      const deleted = await cli.json("projects", "delete", project.id);
+      expect(deleted.id).toBe(project.id);
+      await expect(cli.json("projects", "get", project.id)).rejects.toThrow(/project not found/);
+      expect(await cli.json("me")).toMatchObject({ login: "sandbox" });
+    },
+    patienceMs,
+  );
+});
 
 describe.each(profiles)("@neondatabase/api-client, profile $profile", ({ profile, database, owner }) => {
   test("a project's life, from create to delete", async () => {
