@@ -123,8 +123,9 @@ function readOption({ name, value }: GivenOption): { readonly value: unknown } |
 function startOf(values: Values, allowRemoteControl: boolean): SandboxArguments {
   const checkSeconds = values["availability-check-interval"];
   const timeScale = values["time-scale"];
-  if (values.clock === "stepped" && timeScale !== undefined) {
-    return { kind: "Wrong", problems: ["--time-scale: has no meaning for a stepped clock"] };
+  if (values.clock !== undefined && timeScale !== undefined) {
+    const problem = `--time-scale: has no meaning with --clock ${values.clock}; a clock with a scale is had without --clock`;
+    return { kind: "Wrong", problems: [problem] };
   }
   return {
     kind: "Start",

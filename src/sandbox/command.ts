@@ -33,7 +33,7 @@ A local control plane. Without --data everything it knows is gone when it stops.
   --data DIR                   keep state in this directory, over restarts and kill -9
                                (default :memory:). The fixture then counts for an empty one only
   --clock real|stepped         stepped: time moves only when told to (default real)
-  --time-scale N               sandbox seconds per second (default 1)
+  --time-scale N               sandbox seconds per second (default 1); not with --clock
   --operation-latency MS       how long an operation runs, MS or MIN-MAX (default 300-1000)
   --availability-check-interval SECONDS
                                time between two checks of a branch (default 86400)

@@ -31,7 +31,7 @@ export interface SandboxOptions {
   readonly fixture?: Fixture | undefined;
   /** @default as before in the directory, else real, or scaled when a time scale is given */
   readonly clock?: ClockMode | undefined;
-  /** Sandbox seconds per second. @default 1 */
+  /** Sandbox seconds per second; counts when the clock is scaled. @default 1 */
   readonly timeScale?: number | undefined;
   /** How long an operation runs, in milliseconds of the sandbox's clock. @default 300 to 1000 */
   readonly operationLatencyMs?: number | EngineSettings["operationLatencyMs"] | undefined;

@@ -71,6 +71,12 @@ describe("endpoint-operator sandbox", () => {
     expect(err).not.toContain("a secret");
   });
 
+  test.each(["real", "stepped"])("a %s clock with a scale → 2, says why", async (clock) => {
+    const running = run(["--port", "0", "--clock", clock, "--time-scale", "5"]);
+    expect(await running.code).toBe(2);
+    expect(running.written.err).toContain(`  --time-scale: has no meaning with --clock ${clock}`);
+  });
+
   test("fixture that is missing, no JSON, wrong in two places, or impossible in its plan → 2, says what", async () => {
     const branch = { id: "br-a", name: "main", primary: true };
     const project = { id: "p", name: "p", regionId: "aws-eu-central-1", branches: [branch] };
