@@ -51,8 +51,8 @@ export interface NewBranch extends BranchMutation {
  */
 export function createBranch(world: World, projectId: string, creation: BranchCreation): NewBranch {
   const project = world.project(projectId);
-  const parent = world.branch(projectId, creation.parentId ?? world.primaryBranch(projectId).id);
   requireUnlocked(world, projectId);
+  const parent = world.branch(projectId, creation.parentId ?? world.primaryBranch(projectId).id);
   requireRoom(world.store.branches.ofProject(projectId).length, branchLimits[project.plan], "BRANCHES");
   const id = freshBranchId(world);
   const name = creation.name ?? id;

@@ -23,11 +23,11 @@ export interface Mutation {
   readonly operations: readonly OperationRecord[];
 }
 
-/** @throws Refusal NotFound, Locked, Conflict, NotAllowed, Invalid */
+/** @throws Refusal NotFound, Locked, NotFound (the branch named), Conflict, NotAllowed, Invalid; in this order */
 export function createEndpoint(world: World, projectId: string, creation: EndpointCreation): Mutation {
   const project = world.project(projectId);
-  world.branch(projectId, creation.branchId);
   requireUnlocked(world, projectId);
+  world.branch(projectId, creation.branchId);
   const endpoint = addEndpoint(world, project, creation);
   const action: Action = endpoint.disabled ? "apply_config" : "start_compute";
   return { endpoint, operations: begin(world, endpoint, [action]) };
@@ -82,7 +82,7 @@ export function placeEndpoint(
   };
 }
 
-/** @throws Refusal NotFound, Locked, Conflict, NotAllowed, Invalid */
+/** @throws Refusal NotFound, Locked, NotFound (the branch named), Conflict, NotAllowed, Invalid; in this order */
 export function updateEndpoint(
   world: World,
   projectId: string,
@@ -92,8 +92,8 @@ export function updateEndpoint(
   requireUnlocked(world, projectId);
   const after = changed(before, changes);
   if (isSame(before, after)) return { endpoint: before, operations: [] };
-  requireAllowed(after, world.project(projectId).plan, world.profile);
   if (after.branchId !== before.branchId) requireFreeBranch(world, projectId, after.branchId);
+  requireAllowed(after, world.project(projectId).plan, world.profile);
   const { actions, course, pendingState } = planUpdate(before, after);
   const endpoint = world.saveEndpoint({ ...after, pendingState, updatedMs: world.nowMs });
   if (endpoint.state === "active") armAutoSuspend(world, endpoint);

@@ -181,6 +181,29 @@ describe("other refusals", () => {
     expect((await client.api("GET", `${paid}/endpoints/${id}`)).body.endpoint.branch_id).toBe(branches.orders);
   });
 
+  test("several things wrong at once → the first of lock, missing, taken, size", async () => {
+    const client = await freshSandbox();
+    const id = await client.idleEndpoint(branches.orders);
+    await client.idleEndpoint(branches.staging);
+    const statuses = async (branchId: string) => {
+      const fields = { branch_id: branchId, autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 1 };
+      const answers = [
+        await client.api("PATCH", `${paid}/endpoints/${id}`, { body: { endpoint: fields } }),
+        await client.api("POST", `${paid}/endpoints`, { body: { endpoint: { ...fields, type: "read_write" } } }),
+      ];
+      return answers.map(({ status }) => status);
+    };
+    expect(await statuses("br-none")).toEqual([404, 404]);
+    expect(await statuses(branches.staging)).toEqual([409, 409]);
+    expect(await statuses(branches.preview)).toEqual([400, 400]);
+    await client.api("POST", `${paid}/endpoints/${id}/start`);
+    expect(await statuses("br-none")).toEqual([423, 423]);
+    const child = { body: { branch: { parent_id: "br-none" } } };
+    expect((await client.api("POST", `${paid}/branches`, child)).status).toBe(423);
+    await client.advance(latencyMs);
+    expect((await client.api("POST", `${paid}/branches`, child)).status).toBe(404);
+  });
+
   test("while an operation runs → every write of the project 423, reads and other projects free", async () => {
     const client = await freshSandbox();
     const idle = await client.idleEndpoint(branches.staging);
