@@ -70,7 +70,8 @@ export async function renderScrape(
   format: ScrapeFormat,
 ): Promise<Scrape> {
   const dialect = dialects[format];
-  // At one moment, so that no family contradicts another.
+  // Gauges of resources and histograms are as of this moment, whatever happens while the text is written. A counter shows
+  // what it has come to when its line is written: it may be ahead of them, and of another counter.
   const metrics = await registry.getMetricsAsJSON();
   const families: string[] = [];
   for (const metric of metrics) {

@@ -37,6 +37,24 @@ function fill(registry: Registry | MetricsRegistry): void {
   wait.observe(0.7);
 }
 
+test("counted while the text is written → a counter may show it, a histogram is as of the beginning", async () => {
+  const registry = createMetricsRegistry();
+  const registers = [registry];
+  const gauge = new Gauge({ name: "doors", help: "Doors.", labelNames: ["number"], registers });
+  for (let number = 0; number < 5_000; number += 1) gauge.set({ number: `${number}` }, 1);
+  const counter = new Counter({ name: "knocks_total", help: "Knocks.", registers });
+  const wait = new Histogram({ name: "wait_seconds", help: "Waits.", buckets: [1], registers });
+  counter.inc();
+  wait.observe(0.5);
+  setImmediate(() => {
+    counter.inc();
+    wait.observe(0.5);
+  });
+  const text = await openMetrics(registry);
+  expect(text).toContain("\nknocks_total 2\n");
+  expect(text).toContain("\nwait_seconds_count 1\n");
+});
+
 test("thousands of samples → other work gets its turns while they are written, and all of them are there", async () => {
   const registry = createMetricsRegistry();
   const gauge = new Gauge({ name: "doors", help: "Doors.", labelNames: ["number"], registers: [registry] });
