@@ -21,7 +21,7 @@ export interface EndedOperation extends ResourceKey {
  */
 export interface OperationMetrics {
   countEnded(operation: EndedOperation): void;
-  /** A part of a project's log was not read: what ended there is not counted. */
+  /** A part of the log was not read, or is waited for no more: what ended there is not counted. */
   logCutShort(): void;
   /** The resource is gone from the cluster: its own counters go too. */
   forgetResource(key: ResourceKey): void;

@@ -15,6 +15,8 @@ export interface OperationLog {
   readonly watermark: OperationWatermark | undefined;
   /** To be counted once the watermark is stored. */
   readonly ended: readonly AttributedOperation[];
+  /** @see WatermarkStep */
+  readonly dropped: readonly string[];
   /** Whether the log was read, so that all up to the watermark's time is counted or waited for by its id. */
   readonly isRead: boolean;
 }
@@ -66,6 +68,7 @@ function untouched({ local }: Pass): OperationLog {
     failedActions: (status.failedActions ?? []).filter(({ operationId }) => operationId !== acknowledged),
     watermark: status.operationWatermark,
     ended: [],
+    dropped: [],
     isRead: false,
   };
 }
@@ -95,10 +98,10 @@ function logReader(pass: Pass, observation: Observation) {
       // A record without a watermark was damaged, or another version wrote it: nobody knows what has been counted.
       const origin = isReplaced ? ownership.origin : "Adopted";
       const previous = status.operationWatermark;
-      const watermark = beginWatermark({ origin, endpoint: seen, previous, newestListedTime, operations: own });
+      const step = beginWatermark({ origin, endpoint: seen, previous, newestListedTime, operations: own });
       const shown = statusOperations(own, { entries: isReplaced ? [] : (status.operations ?? []), readIds });
       const failedActions = isReplaced ? [] : untouched(pass).failedActions;
-      return { operations: shown, failedActions, watermark, ended: [], isRead: true };
+      return { ...step, operations: shown, failedActions, isRead: true };
     },
 
     /** The endpoint is gone: what is not seen yet of its operations is looked for under its id. */
@@ -127,6 +130,7 @@ function logReader(pass: Pass, observation: Observation) {
         }),
         watermark: moveWatermark(step.watermark, seen, newestListedTime),
         ended: step.ended,
+        dropped: step.dropped,
         isRead: true,
       };
     },

@@ -15,6 +15,8 @@ import { verdictFor } from "./verdict.ts";
 export interface StatusStep {
   readonly status: ComputeEndpointStatus;
   readonly ended: readonly AttributedOperation[];
+  /** @see WatermarkStep; to be told once it is stored. */
+  readonly dropped: readonly string[];
   /**
    * RFC 3339, the service's clock: operations created up to it need not be listed again, once the status is stored.
    * `undefined`: the log was not read.
@@ -52,6 +54,7 @@ export function statusFor(pass: Pass): StatusStep {
   return {
     status: keepQuietFields(withoutEmpty(status), resource.status, log),
     ended: log.ended,
+    dropped: log.dropped,
     countedTime: log.isRead ? log.watermark?.createdTime : undefined,
   };
 }

@@ -15,6 +15,8 @@ export interface WatermarkStep {
   readonly watermark: OperationWatermark;
   /** Operations that ended since the last watermark: to be counted once the new one is stored. */
   readonly ended: readonly AttributedOperation[];
+  /** Ids of operations that had not ended, and for which the new watermark has no room: they are never counted. */
+  readonly dropped: readonly string[];
 }
 
 /** Unfinished operations kept below the watermark; the service locks a project, so a few are many. */
@@ -45,25 +47,29 @@ export interface LogBeginning extends LogReading {
  * newest operation that the lists have shown when it was taken over; what had ended by then is somebody else's history,
  * what had not will be counted.
  */
-export function beginWatermark(beginning: LogBeginning): OperationWatermark {
+export function beginWatermark(beginning: LogBeginning): WatermarkStep {
   const { origin, endpoint, previous, newestListedTime, operations } = beginning;
   const branchFrom = (sinceTime: string) =>
     endpoint.type === "ReadWrite" ? { branch: { id: endpoint.branchId, sinceTime } } : {};
   if (origin !== "Adopted") {
     const sinceTime = timeBefore(endpoint.createdTime, createdTogetherMs);
     const blank = { createdTime: sinceTime, ids: [], unfinishedIds: [] };
-    return { ...blank, ...previous, sinceTime, ...branchFrom(endpoint.createdTime) };
+    const watermark = { ...blank, ...previous, sinceTime, ...branchFrom(endpoint.createdTime) };
+    return { watermark, ended: [], dropped: [] };
   }
   const sinceTime = newestListedTime ?? endpoint.createdTime;
   const { unfinishedIds = [], ...former } = previous ?? {};
-  return {
+  const open = idsOf(operations.filter((each) => !hasEnded(each)));
+  const { kept, dropped } = keepNewest([...unfinishedIds, ...open], operations);
+  const watermark = {
     ...former,
     sinceTime,
     ...branchFrom(sinceTime),
     createdTime: sinceTime,
     ids: idsAt(operations, sinceTime).sort(),
-    unfinishedIds: boundedUnion(unfinishedIds, idsOf(operations.filter((each) => !hasEnded(each)))),
+    unfinishedIds: kept,
   };
+  return { watermark, ended: [], dropped };
 }
 
 /**
@@ -91,31 +97,28 @@ export function advanceWatermark(
   { operations, newestListedTime }: LogReading,
 ): WatermarkStep {
   if (newestListedTime === undefined) {
-    return { watermark: previous, ended: [] };
+    return { watermark: previous, ended: [], dropped: [] };
   }
   const listed = operations.filter(({ operation }) => !isLater(operation.createdTime, newestListedTime));
   const ended = listed.filter((each) => hasEnded(each) && isUncounted(each, previous));
-  return { watermark: nextWatermark(previous, listed, newestListedTime), ended };
+  return { ...nextWatermark(previous, listed, newestListedTime), ended };
 }
 
 function nextWatermark(
   previous: OperationWatermark,
   listed: readonly AttributedOperation[],
   newestListedTime: string,
-): OperationWatermark {
+): Omit<WatermarkStep, "ended"> {
   const own = listed[0]?.operation.createdTime;
   const createdTime = latest(previous.createdTime, timeBefore(newestListedTime, listSettleMs), own);
-  const kept = isSameTime(previous.createdTime, createdTime) ? previous.ids : [];
+  const idsBefore = isSameTime(previous.createdTime, createdTime) ? previous.ids : [];
   const isOpen = (each: AttributedOperation) => !hasEnded(each) && !isGivenUp(each, newestListedTime);
   const unfinished = idsOf(listed.filter((each) => isOpen(each) && isUncounted(each, previous)));
   const known = new Set(idsOf(listed));
   const unseen = previous.unfinishedIds.filter((id) => !known.has(id));
-  return {
-    ...previous,
-    createdTime,
-    ids: sortedUnion(kept, idsAt(listed, createdTime)),
-    unfinishedIds: boundedUnion(unseen, unfinished),
-  };
+  const { kept, dropped } = keepNewest([...unseen, ...unfinished], listed);
+  const ids = sortedUnion(idsBefore, idsAt(listed, createdTime));
+  return { watermark: { ...previous, createdTime, ids, unfinishedIds: kept }, dropped };
 }
 
 /**
@@ -167,6 +170,10 @@ function sortedUnion(a: readonly string[], b: readonly string[]): string[] {
   return [...new Set([...a, ...b])].sort();
 }
 
-function boundedUnion(a: readonly string[], b: readonly string[]): string[] {
-  return sortedUnion(a, b).slice(-unfinishedLimit);
+/** One that no reading shows has been waited for from before what this one shows: it counts as the oldest. */
+function keepNewest(ids: readonly string[], operations: readonly AttributedOperation[]) {
+  const createdMs = new Map(operations.map(({ operation }) => [operation.id, Date.parse(operation.createdTime)]));
+  const ageRank = (id: string) => createdMs.get(id) ?? 0;
+  const newestFirst = [...new Set(ids)].sort().sort((a, b) => ageRank(b) - ageRank(a));
+  return { kept: newestFirst.slice(0, unfinishedLimit).sort(), dropped: newestFirst.slice(unfinishedLimit) };
 }

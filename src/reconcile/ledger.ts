@@ -31,6 +31,8 @@ export interface LostWrite {
   readonly status: ComputeEndpointStatus | undefined;
   /** To be counted. */
   readonly ended: readonly AttributedOperation[];
+  /** To be told of. @see WatermarkStep */
+  readonly dropped: readonly string[];
   /** To be published. */
   readonly events: readonly ResourceEvent[];
 }

@@ -20,6 +20,7 @@ import {
   type ReportTargets,
   reportPass,
   resourceFields,
+  tellDropped,
   tracePass,
 } from "./report-pass.ts";
 import { nextLookMs, type Requeue } from "./requeue.ts";
@@ -92,8 +93,8 @@ export class Reconciler {
       announce(releaseEvents(pass.plan));
       return this.#release(service, pass, pass.plan);
     }
-    const onDoubt = ({ status, ended }: StatusStep, attempted: Pass) => {
-      const lost = { status, ended, events: eventsFor(attempted, status) };
+    const onDoubt = ({ status, ended, dropped }: StatusStep, attempted: Pass) => {
+      const lost = { status, ended, dropped, events: eventsFor(attempted, status) };
       this.#options.ledger.writeLost(resource.key, resource.uid, lost);
     };
     const stored = await storeStatus(this.#options.store, pass, onDoubt);
@@ -111,6 +112,7 @@ export class Reconciler {
     if (lost !== undefined && hasLanded(lost, resource.status)) {
       ledger.lostWriteDecided(resource.uid);
       countEnded(metrics, resource, lost.ended);
+      tellDropped(this.#options, resource, lost.dropped);
       publish(events, resource, lost.events);
     }
   }
@@ -141,7 +143,7 @@ export class Reconciler {
       await store.removeFinalizer(resource);
     } catch (error) {
       // If the resource turns out to be gone, nobody else will count them.
-      ledger.writeLost(resource.key, resource.uid, { status: undefined, ended, events: [] });
+      ledger.writeLost(resource.key, resource.uid, { status: undefined, ended, dropped: [], events: [] });
       throw error;
     }
     countEnded(metrics, resource, ended);

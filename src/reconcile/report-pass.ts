@@ -23,10 +23,27 @@ export function reportPass({ events, metrics, logger }: ReportTargets, pass: Pas
   const { resource } = pass.local;
   countEnded(metrics, resource, stored.ended);
   if (stored.hasChanged) {
+    tellDropped({ metrics, logger }, resource, stored.dropped);
     publish(events, resource, eventsFor(pass, stored.status));
     logger.info(passFields(pass, stored), "pass changed the status");
   } else if (pass.outcome.kind === "Accepted") {
     logger.info(passFields(pass, stored), "pass changed the endpoint alone");
+  }
+}
+
+/** Says which operations are waited for no more, as part of the log that nobody has counted. */
+export function tellDropped(
+  { metrics, logger }: Pick<ReportTargets, "metrics" | "logger">,
+  resource: ComputeEndpoint,
+  dropped: readonly string[],
+): void {
+  if (dropped.length > 0) {
+    metrics.logCutShort();
+    const told = { dropped: dropped.length, operationIds: dropped.slice(0, mostOperations) };
+    logger.warn(
+      { ...resourceFields(resource), ...told },
+      "too many operations have not ended: the oldest were not read to their end and are not counted",
+    );
   }
 }
 

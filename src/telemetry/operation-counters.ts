@@ -35,7 +35,7 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
   });
   const gaps = new Counter({
     name: "compute_endpoint_operation_log_gaps_total",
-    help: "Readings of a project's operations that did not go back far enough: what ended before that is not counted.",
+    help: "Parts of the operations that were not read back to, or not waited for: what ended there is not counted.",
     registers,
   });
   const failedActions = new Map<string, { readonly key: ResourceKey; readonly actions: Set<string> }>();

@@ -34,6 +34,10 @@ export class FakeOperator {
   readonly counted: EndedOperation[] = [];
   /** Fields of the lines about what passes did. */
   readonly infos: LogFields[] = [];
+  /** Fields of warnings. */
+  readonly warnings: LogFields[] = [];
+  /** One for each part of a log that was not counted. */
+  readonly cuts: string[] = [];
   /** What was logged as an error: nothing expected is. */
   readonly errors: unknown[] = [];
   readonly ledger = new Ledger();
@@ -65,11 +69,15 @@ export class FakeOperator {
       wake,
       controlPlaneFor: () => this.connected,
       events: { record: (_resource, event) => void this.events.push(event) },
-      metrics: { countEnded: (operation) => void this.counted.push(operation), logCutShort() {}, forgetResource() {} },
+      metrics: {
+        countEnded: (operation) => void this.counted.push(operation),
+        logCutShort: () => void this.cuts.push("cut"),
+        forgetResource() {},
+      },
       logger: {
         debug() {},
         info: (fields) => void this.infos.push(fields),
-        warn() {},
+        warn: (fields) => void this.warnings.push(fields),
         error: (fields) => void this.errors.push(fields),
       },
     });

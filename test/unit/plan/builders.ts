@@ -106,7 +106,7 @@ export function intent(change: Partial<CreateIntent> = {}): CreateIntent {
 /** The log of an endpoint that we made, before anything was counted. */
 export function logBegun(of: ObservedEndpoint = endpoint()): OperationWatermark {
   const reading = { operations: [], newestListedTime: undefined };
-  return beginWatermark({ origin: "Created", endpoint: of, previous: undefined, ...reading });
+  return beginWatermark({ origin: "Created", endpoint: of, previous: undefined, ...reading }).watermark;
 }
 
 /** What the service accepted for a spec, a minute ago, and showed. */

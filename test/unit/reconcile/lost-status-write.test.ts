@@ -41,6 +41,19 @@ describe.each(["beforeWrite", "afterWrite"] as const)("the answer to a status wr
     expect(scene.counted().filter((id) => id === "op-a")).toHaveLength(1);
   });
 
+  it("it waits for some operations no more → that is said once, when the write is seen to be stored", async () => {
+    await scene.ready();
+    for (let n = 0; n < 52; n += 1) scene.log(`op-long-${n}`, { status: "running" });
+    scene.log("op-a");
+    loseAnswerOnce(at);
+    await passLater();
+    expect(world.operator.cuts).toEqual([]);
+    await scene.look();
+    await scene.look();
+    expect(world.operator.cuts).toHaveLength(1);
+    expect(world.operator.warnings).toMatchObject([{ name: "orders", dropped: 2, operationIds: expect.any(Array) }]);
+  });
+
   it("it moves no watermark → the event of what it tells is published once all the same", async () => {
     await scene.ready();
     await scene.look();

@@ -84,6 +84,17 @@ describe("what the service does by itself", () => {
   });
 });
 
+it("an operation dated a year ahead → what fails after it is in status and told by an event, though not counted", async () => {
+  const ahead = new Date(world.clock.nowMs() + 365 * 86_400_000).toISOString();
+  scene.log("op-ahead", { createdTime: ahead, updatedTime: ahead });
+  await scene.look();
+  scene.log("op-failed", { action: "apply_config", status: "failed", failuresCount: 1 });
+  await scene.look();
+  expect(world.status().failedActions).toMatchObject([{ operationId: "op-failed" }]);
+  expect(world.operator.events.filter(({ reason }) => reason === "OperationFailed")).toHaveLength(1);
+  expect(scene.counted()).not.toContain("op-failed");
+});
+
 it("somebody's change, of which memory has lost a part by now → who started the rest stays as it was told, no write", async () => {
   await scene.look();
   const time = scene.serviceTime();

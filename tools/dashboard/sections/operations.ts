@@ -102,7 +102,7 @@ export const operations: Section = {
       kind: "TimeSeries",
       title: "Gaps in the log",
       description:
-        "Readings of a project's operations that did not go back far enough: what ended before is not counted.",
+        "Parts of the operations that were not read back to, or not waited for: what ended there is not counted.",
       unit: "opm",
       width: 8,
       queries: [
