@@ -266,7 +266,7 @@ export class Engine {
     });
   }
 
-  /** Makes operations fail that start from now on. */
+  /** Makes operations fail that start from now on. @throws Refusal NotAllowed (too many are planned) */
   failNext(failure: PlannedFailure): void {
     this.#world.failures.add(failure);
   }

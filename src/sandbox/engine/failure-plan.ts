@@ -1,3 +1,4 @@
+import { controlLimit, requireRoom } from "./limits.ts";
 import type { Action } from "./records.ts";
 
 /** Which of the operations that start next shall fail. */
@@ -15,7 +16,9 @@ export interface PlannedFailure {
 export class FailurePlan {
   #planned: readonly PlannedFailure[] = [];
 
+  /** @throws Refusal NotAllowed */
   add(failure: PlannedFailure): void {
+    requireRoom(this.#planned.length, controlLimit, "PLANNED_FAILURES");
     this.#planned = [...this.#planned, failure];
   }
 

@@ -10,6 +10,9 @@ export const objectsPerBranch = 500;
 /** Projects of the account. */
 export const projectLimit = 1000;
 
+/** What tests ask for and what nobody takes away again, each: faults, planned failures, API keys. */
+export const controlLimit = 1000;
+
 /**
  * Refuses one more than there may be.
  *
@@ -18,5 +21,9 @@ export const projectLimit = 1000;
  */
 export function requireRoom(present: number, limit: number, what: string): void {
   if (present < limit) return;
-  throw new Refusal("NotAllowed", `at most ${limit} ${what.toLowerCase()} are allowed`, `${what}_LIMIT_EXCEEDED`);
+  throw new Refusal(
+    "NotAllowed",
+    `at most ${limit} ${what.toLowerCase().replaceAll("_", " ")} are allowed`,
+    `${what}_LIMIT_EXCEEDED`,
+  );
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { controlLimit, requireRoom } from "../engine/limits.ts";
 import { type FaultEffect, type FaultSpec, type FaultTarget, isTargetOf } from "./fault.ts";
 
 /** A fault and what has become of it so far. */
@@ -32,8 +33,9 @@ export class FaultRegistry {
   readonly #faults = new Map<string, Fault>();
   #replaced = new AbortController();
 
-  /** @returns its id. */
+  /** @returns its id. @throws Refusal NotAllowed (too many, those used up and not removed included) */
   add(spec: FaultSpec): string {
+    requireRoom(this.#faults.size, controlLimit, "FAULTS");
     const id = randomUUID();
     this.#faults.set(id, { id, spec, seen: 0, hits: 0, letGo: new Set() });
     return id;

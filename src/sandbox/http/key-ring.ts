@@ -1,4 +1,5 @@
 import { hash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
+import { controlLimit, requireRoom } from "../engine/limits.ts";
 import type { KeyAccess, KeyRecord } from "../engine/records.ts";
 import type { Store } from "../storage/store.ts";
 
@@ -46,8 +47,9 @@ export class KeyRing {
     return this.list().find(({ hash }) => hash === before.hash) ?? this.#put(before);
   }
 
-  /** Makes a key. */
+  /** Makes a key. @throws Refusal NotAllowed (there are too many) */
   create(name: string, scope: KeyScope = {}): NewKey {
+    requireRoom(this.list().length, controlLimit, "KEYS");
     const key = `sbx_${randomBytes(24).toString("hex")}`;
     return { record: this.admit(name, key, scope), key };
   }

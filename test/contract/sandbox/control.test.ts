@@ -79,6 +79,37 @@ describe("fail-next", () => {
   });
 });
 
+describe("limits", () => {
+  const fault = { match: { path: "/none" }, effect: { kind: "dropBefore" } };
+  const cases = [
+    ["faults", "/faults", fault, "DELETE /faults"],
+    ["keys", "/keys", { name: "ci" }, "DELETE /keys/{id}"],
+    ["planned failures", "/operations/fail-next", { action: "start_compute" }, "POST /reset"],
+  ] as const;
+
+  test.each(cases)(
+    "as many %s as there may be → 422 with the code of the limit; room again → taken",
+    async (what, path, body, undo) => {
+      const client = await freshSandbox();
+      const post = () => client.control("POST", path, body);
+      const { body: made } = await post();
+      // The key that the sandbox started with is one of them.
+      const more = path === "/keys" ? 998 : 999;
+      for (let sent = 0; sent < more; sent += 1) expect((await post()).status).toBeLessThan(300);
+      const refused = await post();
+      expect({ status: refused.status, ...refused.body }).toEqual({
+        status: 422,
+        request_id: expect.any(String),
+        code: `${what.toUpperCase().replace(" ", "_")}_LIMIT_EXCEEDED`,
+        message: `at most 1000 ${what} are allowed`,
+      });
+      const [method = "", undoPath = ""] = undo.replace("{id}", made.id).split(" ");
+      expect((await client.control(method, undoPath)).status).toBe(200);
+      expect((await post()).status).toBeLessThan(300);
+    },
+  );
+});
+
 describe("lists/lag", () => {
   test("lag → lists show the past, single reads the present", async () => {
     const client = await freshSandbox();
