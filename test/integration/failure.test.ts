@@ -5,204 +5,218 @@ import { branches, project, startWorld } from "../support/world.ts";
 const orders = { branchId: branches.orders, type: "ReadWrite" } as const;
 const endpointsPath = `/api/v2/projects/${project}/endpoints`;
 
-describe("a failed operation", () => {
-  test("→ condition, event, metric; a later success of the same action clears it", async () => {
-    const world = await startWorld();
-    await world.apply("orders", { ...orders, compute: { minUnits: 0.25, maxUnits: 0.25 } });
-    const { status } = await world.untilReady("orders");
-    const endpointPath = `/projects/${project}/endpoints/${status.ownership?.endpointId}`;
-    await world.sandbox.api("POST", `${endpointPath}/suspend`);
-    await world.sandbox.untilUnlocked(project);
-    await world.sandbox.failNext("start_compute", { error: "no room left on the host" });
-    await world.sandbox.api("POST", `${endpointPath}/start`);
+describe.each(["seed", "public"] as const)("profile %s", (profile) => {
+  describe("a failed operation", () => {
+    test("→ condition, event, metric; a later success of the same action clears it", async () => {
+      const world = await startWorld({ sandbox: { profile } });
+      await world.apply("orders", { ...orders, compute: { minUnits: 0.25, maxUnits: 0.25 } });
+      const { status } = await world.untilReady("orders");
+      const endpointPath = `/projects/${project}/endpoints/${status.ownership?.endpointId}`;
+      await world.sandbox.api("POST", `${endpointPath}/suspend`);
+      await world.sandbox.untilUnlocked(project);
+      await world.sandbox.failNext("start_compute", { error: "no room left on the host" });
+      await world.sandbox.api("POST", `${endpointPath}/start`);
 
-    const failed = await world.until("orders", "LastOperationSucceeded False", ({ status: seen }) => {
-      return conditionOf(seen.conditions, "LastOperationSucceeded")?.status === "False";
-    });
-    const [failure] = failed.status.failedActions ?? [];
-    expect(failure?.action).toBe("start_compute");
-    const operation = failed.status.operations?.find(({ id }) => id === failure?.operationId);
-    expect(operation).toMatchObject({ status: "failed" });
-    expect(operation?.failuresCount).toBeGreaterThan(0);
-    expect(await world.eventReasons("orders")).toContain("OperationFailed");
-    const table = await world.kubectl.run(["-n", world.namespace, "get", "cpe"]);
-    expect(table).toMatch(/orders .* True +OperationFailed/);
-    const labels = `namespace="${world.namespace}",name="orders"`;
-    const metrics = await world.metrics();
-    expect(metrics).toMatch(/compute_endpoint_operation_failures_total\{[^}]*action="start_compute"[^}]*\} 1/);
-    expect(metrics).toMatch(new RegExp(`compute_endpoint_operation_failed\\{[^}]*${labels}[^}]*\\} 1`));
-
-    await world.pass("orders");
-    const again = await world.get("orders");
-    expect(conditionOf(again?.status.conditions, "LastOperationSucceeded")?.status, "a clean read clears nothing").toBe(
-      "False",
-    );
-
-    await world.sandbox.api("POST", `${endpointPath}/start`);
-    await world.until("orders", "LastOperationSucceeded True", ({ status: seen }) => {
-      return conditionOf(seen.conditions, "LastOperationSucceeded")?.status === "True";
-    });
-  });
-
-  test("acknowledged by a person → cleared", async () => {
-    const world = await startWorld();
-    await world.sandbox.failNext("start_compute");
-    await world.apply("orders", orders);
-    const failed = await world.until("orders", "LastOperationSucceeded False", ({ status }) => {
-      return conditionOf(status.conditions, "LastOperationSucceeded")?.status === "False";
-    });
-    await world.annotate("orders", "acknowledgeOperation", failed.status.failedActions?.[0]?.operationId ?? "");
-    await world.until("orders", "LastOperationSucceeded True", ({ status }) => {
-      return conditionOf(status.conditions, "LastOperationSucceeded")?.status === "True";
-    });
-    const starts = (await world.sandbox.requests()).filter(({ path }) => path.endsWith("/start"));
-    expect(starts, "a failed start is not repeated by us").toEqual([]);
-  });
-});
-
-describe("a service that refuses", () => {
-  test("401 → CredentialsValid False, few probes; a working key → on it goes", async () => {
-    const world = await startWorld();
-    await world.sandbox.fault(
-      { method: "*", path: "/api/v2/**" },
-      { kind: "status", status: 401, message: "supplied credentials do not pass authentication" },
-    );
-    for (const name of ["one", "two", "three"]) {
-      await world.apply(name, { branchId: branches.main, type: "ReadOnly" });
-    }
-    await world.until("three", "CredentialsValid False", ({ status }) => {
-      return conditionOf(status.conditions, "CredentialsValid")?.status === "False";
-    });
-    const refused = (await world.sandbox.requests()).filter(({ status }) => status === 401);
-    expect(refused.length, "one probe at a time, not one for each resource").toBeLessThan(8);
-    await world.sandbox.clearFaults();
-    for (const name of ["one", "two", "three"]) {
-      const { status } = await world.untilReady(name, 60_000);
-      expect(conditionOf(status.conditions, "CredentialsValid")?.status).toBe("True");
-    }
-  });
-
-  test("403 → that project is Stalled Forbidden, another one is not touched by it", async () => {
-    const world = await startWorld();
-    await world.sandbox.fault(
-      { method: "*", path: `/api/v2/projects/${project}/**` },
-      { kind: "status", status: 403, message: "the key may not do that" },
-    );
-    await world.apply("orders", orders);
-    await world.apply("other", { projectId: "tiny-owl-654321", branchId: "br-calm-hill-654321", type: "ReadWrite" });
-    const stalled = await world.untilStalled("orders", "Forbidden");
-    expect(conditionOf(stalled.status.conditions, "Stalled")?.message).toContain("the key may not do that");
-    await world.untilReady("other");
-  });
-
-  test("an unknown project or branch → Reconciling and named, not Stalled at once, nothing created", async () => {
-    const world = await startWorld();
-    await world.apply("lost", { projectId: "nobody-knows-000000", branchId: branches.orders, type: "ReadWrite" });
-    await world.apply("astray", { branchId: "br-nobody-knows-000000", type: "ReadWrite" });
-    for (const name of ["lost", "astray"]) {
-      const { status } = await world.until(name, "says what is missing", (seen) => {
-        return conditionOf(seen.status.conditions, "Ready")?.reason === "Retrying";
+      const failed = await world.until("orders", "LastOperationSucceeded False", ({ status: seen }) => {
+        return conditionOf(seen.conditions, "LastOperationSucceeded")?.status === "False";
       });
-      expect(conditionOf(status.conditions, "Ready")?.message).toMatch(/not found/);
-      expect(conditionOf(status.conditions, "Reconciling")?.status).toBe("True");
-    }
-    expect(await world.sandbox.endpoints(project)).toEqual([]);
-  });
+      const [failure] = failed.status.failedActions ?? [];
+      expect(failure?.action).toBe("start_compute");
+      const operation = failed.status.operations?.find(({ id }) => id === failure?.operationId);
+      expect(operation).toMatchObject({ status: "failed" });
+      expect(operation?.failuresCount).toBeGreaterThan(0);
+      expect(await world.eventReasons("orders")).toContain("OperationFailed");
+      const table = await world.kubectl.run(["-n", world.namespace, "get", "cpe"]);
+      expect(table).toMatch(/orders .* True +OperationFailed/);
+      const labels = `namespace="${world.namespace}",name="orders"`;
+      const metrics = await world.metrics();
+      expect(metrics).toMatch(/compute_endpoint_operation_failures_total\{[^}]*action="start_compute"[^}]*\} 1/);
+      expect(metrics).toMatch(new RegExp(`compute_endpoint_operation_failed\\{[^}]*${labels}[^}]*\\} 1`));
 
-  test("400 → Stalled Rejected with the service's words; an edit gets a new try at once", async () => {
-    const world = await startWorld();
-    await world.sandbox.fault(
-      { method: "POST", path: endpointsPath, times: 1 },
-      { kind: "status", status: 400, message: "endpoint.settings is not allowed here" },
-    );
-    await world.apply("orders", { ...orders, settings: { pgSettings: { work_mem: "1MB" } } });
-    const stalled = await world.untilStalled("orders", "Rejected");
-    expect(conditionOf(stalled.status.conditions, "Stalled")?.message).toContain(
-      "endpoint.settings is not allowed here",
-    );
-    expect(stalled.status.createIntent).toBeUndefined();
-    await world.apply("orders", orders);
-    await world.untilReady("orders");
-    expect(await world.sandbox.endpoints(project)).toHaveLength(1);
-  });
+      await world.pass("orders");
+      const again = await world.get("orders");
+      expect(
+        conditionOf(again?.status.conditions, "LastOperationSucceeded")?.status,
+        "a clean read clears nothing",
+      ).toBe("False");
 
-  test("423 and 429 → waited for, no failure and no event, then done", async () => {
-    const world = await startWorld();
-    await world.sandbox.fault({ method: "POST", path: endpointsPath, times: 2 }, { kind: "status", status: 423 });
-    await world.sandbox.fault(
-      { method: "POST", path: endpointsPath, times: 1 },
-      { kind: "status", status: 429, retryAfterSeconds: 1 },
-    );
-    await world.apply("orders", orders);
-    const { status } = await world.untilReady("orders");
-    expect(conditionOf(status.conditions, "LastOperationSucceeded")?.status).toBe("True");
-    expect(await world.eventReasons("orders")).toEqual(["EndpointCreated", "EndpointReady"]);
-    expect(await world.sandbox.endpoints(project)).toHaveLength(1);
-  });
-
-  test("the free tier's refusal of a replica → named with the service's words", async () => {
-    const world = await startWorld();
-    await world.apply("replica", { projectId: "tiny-owl-654321", branchId: "br-calm-hill-654321", type: "ReadOnly" });
-    await world.until("replica", "Retrying with the reason", ({ status }) => {
-      return conditionOf(status.conditions, "Ready")?.reason === "Retrying";
+      await world.sandbox.api("POST", `${endpointPath}/start`);
+      await world.until("orders", "LastOperationSucceeded True", ({ status: seen }) => {
+        return conditionOf(seen.conditions, "LastOperationSucceeded")?.status === "True";
+      });
     });
-    expect((await world.get("replica"))?.status.createIntent).toBeUndefined();
-  });
-});
 
-describe("a service that answers nonsense", () => {
-  const nonsense = {
-    HTML: "<html><body>Bad gateway</body></html>",
-    "truncated JSON": '{"endpoints": [{"id": "ep-',
-    "wrong types": '{"endpoints": {"id": 7}}',
-    nothing: "",
-  };
-
-  test.each(Object.entries(nonsense))("%s → named in the condition, never taken for absence", async (_what, body) => {
-    const world = await startWorld();
-    await world.apply("orders", orders);
-    const before = await world.untilReady("orders");
-    await world.sandbox.fault({ method: "GET", path: endpointsPath }, { kind: "garbage", body });
-    await world.sandbox.fault({ method: "GET", path: `${endpointsPath}/*` }, { kind: "garbage", body });
-    const seen = await world.until("orders", "UnreadableAnswer", ({ status }) => {
-      return conditionOf(status.conditions, "Ready")?.reason === "UnreadableAnswer";
+    test("acknowledged by a person → cleared", async () => {
+      const world = await startWorld({ sandbox: { profile } });
+      await world.sandbox.failNext("start_compute");
+      await world.apply("orders", orders);
+      const failed = await world.until("orders", "LastOperationSucceeded False", ({ status }) => {
+        return conditionOf(status.conditions, "LastOperationSucceeded")?.status === "False";
+      });
+      await world.annotate("orders", "acknowledgeOperation", failed.status.failedActions?.[0]?.operationId ?? "");
+      await world.until("orders", "LastOperationSucceeded True", ({ status }) => {
+        return conditionOf(status.conditions, "LastOperationSucceeded")?.status === "True";
+      });
+      const starts = (await world.sandbox.requests()).filter(({ path }) => path.endsWith("/start"));
+      expect(starts, "a failed start is not repeated by us").toEqual([]);
     });
-    expect(seen.status.ownership).toEqual(before.status.ownership);
-    await world.delete("orders");
-    await world.pass("orders");
-    expect((await world.get("orders"))?.metadata.finalizers).toEqual(["endpoint-operator.dev/endpoint"]);
-    await world.sandbox.clearFaults();
-    await world.untilGone("orders", 60_000);
-    expect(await world.sandbox.endpoints(project)).toEqual([]);
   });
 
-  test("an unknown state and action → shown as they are, Ready all the same", async () => {
-    const world = await startWorld();
-    await world.apply("orders", orders);
-    const { status } = await world.untilReady("orders");
-    const [endpoint] = await world.sandbox.endpoints(project);
-    const body = JSON.stringify({ endpoints: [{ ...endpoint, current_state: "hibernating" }] });
-    await world.sandbox.fault({ method: "GET", path: endpointsPath }, { kind: "garbage", body });
-    const seen = await world.until("orders", "the new state is shown", (each) => each.status.state === "hibernating");
-    expect(conditionOf(seen.status.conditions, "Ready")?.status).toBe("True");
-    expect(seen.status.ownership).toEqual(status.ownership);
-  });
-});
+  describe("a service that refuses", () => {
+    test("403 → that project is Stalled Forbidden, another one is not touched by it", async () => {
+      const world = await startWorld({ sandbox: { profile } });
+      await world.sandbox.fault(
+        { method: "*", path: `/api/v2/projects/${project}/**` },
+        { kind: "status", status: 403, message: "the key may not do that" },
+      );
+      await world.apply("orders", orders);
+      await world.apply("other", { projectId: "tiny-owl-654321", branchId: "br-calm-hill-654321", type: "ReadWrite" });
+      const stalled = await world.untilStalled("orders", "Forbidden");
+      expect(conditionOf(stalled.status.conditions, "Stalled")?.message).toContain("the key may not do that");
+      await world.untilReady("other");
+    });
 
-describe("a create whose answer is lost", () => {
-  test.each(["seed", "public"] as const)(
-    "read-write, profile %s → found again, never a second one",
-    async (profile) => {
+    test("an unknown project or branch → Reconciling and named, not Stalled at once, nothing created", async () => {
+      const world = await startWorld({ sandbox: { profile } });
+      await world.apply("lost", { projectId: "nobody-knows-000000", branchId: branches.orders, type: "ReadWrite" });
+      await world.apply("astray", { branchId: "br-nobody-knows-000000", type: "ReadWrite" });
+      for (const name of ["lost", "astray"]) {
+        const { status } = await world.until(name, "says what is missing", (seen) => {
+          return conditionOf(seen.status.conditions, "Ready")?.reason === "Retrying";
+        });
+        expect(conditionOf(status.conditions, "Ready")?.message).toMatch(/not found/);
+        expect(conditionOf(status.conditions, "Reconciling")?.status).toBe("True");
+      }
+      expect(await world.sandbox.endpoints(project)).toEqual([]);
+    });
+
+    test("400 → Stalled Rejected with the service's words; an edit gets a new try at once", async () => {
+      const world = await startWorld({ sandbox: { profile } });
+      await world.sandbox.fault(
+        { method: "POST", path: endpointsPath, times: 1 },
+        { kind: "status", status: 400, message: "endpoint.settings is not allowed here" },
+      );
+      await world.apply("orders", { ...orders, settings: { pgSettings: { work_mem: "1MB" } } });
+      const stalled = await world.untilStalled("orders", "Rejected");
+      expect(conditionOf(stalled.status.conditions, "Stalled")?.message).toContain(
+        "endpoint.settings is not allowed here",
+      );
+      expect(stalled.status.createIntent).toBeUndefined();
+      await world.apply("orders", orders);
+      await world.untilReady("orders");
+      expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+    });
+
+    test("423 and 429 → waited for, no failure and no event, then done", async () => {
+      const world = await startWorld({ sandbox: { profile } });
+      await world.sandbox.fault({ method: "POST", path: endpointsPath, times: 2 }, { kind: "status", status: 423 });
+      await world.sandbox.fault(
+        { method: "POST", path: endpointsPath, times: 1 },
+        { kind: "status", status: 429, retryAfterSeconds: 1 },
+      );
+      await world.apply("orders", orders);
+      const { status } = await world.untilReady("orders");
+      expect(conditionOf(status.conditions, "LastOperationSucceeded")?.status).toBe("True");
+      expect(await world.eventReasons("orders")).toEqual(["EndpointCreated", "EndpointReady"]);
+      expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+    });
+
+    test("the free tier's refusal of a replica → named with the service's words", async () => {
+      const world = await startWorld({ sandbox: { profile } });
+      await world.apply("replica", { projectId: "tiny-owl-654321", branchId: "br-calm-hill-654321", type: "ReadOnly" });
+      await world.until("replica", "Retrying with the reason", ({ status }) => {
+        return conditionOf(status.conditions, "Ready")?.reason === "Retrying";
+      });
+      expect((await world.get("replica"))?.status.createIntent).toBeUndefined();
+    });
+  });
+
+  describe("a service that answers nonsense", () => {
+    const nonsense = {
+      HTML: "<html><body>Bad gateway</body></html>",
+      "truncated JSON": '{"endpoints": [{"id": "ep-',
+      "wrong types": '{"endpoints": {"id": 7}}',
+      nothing: "",
+    };
+
+    test.each(Object.entries(nonsense))("%s → named in the condition, never taken for absence", async (_what, body) => {
+      const world = await startWorld({ sandbox: { profile } });
+      await world.apply("orders", orders);
+      const before = await world.untilReady("orders");
+      await world.sandbox.fault({ method: "GET", path: endpointsPath }, { kind: "garbage", body });
+      await world.sandbox.fault({ method: "GET", path: `${endpointsPath}/*` }, { kind: "garbage", body });
+      const seen = await world.until("orders", "UnreadableAnswer", ({ status }) => {
+        return conditionOf(status.conditions, "Ready")?.reason === "UnreadableAnswer";
+      });
+      expect(seen.status.ownership).toEqual(before.status.ownership);
+      await world.delete("orders");
+      await world.pass("orders");
+      expect((await world.get("orders"))?.metadata.finalizers).toEqual(["endpoint-operator.dev/endpoint"]);
+      await world.sandbox.clearFaults();
+      await world.untilGone("orders", 60_000);
+      expect(await world.sandbox.endpoints(project)).toEqual([]);
+    });
+
+    test("an unknown state and action → shown as they are, Ready all the same", async () => {
+      const world = await startWorld({ sandbox: { profile } });
+      await world.apply("orders", orders);
+      const { status } = await world.untilReady("orders");
+      const [endpoint] = await world.sandbox.endpoints(project);
+      const body = JSON.stringify({ endpoints: [{ ...endpoint, current_state: "hibernating" }] });
+      await world.sandbox.fault({ method: "GET", path: endpointsPath }, { kind: "garbage", body });
+      const seen = await world.until("orders", "the new state is shown", (each) => each.status.state === "hibernating");
+      expect(conditionOf(seen.status.conditions, "Ready")?.status).toBe("True");
+      expect(seen.status.ownership).toEqual(status.ownership);
+    });
+  });
+
+  describe("a create whose answer is lost", () => {
+    test("read-write → found again, never a second one", async () => {
       const world = await startWorld({ sandbox: { profile } });
       await world.sandbox.fault({ method: "POST", path: endpointsPath, times: 1 }, { kind: "dropAfter" });
       await world.apply("orders", { ...orders, compute: { minUnits: 1, maxUnits: 1 } });
       const { status } = await world.untilReady("orders");
       expect(status.ownership?.origin).toBe(profile === "public" ? "Created" : "Presumed");
       expect(await world.sandbox.endpoints(project)).toHaveLength(1);
-    },
-  );
+    });
 
-  test("read-only, names echoed → found by its token", async () => {
+    test("read-only, lost before it was applied → sent again only after the settle time, exactly one endpoint", async () => {
+      const world = await startWorld({ sandbox: { profile } });
+      await world.sandbox.fault({ method: "POST", path: endpointsPath, times: 1 }, { kind: "dropBefore" });
+      await world.apply("replica", { branchId: branches.main, type: "ReadOnly" });
+      const waiting = await world.until("replica", "waits", ({ status }) => {
+        return conditionOf(status.conditions, "Ready")?.reason === "CreateUnresolved";
+      });
+      expect(waiting.status.createIntent).toBeDefined();
+      await world.untilReady("replica");
+      expect(await world.sandbox.endpoints(project)).toHaveLength(1);
+    });
+  });
+});
+
+test("401 → CredentialsValid False, few probes; a working key → on it goes", async () => {
+  const world = await startWorld();
+  await world.sandbox.fault(
+    { method: "*", path: "/api/v2/**" },
+    { kind: "status", status: 401, message: "supplied credentials do not pass authentication" },
+  );
+  for (const name of ["one", "two", "three"]) {
+    await world.apply(name, { branchId: branches.main, type: "ReadOnly" });
+  }
+  await world.until("three", "CredentialsValid False", ({ status }) => {
+    return conditionOf(status.conditions, "CredentialsValid")?.status === "False";
+  });
+  const refused = (await world.sandbox.requests()).filter(({ status }) => status === 401);
+  expect(refused.length, "one probe at a time, not one for each resource").toBeLessThan(8);
+  await world.sandbox.clearFaults();
+  for (const name of ["one", "two", "three"]) {
+    const { status } = await world.untilReady(name, 60_000);
+    expect(conditionOf(status.conditions, "CredentialsValid")?.status).toBe("True");
+  }
+});
+
+describe("a replica's create whose answer is lost", () => {
+  test("names echoed → found by its token", async () => {
     const world = await startWorld({ sandbox: { profile: "public" } });
     await world.sandbox.fault({ method: "POST", path: endpointsPath, times: 1 }, { kind: "dropAfter" });
     await world.apply("replica", { branchId: branches.main, type: "ReadOnly" });
@@ -211,8 +225,8 @@ describe("a create whose answer is lost", () => {
     expect(await world.sandbox.endpoints(project)).toHaveLength(1);
   });
 
-  test("read-only, names not echoed → CreateAmbiguous; adopt or abandon by annotation ends it", async () => {
-    const world = await startWorld();
+  test("names not echoed → CreateAmbiguous; adopt or abandon by annotation ends it", async () => {
+    const world = await startWorld({ sandbox: { profile: "seed" } });
     for (const name of ["adopted", "abandoned"]) {
       await world.sandbox.fault({ method: "POST", path: endpointsPath, times: 1 }, { kind: "dropAfter" });
       await world.apply(name, { branchId: branches.main, type: "ReadOnly" });
@@ -229,19 +243,7 @@ describe("a create whose answer is lost", () => {
     expect(endpoints, "one each, and the one that was abandoned").toHaveLength(3);
   });
 
-  test("read-only, lost before it was applied → sent again only after the settle time, exactly one endpoint", async () => {
-    const world = await startWorld();
-    await world.sandbox.fault({ method: "POST", path: endpointsPath, times: 1 }, { kind: "dropBefore" });
-    await world.apply("replica", { branchId: branches.main, type: "ReadOnly" });
-    const waiting = await world.until("replica", "waits", ({ status }) => {
-      return conditionOf(status.conditions, "Ready")?.reason === "CreateUnresolved";
-    });
-    expect(waiting.status.createIntent).toBeDefined();
-    await world.untilReady("replica");
-    expect(await world.sandbox.endpoints(project)).toHaveLength(1);
-  });
-
-  test("applied late, within the settle time → found, not doubled", async () => {
+  test("names echoed, applied late within the settle time → found, not doubled", async () => {
     const world = await startWorld({ sandbox: { profile: "public" } });
     await world.sandbox.fault(
       { method: "POST", path: endpointsPath, times: 1 },

@@ -133,7 +133,8 @@ test("an adopted endpoint is deleted by another hand → Stalled, not replaced",
 });
 
 test("an idle endpoint stays Ready", async () => {
-  const world = await startWorld();
+  // In profile public the shortest delay is a minute.
+  const world = await startWorld({ sandbox: { profile: "seed" } });
   await world.apply("orders", { ...orders, suspend: { mode: "After", afterSeconds: 1 } });
   await world.untilReady("orders");
   const idle = await world.until("orders", "idle", ({ status }) => status.state === "idle");

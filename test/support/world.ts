@@ -20,6 +20,7 @@ import {
 import { checkConditions } from "./check-conditions.ts";
 import type { Kubectl } from "./kubectl.ts";
 import { SandboxControl } from "./sandbox-control.ts";
+import { defaultSandboxProfile } from "./sandbox-profile.ts";
 import { newSecret } from "./secrets.ts";
 import { describeWait, isReady, type StoredResource } from "./stored-resource.ts";
 import { waitUntil } from "./wait-until.ts";
@@ -44,6 +45,7 @@ export interface Place {
 
 /** How a world differs from the usual one. */
 export interface WorldOptions {
+  /** @default a profile by `SANDBOX_PROFILE`, short operations */
   readonly sandbox?: SandboxOptions;
   /** The operator's way to the API server. @default straight there, as the shipped service account */
   readonly operatorKubeconfig?: string;
@@ -266,6 +268,7 @@ export function startWorldAt(place: Place, options: WorldOptions = {}): Promise<
 async function startIn(place: Place & { readonly operatorKubeconfig: string }, options: WorldOptions): Promise<World> {
   const bugs: unknown[] = [];
   const sandbox = await startSandbox({
+    profile: defaultSandboxProfile(process.env),
     operationLatencyMs: 200,
     apiKey: newSecret("api-key"),
     onBug: (error) => bugs.push(error),
