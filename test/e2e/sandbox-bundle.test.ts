@@ -3,13 +3,19 @@ import type { OpenApiDocument } from "../../src/sandbox/http/openapi/openapi-doc
 import { startSandbox } from "../../src/sandbox/index.ts";
 import { bareEnvironment, bundledProgram, startProgram } from "../support/e2e-program.ts";
 
-/** The bundle's sandbox. @returns its origin. */
+/** From the start of the process to its first answer; generous, for it takes well under a second on a quiet machine. */
+const startDeadlineMs = 5_000;
+
+/** The bundle's sandbox. @returns its origin, which has answered by the deadline. */
 async function startBundled(profile: string): Promise<string> {
+  const deadline = AbortSignal.timeout(startDeadlineMs);
   const command = bundledProgram("sandbox", "--port", "0", "--profile", profile);
   const program = await startProgram({ ...command, env: bareEnvironment });
   onTestFinished(async () => void (await program.end("SIGTERM")));
-  const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
-  return new URL(url).origin;
+  const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/, startDeadlineMs);
+  const { origin } = new URL(url);
+  await (await fetch(origin, { signal: deadline })).text();
+  return origin;
 }
 
 async function text(url: string, type: string): Promise<string> {

@@ -14,8 +14,13 @@ export interface RunningProgram {
   end(signal: NodeJS.Signals): Promise<ProcessExit>;
   /** Sends a signal and does not wait. */
   signal(signal: NodeJS.Signals): void;
-  /** Waits until standard output holds this. @throws Error when the process ends before, with what it wrote */
-  untilOutput(pattern: RegExp): Promise<RegExpExecArray>;
+  /**
+   * Waits until standard output holds this.
+   *
+   * @param timeoutMs milliseconds from now. @default 30000
+   * @throws Error when the process ends before, with what it wrote
+   */
+  untilOutput(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>;
 }
 
 /** What to run. */
@@ -48,7 +53,7 @@ export async function startProgram({ command, args, env }: ProgramOptions): Prom
       child.kill(signal);
       return child.exited;
     },
-    untilOutput: (pattern) =>
+    untilOutput: (pattern, timeoutMs = 30_000) =>
       waitUntil(
         () => {
           const match = pattern.exec(output.stdout);
@@ -57,7 +62,7 @@ export async function startProgram({ command, args, env }: ProgramOptions): Prom
           }
           return match ?? undefined;
         },
-        { what: `${args[0]} writes ${pattern}`, lastSeen: () => output },
+        { what: `${args[0]} writes ${pattern}`, timeoutMs, lastSeen: () => output },
       ),
   };
 }
