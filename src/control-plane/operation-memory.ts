@@ -1,4 +1,5 @@
 import { compareNewestFirst, isInFlight, type Operation } from "../domain/operation.ts";
+import { createTextPool, type TextPool } from "../domain/text-pool.ts";
 
 /** Bounds of what is remembered of one project. */
 export interface OperationMemoryOptions {
@@ -30,6 +31,9 @@ export type RunEnd =
 /** Ids remembered of operations that nobody can find: whoever still waits for them asks again and again. */
 const mostGone = 1_000;
 
+/** Ids of the endpoints and branches of one project, and the words of its operations. */
+const sharedTexts = 500;
+
 /**
  * What is known of one project's operations: the newest ones, those that somebody has yet to see, all unfinished ones,
  * and the ids that must be asked for one by one as long as no list shows them.
@@ -44,6 +48,7 @@ export class OperationMemory {
   readonly #unfinishedIds = new Set<string>();
   readonly #missingSinceMs = new Map<string, number>();
   readonly #goneIds = new Set<string>();
+  readonly #texts = createTextPool(sharedTexts);
   #hasListed = false;
   #newestListedTime: string | undefined;
   /** Everything that was created since is known; epoch milliseconds of the service's clock. */
@@ -108,7 +113,9 @@ export class OperationMemory {
   add(operation: Operation): void {
     const known = this.#known.get(operation.id);
     const latest = known === undefined ? operation : laterOf(known, operation);
-    this.#known.set(operation.id, latest);
+    if (latest !== known) {
+      this.#known.set(operation.id, withSharedTexts(latest, known?.id ?? operation.id, this.#texts));
+    }
     this.#missingSinceMs.delete(operation.id);
     if (isInFlight(latest)) {
       this.#unfinishedIds.add(operation.id);
@@ -205,6 +212,19 @@ function justAfter({ createdTime }: Operation): number {
 
 function isLater(a: string, b: string): boolean {
   return Date.parse(a) > Date.parse(b);
+}
+
+/** Each answer is text of its own, and thousands of operations say the same few words. @param id the text that is held already */
+function withSharedTexts(operation: Operation, id: string, { share }: TextPool): Operation {
+  return {
+    ...operation,
+    id,
+    projectId: share(operation.projectId),
+    branchId: share(operation.branchId),
+    endpointId: share(operation.endpointId),
+    action: share(operation.action),
+    status: share(operation.status),
+  };
 }
 
 /** By the service's own clock; at the same moment work that has ended is the later news. */

@@ -1,7 +1,8 @@
+import { createTextPool } from "../domain/text-pool.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { isSameJson, type Json } from "./merge-diff.ts";
-import { createTextPool, withSharedTexts } from "./text-pool.ts";
+import { withSharedTexts } from "./with-shared-texts.ts";
 
 /** Reads stored objects, and remembers of each what a later patch needs to know. */
 export interface ComputeEndpointParser {

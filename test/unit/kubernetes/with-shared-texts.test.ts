@@ -1,15 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createTextPool, withSharedTexts } from "../../../src/kubernetes/text-pool.ts";
+import { createTextPool } from "../../../src/domain/text-pool.ts";
+import { withSharedTexts } from "../../../src/kubernetes/with-shared-texts.ts";
 import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
 import { condition, operation, ownership, timeAt } from "../plan/builders.ts";
 
 describe("texts that many resources have in common", () => {
-  it("said again → held once; more than the limit → given back, and not held", () => {
-    const pool = createTextPool(2);
-    expect(["a", "b", "a", "c", "c"].map((text) => pool.share(text))).toEqual(["a", "b", "a", "c", "c"]);
-    expect(pool.size).toBe(2);
-  });
-
   it("a full status → says the same, and its words are held", () => {
     const { id, action, status: state, failuresCount, createdTime, updatedTime } = operation();
     const shown = { id, action, status: state, failuresCount, createdTime, updatedTime, cause: "SpecChange" } as const;

@@ -1,29 +1,5 @@
+import type { TextPool } from "../domain/text-pool.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-
-/** Holds texts that many resources have in common, once. */
-export interface TextPool {
-  /** An equal text: the one that is held already, if there is one. */
-  share<Text extends string>(text: Text): Text;
-  /** How many are held. */
-  readonly size: number;
-}
-
-/** @param limit so many are held at most; what comes after them is given back as it is. */
-export function createTextPool(limit: number): TextPool {
-  const held = new Map<string, string>();
-  return {
-    share<Text extends string>(text: Text): Text {
-      const known = held.get(text);
-      if (known === undefined && held.size < limit) {
-        held.set(text, text);
-      }
-      return (known ?? text) as Text;
-    },
-    get size() {
-      return held.size;
-    },
-  };
-}
 
 /**
  * The same status, its repeated texts held once. A status that is full says the same few words dozens of times, each
