@@ -32,58 +32,37 @@ export function endpointFromWire(wire: WireEndpoint): ObservedEndpoint {
   };
 }
 
-type TextChange = (text: string) => string;
-
-/**
- * @param clean removes secrets from the service's error text.
- * @param share answers an equal text that is held already. @default the text itself
- */
-export function operationFromWire(
-  wire: WireOperation,
-  clean: TextChange,
-  share: TextChange = (text) => text,
-): Operation {
+/** @param clean removes secrets from the service's error text. */
+export function operationFromWire(wire: WireOperation, clean: (text: string) => string): Operation {
   const error = presentText(wire.error);
-  const sharedText = (text: string | null | undefined) => presentText(text && share(text));
   return {
     id: wire.id,
-    projectId: share(wire.project_id),
-    branchId: sharedText(wire.branch_id),
-    endpointId: sharedText(wire.endpoint_id),
-    action: share(wire.action),
-    status: share(wire.status),
+    projectId: wire.project_id,
+    branchId: presentText(wire.branch_id),
+    endpointId: presentText(wire.endpoint_id),
+    action: wire.action,
+    status: wire.status,
     failuresCount: wire.failures_count ?? 0,
-    createdTime: share(wire.created_at),
-    updatedTime: share(wire.updated_at),
+    createdTime: wire.created_at,
+    updatedTime: wire.updated_at,
     totalDurationMs: wire.total_duration_ms ?? undefined,
     error: error === undefined ? undefined : clean(error),
   };
 }
 
 /** An empty page ends the list, whatever cursor it carries. */
-export function pageFromWire(wire: WireOperationList, clean: TextChange): OperationPage {
-  const share = textSharing();
+export function pageFromWire(wire: WireOperationList, clean: (text: string) => string): OperationPage {
   return {
-    operations: wire.operations.map((operation) => operationFromWire(operation, clean, share)),
+    operations: wire.operations.map((operation) => operationFromWire(operation, clean)),
     cursor: wire.operations.length === 0 ? undefined : presentText(wire.pagination?.cursor),
   };
 }
 
 /** A write's answer without operations started none. */
-export function mutationFromWire(wire: WireMutation, clean: TextChange): Mutation {
+export function mutationFromWire(wire: WireMutation, clean: (text: string) => string): Mutation {
   return {
     endpoint: endpointFromWire(wire.endpoint),
     operations: (wire.operations ?? []).map((operation) => operationFromWire(operation, clean)),
-  };
-}
-
-/** Operations are kept for long, and most of their texts are those of their siblings. */
-function textSharing(): TextChange {
-  const held = new Map<string, string>();
-  return (text) => {
-    const known = held.get(text) ?? text;
-    held.set(known, known);
-    return known;
   };
 }
 
