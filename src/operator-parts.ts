@@ -6,7 +6,7 @@ import type { KeySource } from "./control-plane/key-source.ts";
 import { withThrottleGate } from "./control-plane/throttle-gate.ts";
 import { withCallSpans, withRequestAttributes } from "./control-plane/with-call-spans.ts";
 import type { EffectPermit } from "./domain/effect-permit.ts";
-import type { ResourceKey } from "./domain/resource-store.ts";
+import { keyText, type ResourceKey } from "./domain/resource-store.ts";
 import type { Tracer } from "./domain/tracer.ts";
 import { ownNamespace } from "./kubernetes/cluster.ts";
 import type { KubernetesConnection } from "./kubernetes/connection.ts";
@@ -181,7 +181,7 @@ function createOperatorMetrics(foundation: Foundation, { watch, isLeader, ...sou
 function createResourceQueue({ clock }: Foundation, metrics: Metrics): WorkQueue<ResourceKey> {
   return createWorkQueue({
     clock,
-    idOf: ({ namespace, name }) => `${namespace}/${name}`,
+    idOf: keyText,
     // Whoever applies thousands of resources at once does not hold up other namespaces.
     groupOf: ({ namespace }) => namespace,
     observer: metrics.queue,

@@ -4,6 +4,11 @@ export interface ResourceKey {
   readonly name: string;
 }
 
+/** The key as one text, unique in a cluster: `namespace/name`. */
+export function keyText({ namespace, name }: ResourceKey): string {
+  return `${namespace}/${name}`;
+}
+
 /** The parts of a stored object that every write must name, so that it cannot hit another object or a newer one. */
 export interface StoredIdentity {
   readonly key: ResourceKey;

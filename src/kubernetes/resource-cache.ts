@@ -1,4 +1,4 @@
-import type { ResourceKey, StoredIdentity } from "../domain/resource-store.ts";
+import { keyText, type ResourceKey, type StoredIdentity } from "../domain/resource-store.ts";
 import { compareResourceVersions, isOlder, newerOf } from "./resource-version.ts";
 import { Tombstones } from "./tombstones.ts";
 
@@ -72,7 +72,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
   }
 
   get(key: ResourceKey): Resource | undefined {
-    return this.#entries.get(idOf(key))?.resource;
+    return this.#entries.get(keyText(key))?.resource;
   }
 
   list(): readonly Resource[] {
@@ -90,7 +90,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
    * @param before the object the write was conditioned on, by uid and resourceVersion.
    */
   putOwnWrite(before: Resource, after: Resource): void {
-    const entry = this.#entries.get(idOf(after.key));
+    const entry = this.#entries.get(keyText(after.key));
     const cached = entry?.resource;
     // The write succeeded on exactly what is cached, so its answer is newer whatever the numbers say.
     const isDirectSuccessor = cached?.uid === before.uid && cached.resourceVersion === before.resourceVersion;
@@ -166,19 +166,19 @@ export class ResourceCache<Resource extends StoredIdentity> {
    * @see https://etcd.io/docs/v3.6/op-guide/recovery/ (revision bump, read 2026-11-21)
    */
   #isOfAnotherHistory(resource: Resource, listVersion: string): boolean {
-    const cached = this.#entries.get(idOf(resource.key))?.resource.resourceVersion;
+    const cached = this.#entries.get(keyText(resource.key))?.resource.resourceVersion;
     const known = [cached, this.#tombstones.versionOf(resource.uid)].filter((version) => version !== undefined);
     const isAnyNewerThanList = known.some((version) => isOlder(listVersion, version));
     return !isAnyNewerThanList && known.some((version) => isOlder(resource.resourceVersion, version));
   }
 
   #removeMissing(scope: string, list: ConsistentList<Resource>, isNewEpoch: boolean): void {
-    const listed = new Set(list.resources.map((resource) => idOf(resource.key)));
+    const listed = new Set(list.resources.map((resource) => keyText(resource.key)));
     for (const { resource } of [...this.#entries.values()]) {
       const isInScope = scope === "" || resource.key.namespace === scope;
       // Newer than the list: it came by a read or a write of ours while the list was under way.
       const isNewerThanList = !isNewEpoch && isOlder(list.resourceVersion, resource.resourceVersion);
-      if (isInScope && !listed.has(idOf(resource.key)) && !isNewerThanList) {
+      if (isInScope && !listed.has(keyText(resource.key)) && !isNewerThanList) {
         // Its end came after its last version, and before the list.
         this.#delete({ ...resource, resourceVersion: list.resourceVersion });
         this.#announce(resource.key, "Changed");
@@ -187,7 +187,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
   }
 
   #apply(resource: Resource, origin: ChangeOrigin): void {
-    const entry = this.#entries.get(idOf(resource.key));
+    const entry = this.#entries.get(keyText(resource.key));
     const isOwnWrite =
       entry !== undefined &&
       entry.resource.uid === resource.uid &&
@@ -203,7 +203,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
   }
 
   #setIfDifferent(resource: Resource): void {
-    const cached = this.#entries.get(idOf(resource.key))?.resource;
+    const cached = this.#entries.get(keyText(resource.key))?.resource;
     if (cached?.uid === resource.uid && cached.resourceVersion === resource.resourceVersion) {
       return;
     }
@@ -216,7 +216,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
     if (this.#tombstones.covers(resource)) {
       return false;
     }
-    const cached = this.#entries.get(idOf(resource.key))?.resource;
+    const cached = this.#entries.get(keyText(resource.key))?.resource;
     if (cached === undefined) {
       return true;
     }
@@ -225,7 +225,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
   }
 
   #set(entry: Entry<Resource>): void {
-    const id = idOf(entry.resource.key);
+    const id = keyText(entry.resource.key);
     const before = this.#entries.get(id)?.resource;
     if (before !== undefined && before.uid !== entry.resource.uid) {
       // The name was taken over: for the old object that is its deletion.
@@ -240,7 +240,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
   /** Answers whether it was there. */
   #delete(resource: StoredIdentity): boolean {
     this.#tombstones.add(resource);
-    const id = idOf(resource.key);
+    const id = keyText(resource.key);
     const cached = this.#entries.get(id)?.resource;
     if (cached?.uid !== resource.uid) {
       return false;
@@ -284,8 +284,4 @@ export class ResourceCache<Resource extends StoredIdentity> {
       this.#options.onHandlerError(key, error);
     }
   }
-}
-
-function idOf(key: ResourceKey): string {
-  return `${key.namespace}/${key.name}`;
 }

@@ -1,4 +1,4 @@
-import type { ResourceKey } from "../domain/resource-store.ts";
+import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
 
 /** Where a create puts its endpoint. */
@@ -32,7 +32,7 @@ export class CreateTurns {
     if (turn === undefined) {
       this.#turns.set(id, { uid, key, waiting: new Map() });
       add(this.#placesByUid, uid, id);
-      add(this.#uidsByKey, keyId(key), uid);
+      add(this.#uidsByKey, keyText(key), uid);
       return true;
     }
     if (turn.uid !== uid) {
@@ -43,7 +43,7 @@ export class CreateTurns {
 
   /** Gives back the turns of resources that had this key and are gone; `liveUid` is who has it now. */
   releaseGone(key: ResourceKey, liveUid: string | undefined): void {
-    for (const uid of [...(this.#uidsByKey.get(keyId(key)) ?? [])]) {
+    for (const uid of [...(this.#uidsByKey.get(keyText(key)) ?? [])]) {
       if (uid !== liveUid) {
         this.release(uid);
       }
@@ -60,7 +60,7 @@ export class CreateTurns {
         this.#wake(key);
       }
       if (turn !== undefined) {
-        remove(this.#uidsByKey, keyId(turn.key), uid);
+        remove(this.#uidsByKey, keyText(turn.key), uid);
       }
     }
     this.#placesByUid.delete(uid);
@@ -77,10 +77,6 @@ function remove(sets: Map<string, Set<string>>, name: string, member: string): v
   if (members?.size === 0) {
     sets.delete(name);
   }
-}
-
-function keyId({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
 }
 
 function idOf({ projectId, branchId, type }: CreatePlace): string {

@@ -1,7 +1,7 @@
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ResourceEvent } from "../domain/event-recorder.ts";
-import type { ResourceKey } from "../domain/resource-store.ts";
+import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { AttributedOperation } from "../plan/attribute-operations.ts";
 import type { AnsweredCreate, FailureMemory, Memory, PostState } from "../plan/observation.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
@@ -115,8 +115,7 @@ export class Ledger {
 
   /** Ownership of an endpoint is about to be stored: until status shows it, nobody else may record the same one. */
   ownershipRecording(key: ResourceKey, uid: string, endpointId: string): void {
-    this.#put(key, uid, (memory) => memory);
-    this.#setRecording(uid, endpointId);
+    this.#entryOf(key, uid).recordingId = endpointId;
   }
 
   /** No ownership is on its way into status (any more). */
@@ -150,11 +149,7 @@ export class Ledger {
 
   /** A pass has counted what a reading of the log showed, and its status is stored or needed no change. */
   logCounted(key: ResourceKey, uid: string, untilMs: number): void {
-    this.#put(key, uid, (memory) => memory);
-    const entry = this.#entries.get(uid);
-    if (entry !== undefined) {
-      entry.countedUntilMs = untilMs;
-    }
+    this.#entryOf(key, uid).countedUntilMs = untilMs;
   }
 
   /**
@@ -167,11 +162,7 @@ export class Ledger {
 
   /** Nobody knows whether a write took effect from which something follows. */
   writeLost(key: ResourceKey, uid: string, lost: LostWrite): void {
-    this.#put(key, uid, (memory) => memory);
-    const entry = this.#entries.get(uid);
-    if (entry !== undefined) {
-      entry.lostWrite = lost;
-    }
+    this.#entryOf(key, uid).lostWrite = lost;
   }
 
   /** The write in doubt that has not been decided yet: it may still take effect. */
@@ -217,16 +208,16 @@ export class Ledger {
     }
     this.#entries.delete(uid);
     this.#unrecorded.delete(uid);
-    const uids = this.#uidsByKey.get(idOf(entry.key));
+    const uids = this.#uidsByKey.get(keyText(entry.key));
     uids?.delete(uid);
     if (uids?.size === 0) {
-      this.#uidsByKey.delete(idOf(entry.key));
+      this.#uidsByKey.delete(keyText(entry.key));
     }
   }
 
   /** The uids that anything is known of under a key. */
   uidsUnder(key: ResourceKey): readonly string[] {
-    return [...(this.#uidsByKey.get(idOf(key)) ?? [])];
+    return [...(this.#uidsByKey.get(keyText(key)) ?? [])];
   }
 
   #setIntent(key: ResourceKey, uid: string, intent: Omit<NonNullable<Memory["intent"]>, "lastPostMs">): void {
@@ -247,10 +238,21 @@ export class Ledger {
   }
 
   #put(key: ResourceKey, uid: string, change: (memory: Memory) => Memory): void {
-    const { recordingId, countedUntilMs, lostWrite } = this.#entries.get(uid) ?? {};
-    this.#entries.set(uid, { key, memory: change(this.memoryOf(uid)), recordingId, countedUntilMs, lostWrite });
-    const uids = this.#uidsByKey.get(idOf(key)) ?? new Set();
-    this.#uidsByKey.set(idOf(key), uids.add(uid));
+    const entry = this.#entryOf(key, uid);
+    entry.memory = change(entry.memory);
+  }
+
+  /** That of the uid; an empty one when nothing is known of it yet. */
+  #entryOf(key: ResourceKey, uid: string): Entry {
+    const known = this.#entries.get(uid);
+    if (known !== undefined) {
+      return known;
+    }
+    const entry = { key, memory: nothing, recordingId: undefined, countedUntilMs: undefined, lostWrite: undefined };
+    this.#entries.set(uid, entry);
+    const uids = this.#uidsByKey.get(keyText(key)) ?? new Set();
+    this.#uidsByKey.set(keyText(key), uids.add(uid));
+    return entry;
   }
 
   #update(uid: string, change: (memory: Memory) => Memory): void {
@@ -273,8 +275,4 @@ export function nextFailure(
     sinceMs: isSameRow ? previous.sinceMs : latest.nowMs,
     count: isSameRow ? previous.count + 1 : 1,
   };
-}
-
-function idOf({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
 }

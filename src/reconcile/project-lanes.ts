@@ -1,6 +1,6 @@
 import { holdsProjectLock, isInFlight } from "../domain/operation.ts";
 import type { ProjectReading } from "../domain/project-view.ts";
-import type { ResourceKey } from "../domain/resource-store.ts";
+import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { Clock } from "../runtime/clock.ts";
 
 /** A resource that wants to change something in a project. */
@@ -135,7 +135,7 @@ export class ProjectLanes {
 
   /** Gives up the places of resources that had this key and are gone; `liveUid` is who has it now. */
   abandonGone(key: ResourceKey, liveUid: string | undefined): void {
-    const entered = this.#enteredByKey.get(idOf(key));
+    const entered = this.#enteredByKey.get(keyText(key));
     for (const [uid, projectId] of entered ?? []) {
       if (uid !== liveUid) {
         this.abandon(projectId, uid);
@@ -145,7 +145,7 @@ export class ProjectLanes {
       }
     }
     if (entered?.size === 0) {
-      this.#enteredByKey.delete(idOf(key));
+      this.#enteredByKey.delete(keyText(key));
     }
   }
 
@@ -167,8 +167,8 @@ export class ProjectLanes {
   }
 
   #noteEntered({ key, uid, projectId }: Entrant): void {
-    const entered = this.#enteredByKey.get(idOf(key)) ?? new Map<string, string>();
-    this.#enteredByKey.set(idOf(key), entered.set(uid, projectId));
+    const entered = this.#enteredByKey.get(keyText(key)) ?? new Map<string, string>();
+    this.#enteredByKey.set(keyText(key), entered.set(uid, projectId));
   }
 
   #hasPlace(projectId: string, uid: string): boolean {
@@ -210,10 +210,6 @@ export class ProjectLanes {
       (operation) => holdsProjectLock(operation) && nowMs - Date.parse(operation.createdTime) < longestHoldMs,
     );
   }
-}
-
-function idOf({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
 }
 
 function firstOf(lane: Lane): Waiting | undefined {

@@ -1,6 +1,6 @@
 import { Counter, Histogram } from "prom-client";
 import type { EndedOperation, OperationMetrics } from "../domain/operation-metrics.ts";
-import type { ResourceKey } from "../domain/resource-store.ts";
+import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { BoundedLabel } from "./bounded-label.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
@@ -42,7 +42,7 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
 
   const countFailure = (operation: EndedOperation, action: string) => {
     const { namespace, name } = operation;
-    const id = `${namespace}/${name}`;
+    const id = keyText(operation);
     const known = failedActions.get(id) ?? { key: { namespace, name }, actions: new Set() };
     failedActions.set(id, known);
     known.actions.add(action);
@@ -64,7 +64,7 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
     },
     logCutShort: () => gaps.inc(),
     forgetResource: ({ namespace, name }) => {
-      const id = `${namespace}/${name}`;
+      const id = keyText({ namespace, name });
       for (const action of failedActions.get(id)?.actions ?? []) {
         failures.remove({ action, namespace, name });
       }
