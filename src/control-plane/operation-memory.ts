@@ -1,4 +1,4 @@
-import { compareNewestFirst, isInFlight, type Operation } from "../domain/operation.ts";
+import { compareNewestFirst, isInFlight, isLater, type Operation } from "../domain/operation.ts";
 import { createTextPool, type TextPool } from "../domain/text-pool.ts";
 
 /** Bounds of what is remembered of one project. */
@@ -208,10 +208,6 @@ export class OperationMemory {
 /** Another operation of the same moment may not have been shown. */
 function justAfter({ createdTime }: Operation): number {
   return Date.parse(createdTime) + 1;
-}
-
-function isLater(a: string, b: string): boolean {
-  return Date.parse(a) > Date.parse(b);
 }
 
 /** Each answer is text of its own, and thousands of operations say the same few words. @param id the text that is held already */

@@ -69,6 +69,11 @@ export function durationMsOf(operation: Operation): number | undefined {
   return Number.isFinite(durationMs) ? Math.max(0, durationMs) : undefined;
 }
 
+/** Whether one RFC 3339 time is after another; both are of the service's clock. */
+export function isLater(a: string, b: string): boolean {
+  return Date.parse(a) > Date.parse(b);
+}
+
 /** Newest first; operations of one request share their time, so the id breaks the tie. */
 export function compareNewestFirst(a: Operation, b: Operation): number {
   const byTime = Date.parse(b.createdTime) - Date.parse(a.createdTime);

@@ -1,6 +1,7 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import {
   compareNewestFirst,
+  isLater,
   type Operation,
   type OperationCause,
   type OperationOutcome,
@@ -99,9 +100,7 @@ function concerns(operation: Operation, { endpointId, ownIds, branch }: Attribut
     return operation.endpointId === endpointId;
   }
   const isOfOurBranch =
-    branch !== undefined &&
-    operation.branchId === branch.id &&
-    Date.parse(operation.createdTime) > Date.parse(branch.sinceTime);
+    branch !== undefined && operation.branchId === branch.id && isLater(operation.createdTime, branch.sinceTime);
   return ownIds.has(operation.id) || isOfOurBranch;
 }
 

@@ -1,12 +1,12 @@
-import { type Operation, outcomeOf } from "../domain/operation.ts";
+import { isLater, type Operation, outcomeOf } from "../domain/operation.ts";
 import { type ComputeEndpointStatus, type StatusOperation, statusOperationsLimit } from "../resource/status-schema.ts";
 import type { AttributedOperation } from "./attribute-operations.ts";
+import { shortError } from "./status-operations.ts";
 
 /** A failure that nothing has cleared yet. */
 export type FailedAction = NonNullable<ComputeEndpointStatus["failedActions"]>[number];
 
 const failedActionsLimit = 20;
-const errorLimit = 256;
 
 /** What decides whether a failure in the log is news. */
 export interface FailureContext {
@@ -58,7 +58,7 @@ function isNewFailure({ operation, outcome }: AttributedOperation, context: Fail
   // Told of although it is not counted: a list may show it late, or the service may have tried it once more in vain.
   const before = shown.find(({ id }) => id === operation.id);
   return before === undefined
-    ? Date.parse(operation.createdTime) > Date.parse(sinceTime) && !isPushedOut(operation, shown)
+    ? isLater(operation.createdTime, sinceTime) && !isPushedOut(operation, shown)
     : outcomeOf(before) !== "Failed" || before.failuresCount !== operation.failuresCount;
 }
 
@@ -72,10 +72,6 @@ function isPushedOut({ createdTime }: Operation, shown: readonly StatusOperation
   );
 }
 
-function shortError({ error }: Operation): Pick<FailedAction, "error"> {
-  return error === undefined ? {} : { error: error.slice(0, errorLimit) };
-}
-
 /** An older failure met again in the log does not push out a newer one. */
 function remember(remembered: Map<string, FailedAction>, failure: FailedAction): void {
   const known = remembered.get(failure.action);
@@ -85,8 +81,5 @@ function remember(remembered: Map<string, FailedAction>, failure: FailedAction):
 }
 
 function isClearedBy(failure: FailedAction | undefined, success: AttributedOperation["operation"]): boolean {
-  return (
-    failure !== undefined &&
-    (failure.operationId === success.id || Date.parse(success.updatedTime) > Date.parse(failure.time))
-  );
+  return failure !== undefined && (failure.operationId === success.id || isLater(success.updatedTime, failure.time));
 }

@@ -1,4 +1,4 @@
-import type { Operation } from "../domain/operation.ts";
+import { compareNewestFirst, type Operation } from "../domain/operation.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus, OperationWatermark, Ownership } from "../resource/status-schema.ts";
 import { type AttributedOperation, attribute, explain, logBranch, ownOperationIds } from "./attribute-operations.ts";
@@ -152,7 +152,7 @@ function onlyCounted(
 function newestFirst(own: readonly AttributedOperation[], waitedFor: readonly AttributedOperation[]) {
   return waitedFor.length === 0
     ? own
-    : [...own, ...waitedFor].sort((a, b) => Date.parse(b.operation.createdTime) - Date.parse(a.operation.createdTime));
+    : [...own, ...waitedFor].sort((a, b) => compareNewestFirst(a.operation, b.operation));
 }
 
 /** Lists may lag behind an answer. */

@@ -1,4 +1,4 @@
-import { durationMsOf, isInFlight, type OperationCause } from "../domain/operation.ts";
+import { durationMsOf, isInFlight, type Operation, type OperationCause } from "../domain/operation.ts";
 import { type StatusOperation, statusOperationsLimit } from "../resource/status-schema.ts";
 import type { AttributedOperation } from "./attribute-operations.ts";
 
@@ -76,6 +76,11 @@ function statusOperation({ operation, cause, outcome }: AttributedOperation): St
     createdTime: operation.createdTime,
     updatedTime: operation.updatedTime,
     ...(durationMs === undefined ? {} : { durationMilliseconds: Math.round(durationMs) }),
-    ...(operation.error === undefined ? {} : { error: operation.error.slice(0, errorLimit) }),
+    ...shortError(operation),
   };
+}
+
+/** The service's words on a failure, as status shows them; nothing where it has said none. */
+export function shortError({ error }: Pick<Operation, "error">): { readonly error?: string } {
+  return error === undefined ? {} : { error: error.slice(0, errorLimit) };
 }

@@ -1,4 +1,5 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import { isLater } from "../domain/operation.ts";
 import type { OperationWatermark, Ownership } from "../resource/status-schema.ts";
 import { type AttributedOperation, createdTogetherMs } from "./attribute-operations.ts";
 
@@ -152,10 +153,6 @@ function idsOf(operations: readonly AttributedOperation[]): string[] {
 
 function latest(first: string, ...others: readonly (string | undefined)[]): string {
   return others.reduce<string>((time, each) => (each !== undefined && isLater(each, time) ? each : time), first);
-}
-
-function isLater(a: string, b: string): boolean {
-  return Date.parse(a) > Date.parse(b);
 }
 
 function isSameTime(a: string, b: string): boolean {
