@@ -1,12 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
-import { parseConfig } from "../../src/config.ts";
-import { createKeySource } from "../../src/control-plane/key-source.ts";
-import { startOperator } from "../../src/operator.ts";
 import { FakeClock } from "../support/fake-clock.ts";
-import { quietLogger } from "../support/quiet-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { startRawService } from "./control-plane/raw-service.ts";
-import { countingCredentials, sendJson, startFakeApiServer } from "./kubernetes/fake-api-server.ts";
+import { sendJson, startFakeApiServer } from "./kubernetes/fake-api-server.ts";
+import { startOperatorAt } from "./start-operator-at.ts";
 
 /*
  * The whole operator on simulated time, with a Lease: whether it is handed over when the process is asked to stop.
@@ -41,16 +38,7 @@ async function startLeader(doesAnswerEvents: boolean) {
       sendJson(response, 200, {});
     }
   });
-  const config = parseConfig({
-    CONTROL_PLANE_URL: service.url,
-    CONTROL_PLANE_API_KEY: "unused",
-    CLUSTER_ID: "cluster",
-    METRICS_ADDR: "127.0.0.1:0",
-    HEALTH_ADDR: "127.0.0.1:0",
-  });
-  const options = { config, clock, logger: quietLogger, version: "0.0.0", instance: "test", random: () => 0.5 };
-  const keys = createKeySource({ key: "unused" });
-  const operator = await startOperator({ ...options, credentials: countingCredentials(api.url), keys });
+  const operator = await startOperatorAt({ api, service, clock });
   onTestFinished(async () => {
     await service[Symbol.asyncDispose]();
     await api.stop();

@@ -1,13 +1,11 @@
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { parseConfig } from "../../src/config.ts";
-import { createKeySource } from "../../src/control-plane/key-source.ts";
-import { type RunningOperator, startOperator } from "../../src/operator.ts";
+import type { RunningOperator } from "../../src/operator.ts";
 import { FakeClock } from "../support/fake-clock.ts";
-import { quietLogger } from "../support/quiet-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { startRawService } from "./control-plane/raw-service.ts";
-import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./kubernetes/fake-api-server.ts";
+import { type FakeApiServer, sendJson, startFakeApiServer } from "./kubernetes/fake-api-server.ts";
+import { startOperatorAt } from "./start-operator-at.ts";
 
 /*
  * The whole operator on simulated time, with one worker: what its probes say while somebody it calls does not answer.
@@ -48,20 +46,15 @@ async function start(items: readonly Stored[], doesWrite = true) {
   const service = await startRawService(() => {});
   const resources = new Map(items.map((item) => [item.metadata.name, item]));
   answerFrom(api, resources, doesWrite);
-  const config = parseConfig({
-    CONTROL_PLANE_URL: service.url,
-    CONTROL_PLANE_API_KEY: "unused",
-    CLUSTER_ID: "cluster",
-    METRICS_ADDR: "127.0.0.1:0",
-    HEALTH_ADDR: "127.0.0.1:0",
-    LEADER_ELECTION: "false",
-    WORKERS: "1",
-    // Only passes ask the service.
-    PROJECT_POLL_SECONDS: "3600",
-  });
-  const options = { config, clock, logger: quietLogger, version: "0.0.0", instance: "test", random: () => 0.5 };
-  const keys = createKeySource({ key: "unused" });
-  const operator = await startOperator({ ...options, credentials: countingCredentials(api.url), keys });
+  const operator = await startOperatorAt(
+    { api, service, clock },
+    {
+      LEADER_ELECTION: "false",
+      WORKERS: "1",
+      // Only passes ask the service.
+      PROJECT_POLL_SECONDS: "3600",
+    },
+  );
   onTestFinished(async () => {
     await service[Symbol.asyncDispose]();
     await api.stop();

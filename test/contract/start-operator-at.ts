@@ -1,0 +1,31 @@
+import { parseConfig } from "../../src/config.ts";
+import { createKeySource } from "../../src/control-plane/key-source.ts";
+import { type RunningOperator, startOperator } from "../../src/operator.ts";
+import type { Clock } from "../../src/runtime/clock.ts";
+import { quietLogger } from "../support/quiet-logger.ts";
+import { countingCredentials } from "./kubernetes/fake-api-server.ts";
+
+/** What an operator is to meet. */
+export interface Surroundings {
+  readonly api: { readonly url: string };
+  readonly service: { readonly url: string };
+  readonly clock: Clock;
+}
+
+/** The whole operator in this process, on the clock given. @param environment settings over the defaults */
+export function startOperatorAt(
+  { api, service, clock }: Surroundings,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningOperator> {
+  const config = parseConfig({
+    CONTROL_PLANE_URL: service.url,
+    CONTROL_PLANE_API_KEY: "unused",
+    CLUSTER_ID: "cluster",
+    METRICS_ADDR: "127.0.0.1:0",
+    HEALTH_ADDR: "127.0.0.1:0",
+    ...environment,
+  });
+  const parts = { config, clock, logger: quietLogger, version: "0.0.0", instance: "test", random: () => 0.5 };
+  const keys = createKeySource({ key: "unused" });
+  return startOperator({ ...parts, keys, credentials: countingCredentials(api.url) });
+}
