@@ -159,3 +159,15 @@ function anchorsOf(page: string): readonly string[] {
       .replaceAll(" ", "-"),
   );
 }
+
+test("docs/code.md → each room of src and tools, and no other", async () => {
+  const rows = rowsOf(await textOf("docs/code.md"));
+  const named = rows.flatMap(([rooms = ""]) => rooms.match(/(?<=`)(?:src|tools)\/[^`]+/g) ?? []);
+  const rooms = async (folder: string) => {
+    const entries = await readdir(path.join(root, folder), { withFileTypes: true });
+    // Single files of `tools` are scripts of package.json.
+    const isRoom = (entry: (typeof entries)[number]) => entry.isDirectory() || folder === "src";
+    return entries.filter(isRoom).map(({ name }) => `${folder}/${name}`);
+  };
+  expect(sorted(named)).toEqual(sorted([...(await rooms("src")), ...(await rooms("tools"))]));
+});
