@@ -134,7 +134,9 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
   const queue: WorkQueue<ResourceKey> = createResourceQueue(foundation, metrics);
   const wake = (key: ResourceKey) => queue.add(key, "Background");
   const events = createEventRecorder({ connection, permit: gate, clock, logger, instance, random });
-  const shared = { watch, metrics, ledger: new Ledger(), permit: gate, wake };
+  // Work that was begun goes on before the backlog: at most one key of a project at a time.
+  const callUp = (key: ResourceKey) => queue.add(key);
+  const shared = { watch, metrics, ledger: new Ledger(), permit: gate, wake, callUp };
   const { service, close } = connectService(foundation, shared);
   const pool = createPool(foundation, { ...shared, queue, service, events });
   const reportOrphans = (count: number) => {
@@ -215,10 +217,11 @@ interface ServiceNeeds {
   readonly ledger: Ledger;
   readonly permit: EffectPermit;
   readonly wake: (key: ResourceKey) => void;
+  readonly callUp: (key: ResourceKey) => void;
 }
 
 /** The control plane of the settings: client, gates for its one credential, and what all its resources share. */
-function connectService(foundation: Foundation, { watch, metrics, ledger, permit, wake }: ServiceNeeds) {
+function connectService(foundation: Foundation, { watch, metrics, ledger, permit, wake, callUp }: ServiceNeeds) {
   const { config, clock, logger, keys, clusterId, version, tracer } = foundation;
   const observer = tracer === undefined ? metrics.controlPlane : withRequestAttributes(metrics.controlPlane, tracer);
   const client = createControlPlane({
@@ -241,7 +244,7 @@ function connectService(foundation: Foundation, { watch, metrics, ledger, permit
     identity,
     controlPlane,
     view: createProjectView({ controlPlane, clock, neededSinceMs, onGap }),
-    lanes: new ProjectLanes({ clock, wake }),
+    lanes: new ProjectLanes({ clock, wake: callUp }),
     turns: new CreateTurns(wake),
   };
   return { service, close: () => client.close() };

@@ -8,11 +8,11 @@ import { readOperations } from "./read-operations.ts";
 export interface ProjectViewOptions {
   readonly controlPlane: Pick<ControlPlane, "listEndpoints" | "listOperations" | "getOperation">;
   readonly clock: Clock;
-  /** Ended operations kept for each project. Not below `pageSize`. @default 100 */
+  /** Ended operations kept for each project. Not below `pageSize`. @default 50 */
   readonly windowSize?: number;
   /** Operations kept at most, whatever `neededSinceMs` says. @default 10000 */
   readonly mostKept?: number;
-  /** Operations on the first page, which is the only one as long as little happens. @default 100 */
+  /** Operations on the first page, which is the only one as long as little happens. @default 50 */
   readonly pageSize?: number;
   /** Operations on each further page. @default 1000, the most that the service gives */
   readonly deepPageSize?: number;
@@ -38,6 +38,7 @@ interface Project {
   readonly id: string;
   readonly operations: OperationMemory;
   lastUsedMs: number;
+  lastWriteMs: number | undefined;
   last: ProjectReading | undefined;
   current: { readonly asOfMs: number; readonly reading: Promise<ProjectReading> } | undefined;
   next: Promise<ProjectReading> | undefined;
@@ -61,9 +62,9 @@ class SharedReadings implements ProjectView {
 
   constructor(options: ProjectViewOptions) {
     this.#options = {
-      windowSize: 100,
+      windowSize: 50,
       mostKept: 10_000,
-      pageSize: 100,
+      pageSize: 50,
       deepPageSize: 1_000,
       maxPages: 10,
       maxPolls: 20,
@@ -94,12 +95,17 @@ class SharedReadings implements ProjectView {
     return project.next;
   }
 
-  noteAnswer(mutation: Mutation): void {
-    this.#echoesNames ||= mutation.endpoint.name !== undefined;
-    const project = this.#project(mutation.endpoint.projectId);
-    for (const operation of mutation.operations) {
+  noteWrite(projectId: string, mutation: Mutation | undefined): void {
+    this.#echoesNames ||= mutation?.endpoint.name !== undefined;
+    const project = this.#project(projectId);
+    project.lastWriteMs = this.#options.clock.monotonicMs();
+    for (const operation of mutation?.operations ?? []) {
       project.operations.add(operation);
     }
+  }
+
+  lastWriteMs(projectId: string): number | undefined {
+    return this.#projects.get(projectId)?.lastWriteMs;
   }
 
   watchOperation(projectId: string, operationId: string): void {
@@ -163,6 +169,7 @@ class SharedReadings implements ProjectView {
       id,
       operations: new OperationMemory(this.#options),
       lastUsedMs: nowMs,
+      lastWriteMs: undefined,
       last: undefined,
       current: undefined,
       next: undefined,

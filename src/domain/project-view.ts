@@ -31,8 +31,13 @@ export interface ProjectView {
    * which began too early share the one that follows it.
    */
   read(projectId: string, notOlderThanMs: number): Promise<ProjectReading>;
-  /** Takes in the answer to a write: lists may not show its operations yet. */
-  noteAnswer(mutation: Mutation): void;
+  /**
+   * A write of ours to the project has ended, one way or the other. If it was answered, the answer is taken in: lists may
+   * not show its operations yet.
+   */
+  noteWrite(projectId: string, mutation: Mutation | undefined): void;
+  /** Monotonic milliseconds of the end of our last write to the project; `undefined`: none is known. */
+  lastWriteMs(projectId: string): number | undefined;
   /** Asks for an operation of ours, known only by id, until it is seen to have ended. */
   watchOperation(projectId: string, operationId: string): void;
   /** Drops what is remembered of a project that no resource names any more. */

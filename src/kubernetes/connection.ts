@@ -85,6 +85,8 @@ class UndiciConnection implements KubernetesConnection {
   readonly #options: ConnectionOptions;
   readonly #clock: Clock;
   readonly #maxBodyBytes: number;
+  readonly #origin: string;
+  readonly #basePath: string;
   #session: Session | undefined;
   #opening: Promise<Session> | undefined;
   #reloadedAtMs = Number.NEGATIVE_INFINITY;
@@ -96,13 +98,16 @@ class UndiciConnection implements KubernetesConnection {
     this.#clock = options.clock;
     this.#maxBodyBytes = options.maxBodyBytes ?? 16 * 1024 * 1024;
     this.namespace = options.credentials.namespace;
+    const base = new URL(options.credentials.server);
+    this.#origin = base.origin;
+    this.#basePath = base.pathname.replace(/\/$/, "");
   }
 
   async request(call: KubernetesCall): Promise<unknown> {
     const deadline = createCallDeadline(this.#clock, call.timeoutMs, [call.signal, this.#closing.signal]);
     try {
       const answer = await untilAborted(deadline.signal, this.#sendWithCurrentCredentials(call, deadline));
-      return parseJson(await readBounded(answer.body, this.#maxBodyBytes));
+      return parseJson(await this.#textOf(answer));
     } catch (error) {
       throw errorForTransport(call.what, error, deadline.isTimedOut());
     } finally {
@@ -159,12 +164,11 @@ class UndiciConnection implements KubernetesConnection {
   }
 
   async #send(call: KubernetesCall, session: Session, deadline: CallDeadline): Promise<Dispatcher.ResponseData> {
-    const base = new URL(this.#options.credentials.server);
-    const query = new URLSearchParams(call.query).toString();
+    const query = call.query === undefined ? "" : `?${new URLSearchParams(call.query)}`;
     const hasBody = call.body !== undefined;
     return await dispatcherFor(call, session, deadline).request({
-      origin: base.origin,
-      path: `${base.pathname.replace(/\/$/, "")}${call.path}${query === "" ? "" : `?${query}`}`,
+      origin: this.#origin,
+      path: `${this.#basePath}${call.path}${query}`,
       method: call.method,
       headers: {
         ...session.credentials.headers,
@@ -186,11 +190,17 @@ class UndiciConnection implements KubernetesConnection {
       return answer;
     }
     const retryAfter = answer.headers["retry-after"];
-    const body = await readBounded(answer.body, this.#maxBodyBytes)
+    const body = await this.#textOf(answer)
       .then(parseJson)
       .catch(() => undefined);
     const status = parseStatusAnswer(answer.statusCode, body, typeof retryAfter === "string" ? retryAfter : undefined);
     throw errorForStatus(call.what, status);
+  }
+
+  /** Almost every answer says how long it is; it is then read in one piece. */
+  #textOf({ headers, body }: Dispatcher.ResponseData): Promise<string> {
+    const isShort = Number(headers["content-length"]) <= this.#maxBodyBytes;
+    return isShort ? body.text() : readBounded(body, this.#maxBodyBytes);
   }
 
   async #currentSession(): Promise<Session> {

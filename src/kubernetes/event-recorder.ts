@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { EffectNotPermittedError, type EffectPermit } from "../domain/effect-permit.ts";
 import type { EventRecorder, ResourceEvent } from "../domain/event-recorder.ts";
 import { KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
@@ -6,6 +7,8 @@ import type { Logger } from "../telemetry/logger.ts";
 import type { KubernetesConnection } from "./connection.ts";
 import { eventName, newEventBody, seriesPatchBody } from "./event-body.ts";
 import { createEventLimiter, type EventLimiter } from "./event-limiter.ts";
+import { createEventPace, type EventPace } from "./event-pace.ts";
+import { EventQueue } from "./event-queue.ts";
 import { eventsPath } from "./paths.ts";
 
 /** How a recorder is made. */
@@ -30,7 +33,10 @@ export interface EventRecorderStats {
 
 /** A recorder that works in the background. */
 export interface QueuedEventRecorder extends EventRecorder {
-  /** Waits until everything recorded so far is sent or lost, `timeoutMs` at most. Answers whether it was in time. */
+  /**
+   * For the end of the process: sends what waits without any more pauses, and gives up the rest when three quarters of
+   * `timeoutMs` are over. Answers whether nothing was under way any more by then.
+   */
   flush(timeoutMs: number): Promise<boolean>;
   stats(): EventRecorderStats;
 }
@@ -57,8 +63,13 @@ interface Series {
 const callTimeoutMs = 8_000;
 /** Said again within this time, it is the same event once more. */
 const seriesMs = 360_000;
-/** Most things that wait to be sent, and most series that are remembered. */
-const capacity = 1_000;
+/** Most things that wait to be sent. */
+const queueCapacity = 2_000;
+/** Most series that are remembered. */
+const seriesCapacity = 1_000;
+/** Many at once after a single change, and then no more than a cluster bears beside the work itself. */
+const burst = 100;
+const perSecond = 10;
 const maxAttempts = 3;
 const retryDelayMs = 1_000;
 
@@ -67,7 +78,8 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
   readonly #random: () => number;
   readonly #limiter: EventLimiter;
   readonly #series = new Map<string, Series>();
-  readonly #queue: Series[] = [];
+  readonly #queue = new EventQueue<Series>(queueCapacity);
+  readonly #pace: EventPace;
   #sending: Promise<void> | undefined;
   #sent = 0;
   #dropped = 0;
@@ -76,10 +88,11 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
     this.#options = options;
     this.#random = options.random ?? Math.random;
     this.#limiter = createEventLimiter({ clock: options.clock });
+    this.#pace = createEventPace({ clock: options.clock, burst, perSecond });
   }
 
   record(resource: StoredIdentity, event: ResourceEvent): void {
-    if (this.#queue.length >= capacity || !this.#limiter.mayRecord(resource.uid)) {
+    if (!this.#limiter.mayRecord(resource.uid)) {
       this.#dropped += 1;
       return;
     }
@@ -88,17 +101,21 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
     series.lastMs = this.#options.clock.nowMs();
     if (!series.isQueued) {
       series.isQueued = true;
-      this.#queue.push(series);
+      this.#drop(this.#queue.join(series));
     }
     this.#sending ??= this.#sendAll();
   }
 
   async flush(timeoutMs: number): Promise<boolean> {
     const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
-    const timer = this.#options.clock.after(timeoutMs, () => resolve(false));
+    const { clock } = this.#options;
+    const timers = [clock.after(timeoutMs * 0.75, () => this.#dropAll()), clock.after(timeoutMs, () => resolve(false))];
+    this.#pace.hurry();
     const sent = Promise.resolve(this.#sending).then(() => true);
     const isInTime = await Promise.race([sent, timeout]);
-    timer.cancel();
+    for (const timer of timers) {
+      timer.cancel();
+    }
     return isInTime;
   }
 
@@ -108,14 +125,19 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
 
   #seriesOf(resource: StoredIdentity, event: ResourceEvent): Series {
     const nowMs = this.#options.clock.nowMs();
-    const id = JSON.stringify([resource.uid, event.type, event.reason, event.action, event.note]);
+    // Of the text, which would be held for as long as the series is remembered.
+    const id = hash(
+      "sha256",
+      JSON.stringify([resource.uid, event.type, event.reason, event.action, event.note]),
+      "base64",
+    );
     const known = this.#series.get(id);
     // Reinserted at the end: the map is in the order of last use, and the least used is forgotten first.
     this.#series.delete(id);
     const isContinued = known !== undefined && nowMs - known.lastMs < seriesMs;
     const series = isContinued ? known : this.#newSeries(id, resource, event);
     this.#series.set(id, series);
-    if (this.#series.size > capacity) {
+    if (this.#series.size > seriesCapacity) {
       const oldest = this.#series.keys().next().value;
       this.#series.delete(oldest ?? "");
     }
@@ -141,9 +163,14 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
   }
 
   async #sendAll(): Promise<void> {
-    for (let series = this.#queue.shift(); series !== undefined; series = this.#queue.shift()) {
-      series.isQueued = false;
-      await this.#sendWithRetries(series);
+    while (this.#queue.size > 0) {
+      await this.#pace.turn();
+      // Only now: what is most urgent may have come meanwhile.
+      const series = this.#queue.takeNext();
+      if (series !== undefined) {
+        series.isQueued = false;
+        await this.#sendWithRetries(series);
+      }
     }
     // At the very moment the queue was found empty: what is recorded a microtask later must not count on this run.
     this.#sending = undefined;
@@ -165,10 +192,22 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
     }
   }
 
+  #drop(series: Series | undefined): void {
+    if (series !== undefined) {
+      this.#dropped += series.count - series.sentCount;
+      this.#series.delete(series.id);
+    }
+  }
+
+  #dropAll(): void {
+    for (const series of this.#queue.clear()) {
+      this.#drop(series);
+    }
+  }
+
   #lose(series: Series, error: unknown): void {
     const { namespace, name } = series.resource.key;
-    this.#dropped += series.count - series.sentCount;
-    this.#series.delete(series.id);
+    this.#drop(series);
     this.#options.logger.warn({ namespace, name, eventReason: series.event.reason, err: error }, "an event was lost");
   }
 

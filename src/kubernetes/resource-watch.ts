@@ -106,13 +106,25 @@ function createReflector(
   return new Reflector({
     listWatch,
     scope: cache.scope(scope.namespace),
-    parse: parseOrSkip,
+    parse: (object) => knownTwin(cache, object) ?? parseOrSkip(object),
     ...(options.onList === undefined ? {} : { onList: options.onList }),
     clock,
     logger,
     random,
     timing,
   });
+}
+
+/** Most events of a busy time are the echo of our own writes, whose answers were read and checked already. */
+function knownTwin(cache: ResourceCache<ComputeEndpoint>, object: unknown): ComputeEndpoint | undefined {
+  const { namespace, name, uid, resourceVersion } = metadataOf(object);
+  const known = typeof namespace === "string" && typeof name === "string" ? cache.get({ namespace, name }) : undefined;
+  return known?.uid === uid && known?.resourceVersion === resourceVersion ? known : undefined;
+}
+
+function metadataOf(object: unknown): Readonly<Record<string, unknown>> {
+  const metadata = (object as { readonly metadata?: unknown } | null)?.metadata;
+  return typeof metadata === "object" && metadata !== null ? (metadata as Readonly<Record<string, unknown>>) : {};
 }
 
 function statsOf(

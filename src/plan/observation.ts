@@ -21,7 +21,10 @@ export type PostState = "NoneSent" | "AllDefinite" | "Unresolved";
 export interface IntentMemory {
   readonly attempt: string;
   readonly posts: PostState;
+  /** For an intent of this process: before it was sent to be stored. */
   readonly firstSeenMs: number;
+  /** The resource's version with this intent, as the API server answered it to this process. */
+  readonly storedVersion: string | undefined;
   readonly lastPostMs: number | undefined;
 }
 
@@ -56,8 +59,8 @@ export interface Memory {
   readonly ownOperationIds: readonly string[];
   /** Monotonic milliseconds of the end of our last write; `undefined`: none yet. */
   readonly lastWriteMs: number | undefined;
-  /** The endpoint as our last write answered it: what shows it older is out of date. */
-  readonly lastAnswer: ObservedEndpoint | undefined;
+  /** The endpoint as our last write answered it, and when that was: what shows it older is out of date. */
+  readonly lastAnswer: Pick<ObservedEndpoint, "id" | "updatedTime"> | undefined;
   /** Monotonic milliseconds of our last DELETE. */
   readonly lastDeleteMs: number | undefined;
 }

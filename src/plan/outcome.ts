@@ -9,7 +9,15 @@ export type Outcome =
   /** The service accepted a write; `undefined` mutation: it said there was nothing to delete. */
   | { readonly kind: "Accepted"; readonly mutation: Mutation | undefined }
   /** Another change of the project goes first, or the project is locked. Not a failure. */
-  | { readonly kind: "Deferred"; readonly waitedMs: number; readonly isFirst: boolean }
+  | {
+      readonly kind: "Deferred";
+      /** Milliseconds since it first asked for its turn. */
+      readonly waitedMs: number;
+      /** Milliseconds of these during which nobody's turn began or ended, up to now. */
+      readonly stillMs: number;
+      /** Whether its turn is the next. */
+      readonly isFirst: boolean;
+    }
   /** A read or a write of this pass failed, or an earlier failure still holds it back. */
   | {
       readonly kind: "Failed";

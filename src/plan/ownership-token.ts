@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
 const clusterMarkLength = 6;
@@ -44,6 +44,6 @@ function clusterMark(clusterId: string): string {
 }
 
 function mark(text: string, length: number): string {
-  const digest = createHash("sha256").update(text).digest();
+  const digest = hash("sha256", text, "buffer");
   return Array.from(digest.subarray(0, length), (byte) => alphabet[byte % alphabet.length]).join("");
 }

@@ -16,8 +16,12 @@ export type Verdict =
   /** Nothing worth a write has been learnt. */
   | { readonly kind: "Unchanged" };
 
-/** Waiting behind another change of the project for less than this is not worth a status write. */
-const silentDeferralMs = 5_000;
+/**
+ * Waiting behind other changes of the project is not worth a status write as long as they go on one after the other and
+ * the wait is no long one: a hundred resources of one project would otherwise cost a hundred writes that say nothing.
+ */
+const silentStillMs = 20_000;
+const silentWaitMs = 120_000;
 
 /** Sums up a pass. `plan` is absent when a read failed before there was one. Pure. */
 export function verdictFor(observation: LocalObservation, plan: Plan | undefined, outcome: Outcome): Verdict {
@@ -25,7 +29,7 @@ export function verdictFor(observation: LocalObservation, plan: Plan | undefined
     return verdictForFailure(observation, plan, outcome);
   }
   if (outcome.kind === "Deferred") {
-    return outcome.waitedMs < silentDeferralMs
+    return outcome.stillMs < silentStillMs && outcome.waitedMs < silentWaitMs
       ? { kind: "Unchanged" }
       : progressing("WaitingForProject", "Waiting until other changes of the project have ended.");
   }

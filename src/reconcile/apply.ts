@@ -109,7 +109,9 @@ async function createEndpoint(
 ): Promise<Outcome> {
   const { clock, ledger } = context;
   const { uid } = observation.resource;
-  await confirmIntentIsStored(context, observation.resource, plan.intent.attempt);
+  if (!isJustStored(context, observation.resource, plan.intent.attempt)) {
+    await confirmIntentIsStored(context, observation.resource, plan.intent.attempt);
+  }
   let before: ReturnType<Ledger["postSending"]> | undefined;
   const send = async (projectId: string): Promise<Mutation> => {
     before = ledger.postSending(uid, clock.monotonicMs());
@@ -131,6 +133,19 @@ async function createEndpoint(
 function isNeverApplied(error: unknown): boolean {
   return (
     error instanceof EffectNotPermittedError || (error instanceof ControlPlaneError && error.effect === "NotApplied")
+  );
+}
+
+/** Longer ago, the resource may have changed unseen: it is read again. */
+const justStoredMs = 1_000;
+
+/** The answer to the intent's own write is a fresh read of the resource, as long as it is fresh and nothing came after it. */
+function isJustStored({ clock, ledger }: ApplyContext, resource: ComputeEndpoint, attempt: string): boolean {
+  const { intent } = ledger.memoryOf(resource.uid);
+  return (
+    intent?.attempt === attempt &&
+    intent.storedVersion === resource.resourceVersion &&
+    clock.monotonicMs() - intent.firstSeenMs <= justStoredMs
   );
 }
 
@@ -186,9 +201,7 @@ async function write(
       operationIds,
       answer: mutation?.endpoint,
     });
-    if (mutation !== undefined) {
-      context.service.view.noteAnswer(mutation);
-    }
+    context.service.view.noteWrite(projectId, mutation);
     context.service.lanes.leave(projectId, uid, operationIds);
   }
 }
@@ -199,5 +212,5 @@ function enterLane({ service }: ApplyContext, { resource, project }: Observation
   const answer = service.lanes.enter({ key, uid, projectId: project.projectId, isDeletion }, project);
   return answer.kind === "Granted"
     ? undefined
-    : { kind: "Deferred", waitedMs: answer.waitedMs, isFirst: answer.isFirst };
+    : { kind: "Deferred", waitedMs: answer.waitedMs, stillMs: answer.stillMs, isFirst: answer.isFirst };
 }

@@ -54,7 +54,9 @@ function isOwned({ store, ledger }: CleanUpContext, { projectId, endpointId }: U
 async function isDeleted({ service, logger }: CleanUpContext, unrecorded: UnrecordedEndpoint): Promise<boolean> {
   const { key, projectId, endpointId } = unrecorded;
   try {
-    await service.controlPlane.deleteEndpoint(projectId, endpointId);
+    await service.controlPlane.deleteEndpoint(projectId, endpointId).finally(() => {
+      service.view.noteWrite(projectId, undefined);
+    });
     return (await service.controlPlane.getEndpoint(projectId, endpointId)) === undefined;
   } catch (error) {
     if (!(error instanceof ControlPlaneError)) {

@@ -89,6 +89,13 @@ export class Ledger {
     }
   }
 
+  /** The intent is stored; `version` is that of the resource with it. */
+  intentStored(uid: string, version: string): void {
+    this.#update(uid, (memory) =>
+      memory.intent === undefined ? memory : { ...memory, intent: { ...memory.intent, storedVersion: version } },
+    );
+  }
+
   /** A post is about to be sent: until it is answered it may land. Answers what was known before. */
   postSending(uid: string, nowMs: number): PostState {
     const before = this.memoryOf(uid).intent?.posts ?? "Unresolved";
@@ -141,7 +148,7 @@ export class Ledger {
     this.#put(key, uid, (memory) => ({
       ...memory,
       lastWriteMs: write.nowMs,
-      lastAnswer: write.answer ?? memory.lastAnswer,
+      lastAnswer: write.answer === undefined ? memory.lastAnswer : versionOf(write.answer),
       lastDeleteMs: write.isDelete ? write.nowMs : memory.lastDeleteMs,
       ownOperationIds: [...memory.ownOperationIds, ...write.operationIds].slice(-ownOperationsLimit),
     }));
@@ -220,8 +227,15 @@ export class Ledger {
     return [...(this.#uidsByKey.get(keyText(key)) ?? [])];
   }
 
-  #setIntent(key: ResourceKey, uid: string, intent: Omit<NonNullable<Memory["intent"]>, "lastPostMs">): void {
-    this.#put(key, uid, (memory) => ({ ...memory, intent: { ...intent, lastPostMs: undefined } }));
+  #setIntent(
+    key: ResourceKey,
+    uid: string,
+    intent: Pick<NonNullable<Memory["intent"]>, "attempt" | "posts" | "firstSeenMs">,
+  ): void {
+    this.#put(key, uid, (memory) => ({
+      ...memory,
+      intent: { ...intent, storedVersion: undefined, lastPostMs: undefined },
+    }));
   }
 
   #setPosts(uid: string, posts: PostState, lastPostMs: number): void {
@@ -261,6 +275,11 @@ export class Ledger {
       entry.memory = change(entry.memory);
     }
   }
+}
+
+/** All that is kept of an answer: there are as many as resources. */
+function versionOf({ id, updatedTime }: ObservedEndpoint): Memory["lastAnswer"] {
+  return { id, updatedTime };
 }
 
 /** The row of failures after one more. */

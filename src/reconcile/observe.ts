@@ -3,22 +3,19 @@ import type { ProjectReading } from "../domain/project-view.ts";
 import type { ResourceStore } from "../domain/resource-store.ts";
 import { type Claim, claimOfTheGone, claimsOf } from "../plan/claims.ts";
 import type { LocalObservation, Memory, Observation, RemoteState } from "../plan/observation.ts";
-import { type ComputeEndpoint, isBeingDeleted, projectIdOf } from "../resource/compute-endpoint.ts";
-import { isTrue } from "../resource/conditions.ts";
-import { annotations } from "../resource/names.ts";
+import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Ledger } from "./ledger.ts";
+import { type ReadingAgeContext, readingSinceMs } from "./reading-age.ts";
 import type { Service } from "./service.ts";
 
 /** What observing needs. It reads only, save that it takes the turn of a create it may lead to. */
-export interface ObserveContext {
+export interface ObserveContext extends ReadingAgeContext {
   readonly clock: Clock;
   readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
   readonly ledger: Ledger;
   readonly service: Service;
-  /** At rest a reading of the project may be this old. */
-  readonly projectPollMs: number;
 }
 
 /** Gathers what is known without the service. */
@@ -57,9 +54,14 @@ export function observeClaims({ store, ledger, service }: ObserveContext, resour
 /**
  * Completes the observation with what the service shows.
  *
+ * @param sinceMs the reading has begun no earlier: monotonic milliseconds. @default as early as will do to plan from
  * @throws ControlPlaneError when a read fails.
  */
-export async function observeService(context: ObserveContext, local: LocalObservation): Promise<Observation> {
+export async function observeService(
+  context: ObserveContext,
+  local: LocalObservation,
+  sinceMs?: number,
+): Promise<Observation> {
   const { service } = context;
   const { resource } = local;
   const projectId = serviceProjectOf(resource);
@@ -68,7 +70,7 @@ export async function observeService(context: ObserveContext, local: LocalObserv
   }
   const isCreateTurn = takeTurn(context, local);
   watchOwnOperations(context, projectId, resource);
-  const project = await service.view.read(projectId, notOlderThanMs(context, local));
+  const project = await service.view.read(projectId, sinceMs ?? readingSinceMs(context, local));
   service.lanes.observe(project);
   return {
     ...local,
@@ -111,26 +113,6 @@ async function observeRemote(
 /** Older than what our own last write answered, by the service's own clock. */
 function isBehind(endpoint: ObservedEndpoint, { lastAnswer }: Memory): boolean {
   return lastAnswer?.id === endpoint.id && Date.parse(endpoint.updatedTime) < Date.parse(lastAnswer.updatedTime);
-}
-
-/** Only a settled resource may look at an older reading, and never at one from before its own last write. */
-function notOlderThanMs({ clock, projectPollMs }: ObserveContext, { resource, memory }: LocalObservation): number {
-  const nowMs = clock.monotonicMs();
-  const atRestMs = nowMs - projectPollMs;
-  return isAtRest(resource) && memory.failure === undefined
-    ? Math.max(atRestMs, memory.lastWriteMs ?? atRestMs)
-    : nowMs;
-}
-
-function isAtRest(resource: ComputeEndpoint): boolean {
-  const { status } = resource;
-  return (
-    !isBeingDeleted(resource) &&
-    status.ownership !== undefined &&
-    status.observedGeneration === resource.generation &&
-    isTrue(status.conditions, "Ready") &&
-    status.lastHandledReconcileAt === resource.annotations[annotations.reconcileRequestedAt]
-  );
 }
 
 /** Lists may lag and a restart forgets, so the view is told what status waits for: our own calls, and what is to be counted. */

@@ -14,7 +14,24 @@ export interface Entrant {
 /** Whether a change may start now. */
 export type LaneAnswer =
   | { readonly kind: "Granted" }
-  | { readonly kind: "Queued"; readonly waitedMs: number; readonly isFirst: boolean };
+  | {
+      readonly kind: "Queued";
+      readonly waitedMs: number;
+      /** Milliseconds of the wait since the lane last changed hands. */
+      readonly stillMs: number;
+      readonly isFirst: boolean;
+    };
+
+/** What stands between a resource and its turn. */
+export type LaneOutlook =
+  /** Nothing: it would be granted the lane. */
+  | "Free"
+  /** The change before it is under way, and it comes next. */
+  | "Next"
+  /** Others come before it. */
+  | "Behind"
+  /** Nobody of ours: the service works, or has said so. */
+  | "Locked";
 
 /** What the lanes need. */
 export interface ProjectLanesOptions {
@@ -40,6 +57,8 @@ interface Lane {
   holder: Holder | undefined;
   /** The service has said that the project is busy, whatever its lists show. */
   closedUntilMs: number;
+  /** When it last changed hands. */
+  movedMs: number;
   readonly waiting: Map<string, Waiting>;
 }
 
@@ -72,16 +91,20 @@ export class ProjectLanes {
     const waiting: Waiting = { ...entrant, sinceMs: lane.waiting.get(entrant.uid)?.sinceMs ?? nowMs, seenMs: nowMs };
     lane.waiting.set(entrant.uid, waiting);
     this.#dropStale(lane, nowMs);
-    const isFirst = firstOf(lane)?.uid === entrant.uid;
-    const isOwnTurn = lane.holder?.uid === entrant.uid && lane.holder.operationIds.length === 0;
-    const isFree = lane.holder === undefined && isFirst && lane.closedUntilMs <= nowMs && !this.#isLocked(reading);
-    if (!isOwnTurn && !isFree) {
-      return { kind: "Queued", waitedMs: nowMs - waiting.sinceMs, isFirst };
+    if (this.#outlookIn(lane, entrant.uid, reading) !== "Free") {
+      const stillMs = nowMs - Math.max(waiting.sinceMs, lane.movedMs);
+      return { kind: "Queued", waitedMs: nowMs - waiting.sinceMs, stillMs, isFirst: isNext(lane, entrant.uid) };
     }
     lane.waiting.delete(entrant.uid);
-    const place = isOwnTurn && lane.holder !== undefined ? lane.holder.place : waiting;
+    const place = lane.holder?.place ?? waiting;
     lane.holder = { uid: entrant.uid, place, operationIds: [], sinceMs: nowMs };
+    lane.movedMs = nowMs;
     return { kind: "Granted" };
+  }
+
+  /** What `enter` would find, without entering. */
+  outlook(projectId: string, uid: string, reading: ProjectReading): LaneOutlook {
+    return this.#outlookIn(this.#lanes.get(projectId) ?? emptyLane(), uid, reading);
   }
 
   /** The service answered that the project is locked: nobody tries for a while, and the place in the queue is kept. */
@@ -166,6 +189,20 @@ export class ProjectLanes {
     }
   }
 
+  #outlookIn(lane: Lane, uid: string, reading: ProjectReading): LaneOutlook {
+    const { holder } = lane;
+    if (holder?.uid === uid && holder.operationIds.length === 0) {
+      return "Free";
+    }
+    if (!isNext(lane, uid)) {
+      return "Behind";
+    }
+    if (holder !== undefined) {
+      return "Next";
+    }
+    return lane.closedUntilMs <= this.#options.clock.monotonicMs() && !this.#isLocked(reading) ? "Free" : "Locked";
+  }
+
   #noteEntered({ key, uid, projectId }: Entrant): void {
     const entered = this.#enteredByKey.get(keyText(key)) ?? new Map<string, string>();
     this.#enteredByKey.set(keyText(key), entered.set(uid, projectId));
@@ -177,13 +214,14 @@ export class ProjectLanes {
   }
 
   #laneOf(projectId: string): Lane {
-    const lane = this.#lanes.get(projectId) ?? { holder: undefined, closedUntilMs: 0, waiting: new Map() };
+    const lane = this.#lanes.get(projectId) ?? emptyLane();
     this.#lanes.set(projectId, lane);
     return lane;
   }
 
   #free(projectId: string, lane: Lane): void {
     lane.holder = undefined;
+    lane.movedMs = this.#options.clock.monotonicMs();
     const next = firstOf(lane);
     if (next === undefined) {
       this.#lanes.delete(projectId);
@@ -210,6 +248,16 @@ export class ProjectLanes {
       (operation) => holdsProjectLock(operation) && nowMs - Date.parse(operation.createdTime) < longestHoldMs,
     );
   }
+}
+
+function emptyLane(): Lane {
+  return { holder: undefined, closedUntilMs: 0, movedMs: 0, waiting: new Map() };
+}
+
+/** Whether nobody else who waits comes before it. */
+function isNext(lane: Lane, uid: string): boolean {
+  const first = firstOf(lane);
+  return first === undefined || first.uid === uid;
 }
 
 function firstOf(lane: Lane): Waiting | undefined {

@@ -125,6 +125,9 @@ export class Reconciler {
     if (stored.hasChanged) {
       this.#options.ledger.lostWriteDecided(resource.uid);
     }
+    if (pass.plan?.kind === "RecordIntent") {
+      this.#options.ledger.intentStored(resource.uid, stored.resourceVersion);
+    }
     reportPass(this.#options, pass, stored);
     if (stored.countedTime !== undefined) {
       this.#options.ledger.logCounted(resource.key, resource.uid, Date.parse(stored.countedTime));

@@ -13,6 +13,7 @@ import { annotations } from "../resource/names.ts";
 import { apply } from "./apply.ts";
 import { nextFailure } from "./ledger.ts";
 import { type ObserveContext, observeClaims, observeLocal, observeService } from "./observe.ts";
+import { mayDecide } from "./reading-age.ts";
 import { retryDelayMs } from "./requeue.ts";
 
 /** What a pass needs besides what observing needs. */
@@ -35,8 +36,15 @@ export async function runPass(context: PassContext, resource: ComputeEndpoint): 
   let plan = planLocally(local);
   try {
     if (plan === undefined) {
-      observation = { ...(await observeService(context, local)), claims: observeClaims(context, resource) };
+      const begunMs = context.clock.monotonicMs();
+      observation = withClaims(context, await observeService(context, local));
       plan = planReconcile(observation, context.policy);
+      if (!mayDecide(context, observation, plan, begunMs)) {
+        // Should the second reading fail, no plan of the first is to blame.
+        [observation, plan] = [undefined, undefined];
+        observation = withClaims(context, await observeService(context, local, begunMs));
+        plan = planReconcile(observation, context.policy);
+      }
       const outcome = heldBack(context, observation, plan) ?? (await applyPlan(context, observation, plan));
       return { local, observation, plan, outcome };
     }
@@ -49,6 +57,11 @@ export async function runPass(context: PassContext, resource: ComputeEndpoint): 
     }
     return { local, observation, plan, outcome: failed(context, { local, plan, error }) };
   }
+}
+
+/** With the claims of this very moment: from here to the effect nothing is awaited, or two would find one endpoint free. */
+function withClaims(context: PassContext, observation: Observation): Observation {
+  return { ...observation, claims: observeClaims(context, observation.resource) };
 }
 
 /** A resource that must not be touched is still looked at, where that is possible: its operations may fail meanwhile. */

@@ -10,6 +10,8 @@ type Store = ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
 /** What a pass left in the cluster. */
 export interface StoredStep extends StatusStep {
   readonly hasChanged: boolean;
+  /** Of the resource with this status. */
+  readonly resourceVersion: string;
 }
 
 /** Conflicts in a row over which an answered create is still being stored. */
@@ -33,11 +35,11 @@ export async function storeStatus(
     const { resource } = current.local;
     const step = statusFor(current);
     if (isSameStored(step.status, resource.status)) {
-      return { ...step, hasChanged: false };
+      return { ...step, hasChanged: false, resourceVersion: resource.resourceVersion };
     }
     try {
-      await store.patchStatus(resource, step.status);
-      return { ...step, hasChanged: true };
+      const { resourceVersion } = await store.patchStatus(resource, step.status);
+      return { ...step, hasChanged: true, resourceVersion };
     } catch (error) {
       if (!hasMoved(error)) {
         onDoubt(step, current);

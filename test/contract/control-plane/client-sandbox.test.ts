@@ -172,7 +172,7 @@ describe.each(["seed", "public"] as const)("a whole control plane, profile %s", 
     // Lists now show the past, as those of the real service may for a moment.
     await pair.control("PUT", "/lists/lag", { milliseconds: 60_000 });
     const mutation = await pair.client.createEndpoint(project, creation);
-    view.noteAnswer(mutation);
+    view.noteWrite(mutation.endpoint.projectId, mutation);
     const lagging = await view.read(project, systemClock.monotonicMs());
     expect(lagging).toMatchObject({ endpoints: [], echoesNames: profile === "public" });
     expect(lagging.operations[0]).toMatchObject({ id: mutation.operations[0]?.id, status: "running" });

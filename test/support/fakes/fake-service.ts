@@ -81,14 +81,15 @@ export class FakeService implements ControlPlane {
     });
   }
 
-  listOperations(projectId: string, page: { readonly limit: number }): Promise<OperationPage> {
-    return this.#call("listOperations", () => ({
-      operations: this.operations
-        .filter((operation) => operation.projectId === projectId)
-        .sort(compareNewestFirst)
-        .slice(0, page.limit),
-      cursor: undefined,
-    }));
+  listOperations(
+    projectId: string,
+    { limit, cursor = "0" }: { readonly limit: number; readonly cursor?: string },
+  ): Promise<OperationPage> {
+    return this.#call("listOperations", () => {
+      const all = this.operations.filter((operation) => operation.projectId === projectId).sort(compareNewestFirst);
+      const end = Number(cursor) + limit;
+      return { operations: all.slice(Number(cursor), end), cursor: end < all.length ? `${end}` : undefined };
+    });
   }
 
   getOperation(_projectId: string, operationId: string): Promise<Operation | undefined> {

@@ -177,14 +177,14 @@ test("long in flight, ended now, more newer ones than are kept → is kept: whoe
 describe("the newest operation that a list has shown", () => {
   test("none yet → undefined, also when an answer has named one", async () => {
     const { view, read } = startView();
-    view.noteAnswer({ endpoint: endpoint(), operations: [operation(7)] });
+    view.noteWrite(project, { endpoint: endpoint(), operations: [operation(7)] });
     expect((await read()).reading.newestListedTime).toBeUndefined();
   });
 
   test("an answer names a newer one → that of the list; a list that shows the past → does not go back", async () => {
     const { controlPlane, view, read } = startView();
     controlPlane.listed = operations(1, 5);
-    view.noteAnswer({ endpoint: endpoint(), operations: [operation(7)] });
+    view.noteWrite(project, { endpoint: endpoint(), operations: [operation(7)] });
     expect((await read()).reading.newestListedTime).toBe(operation(5).createdTime);
     controlPlane.listed = operations(1, 3);
     expect((await read()).reading.newestListedTime).toBe(operation(5).createdTime);

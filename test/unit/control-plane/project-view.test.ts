@@ -241,7 +241,7 @@ describe("operations", () => {
   test("what an answer to a write started → in the next reading, though the list lags, and polled until it ended", async () => {
     const { clock, controlPlane, view } = startView();
     const started = operation(7, { status: "running" });
-    view.noteAnswer({ endpoint: endpoint(), operations: [started] });
+    view.noteWrite(project, { endpoint: endpoint(), operations: [started] });
     controlPlane.byId.set(started.id, started);
     expect(idsOf(await view.read(project, 0))).toEqual([started.id]);
     await clock.advance(1);
@@ -256,7 +256,7 @@ describe("operations", () => {
     await view.read(project, 0);
     await clock.advance(1);
     controlPlane.listed = operations(1, 25);
-    view.noteAnswer({ endpoint: endpoint(), operations: [operation(25)] });
+    view.noteWrite(project, { endpoint: endpoint(), operations: [operation(25)] });
     expect((await view.read(project, clock.monotonicMs())).operations).toHaveLength(25);
   });
 
@@ -348,10 +348,10 @@ describe("what a reading says of names", () => {
 
   test("a name in the answer to a write → echoed; none there → proves nothing", async () => {
     const { clock, controlPlane, view } = startView();
-    view.noteAnswer({ endpoint: endpoint(), operations: [] });
+    view.noteWrite(project, { endpoint: endpoint(), operations: [] });
     expect((await view.read(project, 0)).echoesNames).toBe(false);
     await clock.advance(1);
-    view.noteAnswer({ endpoint: endpoint({ name: "n" }), operations: [] });
+    view.noteWrite(project, { endpoint: endpoint({ name: "n" }), operations: [] });
     controlPlane.endpoints = [];
     expect((await view.read(project, clock.monotonicMs())).echoesNames).toBe(true);
   });

@@ -137,21 +137,57 @@ describe("the event recorder", () => {
   it("an API server that hangs → recording never waits, and the queue is bounded", async () => {
     const { clock, connection, recorder } = startRecorder();
     connection.respond = () => new Promise(() => {});
-    for (let count = 0; count < 1_500; count += 1) recorder.record({ ...orders, uid: `u${count}` }, created);
-    expect(recorder.stats().dropped).toBeGreaterThanOrEqual(499);
+    for (let count = 0; count < 2_500; count += 1) recorder.record({ ...orders, uid: `u${count}` }, created);
+    await settlePromises();
+    expect(recorder.stats()).toEqual({ sent: 0, dropped: 500 });
     const flushed = recorder.flush(3_000);
     await clock.advance(3_000);
     expect(await flushed).toBe(false);
   });
 
+  it("a burst → a hundred at once and then ten a second, warnings before all others", async () => {
+    const { clock, connection, recorder } = startRecorder();
+    for (let count = 0; count < 300; count += 1) recorder.record({ ...orders, uid: `u${count}` }, created);
+    await settlePromises();
+    expect(recorder.stats()).toEqual({ sent: 100, dropped: 0 });
+    recorder.record({ ...orders, uid: "failed" }, { ...created, type: "Warning", reason: "OperationFailed" });
+    await clock.advance(100);
+    expect(connection.calls.at(-1)?.body).toMatchObject({ type: "Warning", regarding: { uid: "failed" } });
+    await clock.advance(10_000);
+    expect(recorder.stats()).toEqual({ sent: 201, dropped: 0 });
+  });
+
+  it("the end of the process → what waits goes out at once", async () => {
+    const { clock, recorder } = startRecorder();
+    for (let count = 0; count < 300; count += 1) recorder.record({ ...orders, uid: `u${count}` }, created);
+    await settlePromises();
+    expect(await recorder.flush(3_000)).toBe(true);
+    expect(recorder.stats()).toEqual({ sent: 300, dropped: 0 });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("too much for the end of the process → the rest is lost in time, and nothing is under way", async () => {
+    const { clock, connection, recorder } = startRecorder();
+    connection.respond = () => {
+      const { promise, resolve } = Promise.withResolvers<object>();
+      clock.after(100, () => resolve({}));
+      return promise;
+    };
+    for (let count = 0; count < 300; count += 1) recorder.record({ ...orders, uid: `u${count}` }, created);
+    const flushed = recorder.flush(4_000);
+    await clock.advance(3_100);
+    expect(await flushed).toBe(true);
+    expect(recorder.stats()).toEqual({ sent: 30, dropped: 270 });
+  });
+
   it("a thousand other things were said since → the oldest is forgotten, and said again as a new event", async () => {
-    const { connection, recorder } = startRecorder();
+    const { clock, connection, recorder } = startRecorder();
     const ofUid = (uid: string) => ({ ...orders, uid });
     recorder.record(ofUid("first"), created);
     await settlePromises();
     for (let count = 0; count < 1_000; count += 1) {
       recorder.record(ofUid(`u${count}`), created);
-      await settlePromises();
+      await clock.advance(100);
     }
     recorder.record(ofUid("u500"), created);
     recorder.record(ofUid("first"), created);

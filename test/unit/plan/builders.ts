@@ -194,6 +194,7 @@ export function intentMemory(change: Partial<NonNullable<Memory["intent"]>> = {}
       attempt: "attempt-1",
       posts: "Unresolved",
       firstSeenMs: monotonicMs - 1_000,
+      storedVersion: undefined,
       lastPostMs: undefined,
       ...change,
     },

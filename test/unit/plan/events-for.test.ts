@@ -94,9 +94,9 @@ describe("transitions", () => {
   it("a second endpoint with our token → told once it is deleted, not when that is put off or fails", () => {
     const given = owned({}, { endpoints: [endpoint({ name: ownName }), endpoint({ id: "ep-twin-2", name: ownName })] });
     expect(reasons(given, { outcome: { kind: "Accepted", mutation: undefined } })).toContain("DuplicateDeleted");
-    expect(reasons(given, { outcome: { kind: "Deferred", waitedMs: 9_000, isFirst: false } })).not.toContain(
-      "DuplicateDeleted",
-    );
+    expect(
+      reasons(given, { outcome: { kind: "Deferred", waitedMs: 9_000, stillMs: 9_000, isFirst: false } }),
+    ).not.toContain("DuplicateDeleted");
     expect(reasons(given, { outcome: failed("Rejected") })).not.toContain("DuplicateDeleted");
   });
 

@@ -110,7 +110,13 @@ describe("broken spec", () => {
       given: observation({
         resource: resource({ brokenSpec: {}, isDeleting: true, status: { createIntent: intent() } }),
         memory: memory({
-          intent: { attempt: "attempt-1", posts: "NoneSent", firstSeenMs: 0, lastPostMs: undefined },
+          intent: {
+            attempt: "attempt-1",
+            posts: "NoneSent",
+            firstSeenMs: 0,
+            storedVersion: undefined,
+            lastPostMs: undefined,
+          },
         }),
       }),
       want: { kind: "CloseIntent", cause: "NothingLanded" },

@@ -141,15 +141,20 @@ describe("a failed call", () => {
 });
 
 describe("a turn that has to be waited for", () => {
-  const deferred = (waitedMs: number): Outcome => ({ kind: "Deferred", waitedMs, isFirst: true });
-  it("shorter than five seconds → is not worth a write", () => {
-    expect(verdictFor(given, update, deferred(4_999))).toEqual({ kind: "Unchanged" });
+  const deferred = (waitedMs: number, stillMs: number): Outcome => ({
+    kind: "Deferred",
+    waitedMs,
+    stillMs,
+    isFirst: true,
   });
-  it("longer → says so", () => {
-    expect(verdictFor(given, update, deferred(5_000))).toMatchObject({
-      kind: "Progressing",
-      reason: "WaitingForProject",
-    });
+  it("while others have theirs one after the other → is not worth a write", () => {
+    expect(verdictFor(given, update, deferred(119_999, 19_999))).toEqual({ kind: "Unchanged" });
+  });
+  it.each([
+    ["nobody's turn has come or gone for 20 s", deferred(20_000, 20_000)],
+    ["two minutes in all", deferred(120_000, 0)],
+  ])("%s → says so", (_, outcome) => {
+    expect(verdictFor(given, update, outcome)).toMatchObject({ kind: "Progressing", reason: "WaitingForProject" });
   });
   it("a pass was asked for meanwhile → is not echoed yet", () => {
     const asked = owned(
@@ -157,7 +162,7 @@ describe("a turn that has to be waited for", () => {
       { resource: { annotations: { "endpoint-operator.dev/reconcile-requested-at": "now" } } },
     );
     const pass = (outcome: Outcome) => statusFor({ local: asked, observation: asked, plan: update, outcome }).status;
-    expect(pass(deferred(9_000)).lastHandledReconcileAt).toBeUndefined();
+    expect(pass(deferred(30_000, 30_000)).lastHandledReconcileAt).toBeUndefined();
     expect(pass({ kind: "Accepted", mutation: undefined }).lastHandledReconcileAt).toBe("now");
   });
 });
@@ -200,13 +205,13 @@ describe("the intent after a create", () => {
     expect(intentAfter(failed(reason, { posts: "AllDefinite" }))).toEqual(intent());
   });
   it("deferred → stays open", () => {
-    expect(intentAfter({ kind: "Deferred", waitedMs: 0, isFirst: false })).toEqual(intent());
+    expect(intentAfter({ kind: "Deferred", waitedMs: 0, stillMs: 0, isFirst: false })).toEqual(intent());
   });
   it("an intent that could not be recorded yet → is not in status", () => {
     const fresh = observation({ resource: resource() });
     const record: Plan = { kind: "RecordIntent", intent: intent() };
     const step = (outcome: Outcome) => statusFor({ local: fresh, observation: fresh, plan: record, outcome }).status;
-    expect(step({ kind: "Deferred", waitedMs: 9_000, isFirst: true }).createIntent).toBeUndefined();
+    expect(step({ kind: "Deferred", waitedMs: 30_000, stillMs: 30_000, isFirst: true }).createIntent).toBeUndefined();
     expect(
       step({
         kind: "Failed",

@@ -21,6 +21,7 @@ describe("an open create", () => {
       attempt: "one",
       posts: "Unresolved",
       firstSeenMs: 7,
+      storedVersion: undefined,
       lastPostMs: undefined,
     });
     seen("one", 99);

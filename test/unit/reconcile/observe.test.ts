@@ -60,7 +60,8 @@ beforeEach(async () => {
           askedFor.push(notOlderThanMs);
           return { ...reading, asOfMs: clock.monotonicMs() - ageMs };
         },
-        noteAnswer() {},
+        noteWrite() {},
+        lastWriteMs: () => undefined,
         watchOperation() {},
         forget() {},
       },
@@ -93,7 +94,6 @@ describe("how old a reading may be", () => {
   });
 
   it.each<readonly [string, ComputeEndpoint]>([
-    ["new", resource()],
     ["being deleted", atRest({ isDeleting: true })],
     ["edited", atRest({ generation: 2 })],
     ["not Ready", resource({ status: { ownership: ownership(), observedGeneration: 1 } })],

@@ -119,7 +119,7 @@ describe("the queue", () => {
     enter("c");
     enter("c", true);
     await clock.advance(1_000);
-    expect(lanes.enter(entrant("c", true), reading())).toEqual({ kind: "Queued", waitedMs: 1_000, isFirst: true });
+    expect(lanes.enter(entrant("c", true), reading())).toMatchObject({ waitedMs: 1_000, isFirst: true });
     lanes.leave("p", "a", []);
     expect(woken).toEqual(["c"]);
   });
@@ -129,8 +129,36 @@ describe("the queue", () => {
     enter("b");
     enter("c");
     await clock.advance(3_000);
-    expect(lanes.enter(entrant("b"), reading())).toEqual({ kind: "Queued", waitedMs: 3_000, isFirst: true });
-    expect(lanes.enter(entrant("c"), reading())).toEqual({ kind: "Queued", waitedMs: 3_000, isFirst: false });
+    const waited = { kind: "Queued", waitedMs: 3_000, stillMs: 3_000 };
+    expect(lanes.enter(entrant("b"), reading())).toEqual({ ...waited, isFirst: true });
+    expect(lanes.enter(entrant("c"), reading())).toEqual({ ...waited, isFirst: false });
+  });
+
+  it("turns that come and go meanwhile → the wait goes on, and it is no still one", async () => {
+    enter("a");
+    enter("b");
+    enter("c");
+    await clock.advance(3_000);
+    lanes.leave("p", "a", []);
+    await clock.advance(1_000);
+    expect(lanes.enter(entrant("c"), reading())).toMatchObject({ waitedMs: 4_000, stillMs: 1_000 });
+    enter("b");
+    await clock.advance(2_000);
+    expect(lanes.enter(entrant("c"), reading())).toMatchObject({ waitedMs: 6_000, stillMs: 2_000 });
+  });
+
+  it("an outlook → what stands in the way, and asking for it takes no place", async () => {
+    const outlook = (name: string, seen = reading()) => lanes.outlook("p", entrant(name).uid, seen);
+    expect(outlook("a")).toBe("Free");
+    expect(outlook("a", reading(operation("op-0")))).toBe("Locked");
+    enter("a");
+    expect([outlook("a"), outlook("b")]).toEqual(["Free", "Next"]);
+    enter("b");
+    expect([outlook("b"), outlook("c")]).toEqual(["Next", "Behind"]);
+    lanes.leave("p", "a", ["op-1"]);
+    expect([outlook("a"), outlook("b")]).toEqual(["Behind", "Next"]);
+    lanes.withdraw("p", "b");
+    expect(enter("c")).toBe("Queued");
   });
 
   it("one that has not asked for a minute → is forgotten", async () => {

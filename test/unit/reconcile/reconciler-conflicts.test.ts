@@ -89,6 +89,8 @@ describe("the resource is not what it was when the POST is answered", () => {
     world.store.put(asked());
     await world.operator.pass(key);
     await world.operator.pass(key);
+    // The reading that the intent was made from is too old by then to post by.
+    await world.clock.advance(5_001);
     let reads = 0;
     world.service.beforeCall = (method) => {
       if (method === "listEndpoints" && reads === 0) {

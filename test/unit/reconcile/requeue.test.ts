@@ -88,7 +88,7 @@ describe("a pass that did not fail is followed by the next", () => {
   });
 
   it("in the lane → the first soon, the others as a safety net", () => {
-    expect(look(settled, { kind: "Deferred", waitedMs: 0, isFirst: true })).toBe(500);
-    expect(look(settled, { kind: "Deferred", waitedMs: 0, isFirst: false })).toBe(20_000);
+    expect(look(settled, { kind: "Deferred", waitedMs: 0, stillMs: 0, isFirst: true })).toBe(500);
+    expect(look(settled, { kind: "Deferred", waitedMs: 0, stillMs: 0, isFirst: false })).toBe(20_000);
   });
 });

@@ -43,7 +43,7 @@ function outcomesOf(plan: Plan): readonly Outcome[] {
     ...(plan.kind === "RecordIntent"
       ? ([{ kind: "Done" }] as const)
       : ([{ kind: "Accepted", mutation: { endpoint: endpoint(), operations: [running] } }] as const)),
-    { kind: "Deferred", waitedMs: 9_000, isFirst: false },
+    { kind: "Deferred", waitedMs: 30_000, stillMs: 30_000, isFirst: false },
     { kind: "Failed", error: lost, forMs: 0, posts: "Unresolved" },
     { kind: "Failed", error: refused, forMs: 400_000, posts: "AllDefinite" },
   ];
