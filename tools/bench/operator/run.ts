@@ -120,29 +120,41 @@ class SizeBench {
     const populations = rounds.flatMap(({ operator, floor }) => (size.rounds > 0 ? [operator, floor] : [operator]));
     const sandbox = await SandboxServer.start(world.program, populations);
     parts.defer(() => sandbox.stop());
-    let last: { readonly stage: BringUpStage; readonly operator: OperatorProcess } | undefined;
-    for (const { operator: population, floor } of rounds) {
-      await last?.operator.stop();
-      const stage: BringUpStage = { world, sandbox, population, settings: plan.settings ?? {} };
-      last = { stage, operator: await this.#bringUp(stage, { ...stage, population: floor }) };
-    }
+    const stages = rounds.map((round) => {
+      const stage: BringUpStage = { world, sandbox, population: round.operator, settings: plan.settings ?? {} };
+      return { stage, floorStage: { ...stage, population: round.floor } };
+    });
+    const last = stages.pop();
     if (last === undefined) throw new Error("there was no round");
-    const live = await this.#measureLive(last.stage, last.operator);
-    await last.operator.stop();
+    for (const { stage, floorStage } of stages) await this.#takeRound(stage, floorStage);
+    const live = await this.#takeLastRound(last.stage, last.floorStage);
     const restStage = { ...last.stage, settings: { ...plan.settings, ...plan.restSettings } };
     return { ...live, ...(await this.#measureAtRest(restStage)) };
   }
 
-  /** In turns: which of the two comes first changes from round to round. */
-  async #bringUp(stage: BringUpStage, floorStage: BringUpStage): Promise<OperatorProcess> {
-    const { size, plan, world } = this.#options;
+  /** Which of the two comes first changes from round to round; they never run at once. */
+  async #takeRound(stage: BringUpStage, floorStage: BringUpStage): Promise<void> {
     const isFloorFirst = this.#operatorRuns.length % 2 === 1;
-    if (size.rounds > 0 && isFloorFirst) await this.#bringUpFloor(floorStage);
+    if (isFloorFirst) await this.#bringUpFloor(floorStage);
+    await (await this.#bringUp(stage)).stop();
+    if (!isFloorFirst) await this.#bringUpFloor(floorStage);
+  }
+
+  /** Its operator goes on running, so it comes after the floor. */
+  async #takeLastRound(stage: BringUpStage, floorStage: BringUpStage) {
+    if (this.#options.size.rounds > 0) await this.#bringUpFloor(floorStage);
+    const operator = await this.#bringUp(stage);
+    const live = await this.#measureLive(stage, operator);
+    await operator.stop();
+    return live;
+  }
+
+  async #bringUp(stage: BringUpStage): Promise<OperatorProcess> {
+    const { plan, world } = this.#options;
     await createPopulation(world.kube, stage.population);
     const { result, operator } = await bringUpByOperator({ ...stage, profileFolder: plan.profileFolder });
     this.#say("operator", result);
     this.#operatorRuns.push(result);
-    if (size.rounds > 0 && !isFloorFirst) await this.#bringUpFloor(floorStage);
     return operator;
   }
 
