@@ -1,7 +1,8 @@
+import { isSameStored } from "../domain/same-stored.ts";
 import { createTextPool } from "../domain/text-pool.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import { isSameJson, type Json } from "./merge-diff.ts";
+import type { Json } from "./merge-diff.ts";
 import { withSharedTexts } from "./with-shared-texts.ts";
 
 /** Reads stored objects, and remembers of each what a later patch needs to know. */
@@ -27,7 +28,7 @@ export function createComputeEndpointParser(logger: Logger): ComputeEndpointPars
   const parse = (stored: unknown): ComputeEndpoint => {
     const parsed = parseComputeEndpoint(stored);
     const resource = { ...parsed, status: withSharedTexts(parsed.status, pool) };
-    if (isSameJson(storedStatus(stored), resource.status as Json)) {
+    if (isSameStored(storedStatus(stored), resource.status)) {
       whole.add(resource);
     }
     return resource;

@@ -1,3 +1,5 @@
+import { isSameStored } from "../domain/same-stored.ts";
+
 /** A value of JSON; `undefined` as a member's value means that the member is absent. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 
@@ -21,17 +23,6 @@ export function diffForMerge(before: JsonObject, after: JsonObject): JsonObject 
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** Whether two values say the same; the order of members does not matter, and `undefined` members are absent. */
-export function isSameJson(left: Json | undefined, right: Json | undefined): boolean {
-  if (Array.isArray(left) && Array.isArray(right)) {
-    return left.length === right.length && left.every((item, index) => isSameJson(item, right[index]));
-  }
-  if (isObject(left) && isObject(right)) {
-    return diffForMerge(left, right) === undefined;
-  }
-  return left === right;
-}
-
 function diffMember(before: Json | undefined, after: Json | undefined): Json | undefined {
   if (after === undefined) {
     return before === undefined ? undefined : null;
@@ -39,7 +30,7 @@ function diffMember(before: Json | undefined, after: Json | undefined): Json | u
   if (isObject(before) && isObject(after)) {
     return diffForMerge(before, after);
   }
-  return isSameJson(before, after) ? undefined : withoutUndefined(after);
+  return isSameStored(before, after) ? undefined : withoutUndefined(after);
 }
 
 /** In a merge patch an object in place of something else is merged into nothing, which is what it is. */

@@ -1,9 +1,9 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import { isSameStored } from "../domain/same-stored.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus, OperationWatermark } from "../resource/status-schema.ts";
 import type { AttributedOperation } from "./attribute-operations.ts";
-import { isSameStored } from "./canonical-json.ts";
 import { maxConnectionsOf, sizeText } from "./compute-sizes.ts";
 import { conditionsFor } from "./conditions-for.ts";
 import { type OperationLog, operationLogAfter } from "./operation-log.ts";

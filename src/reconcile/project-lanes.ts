@@ -90,7 +90,7 @@ export class ProjectLanes {
     // Its place is from when it first asked; what it wants may have become a deletion since.
     const waiting: Waiting = { ...entrant, sinceMs: lane.waiting.get(entrant.uid)?.sinceMs ?? nowMs, seenMs: nowMs };
     lane.waiting.set(entrant.uid, waiting);
-    this.#dropStale(lane, nowMs);
+    this.#dropStale(lane, entrant.uid);
     if (this.#outlookIn(lane, entrant.uid, reading) !== "Free") {
       const stillMs = nowMs - Math.max(waiting.sinceMs, lane.movedMs);
       return { kind: "Queued", waitedMs: nowMs - waiting.sinceMs, stillMs, isFirst: isNext(lane, entrant.uid) };
@@ -102,9 +102,11 @@ export class ProjectLanes {
     return { kind: "Granted" };
   }
 
-  /** What `enter` would find, without entering. */
+  /** What `enter` would find right now, without entering. */
   outlook(projectId: string, uid: string, reading: ProjectReading): LaneOutlook {
-    return this.#outlookIn(this.#lanes.get(projectId) ?? emptyLane(), uid, reading);
+    const lane = this.#lanes.get(projectId) ?? emptyLane();
+    this.#dropStale(lane, uid);
+    return this.#outlookIn(lane, uid, reading);
   }
 
   /** The service answered that the project is locked: nobody tries for a while, and the place in the queue is kept. */
@@ -230,9 +232,11 @@ export class ProjectLanes {
     }
   }
 
-  #dropStale(lane: Lane, nowMs: number): void {
+  /** Whoever asks is here, however long it was away. */
+  #dropStale(lane: Lane, askingUid: string): void {
+    const nowMs = this.#options.clock.monotonicMs();
     for (const waiting of lane.waiting.values()) {
-      if (nowMs - waiting.seenMs > forgottenAfterMs) {
+      if (waiting.uid !== askingUid && nowMs - waiting.seenMs > forgottenAfterMs) {
         lane.waiting.delete(waiting.uid);
       }
     }

@@ -1,7 +1,7 @@
 import { EffectNotPermittedError } from "../domain/effect-permit.ts";
 import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
+import { isSameStored } from "../domain/same-stored.ts";
 import { reasonOf, type Tracer } from "../domain/tracer.ts";
-import { isSameStored } from "../plan/canonical-json.ts";
 import { eventsFor, releaseEvents } from "../plan/events-for.ts";
 import { endedAtLast } from "../plan/operation-log.ts";
 import type { Pass } from "../plan/pass.ts";

@@ -1,5 +1,5 @@
 import { KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
-import { isSameStored } from "../plan/canonical-json.ts";
+import { isSameStored } from "../domain/same-stored.ts";
 import type { Pass } from "../plan/pass.ts";
 import { type StatusStep, statusFor } from "../plan/status-for.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";

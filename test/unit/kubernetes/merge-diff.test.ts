@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { diffForMerge, isSameJson, type Json } from "../../../src/kubernetes/merge-diff.ts";
+import { isSameStored } from "../../../src/domain/same-stored.ts";
+import { diffForMerge, type Json } from "../../../src/kubernetes/merge-diff.ts";
 
 type JsonObject = { readonly [key: string]: Json | undefined };
 
@@ -72,7 +73,7 @@ describe("the merge diff", () => {
       fc.property(object, object, (before, after) => {
         const patch = diffForMerge(before, after);
         expect(patch === undefined ? before : mergePatch(before, patch as Json)).toEqual(after);
-        expect(patch === undefined).toBe(isSameJson(before as Json, after as Json));
+        expect(patch === undefined).toBe(isSameStored(before, after));
       }),
       { seed: 20_260_101 },
     );

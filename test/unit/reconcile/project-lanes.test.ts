@@ -147,6 +147,16 @@ describe("the queue", () => {
     expect(lanes.enter(entrant("c"), reading())).toMatchObject({ waitedMs: 6_000, stillMs: 2_000 });
   });
 
+  it("an outlook when those before it have not asked for a minute → is what entering then finds", async () => {
+    enter("a");
+    enter("gone");
+    await clock.advance(1);
+    enter("b");
+    await clock.advance(60_001);
+    expect(lanes.outlook("p", "b", reading())).toBe("Free");
+    expect(enter("b")).toBe("Granted");
+  });
+
   it("an outlook → what stands in the way, and asking for it takes no place", async () => {
     const outlook = (name: string, seen = reading()) => lanes.outlook("p", entrant(name).uid, seen);
     expect(outlook("a")).toBe("Free");

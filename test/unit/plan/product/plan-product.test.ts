@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { ControlPlaneError } from "../../../../src/domain/control-plane-error.ts";
-import { isSameStored } from "../../../../src/plan/canonical-json.ts";
+import { isSameStored } from "../../../../src/domain/same-stored.ts";
 import type { Outcome } from "../../../../src/plan/outcome.ts";
 import { isServiceEffect, type Plan } from "../../../../src/plan/plan.ts";
 import { planReconcile } from "../../../../src/plan/plan-reconcile.ts";

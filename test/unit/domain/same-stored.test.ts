@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { canonicalJson, isSameStored } from "../../../src/plan/canonical-json.ts";
+import { isSameStored } from "../../../src/domain/same-stored.ts";
+import { canonicalJson } from "../../../src/plan/canonical-json.ts";
 
 const values: readonly unknown[] = [
   undefined,
