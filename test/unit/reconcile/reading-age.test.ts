@@ -181,6 +181,7 @@ describe("the resource, before its create", () => {
     world.store.put(asked());
     for (let passes = 0; passes < 2; passes += 1) await world.operator.pass(key);
     world.restart();
+    await world.operator.connected.view.read("green-fox-123456", world.clock.monotonicMs());
     const read = reads();
     callsSince();
     await world.operator.pass(key);

@@ -1,0 +1,13 @@
+import type { ReconcilerWorld } from "./reconciler-world.ts";
+
+export const projectId = "green-fox-123456";
+
+/** The calls of one reading of a project. */
+export const reading = ["listOperations", "listEndpoints"];
+
+/** Somebody else has the project read now, so that the next pass finds a reading made before it; earlier calls are forgotten. */
+export async function somebodyReads({ operator, clock, service }: ReconcilerWorld): Promise<void> {
+  await operator.connected.view.read(projectId, clock.monotonicMs());
+  await clock.advance(1);
+  service.calls.splice(0);
+}
