@@ -245,7 +245,7 @@ function connectService(foundation: Foundation, { watch, metrics, ledger, permit
     controlPlane,
     view: createProjectView({ controlPlane, clock, neededSinceMs, onGap }),
     lanes: new ProjectLanes({ clock, wake: callUp }),
-    turns: new CreateTurns(wake),
+    turns: new CreateTurns({ clock, wake }),
   };
   return { service, close: () => client.close() };
 }

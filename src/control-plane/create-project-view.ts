@@ -134,6 +134,8 @@ class SharedReadings implements ProjectView {
 
   async #take(project: Project, asOfMs: number): Promise<ProjectReading> {
     const neededMs = this.#options.neededSinceMs(project.id);
+    // Before and not after: a reading shows all that it met, so that a burst larger than the window is seen once.
+    this.#tellGap(project, project.operations.prune(neededMs));
     this.#tellGap(project, await readOperations(project.id, project.operations, { ...this.#options, neededMs }));
     const endpoints = await this.#options.controlPlane.listEndpoints(project.id);
     this.#echoesNames ||= endpoints.some((endpoint) => endpoint.name !== undefined);
@@ -145,8 +147,6 @@ class SharedReadings implements ProjectView {
       newestListedTime: project.operations.newestListedTime,
       echoesNames: this.#echoesNames,
     };
-    // Only now: a reading shows all that it met, so that a burst larger than the window is seen once.
-    this.#tellGap(project, project.operations.prune(neededMs));
     project.last = reading;
     return reading;
   }

@@ -7,15 +7,26 @@ export function isSameStored(a: unknown, b: unknown): boolean {
     return a.length === b.length && a.every((item, index) => isSameStored(item, b[index]));
   }
   if (isObject(a) && isObject(b)) {
-    return hasAllOf(a, b) && Object.keys(b).every((name) => b[name] === undefined || a[name] !== undefined);
+    return hasAllOf(a, b) && hasNoMore(a, b);
   }
   return a === b;
 }
 
-function hasAllOf(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {
-  return Object.keys(a).every((name) => isSameStored(a[name], b[name]));
+type Members = Readonly<Record<string, unknown>>;
+
+function hasAllOf(a: Members, b: Members): boolean {
+  return Object.keys(a).every((name) => isSameStored(a[name], memberOf(b, name)));
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+function hasNoMore(a: Members, b: Members): boolean {
+  return Object.keys(b).every((name) => b[name] === undefined || memberOf(a, name) !== undefined);
+}
+
+/** Names are anybody's, `constructor` among them. */
+function memberOf(object: Members, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+function isObject(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -89,9 +89,14 @@ export type RemoteState =
 export interface Observation extends LocalObservation {
   readonly project: ProjectReading;
   readonly remote: RemoteState;
-  /** Whether no other create of ours for the same branch and type is open. */
-  readonly isCreateTurn: boolean;
+  readonly createTurn: CreateTurn;
 }
+
+/** Whether the one open create of a branch and type may be this one. Milliseconds. */
+export type CreateTurn =
+  | { readonly kind: "Ours" }
+  /** Another one is open: for how long this one has waited in all, and for that other one. */
+  | { readonly kind: "Waiting"; readonly waitedMs: number; readonly stillMs: number };
 
 /** The settings that decisions depend on. */
 export interface Policy {

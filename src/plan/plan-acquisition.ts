@@ -76,7 +76,7 @@ function planAdoptOnlyMiss(spec: ComputeEndpointSpec): Plan | undefined {
 }
 
 function planCreate(observation: Observation, spec: ComputeEndpointSpec, policy: Policy): Plan {
-  return observation.isCreateTurn
+  return observation.createTurn.kind === "Ours"
     ? { kind: "RecordIntent", intent: newIntent(observation, spec) }
     : waitForTurn(policy);
 }

@@ -22,7 +22,7 @@ export function planRecovery(observation: Observation, intent: CreateIntent, pol
   const plan =
     planResolution(observation, intent) ?? planRediscovery(observation) ?? planUnresolved(observation, intent, policy);
   const isCreating = plan.kind === "CreateEndpoint" || plan.kind === "RecordIntent";
-  return isCreating && !observation.isCreateTurn ? waitForTurn(policy) : plan;
+  return isCreating && observation.createTurn.kind === "Waiting" ? waitForTurn(policy) : plan;
 }
 
 function planUnresolved(observation: Observation, intent: CreateIntent, policy: Policy): Plan {

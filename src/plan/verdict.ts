@@ -29,9 +29,8 @@ export function verdictFor(observation: LocalObservation, plan: Plan | undefined
     return verdictForFailure(observation, plan, outcome);
   }
   if (outcome.kind === "Deferred") {
-    return outcome.stillMs < silentStillMs && outcome.waitedMs < silentWaitMs
-      ? { kind: "Unchanged" }
-      : progressing("WaitingForProject", "Waiting until other changes of the project have ended.");
+    const isSilent = outcome.stillMs < silentStillMs && outcome.waitedMs < silentWaitMs;
+    return isSilent ? { kind: "Unchanged" } : progressing("WaitingForProject", deferralMessage(plan));
   }
   const started = outcome.kind === "Accepted" ? (outcome.mutation?.operations ?? []).filter(isInFlight) : [];
   if (started.length > 0 && plan?.kind !== "DeleteEndpoint") {
@@ -76,6 +75,10 @@ function verdictForPlan(observation: LocalObservation, plan: Plan): Verdict {
     default:
       return assertNever(plan);
   }
+}
+
+function deferralMessage(plan: Plan | undefined): string {
+  return plan?.kind === "Wait" ? plan.message : "Waiting until other changes of the project have ended.";
 }
 
 function ready(unverifiable: readonly string[]): Verdict {

@@ -58,13 +58,20 @@ export async function apply(context: ApplyContext, observation: Observation, pla
     case "RemoveFinalizer":
     case "ForgetEndpoint":
     case "CloseIntent":
-    case "Wait":
     case "Settled":
     case "Stall":
       return { kind: "Done" };
+    case "Wait":
+      return waitedTurn(observation, plan) ?? { kind: "Done" };
     default:
       return assertNever(plan);
   }
+}
+
+/** Waiting for another create of the branch is no news as long as these go on, as waiting for the lane is none. */
+function waitedTurn({ createTurn }: Observation, plan: Extract<Plan, { kind: "Wait" }>): Outcome | undefined {
+  const isTurn = plan.reason === "WaitingForProject" && createTurn.kind === "Waiting";
+  return isTurn ? { ...createTurn, kind: "Deferred", isFirst: false } : undefined;
 }
 
 /** A move that is accepted without effect would be accepted again and again: it counts as refused. */

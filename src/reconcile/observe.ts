@@ -2,7 +2,7 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ProjectReading } from "../domain/project-view.ts";
 import type { ResourceStore } from "../domain/resource-store.ts";
 import { type Claim, claimOfTheGone, claimsOf } from "../plan/claims.ts";
-import type { LocalObservation, Memory, Observation, RemoteState } from "../plan/observation.ts";
+import type { CreateTurn, LocalObservation, Memory, Observation, RemoteState } from "../plan/observation.ts";
 import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -68,7 +68,7 @@ export async function observeService(
   if (projectId === undefined) {
     throw new Error("a resource without a project got past planLocally");
   }
-  const isCreateTurn = takeTurn(context, local);
+  const createTurn = takeTurn(context, local);
   watchOwnOperations(context, projectId, resource);
   const project = await service.view.read(projectId, sinceMs ?? readingSinceMs(context, local));
   service.lanes.observe(project);
@@ -77,7 +77,7 @@ export async function observeService(
     nowMs: context.clock.nowMs(),
     project,
     remote: await observeRemote(context, local, project),
-    isCreateTurn,
+    createTurn,
   };
 }
 
@@ -127,17 +127,19 @@ function watchOwnOperations({ service }: ObserveContext, projectId: string, { st
   }
 }
 
+const noTurnWanted: CreateTurn = { kind: "Waiting", waitedMs: 0, stillMs: 0 };
+
 /** Taken before the reading begins, so that the reading shows what the create before ours has made. */
-function takeTurn({ service }: ObserveContext, { resource, claims }: LocalObservation): boolean {
+function takeTurn({ service }: ObserveContext, { resource, claims }: LocalObservation): CreateTurn {
   const { ownership, createIntent } = resource.status;
   if (ownership !== undefined) {
-    return false;
+    return noTurnWanted;
   }
   if (createIntent !== undefined) {
     return service.turns.tryTake(createIntent, resource.uid, resource.key);
   }
   if (resource.spec.kind === "Invalid") {
-    return false;
+    return noTurnWanted;
   }
   const { projectId, branchId, type } = resource.spec.spec;
   const place = { projectId, branchId, type };

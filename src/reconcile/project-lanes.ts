@@ -17,7 +17,7 @@ export type LaneAnswer =
   | {
       readonly kind: "Queued";
       readonly waitedMs: number;
-      /** Milliseconds of the wait since the lane last changed hands. */
+      /** Milliseconds of the wait since a turn last came to its end. */
       readonly stillMs: number;
       readonly isFirst: boolean;
     };
@@ -57,7 +57,7 @@ interface Lane {
   holder: Holder | undefined;
   /** The service has said that the project is busy, whatever its lists show. */
   closedUntilMs: number;
-  /** When it last changed hands. */
+  /** When a turn last came to its end. */
   movedMs: number;
   readonly waiting: Map<string, Waiting>;
 }
@@ -85,12 +85,12 @@ export class ProjectLanes {
   /** Asks for the lane. Once granted it is held until `leave`, or `withdraw`. */
   enter(entrant: Entrant, reading: ProjectReading): LaneAnswer {
     const nowMs = this.#options.clock.monotonicMs();
-    const lane = this.#laneOf(entrant.projectId);
+    const lane = this.#withoutStale(this.#lanes.get(entrant.projectId), entrant.uid);
+    this.#lanes.set(entrant.projectId, lane);
     this.#noteEntered(entrant);
     // Its place is from when it first asked; what it wants may have become a deletion since.
     const waiting: Waiting = { ...entrant, sinceMs: lane.waiting.get(entrant.uid)?.sinceMs ?? nowMs, seenMs: nowMs };
     lane.waiting.set(entrant.uid, waiting);
-    this.#dropStale(lane, entrant.uid);
     if (this.#outlookIn(lane, entrant.uid, reading) !== "Free") {
       const stillMs = nowMs - Math.max(waiting.sinceMs, lane.movedMs);
       return { kind: "Queued", waitedMs: nowMs - waiting.sinceMs, stillMs, isFirst: isNext(lane, entrant.uid) };
@@ -98,15 +98,12 @@ export class ProjectLanes {
     lane.waiting.delete(entrant.uid);
     const place = lane.holder?.place ?? waiting;
     lane.holder = { uid: entrant.uid, place, operationIds: [], sinceMs: nowMs };
-    lane.movedMs = nowMs;
     return { kind: "Granted" };
   }
 
   /** What `enter` would find right now, without entering. */
   outlook(projectId: string, uid: string, reading: ProjectReading): LaneOutlook {
-    const lane = this.#lanes.get(projectId) ?? emptyLane();
-    this.#dropStale(lane, uid);
-    return this.#outlookIn(lane, uid, reading);
+    return this.#outlookIn(this.#withoutStale(this.#lanes.get(projectId), uid), uid, reading);
   }
 
   /** The service answered that the project is locked: nobody tries for a while, and the place in the queue is kept. */
@@ -215,12 +212,6 @@ export class ProjectLanes {
     return lane !== undefined && (lane.waiting.has(uid) || lane.holder?.uid === uid);
   }
 
-  #laneOf(projectId: string): Lane {
-    const lane = this.#lanes.get(projectId) ?? emptyLane();
-    this.#lanes.set(projectId, lane);
-    return lane;
-  }
-
   #free(projectId: string, lane: Lane): void {
     lane.holder = undefined;
     lane.movedMs = this.#options.clock.monotonicMs();
@@ -232,18 +223,16 @@ export class ProjectLanes {
     }
   }
 
-  /** Whoever asks is here, however long it was away. */
-  #dropStale(lane: Lane, askingUid: string): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    for (const waiting of lane.waiting.values()) {
-      if (waiting.uid !== askingUid && nowMs - waiting.seenMs > forgottenAfterMs) {
-        lane.waiting.delete(waiting.uid);
-      }
+  /** Without those who have not asked for long. Whoever asks now is here, however long it was away. */
+  #withoutStale(lane: Lane | undefined, askingUid: string): Lane {
+    if (lane === undefined) {
+      return { holder: undefined, closedUntilMs: 0, movedMs: 0, waiting: new Map() };
     }
+    const oldestMs = this.#options.clock.monotonicMs() - forgottenAfterMs;
     const { holder } = lane;
-    if (holder !== undefined && holder.operationIds.length === 0 && nowMs - holder.sinceMs > forgottenAfterMs) {
-      lane.holder = undefined;
-    }
+    const isHeld = holder !== undefined && (holder.operationIds.length > 0 || holder.sinceMs >= oldestMs);
+    const waiting = [...lane.waiting].filter(([uid, { seenMs }]) => uid === askingUid || seenMs >= oldestMs);
+    return { ...lane, holder: isHeld ? holder : undefined, waiting: new Map(waiting) };
   }
 
   #isLocked(reading: ProjectReading): boolean {
@@ -252,10 +241,6 @@ export class ProjectLanes {
       (operation) => holdsProjectLock(operation) && nowMs - Date.parse(operation.createdTime) < longestHoldMs,
     );
   }
-}
-
-function emptyLane(): Lane {
-  return { holder: undefined, closedUntilMs: 0, movedMs: 0, waiting: new Map() };
 }
 
 /** Whether nobody else who waits comes before it. */

@@ -49,6 +49,10 @@ export function mayDecide(
   if (project.asOfMs >= sinceMs || isSettled(observation)) {
     return true;
   }
+  if (plan.kind === "Wait" && plan.reason === "WaitingForProject") {
+    // For another create of the branch: as with those behind in the lane.
+    return true;
+  }
   if (plan.kind !== "RecordIntent" && plan.kind !== "CreateEndpoint") {
     return false;
   }

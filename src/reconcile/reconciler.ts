@@ -125,7 +125,7 @@ export class Reconciler {
     if (stored.hasChanged) {
       this.#options.ledger.lostWriteDecided(resource.uid);
     }
-    if (pass.plan?.kind === "RecordIntent") {
+    if (pass.plan?.kind === "RecordIntent" && pass.outcome.kind === "Done") {
       this.#options.ledger.intentStored(resource.uid, stored.resourceVersion);
     }
     reportPass(this.#options, pass, stored);
@@ -231,7 +231,12 @@ function giveBack(service: Service, { local, plan, outcome, observation }: Pass,
   if (!isCreating && !isAboutToCreate) {
     service.turns.release(uid);
   }
-  const isTurnedAway = outcome.kind === "Deferred" || (outcome.kind === "Failed" && outcome.error.reason === "Locked");
+  const isWaitingForTurn = outcome.kind === "Deferred" && plan?.kind === "Wait";
+  if (!isWaitingForTurn) {
+    service.turns.stopWaiting(local.resource.key);
+  }
+  const isInLine = outcome.kind === "Deferred" && !isWaitingForTurn;
+  const isTurnedAway = isInLine || (outcome.kind === "Failed" && outcome.error.reason === "Locked");
   const isAboutToPost = isCreating && plan?.kind === "RecordIntent";
   const projectId = observation?.project.projectId ?? serviceProjectOf(local.resource);
   if (projectId !== undefined && !isTurnedAway && !isAboutToPost) {
@@ -241,6 +246,7 @@ function giveBack(service: Service, { local, plan, outcome, observation }: Pass,
 
 function leaveAll(service: Service, resource: ComputeEndpoint): void {
   service.turns.release(resource.uid);
+  service.turns.stopWaiting(resource.key);
   const projectId = serviceProjectOf(resource);
   if (projectId !== undefined) {
     service.lanes.abandon(projectId, resource.uid);

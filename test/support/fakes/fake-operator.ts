@@ -56,7 +56,7 @@ export class FakeOperator {
       controlPlane: service,
       view: createProjectView({ controlPlane: service, clock, neededSinceMs }),
       lanes: new ProjectLanes({ clock, wake }),
-      turns: new CreateTurns(wake),
+      turns: new CreateTurns({ clock, wake }),
     };
     this.reconciler = new Reconciler({
       tracer: world.tracer,

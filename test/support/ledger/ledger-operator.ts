@@ -104,7 +104,7 @@ export class LedgerOperator {
         onGap: tellLogGap(logger, metrics.operations),
       }),
       lanes: new ProjectLanes({ clock, wake }),
-      turns: new CreateTurns(wake),
+      turns: new CreateTurns({ clock, wake }),
     };
     const reconciler = new Reconciler({
       clock,

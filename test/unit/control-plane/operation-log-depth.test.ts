@@ -50,6 +50,16 @@ describe("a first reading", () => {
     expect(gaps).toEqual([]);
   });
 
+  test("a long log that all have counted since → the very next reading shows the window alone", async () => {
+    const { scene, controlPlane, gaps, read } = startView();
+    controlPlane.listed = operations(1, 100);
+    scene.neededMs = createdMs(1);
+    expect((await read()).reading.operations).toHaveLength(100);
+    scene.neededMs = createdMs(100);
+    expect((await read()).reading.operations).toHaveLength(20);
+    expect(gaps).toEqual([]);
+  });
+
   test("an operation of the very moment until which was counted → is shown, its sibling may not have been", async () => {
     const { scene, controlPlane, read } = startView();
     const twin = { ...operation(30), id: "op-twin" };

@@ -27,6 +27,8 @@ const values: readonly unknown[] = [
   { a: [] },
   { a: {} },
   { 0: 1 },
+  { constructor: 1 },
+  { toString: "x" },
 ];
 
 describe("values as they are stored", () => {

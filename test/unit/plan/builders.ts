@@ -237,7 +237,7 @@ export function observation(change: ObservationChange = {}): Observation {
       echoesNames: change.echoesNames ?? false,
     },
     remote: change.remote ?? remoteOf(self, endpoints),
-    isCreateTurn: change.isCreateTurn ?? true,
+    createTurn: change.isCreateTurn === false ? { kind: "Waiting", waitedMs: 0, stillMs: 0 } : { kind: "Ours" },
   };
 }
 

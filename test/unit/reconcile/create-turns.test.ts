@@ -1,17 +1,21 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ResourceKey } from "../../../src/domain/resource-store.ts";
 import { CreateTurns } from "../../../src/reconcile/create-turns.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 
 const place = { projectId: "p", branchId: "b", type: "ReadOnly" } as const;
 const keyOf = (name: string): ResourceKey => ({ namespace: "shop", name });
 
+let clock: FakeClock;
 let woken: string[];
 let turns: CreateTurns;
-const take = (uid: string, at: Parameters<CreateTurns["tryTake"]>[0] = place) => turns.tryTake(at, uid, keyOf(uid));
+const take = (uid: string, at: Parameters<CreateTurns["tryTake"]>[0] = place) =>
+  turns.tryTake(at, uid, keyOf(uid)).kind === "Ours";
 
 beforeEach(() => {
   woken = [];
-  turns = new CreateTurns(({ name }) => void woken.push(name));
+  clock = new FakeClock();
+  turns = new CreateTurns({ clock, wake: ({ name }) => void woken.push(name) });
 });
 
 describe("the turn to create", () => {
@@ -48,9 +52,29 @@ describe("the turn to create", () => {
     take("b");
     turns.releaseGone(keyOf("orders"), "new");
     expect(woken).toEqual(["b"]);
-    expect(turns.tryTake(place, "new", keyOf("orders"))).toBe(true);
+    expect(turns.tryTake(place, "new", keyOf("orders")).kind).toBe("Ours");
     turns.releaseGone(keyOf("orders"), "new");
     expect(take("b")).toBe(false);
+  });
+
+  it("a wait over the turns of several → says for how long in all, and for the present one", async () => {
+    const wait = (uid: string, name = uid) => turns.tryTake(place, uid, keyOf(name));
+    take("a");
+    wait("b");
+    await clock.advance(3_000);
+    expect(wait("b")).toEqual({ kind: "Waiting", waitedMs: 3_000, stillMs: 3_000 });
+    expect(wait("c")).toEqual({ kind: "Waiting", waitedMs: 0, stillMs: 0 });
+    turns.release("a");
+    take("c");
+    await clock.advance(1_000);
+    expect(wait("b")).toEqual({ kind: "Waiting", waitedMs: 4_000, stillMs: 1_000 });
+    turns.releaseGone(keyOf("b"), "b");
+    expect(wait("b")).toMatchObject({ waitedMs: 4_000 });
+    turns.stopWaiting(keyOf("b"));
+    expect(wait("b")).toMatchObject({ waitedMs: 0 });
+    await clock.advance(1_000);
+    turns.releaseGone(keyOf("b"), "another");
+    expect(wait("b")).toMatchObject({ waitedMs: 0 });
   });
 
   it("the name is gone → its turn is free", () => {

@@ -54,7 +54,7 @@ beforeEach(async () => {
       identity,
       controlPlane: service,
       lanes: new ProjectLanes({ clock, wake }),
-      turns: new CreateTurns(wake),
+      turns: new CreateTurns({ clock, wake }),
       view: {
         async read(_projectId, notOlderThanMs) {
           askedFor.push(notOlderThanMs);
@@ -174,7 +174,7 @@ describe("what others claim", () => {
 });
 
 describe("the turn to create", () => {
-  const isTurn = async (self: ComputeEndpoint) => (await observe(self)).isCreateTurn;
+  const isTurn = async (self: ComputeEndpoint) => (await observe(self)).createTurn.kind === "Ours";
 
   it("nothing open → ours", async () => {
     expect(await isTurn(resource())).toBe(true);

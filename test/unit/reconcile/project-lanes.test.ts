@@ -144,17 +144,32 @@ describe("the queue", () => {
     expect(lanes.enter(entrant("c"), reading())).toMatchObject({ waitedMs: 4_000, stillMs: 1_000 });
     enter("b");
     await clock.advance(2_000);
-    expect(lanes.enter(entrant("c"), reading())).toMatchObject({ waitedMs: 6_000, stillMs: 2_000 });
+    expect(lanes.enter(entrant("c"), reading())).toMatchObject({ waitedMs: 6_000, stillMs: 3_000 });
   });
 
-  it("an outlook when those before it have not asked for a minute → is what entering then finds", async () => {
+  it("turned away by the service again and again → that is no turn that ended", async () => {
     enter("a");
-    enter("gone");
     await clock.advance(1);
     enter("b");
-    await clock.advance(60_001);
-    expect(lanes.outlook("p", "b", reading())).toBe("Free");
-    expect(enter("b")).toBe("Granted");
+    await clock.advance(3_000);
+    lanes.close("p", "a", 0);
+    expect(enter("a")).toBe("Granted");
+    await clock.advance(1_000);
+    expect(lanes.enter(entrant("b"), reading())).toMatchObject({ stillMs: 4_000 });
+  });
+
+  it.each([
+    ["the holder has", ["a", "b"]],
+    ["the first who waits has", ["a", "gone", "b"]],
+  ])("%s not asked for a minute → an outlook is what entering then finds", async (_who, names) => {
+    for (const name of names) {
+      enter(name);
+      await clock.advance(1);
+    }
+    if (names.includes("gone")) lanes.leave("p", "a", []);
+    await clock.advance(60_000);
+    const before = [lanes.outlook("p", "b", reading()), lanes.outlook("p", "b", reading())];
+    expect([...before, enter("b")]).toEqual(["Free", "Free", "Granted"]);
   });
 
   it("an outlook → what stands in the way, and asking for it takes no place", async () => {

@@ -49,7 +49,7 @@ beforeEach(() => {
       controlPlane: service,
       view: createProjectView({ controlPlane: service, clock }),
       lanes: new ProjectLanes({ clock, wake }),
-      turns: new CreateTurns(wake),
+      turns: new CreateTurns({ clock, wake }),
     },
     logger: quietLogger,
     projectPollMs: pollMs,
