@@ -9,6 +9,8 @@ export interface ResourceEvent {
   readonly action: string;
   /** One line, at most 1024 characters. */
   readonly note: string;
+  /** Said before what it tells of, and of no use when it comes late. @default false */
+  readonly isAhead?: boolean;
 }
 
 /** Publishes events. Losing one is allowed, so this never throws and never delays a pass. */

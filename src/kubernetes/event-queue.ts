@@ -1,15 +1,21 @@
+import type { ResourceEvent } from "../domain/event-recorder.ts";
+
 /** What waits to be sent. */
 export interface QueuedEvent {
-  readonly event: { readonly type: "Normal" | "Warning" };
+  /** No two that wait have the same. */
+  readonly id: string;
+  readonly event: Pick<ResourceEvent, "type" | "isAhead">;
 }
 
 /**
- * Events that wait, in their order, warnings before all others: after a burst an error must not stand behind a thousand
- * lines of good news. What does not fit any more is lost, good news first.
+ * Events that wait, by rank and then in their order: first what is said ahead of time, then warnings, then the rest. After
+ * a burst an error must not stand behind a thousand lines of good news. What does not fit any more is lost, the lowest
+ * rank first.
  */
 export class EventQueue<Item extends QueuedEvent> {
   readonly #capacity: number;
-  readonly #lines: Readonly<Record<"Warning" | "Normal", Item[]>> = { Warning: [], Normal: [] };
+  readonly #lines: readonly [ahead: Item[], warnings: Item[], news: Item[]] = [[], [], []];
+  readonly #byId = new Map<string, Item>();
 
   /** @param capacity most that wait. */
   constructor(capacity: number) {
@@ -17,29 +23,60 @@ export class EventQueue<Item extends QueuedEvent> {
   }
 
   get size(): number {
-    return this.#lines.Warning.length + this.#lines.Normal.length;
+    return this.#byId.size;
   }
 
-  /** Answers what is lost: the newest good news for a warning, else the one that came; `undefined`: there was room. */
+  /** Whether what comes next is said ahead of time. */
+  get isNextAhead(): boolean {
+    return this.#lines[0].length > 0;
+  }
+
+  /** The one of this id, if it waits. */
+  find(id: string): Item | undefined {
+    return this.#byId.get(id);
+  }
+
+  /**
+   * Assumption: none of the same id waits.
+   *
+   * @returns what is lost: the newest of the lowest rank below that of `item`, else `item` itself; `undefined`: there was room.
+   */
   join(item: Item): Item | undefined {
-    const { Warning: warnings, Normal: news } = this.#lines;
-    if (this.size < this.#capacity) {
-      this.#lines[item.event.type].push(item);
-      return undefined;
+    const rank = rankOf(item);
+    const lost = this.size < this.#capacity ? undefined : (this.#takeNewestBelow(rank) ?? item);
+    if (lost !== item) {
+      this.#lines[rank].push(item);
+      this.#byId.set(item.id, item);
     }
-    if (item.event.type === "Normal" || news.length === 0) {
-      return item;
-    }
-    warnings.push(item);
-    return news.pop();
+    return lost;
   }
 
   takeNext(): Item | undefined {
-    return this.#lines.Warning.shift() ?? this.#lines.Normal.shift();
+    return this.#leave(this.#lines.find((line) => line.length > 0)?.shift());
   }
 
   /** Takes out whatever waits. */
   clear(): readonly Item[] {
-    return [...this.#lines.Warning.splice(0), ...this.#lines.Normal.splice(0)];
+    this.#byId.clear();
+    return this.#lines.flatMap((line) => line.splice(0));
   }
+
+  #takeNewestBelow(rank: number): Item | undefined {
+    return this.#leave(this.#lines.findLast((line, index) => index > rank && line.length > 0)?.pop());
+  }
+
+  #leave(item: Item | undefined): Item | undefined {
+    if (item !== undefined) {
+      this.#byId.delete(item.id);
+    }
+    return item;
+  }
+}
+
+/** The place of its line; 0 goes first. */
+function rankOf({ event }: QueuedEvent): 0 | 1 | 2 {
+  if (event.isAhead === true) {
+    return 0;
+  }
+  return event.type === "Warning" ? 1 : 2;
 }

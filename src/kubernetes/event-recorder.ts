@@ -1,24 +1,18 @@
 import { hash } from "node:crypto";
-import { EffectNotPermittedError, type EffectPermit } from "../domain/effect-permit.ts";
+import { EffectNotPermittedError } from "../domain/effect-permit.ts";
 import type { EventRecorder, ResourceEvent } from "../domain/event-recorder.ts";
-import { KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
-import type { Clock } from "../runtime/clock.ts";
+import type { StoredIdentity } from "../domain/resource-store.ts";
+import type { Timer } from "../runtime/clock.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import type { KubernetesConnection } from "./connection.ts";
-import { eventName, newEventBody, seriesPatchBody } from "./event-body.ts";
 import { createEventLimiter, type EventLimiter } from "./event-limiter.ts";
+import { EventMemory, type SentEvent } from "./event-memory.ts";
 import { createEventPace, type EventPace } from "./event-pace.ts";
 import { EventQueue } from "./event-queue.ts";
-import { eventsPath } from "./paths.ts";
+import { EventSender, type EventSenderOptions } from "./event-sender.ts";
 
 /** How a recorder is made. */
-export interface EventRecorderOptions {
-  readonly connection: KubernetesConnection;
-  readonly permit: EffectPermit;
-  readonly clock: Clock;
+export interface EventRecorderOptions extends Omit<EventSenderOptions, "random"> {
   readonly logger: Logger;
-  /** This process among its replicas, for instance the pod's name; at most 128 characters. */
-  readonly instance: string;
   /** Uniform in [0, 1). @default Math.random */
   readonly random?: () => number;
 }
@@ -46,49 +40,52 @@ export function createEventRecorder(options: EventRecorderOptions): QueuedEventR
   return new BackgroundEventRecorder(options);
 }
 
-/** One thing said about one object, however often. */
-interface Series {
+/** One thing said about one object that is not sent yet, however often it was said meanwhile. */
+interface Unsent {
   readonly id: string;
   readonly resource: StoredIdentity;
   readonly event: ResourceEvent;
+  /** Epoch milliseconds, as `lastMs`. */
   readonly firstMs: number;
-  name: string;
-  count: number;
   lastMs: number;
-  /** How often of `count` the API server knows. */
-  sentCount: number;
-  isQueued: boolean;
+  /** Without those that were sent before. */
+  count: number;
+  /** The event to count on; `undefined`: a new one. */
+  sent: SentEvent | undefined;
 }
 
-const callTimeoutMs = 8_000;
-/** Said again within this time, it is the same event once more. */
-const seriesMs = 360_000;
+/** Said again within this time after it was sent, it is the same event once more. */
+const repeatMs = 360_000;
 /** Most things that wait to be sent. */
 const queueCapacity = 2_000;
-/** Most series that are remembered. */
-const seriesCapacity = 1_000;
+/** Most events that are remembered once they are sent. */
+const memoryCapacity = 1_000;
 /** Many at once after a single change, and then no more than a cluster bears beside the work itself. */
 const burst = 100;
 const perSecond = 10;
-const maxAttempts = 3;
-const retryDelayMs = 1_000;
+/** What is lost for want of room or time is told of once for so long. */
+const tellLossAfterMs = 60_000;
 
 class BackgroundEventRecorder implements QueuedEventRecorder {
   readonly #options: EventRecorderOptions;
-  readonly #random: () => number;
   readonly #limiter: EventLimiter;
-  readonly #series = new Map<string, Series>();
-  readonly #queue = new EventQueue<Series>(queueCapacity);
+  readonly #queue = new EventQueue<Unsent>(queueCapacity);
+  readonly #memory: EventMemory;
   readonly #pace: EventPace;
+  readonly #sender: EventSender;
   #sending: Promise<void> | undefined;
   #sent = 0;
   #dropped = 0;
+  #untold = 0;
+  #telling: Timer | undefined;
 
   constructor(options: EventRecorderOptions) {
+    const { clock, random = Math.random } = options;
     this.#options = options;
-    this.#random = options.random ?? Math.random;
-    this.#limiter = createEventLimiter({ clock: options.clock });
-    this.#pace = createEventPace({ clock: options.clock, burst, perSecond });
+    this.#limiter = createEventLimiter({ clock });
+    this.#memory = new EventMemory({ clock, forMs: repeatMs, capacity: memoryCapacity });
+    this.#pace = createEventPace({ clock, burst, perSecond });
+    this.#sender = new EventSender({ ...options, random });
   }
 
   record(resource: StoredIdentity, event: ResourceEvent): void {
@@ -96,26 +93,34 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
       this.#dropped += 1;
       return;
     }
-    const series = this.#seriesOf(resource, event);
-    series.count += 1;
-    series.lastMs = this.#options.clock.nowMs();
-    if (!series.isQueued) {
-      series.isQueued = true;
-      this.#drop(this.#queue.join(series));
+    const nowMs = this.#options.clock.nowMs();
+    const id = idOf(resource, event);
+    const waiting = this.#queue.find(id);
+    if (waiting !== undefined) {
+      waiting.count += 1;
+      waiting.lastMs = nowMs;
+      return;
     }
+    // Not the object itself: with its whole status it would be held for as long as the event waits.
+    const { key, uid, resourceVersion } = resource;
+    const times = { firstMs: nowMs, lastMs: nowMs, count: 1 };
+    const sent = this.#memory.recall(id);
+    this.#lose(this.#queue.join({ id, resource: { key, uid, resourceVersion }, event, ...times, sent }));
     this.#sending ??= this.#sendAll();
   }
 
   async flush(timeoutMs: number): Promise<boolean> {
     const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
     const { clock } = this.#options;
-    const timers = [clock.after(timeoutMs * 0.75, () => this.#dropAll()), clock.after(timeoutMs, () => resolve(false))];
+    const timers = [clock.after(timeoutMs * 0.75, () => this.#loseAll()), clock.after(timeoutMs, () => resolve(false))];
     this.#pace.hurry();
     const sent = Promise.resolve(this.#sending).then(() => true);
     const isInTime = await Promise.race([sent, timeout]);
     for (const timer of timers) {
       timer.cancel();
     }
+    this.#memory.pause();
+    this.#tellLoss();
     return isInTime;
   }
 
@@ -123,155 +128,85 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
     return { sent: this.#sent, dropped: this.#dropped };
   }
 
-  #seriesOf(resource: StoredIdentity, event: ResourceEvent): Series {
-    const nowMs = this.#options.clock.nowMs();
-    // Of the text, which would be held for as long as the series is remembered.
-    const id = hash(
-      "sha256",
-      JSON.stringify([resource.uid, event.type, event.reason, event.action, event.note]),
-      "base64",
-    );
-    const known = this.#series.get(id);
-    // Reinserted at the end: the map is in the order of last use, and the least used is forgotten first.
-    this.#series.delete(id);
-    const isContinued = known !== undefined && nowMs - known.lastMs < seriesMs;
-    const series = isContinued ? known : this.#newSeries(id, resource, event);
-    this.#series.set(id, series);
-    if (this.#series.size > seriesCapacity) {
-      const oldest = this.#series.keys().next().value;
-      this.#series.delete(oldest ?? "");
-    }
-    return series;
-  }
-
-  #newSeries(id: string, resource: StoredIdentity, event: ResourceEvent): Series {
-    const nowMs = this.#options.clock.nowMs();
-    const { key, uid, resourceVersion } = resource;
-    const name = eventName(key.name, this.#random);
-    // Not the object itself: with its whole status it would be held for as long as the series is remembered.
-    return {
-      id,
-      resource: { key, uid, resourceVersion },
-      event,
-      firstMs: nowMs,
-      name,
-      count: 0,
-      lastMs: nowMs,
-      sentCount: 0,
-      isQueued: false,
-    };
-  }
-
   async #sendAll(): Promise<void> {
+    let hasTurn = false;
     while (this.#queue.size > 0) {
-      await this.#pace.turn();
+      if (!hasTurn && !this.#queue.isNextAhead) {
+        await this.#pace.turn();
+        hasTurn = true;
+      }
       // Only now: what is most urgent may have come meanwhile.
-      const series = this.#queue.takeNext();
-      if (series !== undefined) {
-        series.isQueued = false;
-        await this.#sendWithRetries(series);
+      const unsent = this.#queue.takeNext();
+      if (unsent !== undefined) {
+        // What is said ahead of time needs no turn, and leaves it to the next.
+        hasTurn &&= unsent.event.isAhead === true;
+        await this.#send(unsent);
       }
     }
     // At the very moment the queue was found empty: what is recorded a microtask later must not count on this run.
     this.#sending = undefined;
   }
 
-  async #sendWithRetries(series: Series): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await this.#send(series);
-        return;
-      } catch (error) {
-        if (attempt >= maxAttempts || !isWorthRetrying(error)) {
-          this.#lose(series, error);
-          return;
-        }
-        const askedMs = error instanceof KubernetesError ? (error.retryAfterMs ?? 0) : 0;
-        await this.#sleep(Math.max(retryDelayMs * attempt, Math.min(askedMs, callTimeoutMs)));
-      }
-    }
-  }
-
-  #drop(series: Series | undefined): void {
-    if (series !== undefined) {
-      this.#dropped += series.count - series.sentCount;
-      this.#series.delete(series.id);
-    }
-  }
-
-  #dropAll(): void {
-    for (const series of this.#queue.clear()) {
-      this.#drop(series);
-    }
-  }
-
-  #lose(series: Series, error: unknown): void {
-    const { namespace, name } = series.resource.key;
-    this.#drop(series);
-    this.#options.logger.warn({ namespace, name, eventReason: series.event.reason, err: error }, "an event was lost");
-  }
-
-  async #send(series: Series): Promise<void> {
-    const { count } = series;
-    const isRepeat = series.sentCount > 0;
+  async #send(unsent: Unsent): Promise<void> {
+    const { id, resource, event, lastMs, sent } = unsent;
+    const firstMs = sent?.firstMs ?? unsent.firstMs;
+    const count = (sent?.count ?? 0) + unsent.count;
+    const name = sent?.name ?? this.#sender.nameFor(resource.key.name);
     try {
-      await (isRepeat ? this.#patchSeries(series) : this.#create(series));
-    } catch (error) {
-      if (isRepeat && error instanceof KubernetesError && error.reason === "NotFound") {
-        // The API server forgets events after an hour or so.
-        series.name = eventName(series.resource.key.name, this.#random);
-        await this.#create(series);
-      } else {
-        throw error;
+      const content = { resource, event, name, firstMs, lastMs, count };
+      const nowSent = { name: await this.#sender.send(content, sent !== undefined), firstMs, count };
+      this.#sent += unsent.count;
+      this.#memory.remember(id, nowSent);
+      // Said again while it was under way.
+      const repeat = this.#queue.find(id);
+      if (repeat !== undefined) {
+        repeat.sent = nowSent;
       }
-    }
-    this.#sent += count - series.sentCount;
-    series.sentCount = count;
-  }
-
-  async #create(series: Series): Promise<void> {
-    const { namespace } = series.resource.key;
-    try {
-      await this.#request({
-        method: "POST",
-        path: eventsPath(namespace),
-        contentType: "application/json",
-        body: newEventBody(series, this.#options.instance),
-      });
     } catch (error) {
-      // Only an earlier attempt of ours can have made one of this name.
-      if (!(error instanceof KubernetesError && error.reason === "Conflict")) {
-        throw error;
-      }
+      this.#fail(unsent, error);
     }
   }
 
-  async #patchSeries(series: Series): Promise<void> {
-    const path = eventsPath(series.resource.key.namespace, series.name);
-    const contentType = "application/merge-patch+json";
-    await this.#request({ method: "PATCH", path, contentType, body: seriesPatchBody(series) });
-  }
-
-  async #request(call: {
-    readonly method: "POST" | "PATCH";
-    readonly path: string;
-    readonly contentType: string;
-    readonly body: unknown;
-  }): Promise<void> {
-    const { permit, connection } = this.#options;
-    if (!permit.mayStartEffect(callTimeoutMs)) {
-      throw new EffectNotPermittedError();
+  #fail(unsent: Unsent, error: unknown): void {
+    if (error instanceof EffectNotPermittedError) {
+      // The same for all that wait, and no news: whoever closed the gate has said so.
+      this.#lose(unsent);
+      return;
     }
-    await connection.request({ what: "record an event", timeoutMs: callTimeoutMs, permit, ...call });
+    const { namespace, name } = unsent.resource.key;
+    this.#dropped += unsent.count;
+    this.#options.logger.warn({ namespace, name, eventReason: unsent.event.reason, err: error }, "an event was lost");
   }
 
-  async #sleep(delayMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#options.clock.after(delayMs, resolve);
-    await promise;
+  #lose(unsent: Unsent | undefined): void {
+    if (unsent !== undefined) {
+      this.#dropped += unsent.count;
+      this.#untold += unsent.count;
+      this.#telling ??= this.#options.clock.after(tellLossAfterMs, () => this.#tellLoss());
+    }
+  }
+
+  #loseAll(): void {
+    for (const unsent of this.#queue.clear()) {
+      this.#lose(unsent);
+    }
+  }
+
+  /** One line for all: there may be thousands. */
+  #tellLoss(): void {
+    this.#telling?.cancel();
+    this.#telling = undefined;
+    if (this.#untold > 0) {
+      this.#options.logger.warn(
+        { lost: this.#untold },
+        "events were lost: too many waited, or the process had to stop sending them",
+      );
+      this.#untold = 0;
+    }
   }
 }
 
-function isWorthRetrying(error: unknown): boolean {
-  return error instanceof KubernetesError && ["Unavailable", "Throttled", "TimedOut"].includes(error.reason);
+/** Of the text, which would be held for as long as the event is remembered. */
+function idOf({ uid }: StoredIdentity, { type, reason, action, note }: ResourceEvent): string {
+  return hash("sha256", JSON.stringify([uid, type, reason, action, note]), "base64");
 }

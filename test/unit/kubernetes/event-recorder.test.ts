@@ -1,32 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { ResourceEvent } from "../../../src/domain/event-recorder.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { eventName } from "../../../src/kubernetes/event-body.ts";
-import { createEventLimiter } from "../../../src/kubernetes/event-limiter.ts";
-import { createEventRecorder } from "../../../src/kubernetes/event-recorder.ts";
-import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
-import { quietLogger } from "../../support/quiet-logger.ts";
-import { ScriptedConnection } from "./scripted-connection.ts";
-
-const orders = { key: { namespace: "shop", name: "orders" }, uid: "u1", resourceVersion: "7" };
-const created: ResourceEvent = { type: "Normal", reason: "EndpointCreated", action: "Create", note: "created ep-1" };
-
-function startRecorder(options: { mayAct?: boolean } = {}) {
-  const clock = new FakeClock();
-  const connection = new ScriptedConnection();
-  const permit = { mayStartEffect: () => options.mayAct ?? true };
-  const recorder = createEventRecorder({
-    connection,
-    permit,
-    clock,
-    logger: quietLogger,
-    instance: "pod-1",
-    random: () => 0.5,
-  });
-  const sent = () =>
-    connection.calls.map(({ method, body }) => [method, (body as { series?: { count: number } }).series?.count]);
-  return { clock, connection, recorder, sent };
-}
+import { settlePromises } from "../../support/fake-clock.ts";
+import { created, orders, startRecorder } from "./event-scene.ts";
 
 describe("the event recorder", () => {
   it("one event → one POST of an events.k8s.io/v1 Event about the resource", async () => {
@@ -134,74 +110,6 @@ describe("the event recorder", () => {
     expect(recorder.stats()).toEqual({ sent: 28, dropped: 78 });
   });
 
-  it("an API server that hangs → recording never waits, and the queue is bounded", async () => {
-    const { clock, connection, recorder } = startRecorder();
-    connection.respond = () => new Promise(() => {});
-    for (let count = 0; count < 2_500; count += 1) recorder.record({ ...orders, uid: `u${count}` }, created);
-    await settlePromises();
-    expect(recorder.stats()).toEqual({ sent: 0, dropped: 500 });
-    const flushed = recorder.flush(3_000);
-    await clock.advance(3_000);
-    expect(await flushed).toBe(false);
-  });
-
-  it("a burst → a hundred at once and then ten a second, warnings before all others", async () => {
-    const { clock, connection, recorder } = startRecorder();
-    for (let count = 0; count < 300; count += 1) recorder.record({ ...orders, uid: `u${count}` }, created);
-    await settlePromises();
-    expect(recorder.stats()).toEqual({ sent: 100, dropped: 0 });
-    recorder.record({ ...orders, uid: "failed" }, { ...created, type: "Warning", reason: "OperationFailed" });
-    await clock.advance(100);
-    expect(connection.calls.at(-1)?.body).toMatchObject({ type: "Warning", regarding: { uid: "failed" } });
-    await clock.advance(10_000);
-    expect(recorder.stats()).toEqual({ sent: 201, dropped: 0 });
-  });
-
-  it("the end of the process → what waits goes out at once", async () => {
-    const { clock, recorder } = startRecorder();
-    for (let count = 0; count < 300; count += 1) recorder.record({ ...orders, uid: `u${count}` }, created);
-    await settlePromises();
-    expect(await recorder.flush(3_000)).toBe(true);
-    expect(recorder.stats()).toEqual({ sent: 300, dropped: 0 });
-    expect(clock.pendingTimers).toBe(0);
-  });
-
-  it("too much for the end of the process → the rest is lost in time, and nothing is under way", async () => {
-    const { clock, connection, recorder } = startRecorder();
-    connection.respond = () => {
-      const { promise, resolve } = Promise.withResolvers<object>();
-      clock.after(100, () => resolve({}));
-      return promise;
-    };
-    for (let count = 0; count < 300; count += 1) recorder.record({ ...orders, uid: `u${count}` }, created);
-    const flushed = recorder.flush(4_000);
-    await clock.advance(3_100);
-    expect(await flushed).toBe(true);
-    expect(recorder.stats()).toEqual({ sent: 30, dropped: 270 });
-  });
-
-  it("a thousand other things were said since → the oldest is forgotten, and said again as a new event", async () => {
-    const { clock, connection, recorder } = startRecorder();
-    const ofUid = (uid: string) => ({ ...orders, uid });
-    recorder.record(ofUid("first"), created);
-    await settlePromises();
-    for (let count = 0; count < 1_000; count += 1) {
-      recorder.record(ofUid(`u${count}`), created);
-      await clock.advance(100);
-    }
-    recorder.record(ofUid("u500"), created);
-    recorder.record(ofUid("first"), created);
-    await settlePromises();
-    expect(connection.calls.slice(-2).map(({ method }) => method)).toEqual(["PATCH", "POST"]);
-  });
-
-  it("ten thousand other objects were spoken of since → the oldest starts with a full bucket", () => {
-    const limiter = createEventLimiter({ clock: new FakeClock(), burst: 1 });
-    expect([limiter.mayRecord("first"), limiter.mayRecord("first")]).toEqual([true, false]);
-    for (let count = 0; count < 10_000; count += 1) limiter.mayRecord(`u${count}`);
-    expect([limiter.mayRecord("u9999"), limiter.mayRecord("first")]).toEqual([false, true]);
-  });
-
   it("a failure that passes → is tried again; one that does not → the event is lost, the next one is sent", async () => {
     const { clock, connection, recorder } = startRecorder();
     let failures = 2;
@@ -256,7 +164,7 @@ describe("the event recorder", () => {
   });
 
   it("a process that may not act → sends nothing", async () => {
-    const { connection, recorder, clock } = startRecorder({ mayAct: false });
+    const { connection, recorder, clock } = startRecorder({ mayAct: () => false });
     recorder.record(orders, created);
     await clock.advance(60_000);
     expect(connection.calls).toEqual([]);

@@ -139,11 +139,11 @@ describe("a settled resource", () => {
 
 describe("before and after", () => {
   it.each([
-    [true, ["EndpointRestarting"]],
+    [true, [["EndpointRestarting", true]]],
     [false, []],
   ] as const)("an update that restarts: %s → %o beforehand", (restarts, want) => {
     const plan: Plan = { kind: "UpdateEndpoint", endpointId: "ep-own-1", changes: {}, hash: "h", restarts };
-    expect(eventsBefore(plan).map(({ reason }) => reason)).toEqual(want);
+    expect(eventsBefore(plan).map(({ reason, isAhead }) => [reason, isAhead])).toEqual(want);
   });
 
   it.each([
