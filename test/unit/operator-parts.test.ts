@@ -1,11 +1,8 @@
 import { expect, test } from "vitest";
-import { parseConfig } from "../../src/config.ts";
-import { createKeySource } from "../../src/control-plane/key-source.ts";
 import { computeEndpointPath } from "../../src/kubernetes/paths.ts";
-import { assembleOperator } from "../../src/operator-parts.ts";
 import { FakeClock, settlePromises } from "../support/fake-clock.ts";
+import { assembleOverFake } from "../support/fakes/assemble-over-fake.ts";
 import { FakeKubernetes } from "../support/fakes/fake-kubernetes.ts";
-import { quietLogger } from "../support/quiet-logger.ts";
 
 const count = 5_000;
 
@@ -23,34 +20,10 @@ function fullCluster(): FakeKubernetes {
   return kubernetes;
 }
 
-function assemble(kubernetes: FakeKubernetes) {
-  const clock = new FakeClock();
-  const environment = {
-    CONTROL_PLANE_URL: "http://127.0.0.1:9/api/v2",
-    CONTROL_PLANE_API_KEY: "unused",
-    WORKERS: "1",
-    LEADER_ELECTION: "false",
-  };
-  return assembleOperator({
-    config: parseConfig(environment),
-    credentials: { server: "http://127.0.0.1:9", namespace: undefined, current: () => Promise.reject(), reload() {} },
-    keys: createKeySource({ key: "unused" }),
-    clock,
-    logger: quietLogger,
-    version: "0.0.0",
-    instance: "test",
-    random: () => 0.5,
-    connection: kubernetes,
-    leaseConnection: kubernetes,
-    clusterId: "cluster",
-    identity: "test_1",
-  });
-}
-
 test("5,000 resources to look at after a start, one worker → an edit of any of them is next, then the backlog goes on", async () => {
   const kubernetes = fullCluster();
   kubernetes.holdsPatches = true;
-  const parts = assemble(kubernetes);
+  const parts = assembleOverFake({ kubernetes, clock: new FakeClock() });
   parts.start();
   await expect.poll(() => kubernetes.patches.length).toBe(1);
   const edited = keys.at(-1) ?? expect.unreachable();

@@ -37,7 +37,7 @@ export class FakeKubernetes implements KubernetesConnection {
   /** Creates an object, or changes one, as a person would: a new generation. */
   put(
     key: { readonly namespace: string; readonly name: string },
-    parts: { readonly metadata?: object; readonly spec?: object },
+    parts: { readonly metadata?: object; readonly spec?: object; readonly status?: object },
   ): void {
     const path = computeEndpointPath(key);
     const before = this.#objects.get(path);

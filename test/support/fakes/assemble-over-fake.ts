@@ -1,0 +1,42 @@
+import { parseConfig } from "../../../src/config.ts";
+import { createKeySource } from "../../../src/control-plane/key-source.ts";
+import { assembleOperator, type OperatorParts } from "../../../src/operator-parts.ts";
+import type { FakeClock } from "../fake-clock.ts";
+import { quietLogger } from "../quiet-logger.ts";
+import type { FakeKubernetes } from "./fake-kubernetes.ts";
+
+/** What the parts are to meet. */
+export interface FakeSurroundings {
+  readonly kubernetes: FakeKubernetes;
+  readonly clock: FakeClock;
+  /** Of the control plane. @default where nobody listens */
+  readonly serviceUrl?: string;
+}
+
+/** The parts of an operator of the cluster `cluster` that has one worker and leads without a Lease; not started. */
+export function assembleOverFake({
+  kubernetes,
+  clock,
+  serviceUrl = "http://127.0.0.1:9/api/v2",
+}: FakeSurroundings): OperatorParts {
+  const config = parseConfig({
+    CONTROL_PLANE_URL: serviceUrl,
+    CONTROL_PLANE_API_KEY: "unused",
+    WORKERS: "1",
+    LEADER_ELECTION: "false",
+  });
+  return assembleOperator({
+    config,
+    credentials: { server: "http://127.0.0.1:9", namespace: undefined, current: () => Promise.reject(), reload() {} },
+    keys: createKeySource({ key: "unused" }),
+    clock,
+    logger: quietLogger,
+    version: "0.0.0",
+    instance: "test",
+    random: () => 0.5,
+    connection: kubernetes,
+    leaseConnection: kubernetes,
+    clusterId: "cluster",
+    identity: "test_1",
+  });
+}
