@@ -77,6 +77,15 @@ describe("the reading that others have made", () => {
     expect(world.status().ownership).toMatchObject({ endpointId: "ep-foreign-1", origin: "Adopted" });
   });
 
+  it("is new, and another create of the branch comes first → whoever waits for it need not know more", async () => {
+    const second = { namespace: "shop", name: "second" };
+    for (const { name } of [key, second]) world.store.put(asked({ name, spec: { type: "ReadOnly" } }));
+    for (const name of [key, second, key]) await world.operator.pass(name);
+    await somebodyReads(world);
+    await world.operator.pass(second);
+    expect([world.service.calls, world.status(second).createIntent]).toEqual([[], undefined]);
+  });
+
   it("is new, and spec was edited since → read again, then updated", async () => {
     world.store.put(asked());
     await world.operator.run(key);
