@@ -136,21 +136,46 @@ describe("the event recorder", () => {
     expect(connection.calls).toHaveLength(calls + 1);
   });
 
-  it("a repeat of an event that the API server has forgotten → is created anew", async () => {
-    const { connection, recorder, sent } = startRecorder();
+  it("a repeat of an event that the API server has forgotten → is created anew, as old as the first, and counted on", async () => {
+    const digits = [...Array(16).fill(1), ...Array(16).fill(2)].map((digit) => digit / 16);
+    const { clock, connection, recorder, sent } = startRecorder({ random: () => digits.shift() ?? 0 });
     recorder.record(orders, created);
-    await settlePromises();
-    connection.respond = (call) => {
-      if (call.method === "PATCH") throw new KubernetesError("NotFound", "scripted");
+    await clock.advance(60_000);
+    connection.respond = ({ path }) => {
+      if (path.endsWith(".1111111111111111")) throw new KubernetesError("NotFound", "scripted");
       return {};
     };
-    recorder.record(orders, created);
-    await settlePromises();
+    for (let count = 0; count < 2; count += 1) {
+      recorder.record(orders, created);
+      await settlePromises();
+    }
     expect(sent()).toEqual([
       ["POST", undefined],
       ["PATCH", 2],
       ["POST", 2],
+      ["PATCH", 3],
     ]);
+    expect(connection.calls[2]?.body).toMatchObject({
+      metadata: { name: "orders.2222222222222222" },
+      eventTime: "2026-01-01T00:00:00.000000Z",
+    });
+    expect(connection.calls[3]?.path).toMatch(/orders\.2222222222222222$/);
+  });
+
+  it("an API server that fails for a while → tried again after one second and then two, or after what it asks for, eight at most", async () => {
+    const { clock, connection, recorder } = startRecorder();
+    const answers = [{}, {}, {}, { retryAfterMs: 5_000 }, { retryAfterMs: 3_600_000 }];
+    const startMs = clock.monotonicMs();
+    const calledMs: number[] = [];
+    connection.respond = () => {
+      calledMs.push(clock.monotonicMs() - startMs);
+      throw new KubernetesError("Throttled", "scripted", answers.shift());
+    };
+    recorder.record(orders, created);
+    await clock.advance(3_000);
+    recorder.record(orders, created);
+    await clock.advance(60_000);
+    expect(calledMs).toEqual([0, 1_000, 3_000, 3_000, 8_000, 16_000]);
   });
 
   it("its own earlier attempt has arrived after all (409) → is content", async () => {

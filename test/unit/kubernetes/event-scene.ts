@@ -17,7 +17,7 @@ export const created: ResourceEvent = {
 };
 
 /** A recorder on a scripted connection. */
-export function startRecorder(options: { readonly mayAct?: () => boolean } = {}) {
+export function startRecorder(options: { readonly mayAct?: () => boolean; readonly random?: () => number } = {}) {
   const clock = new FakeClock();
   const connection = new ScriptedConnection();
   const warnings: (LogFields & { readonly message: string })[] = [];
@@ -27,7 +27,7 @@ export function startRecorder(options: { readonly mayAct?: () => boolean } = {})
     clock,
     logger: { ...quietLogger, warn: (fields, message) => void warnings.push({ ...fields, message }) },
     instance: "pod-1",
-    random: () => 0.5,
+    random: options.random ?? (() => 0.5),
   });
   const sent = () =>
     connection.calls.map(({ method, body }) => [method, (body as { series?: { count: number } }).series?.count]);
