@@ -135,13 +135,14 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
         await this.#pace.turn();
         hasTurn = true;
       }
-      // Only now: what is most urgent may have come meanwhile.
+      // Only now: what is most urgent may have come meanwhile, or all may have been given up.
       const unsent = this.#queue.takeNext();
-      if (unsent !== undefined) {
-        // What is said ahead of time needs no turn, and leaves it to the next.
-        hasTurn &&= unsent.event.isAhead === true;
-        await this.#send(unsent);
+      if (unsent === undefined) {
+        break;
       }
+      // What is said ahead of time needs no turn, and leaves it to the next.
+      hasTurn &&= unsent.event.isAhead === true;
+      await this.#send(unsent);
     }
     // At the very moment the queue was found empty: what is recorded a microtask later must not count on this run.
     this.#sending = undefined;
