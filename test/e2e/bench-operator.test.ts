@@ -26,11 +26,8 @@ test("the benchmark at a small size → every figure is measured, and what must 
     { kubernetesWrites: 4 * resources, controlPlaneWrites: resources, kubernetesEvents: 0 },
   ]);
   const [byOperator] = size?.operator ?? [];
-  expect(byOperator).toMatchObject({
-    controlPlaneWrites: resources,
-    kubernetesRefusals: 0,
-    kubernetesReads: resources,
-  });
+  expect(byOperator).toMatchObject({ controlPlaneWrites: resources, kubernetesRefusals: 0 });
+  expect(byOperator?.kubernetesReads, "of a create that was long in coming").toBeLessThanOrEqual(resources);
   expect(byOperator?.kubernetesWrites, "finalizer, intent, ownership, Ready").toBe(4 * resources);
   expect(byOperator?.passes).toBeGreaterThanOrEqual(4 * resources);
   for (const run of [...(size?.operator ?? []), ...(size?.floor ?? [])]) {

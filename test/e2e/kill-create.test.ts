@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
+import { sharedApiServer } from "../support/api-server.ts";
 import { KubernetesLink } from "../support/e2e-kubernetes-link.ts";
 import { SandboxProcess } from "../support/e2e-sandbox.ts";
 import {
@@ -14,6 +15,8 @@ import {
   scenesOf,
 } from "../support/e2e-scene.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
+import type { FaultProxy } from "../support/fault-proxy/fault-proxy.ts";
+import { startProxiedApiServer } from "../support/fault-proxy/proxied-api-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /** So late that the next operator has looked by then, and so early that it still has to wait. */
@@ -23,8 +26,8 @@ const settleMs = 4_000;
 
 /** A point between two steps of a create at which the operator is killed. */
 interface CrashPoint {
-  /** Prepares the service before the resource is applied. */
-  prepare(scene: Scene): Promise<Arrival>;
+  /** Prepares the service, or what lies before Kubernetes, before the resource is applied. */
+  prepare(scene: Scene, kubernetes: FaultProxy): Promise<Arrival>;
   /** POSTs that the service received before the kill. */
   readonly postsBefore: number;
   /** Whether the service carries out the POST of the process that was killed. */
@@ -39,16 +42,11 @@ const points = {
   "between intent and POST": {
     postsBefore: 0,
     isApplied: false,
-    /** Between the two stands a fresh list: the first one leads to the intent, the second one is held. */
-    async prepare({ sandbox, world, project, name }) {
-      const lists = await sandbox.fault({ method: "GET", project, tail: "/endpoints" }, { kind: "hold" });
-      const reach = async () => {
-        await lists.untilHolding();
-        await lists.release();
-        await world.untilIntent(name);
-        await lists.untilHolding();
-      };
-      return { reach };
+    /** The intent is stored, and the answer that says so never comes to its end. */
+    async prepare({ world, name }, kubernetes) {
+      const match = { verb: "patch", resource: "computeendpoints", subresource: "status" } as const;
+      kubernetes.inject({ match, fault: { kind: "NeverFinish" } });
+      return { reach: async () => void (await world.untilIntent(name)) };
     },
   },
   "after a POST that is lost": {
@@ -104,10 +102,12 @@ async function killAt(point: CrashPoint, sandbox: SandboxProcess, spec: object =
   const { settleMs: forMs = 1_500 } = point;
   const world = await E2eWorld.start(sandbox, { CREATE_SETTLE_SECONDS: `${forMs / 1_000}` });
   const scenes = scenesOf(sandbox, world);
-  const arrivals = await forEach(scenes, (scene) => point.prepare(scene));
-  // Nothing but the passes of the resources lists endpoints.
   const link = await KubernetesLink.start(world.account);
-  const operator = await world.startOperator({ PROJECT_POLL_SECONDS: "600", KUBECONFIG: link.kubeconfigFile });
+  const { caFile } = sharedApiServer();
+  const { proxy, kubeconfigFile } = await startProxiedApiServer({ ...world.account, url: link.url, caFile });
+  onTestFinished(() => proxy.stop());
+  const arrivals = await forEach(scenes, (scene) => point.prepare(scene, proxy));
+  const operator = await world.startOperator({ PROJECT_POLL_SECONDS: "600", KUBECONFIG: kubeconfigFile });
   await forEach(scenes, ({ name, type, project }) => world.apply(name, project, { type, ...spec }));
   await arriveAt(arrivals, link);
   await operator.kill();

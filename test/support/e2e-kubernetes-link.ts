@@ -10,6 +10,8 @@ import { type ServiceAccountAccess, sharedApiServer } from "./api-server.ts";
  * answered and what Kubernetes is told of it. It hands bytes on and understands none of them.
  */
 export class KubernetesLink {
+  /** Base URL of the API server this way. */
+  readonly url: string;
   /** Kubeconfig of the service account that goes this way. */
   readonly kubeconfigFile: string;
   readonly #server: Server;
@@ -17,10 +19,12 @@ export class KubernetesLink {
   #isFrozen = false;
 
   private constructor(parts: {
+    readonly url: string;
     readonly kubeconfigFile: string;
     readonly server: Server;
     readonly sockets: Set<Socket>;
   }) {
+    this.url = parts.url;
     this.kubeconfigFile = parts.kubeconfigFile;
     this.#server = parts.server;
     this.#sockets = parts.sockets;
@@ -28,8 +32,8 @@ export class KubernetesLink {
 
   /** Opens a link for the running test. */
   static async start(account: ServiceAccountAccess): Promise<KubernetesLink> {
-    const { url, caFile } = sharedApiServer();
-    const target = new URL(url);
+    const { url: serverUrl, caFile } = sharedApiServer();
+    const target = new URL(serverUrl);
     const sockets = new Set<Socket>();
     const join = (inner: Socket) => {
       const outer = connect(Number(target.port), target.hostname);
@@ -51,8 +55,9 @@ export class KubernetesLink {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
     const kubeconfigFile = path.join(await mkdtemp(path.join(path.dirname(caFile), "link-")), "kubeconfig.yaml");
-    await writeKubeconfig(kubeconfigFile, { server: `https://127.0.0.1:${port}`, caFile, token: account.token });
-    const link = new KubernetesLink({ kubeconfigFile, server, sockets });
+    const url = `https://127.0.0.1:${port}`;
+    await writeKubeconfig(kubeconfigFile, { server: url, caFile, token: account.token });
+    const link = new KubernetesLink({ url, kubeconfigFile, server, sockets });
     onTestFinished(() => link.#stop());
     return link;
   }
