@@ -10,7 +10,7 @@ export interface ProjectViewOptions {
   readonly clock: Clock;
   /** Ended operations kept for each project. Not below `pageSize`. @default 50 */
   readonly windowSize?: number;
-  /** Operations kept at most, whatever `neededSinceMs` says. @default 10000 */
+  /** Operations kept at most from one reading to the next, whatever `neededSinceMs` says. @default 10000 */
   readonly mostKept?: number;
   /** Operations on the first page, which is the only one as long as little happens. @default 50 */
   readonly pageSize?: number;

@@ -1,6 +1,7 @@
 import { isInFlight } from "../domain/operation.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
-import type { ProgressReason, StallReason } from "../resource/conditions.ts";
+import { isTrue, type ProgressReason, type StallReason } from "../resource/conditions.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { LocalObservation } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
 import { assertNever, type Plan } from "./plan.ts";
@@ -17,11 +18,16 @@ export type Verdict =
   | { readonly kind: "Unchanged" };
 
 /**
- * Waiting behind other changes of the project is not worth a status write as long as they go on one after the other and
- * the wait is no long one: a hundred resources of one project would otherwise cost a hundred writes that say nothing.
+ * A resource that has said nothing yet need not say that it waits, as long as the others of the project go on one after
+ * the other and the wait is no long one: a hundred would otherwise cost a hundred writes that say nothing.
  */
 const silentStillMs = 20_000;
 const silentWaitMs = 120_000;
+
+/** What a resource has said before may not be true any more. */
+const shortWaitMs = 5_000;
+
+type Deferral = Extract<Outcome, { kind: "Deferred" }>;
 
 /** Sums up a pass. `plan` is absent when a read failed before there was one. Pure. */
 export function verdictFor(observation: LocalObservation, plan: Plan | undefined, outcome: Outcome): Verdict {
@@ -29,8 +35,9 @@ export function verdictFor(observation: LocalObservation, plan: Plan | undefined
     return verdictForFailure(observation, plan, outcome);
   }
   if (outcome.kind === "Deferred") {
-    const isSilent = outcome.stillMs < silentStillMs && outcome.waitedMs < silentWaitMs;
-    return isSilent ? { kind: "Unchanged" } : progressing("WaitingForProject", deferralMessage(plan));
+    return isSilentWait(observation.resource.status, outcome)
+      ? { kind: "Unchanged" }
+      : progressing("WaitingForProject", deferralMessage(plan));
   }
   const started = outcome.kind === "Accepted" ? (outcome.mutation?.operations ?? []).filter(isInFlight) : [];
   if (started.length > 0 && plan?.kind !== "DeleteEndpoint") {
@@ -75,6 +82,12 @@ function verdictForPlan(observation: LocalObservation, plan: Plan): Verdict {
     default:
       return assertNever(plan);
   }
+}
+
+function isSilentWait({ conditions }: ComputeEndpointStatus, { waitedMs, stillMs }: Deferral): boolean {
+  return conditions === undefined
+    ? stillMs < silentStillMs && waitedMs < silentWaitMs
+    : waitedMs < shortWaitMs && !isTrue(conditions, "Stalled");
 }
 
 function deferralMessage(plan: Plan | undefined): string {

@@ -129,7 +129,7 @@ function watchOwnOperations({ service }: ObserveContext, projectId: string, { st
 
 const noTurnWanted: CreateTurn = { kind: "Waiting", waitedMs: 0, stillMs: 0 };
 
-/** Taken before the reading begins, so that the reading shows what the create before ours has made. */
+/** A reading that a create is decided by is from after the last write to the project: it shows what the create before made. */
 function takeTurn({ service }: ObserveContext, { resource, claims }: LocalObservation): CreateTurn {
   const { ownership, createIntent } = resource.status;
   if (ownership !== undefined) {

@@ -61,10 +61,10 @@ export function mayDecide(
     case "Free":
       return isRecent && project.asOfMs >= (service.view.lastWriteMs(project.projectId) ?? 0);
     case "Next":
-      return isRecent;
+      return isRecent && plan.kind === "RecordIntent";
     case "Behind":
       // Nothing will be done in this pass, whatever a newer reading shows.
-      return true;
+      return plan.kind === "RecordIntent";
     case "Locked":
       return false;
   }

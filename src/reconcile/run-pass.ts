@@ -42,7 +42,8 @@ export async function runPass(context: PassContext, resource: ComputeEndpoint): 
       if (!mayDecide(context, observation, plan, begunMs)) {
         // Should the second reading fail, no plan of the first is to blame.
         [observation, plan] = [undefined, undefined];
-        observation = withClaims(context, await observeService(context, local, begunMs));
+        const now = { ...local, claims: observeClaims(context, resource) };
+        observation = withClaims(context, await observeService(context, now, begunMs));
         plan = planReconcile(observation, context.policy);
       }
       const outcome = heldBack(context, observation, plan) ?? (await applyPlan(context, observation, plan));
@@ -88,7 +89,8 @@ async function observeWhileHeld(
 async function applyPlan(context: PassContext, observation: Observation, plan: Plan): Promise<Outcome> {
   const outcome = await apply(context, observation, plan);
   // Storing an intent is no progress at the service: a create that is refused again belongs to the same row.
-  const isProgress = outcome.kind !== "Deferred" && plan.kind !== "RecordIntent" && plan.kind !== "CloseIntent";
+  const isPutOff = outcome.kind === "Deferred" && plan.kind !== "Wait";
+  const isProgress = !isPutOff && plan.kind !== "RecordIntent" && plan.kind !== "CloseIntent";
   if (isProgress) {
     context.ledger.worked(observation.resource.uid);
   }

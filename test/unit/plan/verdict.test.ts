@@ -156,6 +156,22 @@ describe("a turn that has to be waited for", () => {
   ])("%s → says so", (_, outcome) => {
     expect(verdictFor(given, update, outcome)).toMatchObject({ kind: "Progressing", reason: "WaitingForProject" });
   });
+  it("what was said before may not be true any more → says so after five seconds", () => {
+    const ready = owned({}, { status: { conditions: [condition({ type: "Ready", status: "True" })] } });
+    expect(verdictFor(ready, update, deferred(4_999, 0))).toEqual({ kind: "Unchanged" });
+    expect(verdictFor(ready, update, deferred(5_000, 0))).toMatchObject({ reason: "WaitingForProject" });
+  });
+  it("Stalled before → says so at once", () => {
+    const stalled = owned({}, { status: { conditions: [condition({ type: "Stalled", status: "True" })] } });
+    expect(verdictFor(stalled, update, deferred(0, 0))).toMatchObject({ reason: "WaitingForProject" });
+  });
+  it("for another create of the branch → in its own words, and a pass that was asked for is echoed", () => {
+    const wait: Plan = { kind: "Wait", reason: "WaitingForProject", message: "this one follows", requeueAfterMs: 1 };
+    expect(verdictFor(given, wait, deferred(20_000, 20_000))).toMatchObject({ message: "this one follows" });
+    const asked = owned({}, { resource: { annotations: { "endpoint-operator.dev/reconcile-requested-at": "now" } } });
+    const { status } = statusFor({ local: asked, observation: asked, plan: wait, outcome: deferred(0, 0) });
+    expect(status.lastHandledReconcileAt).toBe("now");
+  });
   it("a pass was asked for meanwhile → is not echoed yet", () => {
     const asked = owned(
       { disabled: true },

@@ -70,6 +70,23 @@ describe("two resources, one endpoint", () => {
     expect(world.operator.errors).toEqual([]);
   });
 
+  it("a read fails while a replica waits for the other's create, then works → its row of failures has ended", async () => {
+    world.store.put(asked({ name: "first", spec: { type: "ReadOnly" } }));
+    world.store.put(asked({ name: "second", spec: { type: "ReadOnly" } }));
+    for (let passes = 0; passes < 2; passes += 1) await world.operator.pass(first);
+    await world.operator.pass(second);
+    await world.clock.advance(31_000);
+    world.service.failNext("listEndpoints", { kind: "Refuse", reason: "ServerError" });
+    await world.operator.pass(second);
+    const failure = () => world.operator.ledger.memoryOf("uid-second").failure;
+    expect(failure()).toBeDefined();
+    await world.operator.pass(second);
+    expect([failure(), world.reason("Reconciling", second)]).toEqual([undefined, "ServiceUnavailable"]);
+    await world.clock.advance(5_000);
+    await world.operator.pass(second);
+    expect(world.reason("Reconciling", second)).toBe("WaitingForProject");
+  });
+
   it("the elder turns to another branch → the one that was turned away is looked at", async () => {
     world.store.put(asked({ name: "first" }));
     world.store.put(asked({ name: "second" }));

@@ -150,9 +150,6 @@ async function edit({ world, sandbox, population }: BringUpStage, { metadata, sp
   return { firstCallMs: delayOf(() => true), changeMs: delayOf((method) => method === "PATCH") };
 }
 
-/** One list of operations and one of endpoints. */
-const readsOfPoll = 2;
-
 /** Restarts every endpoint so often and waits until status shows it, then answers the operator's heap in bytes. */
 export async function measureFullHeap(
   { world, sandbox, population }: BringUpStage,
@@ -170,8 +167,12 @@ export async function measureFullHeap(
   const areAllFull = async () => (await listPopulation(world.kube, population.namespace)).every(isFull) || undefined;
   await waitUntil(areAllFull, { what: `status shows ${count} operations, the last one ended`, pauseMs: 2_000 });
   // A project's log is kept until all its resources have counted it, which the next poll of the project finds.
-  const polled = (await sandbox.counts()).reads + readsOfPoll * population.projects.length;
-  const isPolled = async () => (await sandbox.counts()).reads >= polled || undefined;
+  const sequence = (await sandbox.requestsSince(0)).at(-1)?.sequence ?? 0;
+  const isPolled = async () => {
+    const reads = (await sandbox.requestsSince(sequence)).filter(({ method }) => method === "GET");
+    const lists = new Set(reads.map(({ path }) => path).filter((path) => path.endsWith("/endpoints")));
+    return lists.size >= population.projects.length || undefined;
+  };
   await waitUntil(isPolled, { what: "every project has been polled", pauseMs: 1_000 });
   await operator.untilQuiet();
   return operator.process.inspector.heapBytes();
