@@ -28,7 +28,7 @@ export interface ResourceStore<Resource extends StoredIdentity, Status> {
   get(key: ResourceKey): Resource | undefined;
   /**
    * The object to act on: that of the cache, read again first when the answer to a write of ours to it was lost, because
-   * nobody knows then which of the two is stored.
+   * nobody knows then which of the two is stored, or was that the object has changed.
    *
    * @throws KubernetesError when it has to be read and cannot.
    */

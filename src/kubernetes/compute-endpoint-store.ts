@@ -26,8 +26,8 @@ export interface ComputeEndpointStoreOptions {
 }
 
 type Parts = ComputeEndpointStoreOptions & {
-  /** Names of objects to which a write of ours got no usable answer, and that were not read since. */
-  readonly unanswered: Set<string>;
+  /** Names of objects that a write of ours showed the cache to be wrong or doubtful about, and that were not read since. */
+  readonly doubtful: Set<string>;
 };
 
 /** For each call, reads and writes alike. */
@@ -44,12 +44,12 @@ const fieldManager = "endpoint-operator";
  */
 export function createComputeEndpointStore(options: ComputeEndpointStoreOptions): ComputeEndpointStore {
   const { cache } = options;
-  const parts: Parts = { ...options, unanswered: new Set() };
+  const parts: Parts = { ...options, doubtful: new Set() };
   const reader = new Reader(parts);
   return {
     get: (key) => cache.get(key),
     async current(key) {
-      if (parts.unanswered.has(nameOf(key))) {
+      if (parts.doubtful.has(nameOf(key))) {
         await reader.read(key);
       }
       return cache.get(key);
@@ -96,7 +96,7 @@ class Reader {
   }
 
   async read(key: ResourceKey): Promise<ComputeEndpoint | undefined> {
-    const { parser, cache, unanswered } = this.#parts;
+    const { parser, cache, doubtful } = this.#parts;
     const before = cache.get(key);
     const stored = await this.#readStored(key);
     if (stored === undefined) {
@@ -104,14 +104,14 @@ class Reader {
       return undefined;
     }
     const resource = parseAnswer(`read ${nameOf(key)}`, () => parser.parse(stored));
-    unanswered.delete(nameOf(key));
+    doubtful.delete(nameOf(key));
     cache.putRead(resource);
     return resource;
   }
 
   /** Without a doubtful write the watch tells soon enough; with one, the object may have gone by our own hand. */
   #noteGone(key: ResourceKey, before: ComputeEndpoint | undefined): void {
-    if (this.#parts.unanswered.delete(nameOf(key)) && before !== undefined) {
+    if (this.#parts.doubtful.delete(nameOf(key)) && before !== undefined) {
       this.#parts.cache.putOwnDeletion(before);
     }
   }
@@ -173,7 +173,7 @@ async function patch(
   changes: Changes,
   subresource: "" | "/status" = "",
 ): Promise<unknown> {
-  const { permit, connection, unanswered } = parts;
+  const { permit, connection, doubtful } = parts;
   if (!permit.mayStartEffect(callTimeoutMs)) {
     throw new EffectNotPermittedError();
   }
@@ -190,28 +190,34 @@ async function patch(
       permit,
     });
   } catch (error) {
-    if (!isNeverApplied(error)) {
-      unanswered.add(nameOf(key));
+    if (!leavesNoDoubt(error)) {
+      doubtful.add(nameOf(key));
     }
     throw error;
   }
 }
 
-/** The API server has answered that it did nothing, or was not asked. */
-function isNeverApplied(error: unknown): boolean {
+/** The API server has answered that it did nothing to the object as we know it, or was not asked. */
+function leavesNoDoubt(error: unknown): boolean {
   return (
     error instanceof EffectNotPermittedError || (error instanceof KubernetesError && !reasonsOfDoubt.has(error.reason))
   );
 }
 
-const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set(["TimedOut", "Unavailable", "UnreadableAnswer"]);
+/** Nobody knows what is stored; or, by a conflict, only that it is not what the cache says, and the watch may be long in telling. */
+const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
+  "TimedOut",
+  "Unavailable",
+  "UnreadableAnswer",
+  "Conflict",
+]);
 
 function putOwnWrite(parts: Parts, before: ComputeEndpoint, answer: unknown): ComputeEndpoint {
   const name = nameOf(before.key);
   // Until the answer has been understood.
-  parts.unanswered.add(name);
+  parts.doubtful.add(name);
   const after = parseAnswer(`patch ${name}`, () => parts.parser.parse(answer));
-  parts.unanswered.delete(name);
+  parts.doubtful.delete(name);
   parts.cache.putOwnWrite(before, after);
   return after;
 }

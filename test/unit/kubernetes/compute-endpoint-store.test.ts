@@ -191,7 +191,20 @@ describe("the store", () => {
     });
   });
 
-  it.each(["Conflict", "NotFound", "Invalid", "Forbidden", "Unauthorized", "Throttled"] as const)(
+  it("a conflict, and the watch is long in telling why → the next look reads the object as it is", async () => {
+    const { connection, store, put } = createStore();
+    const resource = put(stored({}));
+    connection.respond = () => {
+      throw new KubernetesError("Conflict", "it has changed");
+    };
+    await expect(store.patchStatus(resource, { state: "mine" })).rejects.toMatchObject({ reason: "Conflict" });
+    connection.respond = () => stored({ state: "theirs" }, "11");
+    expect(await store.current(key)).toMatchObject({ resourceVersion: "11", status: { state: "theirs" } });
+    await store.current(key);
+    expect(connection.calls.map((call) => call.method)).toEqual(["PATCH", "GET"]);
+  });
+
+  it.each(["NotFound", "Invalid", "Forbidden", "Unauthorized", "Throttled"] as const)(
     "a write that was refused (%s) → the cache is as good as before, no read",
     async (reason) => {
       const { connection, store, put } = createStore();
