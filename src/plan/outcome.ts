@@ -1,6 +1,6 @@
 import type { Mutation } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { PostState } from "./observation.ts";
+import type { CreateTurn, PostState } from "./observation.ts";
 
 /** What became of a plan. */
 export type Outcome =
@@ -13,11 +13,13 @@ export type Outcome =
       readonly kind: "Deferred";
       /** Milliseconds since it first asked for its turn. */
       readonly waitedMs: number;
-      /** Milliseconds of these during which nobody's turn began or ended, up to now. */
+      /** Milliseconds of these since a turn last came to its end. */
       readonly stillMs: number;
       /** Whether its turn is the next. */
       readonly isFirst: boolean;
     }
+  /** Another create of the branch is not resolved, and goes first. */
+  | Extract<CreateTurn, { kind: "Waiting" }>
   /** A read or a write of this pass failed, or an earlier failure still holds it back. */
   | {
       readonly kind: "Failed";

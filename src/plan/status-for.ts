@@ -46,7 +46,7 @@ export function statusFor(pass: Pass): StatusStep {
     failedActions: [...log.failedActions],
     operationWatermark: log.watermark,
     lastHandledReconcileAt:
-      pass.outcome.kind === "Deferred" && pass.plan?.kind !== "Wait"
+      pass.outcome.kind === "Deferred"
         ? resource.status.lastHandledReconcileAt
         : resource.annotations[annotations.reconcileRequestedAt],
     conditions,

@@ -27,17 +27,17 @@ const silentWaitMs = 120_000;
 /** What a resource has said before may not be true any more. */
 const shortWaitMs = 5_000;
 
-type Deferral = Extract<Outcome, { kind: "Deferred" }>;
-
 /** Sums up a pass. `plan` is absent when a read failed before there was one. Pure. */
 export function verdictFor(observation: LocalObservation, plan: Plan | undefined, outcome: Outcome): Verdict {
   if (outcome.kind === "Failed") {
     return verdictForFailure(observation, plan, outcome);
   }
+  const isPutOff = outcome.kind === "Deferred" || outcome.kind === "Waiting";
+  if (isPutOff && isSilentWait(observation.resource.status, outcome)) {
+    return { kind: "Unchanged" };
+  }
   if (outcome.kind === "Deferred") {
-    return isSilentWait(observation.resource.status, outcome)
-      ? { kind: "Unchanged" }
-      : progressing("WaitingForProject", deferralMessage(plan));
+    return progressing("WaitingForProject", "Waiting until other changes of the project have ended.");
   }
   const started = outcome.kind === "Accepted" ? (outcome.mutation?.operations ?? []).filter(isInFlight) : [];
   if (started.length > 0 && plan?.kind !== "DeleteEndpoint") {
@@ -84,14 +84,13 @@ function verdictForPlan(observation: LocalObservation, plan: Plan): Verdict {
   }
 }
 
-function isSilentWait({ conditions }: ComputeEndpointStatus, { waitedMs, stillMs }: Deferral): boolean {
+function isSilentWait(
+  { conditions }: ComputeEndpointStatus,
+  { waitedMs, stillMs }: { readonly waitedMs: number; readonly stillMs: number },
+): boolean {
   return conditions === undefined
     ? stillMs < silentStillMs && waitedMs < silentWaitMs
     : waitedMs < shortWaitMs && !isTrue(conditions, "Stalled");
-}
-
-function deferralMessage(plan: Plan | undefined): string {
-  return plan?.kind === "Wait" ? plan.message : "Waiting until other changes of the project have ended.";
 }
 
 function ready(unverifiable: readonly string[]): Verdict {

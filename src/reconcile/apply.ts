@@ -62,16 +62,14 @@ export async function apply(context: ApplyContext, observation: Observation, pla
     case "Stall":
       return { kind: "Done" };
     case "Wait":
-      return waitedTurn(observation, plan) ?? { kind: "Done" };
+      return outcomeOfWait(observation, plan);
     default:
       return assertNever(plan);
   }
 }
 
-/** Waiting for another create of the branch is no news as long as these go on, as waiting for the lane is none. */
-function waitedTurn({ createTurn }: Observation, plan: Extract<Plan, { kind: "Wait" }>): Outcome | undefined {
-  const isTurn = plan.reason === "WaitingForProject" && createTurn.kind === "Waiting";
-  return isTurn ? { ...createTurn, kind: "Deferred", isFirst: false } : undefined;
+function outcomeOfWait({ createTurn }: Observation, { reason }: Extract<Plan, { kind: "Wait" }>): Outcome {
+  return reason === "WaitingForProject" && createTurn.kind === "Waiting" ? createTurn : { kind: "Done" };
 }
 
 /** A move that is accepted without effect would be accepted again and again: it counts as refused. */

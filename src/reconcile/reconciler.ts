@@ -231,12 +231,10 @@ function giveBack(service: Service, { local, plan, outcome, observation }: Pass,
   if (!isCreating && !isAboutToCreate) {
     service.turns.release(uid);
   }
-  const isWaitingForTurn = outcome.kind === "Deferred" && plan?.kind === "Wait";
-  if (!isWaitingForTurn) {
+  if (outcome.kind !== "Waiting") {
     service.turns.stopWaiting(local.resource.key);
   }
-  const isInLine = outcome.kind === "Deferred" && !isWaitingForTurn;
-  const isTurnedAway = isInLine || (outcome.kind === "Failed" && outcome.error.reason === "Locked");
+  const isTurnedAway = outcome.kind === "Deferred" || (outcome.kind === "Failed" && outcome.error.reason === "Locked");
   const isAboutToPost = isCreating && plan?.kind === "RecordIntent";
   const projectId = observation?.project.projectId ?? serviceProjectOf(local.resource);
   if (projectId !== undefined && !isTurnedAway && !isAboutToPost) {

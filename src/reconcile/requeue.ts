@@ -58,7 +58,7 @@ export function retryDelayMs(error: ControlPlaneError, row: FailureRow, policy: 
 
 /** When a key is looked at again after a pass that did not fail. `undefined`: at the next resync. */
 export function nextLookMs({ plan, outcome }: Pass, policy: Policy): number | undefined {
-  if (outcome.kind === "Deferred" && plan?.kind !== "Wait") {
+  if (outcome.kind === "Deferred") {
     return outcome.isFirst ? lanePollMs : laneSafetyMs;
   }
   switch (plan?.kind) {

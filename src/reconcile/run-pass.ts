@@ -89,8 +89,7 @@ async function observeWhileHeld(
 async function applyPlan(context: PassContext, observation: Observation, plan: Plan): Promise<Outcome> {
   const outcome = await apply(context, observation, plan);
   // Storing an intent is no progress at the service: a create that is refused again belongs to the same row.
-  const isPutOff = outcome.kind === "Deferred" && plan.kind !== "Wait";
-  const isProgress = !isPutOff && plan.kind !== "RecordIntent" && plan.kind !== "CloseIntent";
+  const isProgress = outcome.kind !== "Deferred" && plan.kind !== "RecordIntent" && plan.kind !== "CloseIntent";
   if (isProgress) {
     context.ledger.worked(observation.resource.uid);
   }

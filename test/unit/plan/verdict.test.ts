@@ -167,9 +167,11 @@ describe("a turn that has to be waited for", () => {
   });
   it("for another create of the branch → in its own words, and a pass that was asked for is echoed", () => {
     const wait: Plan = { kind: "Wait", reason: "WaitingForProject", message: "this one follows", requeueAfterMs: 1 };
-    expect(verdictFor(given, wait, deferred(20_000, 20_000))).toMatchObject({ message: "this one follows" });
+    const waiting = (ms: number): Outcome => ({ kind: "Waiting", waitedMs: ms, stillMs: ms });
+    expect(verdictFor(given, wait, waiting(20_000))).toMatchObject({ message: "this one follows" });
+    expect(verdictFor(given, wait, waiting(19_999))).toEqual({ kind: "Unchanged" });
     const asked = owned({}, { resource: { annotations: { "endpoint-operator.dev/reconcile-requested-at": "now" } } });
-    const { status } = statusFor({ local: asked, observation: asked, plan: wait, outcome: deferred(0, 0) });
+    const { status } = statusFor({ local: asked, observation: asked, plan: wait, outcome: waiting(0) });
     expect(status.lastHandledReconcileAt).toBe("now");
   });
   it("a pass was asked for meanwhile → is not echoed yet", () => {
