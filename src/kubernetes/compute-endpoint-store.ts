@@ -190,18 +190,18 @@ async function patch(
       permit,
     });
   } catch (error) {
-    if (!leavesNoDoubt(error)) {
+    if (leavesDoubt(error)) {
       doubtful.add(nameOf(key));
     }
     throw error;
   }
 }
 
-/** The API server has answered that it did nothing to the object as we know it, or was not asked. */
-function leavesNoDoubt(error: unknown): boolean {
-  return (
-    error instanceof EffectNotPermittedError || (error instanceof KubernetesError && !reasonsOfDoubt.has(error.reason))
-  );
+/** Not where the API server was not asked, or has answered that it did nothing to the object as we know it. */
+function leavesDoubt(error: unknown): boolean {
+  return error instanceof KubernetesError
+    ? reasonsOfDoubt.has(error.reason)
+    : !(error instanceof EffectNotPermittedError);
 }
 
 /** Nobody knows what is stored; or, by a conflict, only that it is not what the cache says, and the watch may be long in telling. */

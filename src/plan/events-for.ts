@@ -23,11 +23,11 @@ export function eventsFor(pass: Pass, next: ComputeEndpointStatus): readonly Res
 
 /** What has to be said before a change: afterwards it may be too late to understand a dropped connection. */
 export function eventsBefore(plan: Plan): readonly ResourceEvent[] {
-  const events =
-    plan.kind === "UpdateEndpoint" && plan.restarts
-      ? [warning("EndpointRestarting", "Update", "The size changes: the compute restarts and drops its connections.")]
-      : [];
-  return events.map((event) => ({ ...event, isAhead: true }));
+  if (plan.kind !== "UpdateEndpoint" || !plan.restarts) {
+    return [];
+  }
+  const note = "The size changes: the compute restarts and drops its connections.";
+  return [{ ...warning("EndpointRestarting", "Update", note), isAhead: true }];
 }
 
 /** What is said when the finalizer goes; afterwards there is no resource to say it of. */

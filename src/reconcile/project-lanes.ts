@@ -91,9 +91,10 @@ export class ProjectLanes {
     // Its place is from when it first asked; what it wants may have become a deletion since.
     const waiting: Waiting = { ...entrant, sinceMs: lane.waiting.get(entrant.uid)?.sinceMs ?? nowMs, seenMs: nowMs };
     lane.waiting.set(entrant.uid, waiting);
-    if (this.#outlookIn(lane, entrant.uid, reading) !== "Free") {
+    const outlook = this.#outlookIn(lane, entrant.uid, reading);
+    if (outlook !== "Free") {
       const stillMs = nowMs - Math.max(waiting.sinceMs, lane.movedMs);
-      return { kind: "Queued", waitedMs: nowMs - waiting.sinceMs, stillMs, isFirst: isNext(lane, entrant.uid) };
+      return { kind: "Queued", waitedMs: nowMs - waiting.sinceMs, stillMs, isFirst: outlook !== "Behind" };
     }
     lane.waiting.delete(entrant.uid);
     const place = lane.holder?.place ?? waiting;

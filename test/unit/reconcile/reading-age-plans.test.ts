@@ -3,9 +3,8 @@ import { createUnder } from "../../../src/plan/create-intent.ts";
 import type { Plan } from "../../../src/plan/plan.ts";
 import { ownershipOf } from "../../../src/plan/record-ownership.ts";
 import { mayDecide } from "../../../src/reconcile/reading-age.ts";
-import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
 import { endpoint, intent, observation, spec } from "../plan/builders.ts";
-import { reading, somebodyReads } from "./reading-age-scene.ts";
+import { foreignEndpoint, reading, somebodyReads } from "./reading-age-scene.ts";
 import { asked, key, ReconcilerWorld } from "./reconciler-world.ts";
 
 let world: ReconcilerWorld;
@@ -50,16 +49,8 @@ describe("a plan from a reading that began before the pass, of a resource that i
 });
 
 describe("the reading that others have made", () => {
-  const foreign = () =>
-    observedEndpoint({
-      id: "ep-foreign-1",
-      projectId: "green-fox-123456",
-      branchId: "br-main-1",
-      createdTime: new Date(world.clock.nowMs()).toISOString(),
-    });
-
   it("shows an endpoint to adopt that is gone by now → it is not adopted", async () => {
-    world.service.add(foreign());
+    world.service.add(foreignEndpoint(world));
     world.store.put(asked({ spec: { adoption: { policy: "AdoptOrCreate" } } }));
     await world.operator.pass(key);
     await somebodyReads(world);
@@ -72,7 +63,7 @@ describe("the reading that others have made", () => {
     world.store.put(asked({ spec: { adoption: { policy: "AdoptOnly" } } }));
     await world.operator.pass(key);
     await somebodyReads(world);
-    world.service.add(foreign());
+    world.service.add(foreignEndpoint(world));
     await world.operator.pass(key);
     expect(world.status().ownership).toMatchObject({ endpointId: "ep-foreign-1", origin: "Adopted" });
   });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
+import { foreignEndpoint, projectId, reading } from "./reading-age-scene.ts";
 import { asked, key, ReconcilerWorld } from "./reconciler-world.ts";
 
 const second = { namespace: "shop", name: "second" };
@@ -7,13 +7,6 @@ const third = { namespace: "shop", name: "third" };
 const onAnotherBranch = (name: string) => asked({ name, spec: { branchId: `br-${name}-1` } });
 
 let world: ReconcilerWorld;
-const foreign = () =>
-  observedEndpoint({
-    id: "ep-foreign-1",
-    projectId: "green-fox-123456",
-    branchId: "br-main-1",
-    createdTime: new Date(world.clock.nowMs()).toISOString(),
-  });
 
 beforeEach(() => {
   world = new ReconcilerWorld();
@@ -29,8 +22,6 @@ async function comeUp(name = key): Promise<void> {
   await world.operator.run(name);
   callsSince();
 }
-
-const reading = ["listOperations", "listEndpoints"];
 
 describe("a first create", () => {
   it("nobody in between → one reading of the project, for the intent and for the create", async () => {
@@ -60,7 +51,7 @@ describe("a first create", () => {
     world.store.put(asked());
     world.store.put(onAnotherBranch("second"));
     await world.operator.pass(second);
-    await world.operator.connected.view.read("green-fox-123456", world.clock.monotonicMs());
+    await world.operator.connected.view.read(projectId, world.clock.monotonicMs());
     for (let done = 0; done < passes; done += 1) await world.operator.pass(key);
     callsSince();
     await world.clock.advance(5_000);
@@ -72,7 +63,7 @@ describe("a first create", () => {
     await comeUpBoth();
     world.store.put(onAnotherBranch("third"));
     await world.operator.pass(third);
-    world.operator.connected.view.noteWrite("green-fox-123456", undefined);
+    world.operator.connected.view.noteWrite(projectId, undefined);
     await world.clock.advance(1);
     callsSince();
     await world.operator.pass(third);
@@ -80,7 +71,7 @@ describe("a first create", () => {
   });
 
   it("another endpoint is there by the old reading and gone by now → created all the same", async () => {
-    world.service.add(foreign());
+    world.service.add(foreignEndpoint(world));
     world.store.put(onAnotherBranch("second"));
     await comeUp(second);
     expect(world.made()).toContain("ep-foreign-1");
@@ -93,7 +84,7 @@ describe("a first create", () => {
   it("another hand was faster than the old reading knows → the service refuses, and nothing is made twice", async () => {
     world.store.put(asked());
     for (let passes = 0; passes < 2; passes += 1) await world.operator.pass(key);
-    world.service.add(foreign());
+    world.service.add(foreignEndpoint(world));
     await world.operator.run(key);
     expect([world.reason("Stalled"), world.posts()]).toEqual(["EndpointExists", 1]);
   });
@@ -140,9 +131,9 @@ describe("whoever waits in the lane", () => {
     world.service.endOperations();
     await world.operator.pass(key);
     world.service.endOperations();
-    await world.operator.connected.controlPlane.updateEndpoint("green-fox-123456", world.made()[0] ?? "", {});
+    await world.operator.connected.controlPlane.updateEndpoint(projectId, world.made()[0] ?? "", {});
     await world.clock.advance(1);
-    await world.operator.connected.view.read("green-fox-123456", world.clock.monotonicMs());
+    await world.operator.connected.view.read(projectId, world.clock.monotonicMs());
     callsSince();
     for (let passes = 0; passes < 2; passes += 1) await world.operator.pass(second);
     expect(callsSince()).toEqual([...reading, ...reading]);
@@ -181,7 +172,7 @@ describe("the resource, before its create", () => {
     world.store.put(asked());
     for (let passes = 0; passes < 2; passes += 1) await world.operator.pass(key);
     world.restart();
-    await world.operator.connected.view.read("green-fox-123456", world.clock.monotonicMs());
+    await world.operator.connected.view.read(projectId, world.clock.monotonicMs());
     const read = reads();
     callsSince();
     await world.operator.pass(key);
