@@ -1,0 +1,66 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { CertificateAuthority } from "./certificate-authority.ts";
+
+/** The directory's certificate authority cannot be used. The message says what to do. */
+export class AuthorityFileError extends Error {
+  override readonly name = "AuthorityFileError";
+}
+
+/** Certificate and private key, one file, so that a crash never leaves one without the other. */
+const authorityFileName = "certificate-authority.pem";
+
+/** The certificate alone, for clients. */
+export const certificateFileName = "ca.crt";
+
+/**
+ * Reads the certificate authority of a data directory, or makes one and keeps it there. The same directory gives the same
+ * authority, so that clients trust it once.
+ *
+ * @param directory exists; `undefined`: a new authority that is kept nowhere.
+ * @param nowMs epoch milliseconds of the machine's clock.
+ * @throws AuthorityFileError when the file cannot be read, is damaged, or has expired
+ */
+export function openAuthority(directory: string | undefined, nowMs: number): CertificateAuthority {
+  if (directory === undefined) return CertificateAuthority.create(nowMs);
+  const file = path.join(directory, authorityFileName);
+  const kept = readIfThere(file);
+  const authority = kept === undefined ? CertificateAuthority.create(nowMs) : parseAuthority(kept, file);
+  if (!authority.isValidAt(nowMs)) throw problem(file, "has expired, or begins in the future");
+  try {
+    if (kept === undefined) writeWhole(file, authority.certificate + authority.privateKey, 0o600);
+    writeWhole(path.join(directory, certificateFileName), authority.certificate, 0o644);
+  } catch (error) {
+    throw new AuthorityFileError(`${directory}: cannot write: ${(error as Error).message}`, { cause: error });
+  }
+  return authority;
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new AuthorityFileError(`${file}: cannot read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function parseAuthority(text: string, file: string): CertificateAuthority {
+  const keyStart = text.indexOf("-----BEGIN PRIVATE KEY-----");
+  try {
+    return CertificateAuthority.from(text.slice(0, keyStart), text.slice(keyStart));
+  } catch (error) {
+    throw problem(file, "is not a certificate with its private key", error);
+  }
+}
+
+function problem(file: string, what: string, cause?: unknown): AuthorityFileError {
+  const remedy = "delete it, and the next start makes a new authority, which clients must trust anew";
+  return new AuthorityFileError(`${file} ${what}; ${remedy}`, { cause });
+}
+
+/** A crash leaves the old file or the new one, never a part. */
+function writeWhole(file: string, text: string, mode: number): void {
+  writeFileSync(`${file}.new`, text, { mode, flush: true });
+  renameSync(`${file}.new`, file);
+}

@@ -1,0 +1,97 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
+import { keyIdOf, signCertificate } from "./certificate.ts";
+
+/** A server's certificate with its private key, both PEM, as `node:tls` takes them. */
+export interface ServerCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+const dayMs = 86_400_000;
+
+/** Clocks of client and sandbox may differ by this much. */
+const clockDifferenceMs = dayMs;
+
+const authorityLifeMs = 10 * 365 * dayMs;
+
+/** Some clients refuse certificates of servers that are valid for longer than 825 days. */
+const serverLifeMs = 800 * dayMs;
+
+/**
+ * The sandbox's own certificate authority. A client that trusts `certificate` trusts every server certificate that
+ * `issue` makes. Both cost about a millisecond.
+ */
+export class CertificateAuthority {
+  /** The authority's own certificate, PEM. */
+  readonly certificate: string;
+  /** PEM (PKCS 8). A program that has it can make certificates that the clients trust. */
+  readonly privateKey: string;
+  readonly #name: string;
+  readonly #privateKey: KeyObject;
+
+  private constructor(certificate: string, privateKey: string) {
+    this.certificate = certificate;
+    this.privateKey = privateKey;
+    this.#name = new X509Certificate(certificate).subject.replace(/^CN=/, "");
+    this.#privateKey = createPrivateKey(privateKey);
+  }
+
+  /** Makes a new one. @param nowMs epoch milliseconds of the machine's clock. */
+  static create(nowMs: number): CertificateAuthority {
+    const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    // Two authorities in one trust store need different names.
+    const name = `endpoint-operator sandbox ${keyIdOf(publicKey).toString("hex").slice(0, 8)}`;
+    const certificate = signCertificate({
+      subject: name,
+      publicKey,
+      issuer: { name, privateKey, publicKey },
+      notBeforeMs: nowMs - clockDifferenceMs,
+      notAfterMs: nowMs + authorityLifeMs,
+      use: "authority",
+    });
+    return new CertificateAuthority(certificate, pemOf(privateKey));
+  }
+
+  /**
+   * Takes one that was made before.
+   *
+   * @throws Error when the texts are not a certificate authority with its key
+   */
+  static from(certificate: string, privateKey: string): CertificateAuthority {
+    const parsed = new X509Certificate(certificate);
+    if (!parsed.ca) throw new Error("the certificate is not that of an authority");
+    if (!parsed.checkPrivateKey(createPrivateKey(privateKey)))
+      throw new Error("the key belongs to another certificate");
+    return new CertificateAuthority(certificate, privateKey);
+  }
+
+  /** Whether clients accept it for at least another day. */
+  isValidAt(nowMs: number): boolean {
+    const { validFrom, validTo } = new X509Certificate(this.certificate);
+    return Date.parse(validFrom) <= nowMs && nowMs + dayMs < Date.parse(validTo);
+  }
+
+  /**
+   * Makes a certificate for a server, with a key of its own. It is not kept.
+   *
+   * @param names host names (a leading `*.` stands for one label) and IP addresses; at least one.
+   * @param nowMs epoch milliseconds of the machine's clock.
+   */
+  issue(names: readonly string[], nowMs: number): ServerCertificate {
+    const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const authorityKey = createPublicKey(this.#privateKey);
+    const cert = signCertificate({
+      subject: "endpoint-operator sandbox",
+      publicKey,
+      issuer: { name: this.#name, privateKey: this.#privateKey, publicKey: authorityKey },
+      notBeforeMs: nowMs - clockDifferenceMs,
+      notAfterMs: Math.min(nowMs + serverLifeMs, Date.parse(new X509Certificate(this.certificate).validTo)),
+      use: names,
+    });
+    return { cert, key: pemOf(privateKey) };
+  }
+}
+
+function pemOf(privateKey: KeyObject): string {
+  return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+}

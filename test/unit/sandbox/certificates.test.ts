@@ -1,0 +1,69 @@
+import { X509Certificate } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { CertificateAuthority } from "../../../src/sandbox/certificates/certificate-authority.ts";
+import { derIdentifier, derInteger, derSequence, derTime, derValue } from "../../../src/sandbox/certificates/der.ts";
+
+const nowMs = Date.UTC(2026, 10, 22, 12);
+const dayMs = 86_400_000;
+
+describe("DER", () => {
+  test.each([
+    ["a length above 127 → in bytes of its own", derValue(0x04, Buffer.alloc(300)).subarray(0, 4), "0482012c"],
+    ["a length of 127 → one byte", derValue(0x04, Buffer.alloc(127)).subarray(0, 2), "047f"],
+    ["a number with its first bit set → a zero before it", derInteger(Uint8Array.of(0x80)), "02020080"],
+    ["zeros before a number → left out", derInteger(Uint8Array.of(0, 0, 5)), "020105"],
+    ["zero → one zero byte", derInteger(Uint8Array.of(0)), "020100"],
+    ["an object identifier → seven bits a byte", derIdentifier("1.2.840.10045.4.3.2"), "06082a8648ce3d040302"],
+    ["a time before 2050 → two digits for the year", derTime(Date.UTC(2049, 11, 31)), "170d3439313233313030303030305a"],
+    ["a time from 2050 → four digits", derTime(Date.UTC(2050, 0, 1)), "180f32303530303130313030303030305a"],
+    ["an empty sequence → length zero", derSequence(), "3000"],
+  ])("%s", (_name, bytes, hexadecimal) => {
+    expect(bytes.toString("hex")).toBe(hexadecimal);
+  });
+});
+
+describe("the certificate authority", () => {
+  test("a server certificate → signed by the authority, valid for its names and addresses and for nothing else", () => {
+    const authority = CertificateAuthority.create(nowMs);
+    const root = new X509Certificate(authority.certificate);
+    const names = ["localhost", "*.aws-us-east-2.localhost", "127.0.0.1", "::1", "fe80::1:2"];
+    const server = new X509Certificate(authority.issue(names, nowMs).cert);
+    expect(server.verify(root.publicKey)).toBe(true);
+    expect(server.checkIssued(root)).toBe(true);
+    expect(server.ca).toBe(false);
+    expect(server.checkHost("localhost")).toBe("localhost");
+    expect(server.checkHost("ep-one.aws-us-east-2.localhost")).toBe("*.aws-us-east-2.localhost");
+    expect(server.checkHost("example.com")).toBeUndefined();
+    for (const address of ["127.0.0.1", "::1", "fe80::1:2"]) expect(server.checkIP(address)).toBe(address);
+    expect(server.checkIP("127.0.0.2")).toBeUndefined();
+  });
+
+  test("two authorities → different names, and one's servers do not pass for the other's", () => {
+    const [one, other] = [CertificateAuthority.create(nowMs), CertificateAuthority.create(nowMs)];
+    const roots = [one, other].map(({ certificate }) => new X509Certificate(certificate));
+    expect(roots[0]?.subject).not.toBe(roots[1]?.subject);
+    const server = new X509Certificate(one.issue(["localhost"], nowMs).cert);
+    expect(server.checkIssued(roots[1] as X509Certificate)).toBe(false);
+  });
+
+  test("taken up again → issues what the first certificate vouches for; another key is refused", () => {
+    const first = CertificateAuthority.create(nowMs);
+    const again = CertificateAuthority.from(first.certificate, first.privateKey);
+    const server = new X509Certificate(again.issue(["localhost"], nowMs).cert);
+    expect(server.verify(new X509Certificate(first.certificate).publicKey)).toBe(true);
+    const other = CertificateAuthority.create(nowMs);
+    expect(() => CertificateAuthority.from(first.certificate, other.privateKey)).toThrow("belongs to another");
+    const { cert, key } = first.issue(["localhost"], nowMs);
+    expect(() => CertificateAuthority.from(cert, key)).toThrow("not that of an authority");
+  });
+
+  test("validity → a day back for slow clocks; a server's never ends after the authority's", () => {
+    const authority = CertificateAuthority.create(nowMs);
+    const lateMs = nowMs + 10 * 365 * dayMs - 2 * dayMs;
+    const server = new X509Certificate(authority.issue(["localhost"], lateMs).cert);
+    expect(server.validTo).toBe(new X509Certificate(authority.certificate).validTo);
+    expect(Date.parse(server.validFrom)).toBe(lateMs - dayMs);
+    expect(authority.isValidAt(lateMs)).toBe(true);
+    expect(authority.isValidAt(lateMs + dayMs)).toBe(false);
+  });
+});
