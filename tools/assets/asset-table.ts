@@ -1,9 +1,12 @@
 import { fileURLToPath } from "node:url";
 import type { DownloadSource } from "./download-sources.ts";
 import {
+  actionlintRelease,
   alertmanagerRelease,
+  cosignRelease,
   envtestArchive,
   etcdRelease,
+  helmRelease,
   kubernetesRelease,
   prometheusRelease,
 } from "./download-sources.ts";
@@ -14,6 +17,11 @@ export type AssetName =
   | "etcd"
   | "kubectl"
   | "kube-controller-manager"
+  | "kube-scheduler"
+  | "kubelet"
+  | "helm"
+  | "cosign"
+  | "actionlint"
   | "prometheus"
   | "promtool"
   | "alertmanager";
@@ -56,6 +64,9 @@ const etcdVersion = "v3.6.16";
 const prometheusVersion = "v3.13.5";
 /** The newest whose Go module can be built as it is: later ones lack the files of their web page. */
 const alertmanagerVersion = "v0.30.0";
+const helmVersion = "v3.22.0";
+const cosignVersion = "v3.1.3";
+const actionlintVersion = "v1.7.12";
 
 /** The oldest Go that builds everything here: the highest `go` line of the modules under `go/`. */
 export const requiredGoVersion = "1.26.0";
@@ -119,6 +130,51 @@ export const assetTable: Readonly<Record<AssetName, Asset>> = {
     version: kubernetesVersion,
     downloads: [kubernetesRelease],
     build: kubernetesBuild("kube-controller-manager", "a minute after kube-apiserver"),
+  },
+  "kube-scheduler": {
+    name: "kube-scheduler",
+    version: kubernetesVersion,
+    downloads: [kubernetesRelease],
+    build: kubernetesBuild("kube-scheduler", "a minute after kube-apiserver"),
+  },
+  kubelet: {
+    name: "kubelet",
+    version: kubernetesVersion,
+    downloads: [kubernetesRelease],
+    build: kubernetesBuild("kubelet", "two minutes after kube-apiserver"),
+  },
+  helm: {
+    name: "helm",
+    version: helmVersion,
+    downloads: [helmRelease],
+    build: {
+      moduleDirectory: moduleDirectory("helm"),
+      packagePath: "helm.sh/helm/v3/cmd/helm",
+      linkerFlags: `-s -w -X helm.sh/helm/v3/internal/version.version=${helmVersion}`,
+      roughly: "a minute and a half",
+    },
+  },
+  cosign: {
+    name: "cosign",
+    version: cosignVersion,
+    downloads: [cosignRelease],
+    build: {
+      moduleDirectory: moduleDirectory("cosign"),
+      packagePath: "github.com/sigstore/cosign/v3/cmd/cosign",
+      linkerFlags: `-s -w -X sigs.k8s.io/release-utils/version.gitVersion=${cosignVersion}`,
+      roughly: "three minutes",
+    },
+  },
+  actionlint: {
+    name: "actionlint",
+    version: actionlintVersion,
+    downloads: [actionlintRelease],
+    build: {
+      moduleDirectory: moduleDirectory("actionlint"),
+      packagePath: "github.com/rhysd/actionlint/cmd/actionlint",
+      linkerFlags: "-s -w",
+      roughly: "twenty seconds",
+    },
   },
   prometheus: {
     name: "prometheus",

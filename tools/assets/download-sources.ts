@@ -12,6 +12,12 @@ export interface DownloadHosts {
   readonly prometheus: string;
   /** Alertmanager releases, named likewise. */
   readonly alertmanager: string;
+  /** Helm releases: `<base>/helm-v1.2.3-linux-amd64.tar.gz` and the same with `.sha256sum`. */
+  readonly helm: string;
+  /** cosign releases: `<base>/v1.2.3/cosign-linux-amd64` beside `cosign_checksums.txt`. */
+  readonly cosign: string;
+  /** actionlint releases: `<base>/v1.2.3/actionlint_1.2.3_linux_amd64.tar.gz` beside a list of checksums. */
+  readonly actionlint: string;
   /** Index of the envtest archives: YAML with an address and a SHA-512 for each. */
   readonly envtestIndex: string;
 }
@@ -22,6 +28,9 @@ export const officialHosts: DownloadHosts = {
   etcd: "https://github.com/etcd-io/etcd/releases/download",
   prometheus: "https://github.com/prometheus/prometheus/releases/download",
   alertmanager: "https://github.com/prometheus/alertmanager/releases/download",
+  helm: "https://get.helm.sh",
+  cosign: "https://github.com/sigstore/cosign/releases/download",
+  actionlint: "https://github.com/rhysd/actionlint/releases/download",
   envtestIndex: "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/main/envtest-releases.yaml",
 };
 
@@ -83,6 +92,34 @@ export const prometheusRelease: DownloadSource = prometheusStyleRelease("prometh
 
 /** Alertmanager. */
 export const alertmanagerRelease: DownloadSource = prometheusStyleRelease("alertmanager");
+
+/** Helm's release archives: tar.gz for every platform, each with a checksum file of its own. */
+export const helmRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
+  const file = `helm-${version}-${platform.os}-${platform.arch}.tar.gz`;
+  const url = `${hosts.helm}/${file}`;
+  const digest = parseDigest(await fetchText(`${url}.sha256sum`), file, 64);
+  if (digest === undefined) return undefined;
+  return { url, algorithm: "sha256", digest, member: `${platform.os}-${platform.arch}/helm` };
+};
+
+/** cosign's release: bare binaries beside one list of checksums. */
+export const cosignRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
+  const file = `cosign-${platform.os}-${platform.arch}`;
+  const base = `${hosts.cosign}/${version}`;
+  const digest = parseDigest(await fetchText(`${base}/cosign_checksums.txt`), file, 64);
+  return digest === undefined ? undefined : { url: `${base}/${file}`, algorithm: "sha256", digest };
+};
+
+/** actionlint's release archives: tar.gz for every platform beside one list of checksums. */
+export const actionlintRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
+  const number = version.slice(1);
+  const file = `actionlint_${number}_${platform.os}_${platform.arch}.tar.gz`;
+  const base = `${hosts.actionlint}/${version}`;
+  const digest = parseDigest(await fetchText(`${base}/actionlint_${number}_checksums.txt`), file, 64);
+  return digest === undefined
+    ? undefined
+    : { url: `${base}/${file}`, algorithm: "sha256", digest, member: "actionlint" };
+};
 
 const envtestIndexSchema = z.object({
   releases: z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), selfLink: z.string() }))),

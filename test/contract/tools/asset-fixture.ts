@@ -119,6 +119,9 @@ export async function startDownloadServer(files: Readonly<Record<string, string 
       envtestIndex: `${base}/envtest.yaml`,
       prometheus: `${base}/prometheus`,
       alertmanager: `${base}/alertmanager`,
+      helm: `${base}/helm`,
+      cosign: `${base}/cosign`,
+      actionlint: `${base}/actionlint`,
     },
   };
 }

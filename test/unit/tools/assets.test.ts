@@ -3,10 +3,13 @@ import { cacheDirectory, cachedPath } from "../../../tools/assets/asset-cache.ts
 import { describeError } from "../../../tools/assets/asset-error.ts";
 import { assetNames, assetTable } from "../../../tools/assets/asset-table.ts";
 import {
+  actionlintRelease,
   alertmanagerRelease,
+  cosignRelease,
   type DownloadQuery,
   envtestArchive,
   etcdRelease,
+  helmRelease,
   kubernetesRelease,
   officialHosts,
   parseDigest,
@@ -151,6 +154,35 @@ describe("download sources", () => {
     });
     expect(await release(query({ name, platform: linux }, sums)), "not in the list").toBeUndefined();
   });
+
+  it.each([
+    [
+      "helm",
+      helmRelease,
+      "helm-v1.2.3-linux-amd64.tar.gz.sha256sum",
+      "helm-v1.2.3-linux-amd64.tar.gz",
+      "linux-amd64/helm",
+    ],
+    ["cosign", cosignRelease, "v1.2.3/cosign_checksums.txt", "v1.2.3/cosign-linux-amd64", undefined],
+    [
+      "actionlint",
+      actionlintRelease,
+      "v1.2.3/actionlint_1.2.3_checksums.txt",
+      "v1.2.3/actionlint_1.2.3_linux_amd64.tar.gz",
+      "actionlint",
+    ],
+  ] as const)(
+    "the releases of %s → the file for the platform, or none that is not listed",
+    async (name, release, list, file, member) => {
+      const base = officialHosts[name];
+      const fileName = file.split("/").at(-1);
+      const listed = query({ name }, { [`${base}/${list}`]: `${"a".repeat(64)}  ${fileName}\n` });
+      const location = { url: `${base}/${file}`, algorithm: "sha256", digest: "a".repeat(64) };
+      expect(await release(listed)).toEqual(member === undefined ? location : { ...location, member });
+      const absent = query({ name }, { [`${base}/${list}`]: `${"a".repeat(64)}  other\n` });
+      expect(await release(absent), "not in the list").toBeUndefined();
+    },
+  );
 
   it("the envtest index → the archive of exactly this version and platform, or none", async () => {
     const index = `releases:
