@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 import { Command } from "commander";
 import type { Config } from "./config.ts";
-import type { Clock } from "./runtime/clock.ts";
-import type { Logger } from "./telemetry/logger.ts";
+import type { Clock } from "./domain/clock.ts";
+import type { Logger } from "./domain/logger.ts";
 import { programVersion } from "./telemetry/program-version.ts";
 
 const exitFailure = 1;
@@ -105,7 +105,10 @@ async function startTracing({ tracesEndpoint: endpoint }: Config, { knownSecrets
 }
 
 async function loadRuntime() {
-  const [clock, errors] = await Promise.all([import("./runtime/clock.ts"), import("./runtime/unhandled-errors.ts")]);
+  const [clock, errors] = await Promise.all([
+    import("./runtime/system-clock.ts"),
+    import("./runtime/unhandled-errors.ts"),
+  ]);
   return { ...clock, ...errors };
 }
 

@@ -4,8 +4,13 @@ import { createProjectView } from "./control-plane/create-project-view.ts";
 import { withCredentialGate } from "./control-plane/credential-gate.ts";
 import type { KeySource } from "./control-plane/key-source.ts";
 import { withThrottleGate } from "./control-plane/throttle-gate.ts";
+import { withUnreadableReport } from "./control-plane/unreadable-objects.ts";
 import { withCallSpans, withRequestAttributes } from "./control-plane/with-call-spans.ts";
-import type { EffectPermit } from "./domain/effect-permit.ts";
+import { withLeaderFence } from "./control-plane/with-leader-fence.ts";
+import type { Clock } from "./domain/clock.ts";
+import type { ControlPlane } from "./domain/control-plane.ts";
+import type { LeaderFence } from "./domain/leader-fence.ts";
+import type { Logger } from "./domain/logger.ts";
 import { keyText, type ResourceKey } from "./domain/resource-store.ts";
 import type { Tracer } from "./domain/tracer.ts";
 import { ownNamespace } from "./kubernetes/cluster.ts";
@@ -22,13 +27,10 @@ import { ProjectLanes } from "./reconcile/project-lanes.ts";
 import { ProjectPoller } from "./reconcile/project-poller.ts";
 import { Reconciler } from "./reconcile/reconciler.ts";
 import type { Service } from "./reconcile/service.ts";
-import { withPermit } from "./reconcile/with-permit.ts";
-import type { Clock } from "./runtime/clock.ts";
-import { createEffectGate, type EffectGate } from "./runtime/effect-gate.ts";
+import { type ClosableFence, createClosableFence } from "./runtime/closable-fence.ts";
 import { createLivenessWatchdog, type LivenessWatchdog } from "./runtime/liveness-watchdog.ts";
 import { createWorkQueue, type WorkQueue } from "./runtime/work-queue.ts";
 import { createWorkerPool, type WorkerPool } from "./runtime/worker-pool.ts";
-import type { Logger } from "./telemetry/logger.ts";
 import { createMetrics, type Metrics, type MetricsOptions } from "./telemetry/metrics.ts";
 
 /** What the operator is made from. Everything that differs between a test and production comes in here. */
@@ -43,6 +45,8 @@ export interface OperatorOptions {
   readonly instance: string;
   /** 0 up to 1. */
   readonly random: () => number;
+  /** @default the HTTP client for the control plane of the settings */
+  readonly controlPlane?: ControlPlane;
   /** @default nothing is traced */
   readonly tracer?: Tracer | undefined;
   /** Sends the last traces; never rejects. @default there are none */
@@ -63,7 +67,7 @@ export interface OperatorParts {
   readonly metrics: Metrics;
   readonly liveness: LivenessWatchdog;
   readonly leadership: Leadership;
-  readonly gate: EffectGate;
+  readonly gate: ClosableFence;
   readonly events: ReturnType<typeof createEventRecorder>;
   /** Settles with the reason when the work had to be stopped for good. Never rejects. */
   readonly failed: Promise<string>;
@@ -107,7 +111,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
       failed.resolve(why);
     },
   });
-  const gate = createEffectGate(leadership);
+  const gate = createClosableFence(leadership);
   const watch = createResourceWatch({
     connection,
     namespaces: config.watchNamespaces,
@@ -118,7 +122,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
       }
     },
     onList: () => leadership.nudge(),
-    permit: gate,
+    fence: gate,
     clock,
     logger,
     random,
@@ -128,16 +132,17 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     // Of the leader alone: two replicas would show, and count, everything twice.
     resources: () => (isLeading ? watch.store.list() : []),
     orphanCount: () => orphanCount,
+    unreadableCount: () => unreadableCount(),
     queueStats: () => queue.stats(),
     isLeader: () => gate.mayStartEffect(0),
   });
   const queue: WorkQueue<ResourceKey> = createResourceQueue(foundation, metrics);
   const wake = (key: ResourceKey) => queue.add(key, "Background");
-  const events = createEventRecorder({ connection, permit: gate, clock, logger, instance, random });
+  const events = createEventRecorder({ connection, fence: gate, clock, logger, instance, random });
   // Work that was begun goes on before the backlog: at most one key of a project at a time.
   const callUp = (key: ResourceKey) => queue.add(key);
-  const shared = { watch, metrics, ledger: new Ledger(), permit: gate, wake, callUp };
-  const { service, close } = connectService(foundation, shared);
+  const shared = { watch, metrics, ledger: new Ledger(), fence: gate, wake, callUp };
+  const { service, unreadableCount, close } = connectService(foundation, shared);
   const pool = createPool(foundation, { ...shared, queue, service, events });
   const reportOrphans = (count: number) => {
     orphanCount = count;
@@ -163,7 +168,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
   };
 }
 
-interface MetricsSources extends Pick<MetricsOptions, "resources" | "orphanCount" | "queueStats"> {
+interface MetricsSources extends Pick<MetricsOptions, "resources" | "orphanCount" | "unreadableCount" | "queueStats"> {
   readonly watch: ResourceWatch;
   readonly isLeader: () => boolean;
 }
@@ -215,28 +220,20 @@ interface ServiceNeeds {
   readonly watch: ResourceWatch;
   readonly metrics: Metrics;
   readonly ledger: Ledger;
-  readonly permit: EffectPermit;
+  readonly fence: LeaderFence;
   readonly wake: (key: ResourceKey) => void;
   readonly callUp: (key: ResourceKey) => void;
 }
 
 /** The control plane of the settings: client, gates for its one credential, and what all its resources share. */
-function connectService(foundation: Foundation, { watch, metrics, ledger, permit, wake, callUp }: ServiceNeeds) {
-  const { config, clock, logger, keys, clusterId, version, tracer } = foundation;
-  const observer = tracer === undefined ? metrics.controlPlane : withRequestAttributes(metrics.controlPlane, tracer);
-  const client = createControlPlane({
-    baseUrl: config.controlPlaneUrl,
-    keys,
-    clock,
-    observer,
-    userAgent: `endpoint-operator/${version}`,
-    writeTimeoutMs,
-    permit,
-  });
-  const calls = tracer === undefined ? client : withCallSpans(client, tracer);
+function connectService(foundation: Foundation, { watch, metrics, ledger, fence, wake, callUp }: ServiceNeeds) {
+  const { clock, logger, keys, clusterId, tracer } = foundation;
+  const { client, close } = createClient(foundation, { metrics, fence });
+  const { controlPlane: reporting, unreadableCount } = withUnreadableReport(client, { clock, logger });
+  const calls = tracer === undefined ? reporting : withCallSpans(reporting, tracer);
   const throttled = withThrottleGate(calls, { clock, observer: metrics.controlPlane });
   const gated = withCredentialGate(throttled, { clock, keys });
-  const controlPlane = withPermit(gated, permit, writeTimeoutMs);
+  const controlPlane = withLeaderFence(gated, fence, writeTimeoutMs);
   const identity = { clusterId, serviceUrl: client.serviceUrl };
   const neededSinceMs = (projectId: string) => logNeededSinceMs(watch.store.inProject(projectId), ledger, identity);
   const onGap = tellLogGap(logger, metrics.operations);
@@ -247,7 +244,25 @@ function connectService(foundation: Foundation, { watch, metrics, ledger, permit
     lanes: new ProjectLanes({ clock, wake: callUp }),
     turns: new CreateTurns({ clock, wake }),
   };
-  return { service, close: () => client.close() };
+  return { service, unreadableCount, close };
+}
+
+/** The control plane that was injected, else the HTTP client. */
+function createClient(foundation: Foundation, { metrics, fence }: Pick<ServiceNeeds, "metrics" | "fence">) {
+  const { config, clock, keys, version, tracer, controlPlane } = foundation;
+  if (controlPlane !== undefined) {
+    return { client: controlPlane, close: async () => {} };
+  }
+  const client = createControlPlane({
+    baseUrl: config.controlPlaneUrl,
+    keys,
+    clock,
+    observer: tracer === undefined ? metrics.controlPlane : withRequestAttributes(metrics.controlPlane, tracer),
+    userAgent: `endpoint-operator/${version}`,
+    writeTimeoutMs,
+    fence,
+  });
+  return { client, close: () => client.close() };
 }
 
 interface PoolNeeds extends ServiceNeeds {
@@ -257,7 +272,7 @@ interface PoolNeeds extends ServiceNeeds {
 }
 
 function createPool(foundation: Foundation, needs: PoolNeeds): WorkerPool {
-  const { watch, metrics, ledger, queue, service, wake, events, permit } = needs;
+  const { watch, metrics, ledger, queue, service, wake, events, fence } = needs;
   const { config, clock, logger, random, tracer } = foundation;
   const reconciler = new Reconciler({
     clock,
@@ -283,7 +298,7 @@ function createPool(foundation: Foundation, needs: PoolNeeds): WorkerPool {
     workers: config.workers,
     // While the lease is too short for any effect, a pass would only read, and be in vain.
     work: async (key) =>
-      permit.mayStartEffect(writeTimeoutMs)
+      fence.mayStartEffect(writeTimeoutMs)
         ? await reconciler.reconcile(key)
         : { kind: "RequeueAfter", delayMs: notPermittedPauseMs },
     onError: (key, error) => logger.error({ ...key, err: error }, "pass failed"),

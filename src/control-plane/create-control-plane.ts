@@ -1,23 +1,26 @@
-import type { ControlPlane, Mutation, OperationPage } from "../domain/control-plane.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { ControlPlane, EndpointList, Mutation, OperationPage } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
-import type { EffectPermit } from "../domain/effect-permit.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
+import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Operation } from "../domain/operation.ts";
-import type { Clock } from "../runtime/clock.ts";
-import { endpointFromWire, mutationFromWire, operationFromWire, pageFromWire } from "./from-wire.ts";
+import { endpointFromWire, mutationFromWire, operationFromWire, presentText } from "./from-wire.ts";
 import { createHttpCaller, type HttpCaller } from "./http-caller.ts";
 import { createHttpTransport, type HttpTransport } from "./http-transport.ts";
 import type { KeySource } from "./key-source.ts";
 import { expectEach, mapReading, type Reading, readAnswer } from "./read-answer.ts";
+import { readEntries } from "./read-list.ts";
 import { routes } from "./routes.ts";
 import { parseServiceUrl } from "./service-url.ts";
 import { changesToWire, creationToWire } from "./to-wire.ts";
 import {
   type WireMutation,
+  wireEndpoint,
   wireEndpointAnswer,
   wireEndpointList,
   wireMutation,
+  wireOperation,
   wireOperationAnswer,
   wireOperationList,
 } from "./wire.ts";
@@ -42,7 +45,7 @@ export interface ControlPlaneClientOptions {
   /** Connections kept for reads. @default 16 */
   readonly connections?: number;
   /** Asked once more right before a write goes out. @default nobody is asked */
-  readonly permit?: EffectPermit;
+  readonly fence?: LeaderFence;
 }
 
 /** The client, and the way to end it. */
@@ -67,7 +70,7 @@ export function createControlPlane(options: ControlPlaneClientOptions): ControlP
     connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
     maxResponseBytes: options.maxResponseBytes ?? 16 * 1024 * 1024,
     connections: options.connections ?? 16,
-    permit: options.permit,
+    fence: options.fence,
   });
   const call = createHttpCaller({
     transport,
@@ -95,17 +98,23 @@ class HttpControlPlane implements ControlPlaneClient {
     this.#transport = transport;
   }
 
-  listEndpoints(projectId: string): Promise<readonly ObservedEndpoint[]> {
+  listEndpoints(projectId: string): Promise<EndpointList> {
     return this.#call({
       route: routes.listEndpoints,
       ids: [projectId],
-      read: ({ body }) => {
-        const list = expectEach(readAnswer(body, wireEndpointList), ({ endpoints }) => endpoints, {
+      read: ({ body, dateMs }) => {
+        const answer = readAnswer(body, wireEndpointList);
+        const list = mapReading(answer, ({ endpoints }) => readEntries(endpoints, wireEndpoint));
+        const ofProject = expectEach(list, ({ entries }) => entries, {
           field: "project_id",
           value: projectId,
           otherwise: strangeEndpoint,
         });
-        return mapReading(list, ({ endpoints }) => endpoints.map(endpointFromWire));
+        return mapReading(ofProject, ({ entries, unreadableIds }) => ({
+          endpoints: entries.map(endpointFromWire),
+          unreadableIds,
+          serviceTimeMs: dateMs,
+        }));
       },
     });
   }
@@ -139,12 +148,22 @@ class HttpControlPlane implements ControlPlaneClient {
       ids: [projectId],
       query: query.toString(),
       read: ({ body }, clean) => {
-        const list = expectEach(readAnswer(body, wireOperationList), ({ operations }) => operations, {
+        const answer = readAnswer(body, wireOperationList);
+        if (answer.isReadable && answer.value.operations.length > page.limit) {
+          return { isReadable: false, what: "more operations than it was asked for" };
+        }
+        const list = mapReading(answer, (wire) => ({ wire, ...readEntries(wire.operations, wireOperation) }));
+        const ofProject = expectEach(list, ({ entries }) => entries, {
           field: "project_id",
           value: projectId,
           otherwise: "an operation of another project",
         });
-        return mapReading(list, (wire) => pageFromWire(wire, clean));
+        return mapReading(ofProject, ({ wire, entries, unreadableIds }) => ({
+          operations: entries.map((operation) => operationFromWire(operation, clean)),
+          unreadableIds,
+          // An empty page ends the list, whatever cursor it carries.
+          cursor: wire.operations.length === 0 ? undefined : presentText(wire.pagination?.cursor),
+        }));
       },
     });
   }

@@ -1,6 +1,6 @@
+import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane, Mutation } from "../domain/control-plane.ts";
 import type { ProjectReading, ProjectView } from "../domain/project-view.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { type OperationLogGap, OperationMemory } from "./operation-memory.ts";
 import { readOperations } from "./read-operations.ts";
 
@@ -137,12 +137,13 @@ class SharedReadings implements ProjectView {
     // Before and not after: a reading shows all that it met, so that a burst larger than the window is seen once.
     this.#tellGap(project, project.operations.prune(neededMs));
     this.#tellGap(project, await readOperations(project.id, project.operations, { ...this.#options, neededMs }));
-    const endpoints = await this.#options.controlPlane.listEndpoints(project.id);
+    const { endpoints, unreadableIds } = await this.#options.controlPlane.listEndpoints(project.id);
     this.#echoesNames ||= endpoints.some((endpoint) => endpoint.name !== undefined);
     const reading: ProjectReading = {
       projectId: project.id,
       asOfMs,
       endpoints,
+      unreadableEndpointIds: unreadableIds,
       operations: project.operations.newestFirst(),
       newestListedTime: project.operations.newestListedTime,
       echoesNames: this.#echoesNames,

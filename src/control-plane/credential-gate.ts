@@ -1,6 +1,6 @@
+import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { guardCalls } from "./guard-calls.ts";
 import type { KeySource } from "./key-source.ts";
 

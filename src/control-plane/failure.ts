@@ -17,8 +17,6 @@ export interface CallContext {
   readonly route: Route;
   /** The key in use; never shown. */
   readonly key: string;
-  /** Epoch milliseconds. */
-  readonly nowMs: number;
 }
 
 type Answered = Extract<HttpOutcome, { readonly kind: "Answered" }>;
@@ -45,7 +43,7 @@ export function failureOfStatus(answer: Answered, context: CallContext): Control
   const words = documented === undefined ? undefined : wordsOf(documented, context.key);
   return fail(reason, `the service answered ${answer.status}${words ?? unexplained(reason)}`, context, {
     effect: context.route.method === "GET" ? "NotApplied" : writeEffect,
-    retryAfterMs: parseRetryAfter(answer.retryAfter, context.nowMs),
+    retryAfterMs: parseRetryAfter(answer.retryAfter, answer.date),
     subject:
       reason === "NotFound" ? subjectOf(documented?.message ?? "", context.route.subject) : context.route.subject,
   });

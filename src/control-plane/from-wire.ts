@@ -1,7 +1,7 @@
-import type { Mutation, OperationPage } from "../domain/control-plane.ts";
+import type { Mutation } from "../domain/control-plane.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
-import type { WireEndpoint, WireMutation, WireOperation, WireOperationList } from "./wire.ts";
+import type { WireEndpoint, WireMutation, WireOperation } from "./wire.ts";
 
 const typeByWireType: ReadonlyMap<string, string> = new Map([
   ["read_write", "ReadWrite"],
@@ -50,14 +50,6 @@ export function operationFromWire(wire: WireOperation, clean: (text: string) => 
   };
 }
 
-/** An empty page ends the list, whatever cursor it carries. */
-export function pageFromWire(wire: WireOperationList, clean: (text: string) => string): OperationPage {
-  return {
-    operations: wire.operations.map((operation) => operationFromWire(operation, clean)),
-    cursor: wire.operations.length === 0 ? undefined : presentText(wire.pagination?.cursor),
-  };
-}
-
 /** A write's answer without operations started none. */
 export function mutationFromWire(wire: WireMutation, clean: (text: string) => string): Mutation {
   return {
@@ -71,7 +63,7 @@ function settingsFromWire(settings: Readonly<Record<string, string | number | bo
   return Object.fromEntries(present.map(([name, value]) => [name, String(value)]));
 }
 
-/** null and "" both say that there is none. */
-function presentText(text: string | null | undefined): string | undefined {
+/** `null` and "" both mean that there is none. */
+export function presentText(text: string | null | undefined): string | undefined {
   return text === null || text === "" ? undefined : text;
 }

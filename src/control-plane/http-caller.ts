@@ -1,13 +1,14 @@
+import type { Clock } from "../domain/clock.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
-import { EffectNotPermittedError } from "../domain/effect-permit.ts";
-import type { Clock } from "../runtime/clock.ts";
+import { LeaderFenceError } from "../domain/leader-fence.ts";
 import { cleanText } from "./clean-text.ts";
 import { type CallContext, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
 import type { HttpOutcome, HttpRequest } from "./http-exchange.ts";
 import type { HttpTransport } from "./http-transport.ts";
 import type { KeySource } from "./key-source.ts";
 import type { Reading } from "./read-answer.ts";
+import { parseHttpDate } from "./retry-after.ts";
 import { pathOf, type Route } from "./routes.ts";
 
 /** One call: what is sent, and how its 2xx answer is read. */
@@ -25,6 +26,8 @@ export interface Call<Value> {
 /** A whole 2xx answer. */
 export interface SuccessfulAnswer {
   readonly status: number;
+  /** The `Date` header, epoch milliseconds of the control plane's clock; `undefined` without a readable one. */
+  readonly dateMs: number | undefined;
   readonly body: Uint8Array;
 }
 
@@ -42,7 +45,7 @@ export interface HttpCallerOptions {
 }
 
 /**
- * Makes a call: answers its value or throws `ControlPlaneError`, or `EffectNotPermittedError` when the permit was refused
+ * Makes a call: answers its value or throws `ControlPlaneError`, or `LeaderFenceError` when the permit was refused
  * at the last moment and nothing was sent; and tells the observer of each request.
  */
 export type HttpCaller = <Value>(call: Call<Value>) => Promise<Value>;
@@ -65,10 +68,10 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
         transport: options.transport,
         timeoutMs: deadlineMs - startMs,
       });
-      if (outcome.kind === "NotSent" && outcome.cause instanceof EffectNotPermittedError) {
+      if (outcome.kind === "NotSent" && outcome.cause instanceof LeaderFenceError) {
         throw outcome.cause;
       }
-      const result = resultOf(call, outcome, { route: call.route, key, nowMs: clock.nowMs() });
+      const result = resultOf(call, outcome, { route: call.route, key });
       observer.requestEnded({
         route: call.route.template,
         method: call.route.method,
@@ -131,7 +134,7 @@ function resultOf<Value>(call: Call<Value>, outcome: HttpOutcome, context: CallC
     return { error: failureOfContent(outcome, "", context) };
   }
   const clean = (text: string) => cleanText(text, { secrets: [context.key], maxLength: longestShownText });
-  const reading = call.read(outcome, clean);
+  const reading = call.read({ ...outcome, dateMs: parseHttpDate(outcome.date) }, clean);
   return reading.isReadable ? { value: reading.value } : { error: failureOfContent(outcome, reading.what, context) };
 }
 

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
-import { EffectNotPermittedError, type EffectPermit } from "../domain/effect-permit.ts";
-import type { Clock, Timer } from "../runtime/clock.ts";
+import type { Clock, Timer } from "../domain/clock.ts";
+import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 
 /** One request, ready to go out. */
 export interface HttpRequest {
@@ -21,6 +21,8 @@ export type HttpOutcome =
       readonly kind: "Answered";
       readonly status: number;
       readonly retryAfter: string | undefined;
+      /** The `Date` header as it was sent. */
+      readonly date: string | undefined;
       readonly body: Buffer;
       readonly bodyEnd: BodyEnd;
       readonly cause?: unknown;
@@ -40,11 +42,11 @@ export interface ExchangeLimits {
   readonly isLastOnConnection: boolean;
   /**
    * Asked when the connection stands, before the first byte is written, for the time that is left then: a process that was
-   * stopped while it connected must not go on with it when it wakes. A refusal is `NotSent`, by `EffectNotPermittedError`.
+   * stopped while it connected must not go on with it when it wakes. A refusal is `NotSent`, by `LeaderFenceError`.
    *
    * @default nobody is asked
    */
-  readonly permit?: EffectPermit | undefined;
+  readonly fence?: LeaderFence | undefined;
 }
 
 /**
@@ -78,7 +80,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #deadline: Timer;
   readonly #dueMs: number;
   #controller: Dispatcher.DispatchController | undefined;
-  #answer: { readonly status: number; readonly retryAfter: string | undefined } | undefined;
+  #answer:
+    | { readonly status: number; readonly retryAfter: string | undefined; readonly date: string | undefined }
+    | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
   #isSettled = false;
@@ -98,7 +102,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       return;
     }
     if (!this.#mayStart()) {
-      const refusal = new EffectNotPermittedError();
+      const refusal = new LeaderFenceError();
       this.#settle("ConnectionLost", refusal);
       controller.abort(refusal);
       return;
@@ -112,8 +116,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
     if (status >= 200) {
-      const retryAfter = headers["retry-after"];
-      this.#answer = { status, retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter };
+      this.#answer = { status, retryAfter: firstOf(headers["retry-after"]), date: firstOf(headers.date) };
     }
   }
 
@@ -135,9 +138,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   #mayStart(): boolean {
-    const { permit, clock } = this.#limits;
+    const { fence, clock } = this.#limits;
     const leftMs = this.#dueMs - clock.monotonicMs();
-    return permit === undefined || (leftMs > 0 && permit.mayStartEffect(leftMs));
+    return fence === undefined || (leftMs > 0 && fence.mayStartEffect(leftMs));
   }
 
   #stop(end: BodyEnd, cause: Error): void {
@@ -161,6 +164,10 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     }
     this.#chunks = [];
   }
+}
+
+function firstOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
 }
 
 function isTimeout(error: Error & { readonly code?: string }): boolean {

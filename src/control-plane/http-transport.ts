@@ -1,6 +1,6 @@
 import { Client, Pool } from "undici";
-import type { EffectPermit } from "../domain/effect-permit.ts";
-import type { Clock } from "../runtime/clock.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { LeaderFence } from "../domain/leader-fence.ts";
 import { exchange, type HttpOutcome, type HttpRequest } from "./http-exchange.ts";
 
 /** Bounds of the traffic with one service. */
@@ -13,7 +13,7 @@ export interface HttpTransportOptions {
   /** Connections kept for reads. */
   readonly connections: number;
   /** Asked at the last moment before a request goes out on a connection of its own. @default nobody is asked */
-  readonly permit?: EffectPermit | undefined;
+  readonly fence?: LeaderFence | undefined;
 }
 
 /** Two ways to send, so that neither kind of call can harm the other. */
@@ -34,7 +34,7 @@ const keepAliveMs = 30_000;
 
 /** HTTP/1.1 over undici: one request at a time on a connection, every time bounded. */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
-  const { origin, clock, maxResponseBytes, permit } = options;
+  const { origin, clock, maxResponseBytes, fence } = options;
   const connection = {
     allowH2: false,
     pipelining: 1,
@@ -53,7 +53,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
           clock,
           timeoutMs,
           maxResponseBytes,
-          permit,
+          fence,
           isLastOnConnection: true,
         });
       } finally {

@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
+import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { Clock } from "../runtime/clock.ts";
 
 /** Where the API key comes from. */
 export interface KeySource {

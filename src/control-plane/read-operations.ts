@@ -1,6 +1,7 @@
+import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { isInFlight, type Operation } from "../domain/operation.ts";
-import type { Clock } from "../runtime/clock.ts";
 import type { OperationLogGap, OperationMemory, RunEnd } from "./operation-memory.ts";
 
 /** Bounds of one reading. */
@@ -83,7 +84,11 @@ async function pollUnseen(
   const ids = memory.takeUnseen(options.seenIds, options.maxPolls);
   await Promise.all(
     ids.map(async (id) => {
-      const operation = await options.controlPlane.getOperation(projectId, id);
+      const answer = await readById(options.controlPlane, projectId, id);
+      if (answer === "Unreadable") {
+        return;
+      }
+      const { operation } = answer;
       if (operation === undefined) {
         memory.addMissing(id, options.clock.monotonicMs());
       } else {
@@ -91,4 +96,20 @@ async function pollUnseen(
       }
     }),
   );
+}
+
+/** One operation that the control plane cannot show must not block the other resources of its project. */
+async function readById(
+  controlPlane: Pick<ControlPlane, "getOperation">,
+  projectId: string,
+  id: string,
+): Promise<{ readonly operation: Operation | undefined } | "Unreadable"> {
+  try {
+    return { operation: await controlPlane.getOperation(projectId, id) };
+  } catch (error) {
+    if (error instanceof ControlPlaneError && ["ServerError", "UnreadableAnswer", "Rejected"].includes(error.reason)) {
+      return "Unreadable";
+    }
+    throw error;
+  }
 }

@@ -1,23 +1,41 @@
-/** A service that asks for more is asked again after this: a wrong header must not silence us for days. */
+/** The longest delay that a `Retry-After` can ask for. A wrong header must not stop the operator for days. */
 const longestRetryAfterMs = 10 * 60_000;
+
+/** The delay for a date that cannot be compared with the control plane's own clock. */
+const unknownDateRetryAfterMs = 60_000;
 
 /**
  * Reads a `Retry-After` header: seconds or an HTTP date.
  *
- * @param nowMs epoch milliseconds, for a date.
- * @returns milliseconds from now, 0 to ten minutes; `undefined` for a missing or unreadable header.
+ * A date is compared with the `Date` header of the same answer, because the operator's clock may differ from the control
+ * plane's. Without a readable `Date` header it counts as one minute.
+ *
+ * @param date the `Date` header of the same answer.
+ * @returns a delay of 0 to ten minutes, in milliseconds; `undefined` for a missing or unreadable header.
  * @see RFC 9110, section 10.2.3
  */
-export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+export function parseRetryAfter(header: string | undefined, date: string | undefined): number | undefined {
   const text = header?.trim() ?? "";
-  if (text === "") {
-    return undefined;
-  }
-  const delayMs = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1_000 : dateMs(text) - nowMs;
-  return Number.isNaN(delayMs) ? undefined : Math.min(Math.max(0, Math.ceil(delayMs)), longestRetryAfterMs);
+  const delayMs = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1_000 : delayUntilMs(text, date);
+  return delayMs === undefined ? undefined : Math.min(Math.max(0, Math.ceil(delayMs)), longestRetryAfterMs);
 }
 
-/** `Date.parse` takes a bare "-5" for a year; every form of an HTTP date begins with the name of a day. */
-function dateMs(text: string): number {
-  return /^[A-Za-z]{3,9},? /.test(text) ? Date.parse(text) : Number.NaN;
+function delayUntilMs(text: string, date: string | undefined): number | undefined {
+  const untilMs = parseHttpDate(text);
+  const sentMs = parseHttpDate(date);
+  if (untilMs === undefined) {
+    return undefined;
+  }
+  return sentMs === undefined ? unknownDateRetryAfterMs : untilMs - sentMs;
+}
+
+/**
+ * Reads an HTTP date.
+ *
+ * @returns epoch milliseconds; `undefined` for a missing or unreadable date.
+ */
+export function parseHttpDate(text: string | undefined): number | undefined {
+  // Every form of an HTTP date begins with the name of a day. `Date.parse` alone would take a bare "-5" for a year.
+  const epochMs = /^[A-Za-z]{3,9},? /.test(text?.trim() ?? "") ? Date.parse(text ?? "") : Number.NaN;
+  return Number.isNaN(epochMs) ? undefined : epochMs;
 }

@@ -1,7 +1,7 @@
+import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { guardCalls } from "./guard-calls.ts";
 
 /** What the throttle gate needs. */

@@ -54,18 +54,20 @@ export const wireOperation = z.looseObject({
 });
 export type WireOperation = z.infer<typeof wireOperation>;
 
-/** Answer of a list of endpoints. */
-export const wireEndpointList = z.looseObject({ endpoints: z.array(wireEndpoint) });
+/** Answer of a list of endpoints. Each entry is parsed by itself, so that one malformed endpoint does not hide the others. */
+export const wireEndpointList = z.looseObject({ endpoints: z.array(z.unknown()) });
 
 /** Answer of a read of one endpoint. */
 export const wireEndpointAnswer = z.looseObject({ endpoint: wireEndpoint });
 
-/** Answer of a list of operations. */
+/** Answer of a list of operations. Each entry is parsed by itself, as in a list of endpoints. */
 export const wireOperationList = z.looseObject({
-  operations: z.array(wireOperation),
+  operations: z.array(z.unknown()),
   pagination: z.looseObject({ cursor: z.string().nullish() }).nullish(),
 });
-export type WireOperationList = z.infer<typeof wireOperationList>;
+
+/** An entry of a list that could not be parsed: the id is all that may be left. */
+export const wireIdOnly = z.looseObject({ id });
 
 /** Answer of a read of one operation. */
 export const wireOperationAnswer = z.looseObject({ operation: wireOperation });

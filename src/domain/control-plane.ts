@@ -7,9 +7,28 @@ export interface Mutation {
   readonly operations: readonly Operation[];
 }
 
-/** One page of a project's operations, newest first. No `cursor`: this was the last page. */
+/** The endpoints of one project, as one list showed them. */
+export interface EndpointList {
+  /** Every endpoint that could be read, in no particular order. Complete, apart from those in `unreadableIds`. */
+  readonly endpoints: readonly ObservedEndpoint[];
+  /**
+   * Ids of list entries that could not be parsed; "" for an entry without a readable id. Such an endpoint exists: it never
+   * counts as absent, and with an entry "" the list proves no endpoint absent.
+   */
+  readonly unreadableIds: readonly string[];
+  /**
+   * The `Date` header of the answer: epoch milliseconds of the control plane's clock, in whole seconds. `undefined` if the
+   * header is missing or cannot be read.
+   */
+  readonly serviceTimeMs: number | undefined;
+}
+
+/** One page of a project's operations, newest first. Without `cursor` it is the last page. */
 export interface OperationPage {
+  /** Every operation of the page that could be read. */
   readonly operations: readonly Operation[];
+  /** Ids of operations that could not be parsed; "" for one without a readable id. They never count as absent. */
+  readonly unreadableIds: readonly string[];
   readonly cursor: string | undefined;
 }
 
@@ -24,10 +43,11 @@ export interface OperationPage {
 export interface ControlPlane {
   /** Base URL without a trailing slash; the service's identity in ownership records. */
   readonly serviceUrl: string;
-  /** The project's endpoints, complete, in no particular order. */
-  listEndpoints(projectId: string): Promise<readonly ObservedEndpoint[]>;
+  /** Lists the project's endpoints. */
+  listEndpoints(projectId: string): Promise<EndpointList>;
   /** `undefined` only for a 404 in the documented error shape. */
   getEndpoint(projectId: string, endpointId: string): Promise<ObservedEndpoint | undefined>;
+  /** Lists one page. An answer with more than `limit` operations is refused (`UnreadableAnswer`). */
   listOperations(projectId: string, page: { readonly limit: number; readonly cursor?: string }): Promise<OperationPage>;
   /** `undefined` only for a 404 in the documented error shape (operations older than six months may be gone). */
   getOperation(projectId: string, operationId: string): Promise<Operation | undefined>;

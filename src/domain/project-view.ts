@@ -9,6 +9,8 @@ export interface ProjectReading {
   readonly asOfMs: number;
   /** Every endpoint of the project. */
   readonly endpoints: readonly ObservedEndpoint[];
+  /** Ids of endpoints that the list shows and that could not be parsed; see `EndpointList`. */
+  readonly unreadableEndpointIds: readonly string[];
   /** The newest operations and all unfinished ones we know of, newest first; bounded. */
   readonly operations: readonly Operation[];
   /**

@@ -1,4 +1,4 @@
-import type { Clock } from "../runtime/clock.ts";
+import type { Clock } from "../domain/clock.ts";
 
 /** Ends a call when its time is up, or when somebody else gives it up. */
 export interface CallDeadline {

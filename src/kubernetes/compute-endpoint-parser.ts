@@ -1,7 +1,7 @@
+import type { Logger } from "../domain/logger.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { createTextPool } from "../domain/text-pool.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
-import type { Logger } from "../telemetry/logger.ts";
 import type { Json } from "./merge-diff.ts";
 import { withSharedTexts } from "./with-shared-texts.ts";
 

@@ -1,4 +1,4 @@
-import { EffectNotPermittedError, type EffectPermit } from "../domain/effect-permit.ts";
+import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 import {
   KubernetesError,
   type KubernetesReason,
@@ -22,7 +22,7 @@ export interface ComputeEndpointStoreOptions {
   readonly connection: KubernetesConnection;
   readonly cache: ResourceCache<ComputeEndpoint>;
   readonly parser: ComputeEndpointParser;
-  readonly permit: EffectPermit;
+  readonly fence: LeaderFence;
 }
 
 type Parts = ComputeEndpointStoreOptions & {
@@ -173,9 +173,9 @@ async function patch(
   changes: Changes,
   subresource: "" | "/status" = "",
 ): Promise<unknown> {
-  const { permit, connection, doubtful } = parts;
-  if (!permit.mayStartEffect(callTimeoutMs)) {
-    throw new EffectNotPermittedError();
+  const { fence, connection, doubtful } = parts;
+  if (!fence.mayStartEffect(callTimeoutMs)) {
+    throw new LeaderFenceError();
   }
   const { key, uid, resourceVersion } = resource;
   try {
@@ -187,7 +187,7 @@ async function patch(
       contentType: "application/merge-patch+json",
       body: { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } },
       timeoutMs: callTimeoutMs,
-      permit,
+      fence,
     });
   } catch (error) {
     if (leavesDoubt(error)) {
@@ -199,9 +199,7 @@ async function patch(
 
 /** Not where the API server was not asked, or has answered that it did nothing to the object as we know it. */
 function leavesDoubt(error: unknown): boolean {
-  return error instanceof KubernetesError
-    ? reasonsOfDoubt.has(error.reason)
-    : !(error instanceof EffectNotPermittedError);
+  return error instanceof KubernetesError ? reasonsOfDoubt.has(error.reason) : !(error instanceof LeaderFenceError);
 }
 
 /** Nobody knows what is stored; or, by a conflict, only that it is not what the cache says, and the watch may be long in telling. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
-import type { EffectPermit } from "../domain/effect-permit.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { LeaderFence } from "../domain/leader-fence.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { untilAborted } from "./abortable.ts";
 import { errorForStatus, parseStatusAnswer } from "./answer-error.ts";
 import { type CallDeadline, createCallDeadline } from "./call-deadline.ts";
@@ -27,7 +27,7 @@ export interface KubernetesCall {
   /** Gives the call up early. */
   readonly signal?: AbortSignal | undefined;
   /** Asked right before the first byte is written, for the time that is left then. @default nobody is asked */
-  readonly permit?: EffectPermit | undefined;
+  readonly fence?: LeaderFence | undefined;
   /** Is told the HTTP status of the answer before its body is read. Must not throw. @default nobody is told */
   readonly onStatus?: ((status: number) => void) | undefined;
 }
@@ -42,7 +42,7 @@ export interface KubernetesConnection {
    * Nothing is sent twice, except after a 401: that request did nothing, so it is sent once more with credentials
    * read again.
    *
-   * @throws KubernetesError. Its message holds no header and no body. EffectNotPermittedError when the permit of the call
+   * @throws KubernetesError. Its message holds no header and no body. LeaderFenceError when the permit of the call
    * refuses; nothing was sent then.
    */
   request(call: KubernetesCall): Promise<unknown>;
@@ -248,10 +248,10 @@ class UndiciConnection implements KubernetesConnection {
   }
 }
 
-function dispatcherFor({ permit }: KubernetesCall, { dispatcher }: Session, { leftMs }: CallDeadline): Dispatcher {
-  return permit === undefined
+function dispatcherFor({ fence }: KubernetesCall, { dispatcher }: Session, { leftMs }: CallDeadline): Dispatcher {
+  return fence === undefined
     ? dispatcher
-    : askingAtLast(dispatcher, () => leftMs() > 0 && permit.mayStartEffect(leftMs()));
+    : askingAtLast(dispatcher, () => leftMs() > 0 && fence.mayStartEffect(leftMs()));
 }
 
 function createDispatcher({ tls, proxyUrl }: TransportOptions): Dispatcher {

@@ -1,4 +1,4 @@
-import type { Clock } from "../runtime/clock.ts";
+import type { Clock } from "../domain/clock.ts";
 
 /** Keeps one object from flooding everybody's events. */
 export interface EventLimiter {

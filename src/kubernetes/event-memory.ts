@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../runtime/clock.ts";
+import type { Clock, Timer } from "../domain/clock.ts";
 
 /** What has to be known of an event that was sent, so that it can be counted on when it is said again. */
 export interface SentEvent {

@@ -1,4 +1,4 @@
-import type { Clock } from "../runtime/clock.ts";
+import type { Clock } from "../domain/clock.ts";
 
 /** Spreads the sending of events, so that what people read never holds up what the operator does. */
 export interface EventPace {

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
-import { EffectNotPermittedError } from "../domain/effect-permit.ts";
+import type { Timer } from "../domain/clock.ts";
 import type { EventRecorder, ResourceEvent } from "../domain/event-recorder.ts";
+import { LeaderFenceError } from "../domain/leader-fence.ts";
+import type { Logger } from "../domain/logger.ts";
 import type { StoredIdentity } from "../domain/resource-store.ts";
-import type { Timer } from "../runtime/clock.ts";
-import type { Logger } from "../telemetry/logger.ts";
 import { createEventLimiter, type EventLimiter } from "./event-limiter.ts";
 import { EventMemory, type SentEvent } from "./event-memory.ts";
 import { createEventPace, type EventPace } from "./event-pace.ts";
@@ -21,7 +21,7 @@ export interface EventRecorderOptions extends Omit<EventSenderOptions, "random">
 export interface EventRecorderStats {
   /** Sent, repeats included. */
   readonly sent: number;
-  /** Lost to the rate limit, a full queue, an error or a closed permit. */
+  /** Lost to the rate limit, a full queue, an error or a closed fence. */
   readonly dropped: number;
 }
 
@@ -169,7 +169,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
   }
 
   #fail(unsent: Unsent, error: unknown): void {
-    if (error instanceof EffectNotPermittedError) {
+    if (error instanceof LeaderFenceError) {
       // The same for all that wait, and no news: whoever closed the gate has said so.
       this.#lose(unsent);
       return;

@@ -1,6 +1,6 @@
-import { EffectNotPermittedError, type EffectPermit } from "../domain/effect-permit.ts";
+import type { Clock } from "../domain/clock.ts";
+import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
-import type { Clock } from "../runtime/clock.ts";
 import type { KubernetesConnection } from "./connection.ts";
 import { type EventContent, eventName, newEventBody, seriesPatchBody } from "./event-body.ts";
 import { eventsPath } from "./paths.ts";
@@ -8,7 +8,7 @@ import { eventsPath } from "./paths.ts";
 /** What an event sender works with. */
 export interface EventSenderOptions {
   readonly connection: KubernetesConnection;
-  readonly permit: EffectPermit;
+  readonly fence: LeaderFence;
   readonly clock: Clock;
   /** This process among its replicas, for instance the pod's name; at most 128 characters. */
   readonly instance: string;
@@ -37,7 +37,7 @@ export class EventSender {
    * Creates the event, or changes how often the one of this name was said.
    *
    * @returns the name it has now: another one if the API server had forgotten it.
-   * @throws KubernetesError when the last attempt fails or another one would not help; EffectNotPermittedError
+   * @throws KubernetesError when the last attempt fails or another one would not help; LeaderFenceError
    */
   async send(content: EventContent, isRepeat: boolean): Promise<string> {
     if (!isRepeat) {
@@ -81,13 +81,13 @@ export class EventSender {
     readonly contentType: string;
     readonly body: unknown;
   }): Promise<void> {
-    const { permit, connection } = this.#options;
+    const { fence, connection } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
-      if (!permit.mayStartEffect(callTimeoutMs)) {
-        throw new EffectNotPermittedError();
+      if (!fence.mayStartEffect(callTimeoutMs)) {
+        throw new LeaderFenceError();
       }
       try {
-        await connection.request({ what: "record an event", timeoutMs: callTimeoutMs, permit, ...call });
+        await connection.request({ what: "record an event", timeoutMs: callTimeoutMs, fence, ...call });
         return;
       } catch (error) {
         if (attempt >= maxAttempts || !isWorthRetrying(error)) {

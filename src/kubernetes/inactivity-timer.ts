@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../runtime/clock.ts";
+import type { Clock, Timer } from "../domain/clock.ts";
 
 /** Notices that nothing has been heard for a while. */
 export interface InactivityTimer {

@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { EffectNotPermittedError } from "../domain/effect-permit.ts";
+import { LeaderFenceError } from "../domain/leader-fence.ts";
 
 type Handler = Dispatcher.DispatchHandler;
 
@@ -9,7 +9,7 @@ type Handler = Dispatcher.DispatchHandler;
  * Between the decision to send and that moment lie the reading of credentials and a TLS handshake. A process that was
  * stopped in there for longer than its lease must not go on with it when it wakes.
  *
- * Errors: a request that may not start any more fails with `EffectNotPermittedError`; nothing of it was sent.
+ * Errors: a request that may not start any more fails with `LeaderFenceError`; nothing of it was sent.
  */
 export function askingAtLast(dispatcher: Dispatcher, mayStart: () => boolean): Dispatcher {
   return dispatcher.compose((dispatch) => (options, handler) => dispatch(options, asking(handler, mayStart)));
@@ -20,7 +20,7 @@ function asking(handler: Handler, mayStart: () => boolean): Handler {
     onRequestStart(controller, context) {
       handler.onRequestStart?.(controller, context);
       if (!mayStart()) {
-        controller.abort(new EffectNotPermittedError());
+        controller.abort(new LeaderFenceError());
       }
     },
     onRequestUpgrade: (...details) => handler.onRequestUpgrade?.(...details),

@@ -1,13 +1,13 @@
-import type { EffectPermit } from "../domain/effect-permit.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../telemetry/logger.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { LeaderFence } from "../domain/leader-fence.ts";
+import type { Logger } from "../domain/logger.ts";
 import type { KubernetesConnection } from "./connection.ts";
 import { createLeaseClient } from "./lease-client.ts";
 import { LeaseElector } from "./lease-elector.ts";
 import type { LeaseTiming } from "./lease-timing.ts";
 
 /** Whether this process is the one that acts. */
-export interface Leadership extends EffectPermit {
+export interface Leadership extends LeaderFence {
   /** Begins to ask for it. */
   start(): void;
   /** `mayLead` has changed. */

@@ -1,7 +1,7 @@
-import type { EffectPermit } from "../domain/effect-permit.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { LeaderFence } from "../domain/leader-fence.ts";
+import type { Logger } from "../domain/logger.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../telemetry/logger.ts";
 import type { LeaseCallBounds, LeaseClient, StoredLease } from "./lease-client.ts";
 import { LeaseSighting } from "./lease-sighting.ts";
 import {
@@ -23,7 +23,7 @@ export interface LeaseElectorOptions {
   readonly random?: () => number;
   /** Shortened by tests. @default 15 s, 10 s, 2 s */
   readonly timing?: LeaseTiming;
-  /** The longest call that needs the permit, in milliseconds. */
+  /** The longest call that needs the fence, in milliseconds. */
   readonly longestEffectMs: number;
   /** Whether this process could do the work. Until then it watches the Lease and does not take it. */
   readonly mayLead: () => boolean;
@@ -44,7 +44,7 @@ type State = "Candidate" | "Leader" | "Lost" | "Stopped";
  * duration. A renewal whose answer is lost counts neither as success nor as loss: the next attempt finds out.
  * Assumption: the monotonic clocks of two machines run at the same rate to within a few parts in a thousand.
  */
-export class LeaseElector implements EffectPermit {
+export class LeaseElector implements LeaderFence {
   readonly #options: LeaseElectorOptions;
   readonly #timing: LeaseTiming;
   readonly #random: () => number;

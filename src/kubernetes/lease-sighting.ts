@@ -1,5 +1,5 @@
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../telemetry/logger.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Logger } from "../domain/logger.ts";
 import type { StoredLease } from "./lease-client.ts";
 
 /** How a sighting is made. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../runtime/clock.ts";
+import type { Clock } from "../domain/clock.ts";
 import { untilAborted } from "./abortable.ts";
 import { createCallDeadline } from "./call-deadline.ts";
 import type { ListPage, ListWatch } from "./list-watch.ts";

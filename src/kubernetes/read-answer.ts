@@ -1,4 +1,4 @@
-import { EffectNotPermittedError } from "../domain/effect-permit.ts";
+import { LeaderFenceError } from "../domain/leader-fence.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 
 /** An answer that is not what an API server sends. */
@@ -53,8 +53,8 @@ export function errorForTransport(
   what: string,
   error: unknown,
   isTimedOut: boolean,
-): KubernetesError | EffectNotPermittedError {
-  if (error instanceof KubernetesError || error instanceof EffectNotPermittedError) {
+): KubernetesError | LeaderFenceError {
+  if (error instanceof KubernetesError || error instanceof LeaderFenceError) {
     return error;
   }
   if (isTimedOut) {

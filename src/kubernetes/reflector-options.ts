@@ -1,5 +1,5 @@
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../telemetry/logger.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Logger } from "../domain/logger.ts";
 import type { ListWatch } from "./list-watch.ts";
 import type { CacheScope } from "./resource-cache.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../runtime/clock.ts";
+import type { Clock } from "../domain/clock.ts";
 
 /** Delays between attempts of one reflector. */
 export interface RelistBackoff {

@@ -1,8 +1,8 @@
-import type { EffectPermit } from "../domain/effect-permit.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { LeaderFence } from "../domain/leader-fence.ts";
+import type { Logger } from "../domain/logger.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, projectsOf } from "../resource/compute-endpoint.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../telemetry/logger.ts";
 import { createComputeEndpointParser } from "./compute-endpoint-parser.ts";
 import { type ComputeEndpointStore, createComputeEndpointStore } from "./compute-endpoint-store.ts";
 import type { KubernetesConnection } from "./connection.ts";
@@ -21,7 +21,7 @@ export interface ResourceWatchOptions {
   readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
   /** A namespace was listed completely; `hasSynced` may be true now. Must not throw. @default tells nobody */
   readonly onList?: () => void;
-  readonly permit: EffectPermit;
+  readonly fence: LeaderFence;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Uniform in [0, 1). @default Math.random */
@@ -60,7 +60,7 @@ export interface ResourceWatch {
 
 /** One reflector per namespace, or one for all; they share a cache and a store. */
 export function createResourceWatch(options: ResourceWatchOptions): ResourceWatch {
-  const { connection, logger, permit } = options;
+  const { connection, logger, fence } = options;
   const parser = createComputeEndpointParser(logger);
   const cache = new ResourceCache<ComputeEndpoint>({
     projectsOf,
@@ -71,7 +71,7 @@ export function createResourceWatch(options: ResourceWatchOptions): ResourceWatc
   const scopes = options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)];
   const reflectors = scopes.map((namespace) => createReflector(options, cache, { namespace, parser }));
   return {
-    store: createComputeEndpointStore({ connection, cache, parser, permit }),
+    store: createComputeEndpointStore({ connection, cache, parser, fence }),
     start() {
       for (const reflector of reflectors) {
         reflector.start();

@@ -1,7 +1,8 @@
+import type { Clock } from "../domain/clock.ts";
 import type { Mutation } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { EffectNotPermittedError } from "../domain/effect-permit.ts";
 import type { ResourceEvent } from "../domain/event-recorder.ts";
+import { LeaderFenceError } from "../domain/leader-fence.ts";
 import { KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
 import { eventsBefore } from "../plan/events-for.ts";
 import type { Observation } from "../plan/observation.ts";
@@ -9,7 +10,6 @@ import type { Outcome } from "../plan/outcome.ts";
 import { assertNever, type Plan, type ServiceEffect } from "../plan/plan.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import type { Clock } from "../runtime/clock.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Service } from "./service.ts";
 
@@ -136,9 +136,7 @@ async function createEndpoint(
 
 /** Anything else, a bug of ours included, leaves the question open. */
 function isNeverApplied(error: unknown): boolean {
-  return (
-    error instanceof EffectNotPermittedError || (error instanceof ControlPlaneError && error.effect === "NotApplied")
-  );
+  return error instanceof LeaderFenceError || (error instanceof ControlPlaneError && error.effect === "NotApplied");
 }
 
 /** Longer ago, the resource may have changed unseen: it is read again. */

@@ -1,7 +1,7 @@
+import type { Clock } from "../domain/clock.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { CreateTurn } from "../plan/observation.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
-import type { Clock } from "../runtime/clock.ts";
 
 /** Where a create puts its endpoint. */
 export type CreatePlace = Pick<CreateIntent, "projectId" | "branchId" | "type">;

@@ -1,8 +1,8 @@
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { Logger } from "../domain/logger.ts";
 import type { ResourceKey, ResourceStore } from "../domain/resource-store.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import type { Logger } from "../telemetry/logger.ts";
 import type { Ledger, UnrecordedEndpoint } from "./ledger.ts";
 import type { Service } from "./service.ts";
 

@@ -1,8 +1,8 @@
+import type { Logger } from "../domain/logger.ts";
 import type { OperationMetrics } from "../domain/operation-metrics.ts";
 import { isIdentityProven } from "../plan/identity.ts";
 import type { Identity } from "../plan/observation.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
-import type { Logger } from "../telemetry/logger.ts";
 import type { Ledger } from "./ledger.ts";
 
 /**

@@ -1,3 +1,4 @@
+import type { Clock } from "../domain/clock.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ProjectReading } from "../domain/project-view.ts";
 import type { ResourceStore } from "../domain/resource-store.ts";
@@ -5,7 +6,6 @@ import { type Claim, claimOfTheGone, claimsOf } from "../plan/claims.ts";
 import type { CreateTurn, LocalObservation, Memory, Observation, RemoteState } from "../plan/observation.ts";
 import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import type { Clock } from "../runtime/clock.ts";
 import type { Ledger } from "./ledger.ts";
 import { type ReadingAgeContext, readingSinceMs } from "./reading-age.ts";
 import type { Service } from "./service.ts";
@@ -107,7 +107,9 @@ async function observeRemote(
     return isBehind(byId, memory) ? { kind: "Unproven" } : { kind: "Present", endpoint: byId };
   }
   const isListNewEnough = memory.lastWriteMs === undefined || project.asOfMs >= memory.lastWriteMs;
-  return listed === undefined && isListNewEnough ? { kind: "Absent" } : { kind: "Unproven" };
+  // An entry that could not be read may be this endpoint.
+  const mayBeListed = ["", ownership.endpointId].some((id) => project.unreadableEndpointIds.includes(id));
+  return listed === undefined && isListNewEnough && !mayBeListed ? { kind: "Absent" } : { kind: "Unproven" };
 }
 
 /** Older than what our own last write answered, by the service's own clock. */

@@ -1,7 +1,7 @@
+import type { Clock } from "../domain/clock.ts";
 import { holdsProjectLock, isInFlight } from "../domain/operation.ts";
 import type { ProjectReading } from "../domain/project-view.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
-import type { Clock } from "../runtime/clock.ts";
 
 /** A resource that wants to change something in a project. */
 export interface Entrant {

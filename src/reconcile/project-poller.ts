@@ -1,5 +1,7 @@
+import type { Clock, Timer } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { Logger } from "../domain/logger.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { ProjectReading } from "../domain/project-view.ts";
 import type { ResourceKey, ResourceStore } from "../domain/resource-store.ts";
@@ -8,8 +10,6 @@ import { isTokenOfCluster, ownershipToken, tokenIn } from "../plan/ownership-tok
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import type { Clock, Timer } from "../runtime/clock.ts";
-import type { Logger } from "../telemetry/logger.ts";
 import { serviceProjectOf } from "./observe.ts";
 import type { Service } from "./service.ts";
 

@@ -1,9 +1,9 @@
+import type { Clock } from "../domain/clock.ts";
 import type { LocalObservation, Observation } from "../plan/observation.ts";
 import type { Plan } from "../plan/plan.ts";
 import { type ComputeEndpoint, isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
-import type { Clock } from "../runtime/clock.ts";
 import type { Service } from "./service.ts";
 
 /** What the age of a reading is judged by. */

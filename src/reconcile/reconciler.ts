@@ -1,4 +1,4 @@
-import { EffectNotPermittedError } from "../domain/effect-permit.ts";
+import { LeaderFenceError } from "../domain/leader-fence.ts";
 import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { reasonOf, type Tracer } from "../domain/tracer.ts";
@@ -207,7 +207,7 @@ export class Reconciler {
   /** Conflicts are everyday life, and a process that may not act says so elsewhere. */
   #logUnexpected(key: ResourceKey, error: unknown): void {
     const isSilent =
-      error instanceof EffectNotPermittedError ||
+      error instanceof LeaderFenceError ||
       (error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound"));
     if (!isSilent) {
       this.#options.logger.error({ ...key, err: error }, "pass failed");

@@ -1,4 +1,5 @@
 import type { EventRecorder, ResourceEvent } from "../domain/event-recorder.ts";
+import type { Logger } from "../domain/logger.ts";
 import { durationMsOf } from "../domain/operation.ts";
 import type { OperationMetrics } from "../domain/operation-metrics.ts";
 import type { Tracer } from "../domain/tracer.ts";
@@ -8,7 +9,6 @@ import type { Outcome } from "../plan/outcome.ts";
 import type { Pass } from "../plan/pass.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
-import type { Logger } from "../telemetry/logger.ts";
 import type { StoredStep } from "./store-status.ts";
 
 /** Where a pass is told of. */

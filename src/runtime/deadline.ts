@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../domain/clock.ts";
 
 /**
  * Waits for a promise, but not longer than `timeoutMs`.

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "./clock.ts";
+import type { Clock, Timer } from "../domain/clock.ts";
 
 /** How late timers fire is how long everything else waits. */
 export interface EventLoopMonitor {

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "./clock.ts";
+import type { Clock, Timer } from "../domain/clock.ts";
 import type { WorkQueueStats } from "./work-queue.ts";
 
 /** When a process counts as stuck, in milliseconds. Only what a restart would cure. */

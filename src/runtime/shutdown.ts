@@ -1,5 +1,5 @@
-import type { Logger } from "../telemetry/logger.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Logger } from "../domain/logger.ts";
 import { settlesWithin } from "./deadline.ts";
 
 /** One step of a shutdown. */

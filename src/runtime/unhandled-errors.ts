@@ -1,5 +1,5 @@
 import type { EventEmitter } from "node:events";
-import type { Logger } from "../telemetry/logger.ts";
+import type { Logger } from "../domain/logger.ts";
 
 /** How unhandled errors end a process. */
 export interface UnhandledErrorsOptions {

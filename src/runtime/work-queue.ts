@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "./clock.ts";
+import type { Clock, Timer } from "../domain/clock.ts";
 import { FairLine, type LineEntry } from "./fair-line.ts";
 import { type BackoffOptions, createKeyedBackoff, type KeyedBackoff } from "./keyed-backoff.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../domain/clock.ts";
 import { settlesWithin } from "./deadline.ts";
 import type { WorkQueue } from "./work-queue.ts";
 

@@ -1,4 +1,4 @@
-import { Counter, Histogram } from "prom-client";
+import { Counter, Gauge, Histogram } from "prom-client";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
@@ -6,7 +6,10 @@ import type { MetricsRegistry } from "./metrics-registry.ts";
 const requestBucketsSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 15, 30];
 
 /** Counts requests to the control plane. Its labels are bounded by the port: route templates, methods, codes. */
-export function createControlPlaneMetrics(registry: MetricsRegistry): ControlPlaneObserver {
+export function createControlPlaneMetrics(
+  registry: MetricsRegistry,
+  unreadableCount: () => number,
+): ControlPlaneObserver {
   const registers = [registry];
   const requestLabels = ["route", "method", "code"];
   const total = new Counter({
@@ -33,6 +36,12 @@ export function createControlPlaneMetrics(registry: MetricsRegistry): ControlPla
     help: "Requests answered with 423: the project was busy.",
     labelNames: ["reason"],
     registers,
+  });
+  const unreadable: Gauge = new Gauge({
+    name: "control_plane_unreadable_objects",
+    help: "Endpoints and operations in the latest lists that the operator cannot parse and leaves out.",
+    registers,
+    collect: () => unreadable.set(unreadableCount()),
   });
   // Present from the start: a counter that first appears at 1 looks to Prometheus as if it had never risen.
   throttled.inc({ reason: "TooManyRequests" }, 0);

@@ -1,8 +1,8 @@
 import { Gauge } from "prom-client";
+import type { Clock } from "../domain/clock.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
 import type { OperationMetrics, PassObserver } from "../domain/operation-metrics.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { createBoundedLabel } from "./bounded-label.ts";
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
 import { createMetricsRegistry, type MetricsRegistry } from "./metrics-registry.ts";
@@ -26,6 +26,8 @@ export interface MetricsOptions {
   readonly resources: () => readonly ComputeEndpoint[];
   /** How many endpoints carry this cluster's token and belong to no resource. */
   readonly orphanCount: () => number;
+  /** How many objects the latest lists of the control plane showed that could not be parsed. */
+  readonly unreadableCount: () => number;
   readonly queueStats: () => WorkqueueStats;
   readonly watchStats: () => WatchStats;
   readonly leader: { readonly leaseName: string; readonly isLeader: () => boolean };
@@ -58,7 +60,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     boundState: createBoundedLabel(mostStates),
   });
   registerOrphans(registry, options.orphanCount);
-  const controlPlane = createControlPlaneMetrics(registry);
+  const controlPlane = createControlPlaneMetrics(registry, options.unreadableCount);
   const passes = createReconcileMetrics(registry, options.workers);
   const queue = createWorkqueueMetrics(registry, options.queueStats);
   registerWatchMetrics(registry, options.watchStats);

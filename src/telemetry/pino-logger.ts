@@ -1,5 +1,5 @@
 import { type DestinationStream, destination, pino, stdTimeFunctions } from "pino";
-import type { LogFields, Logger } from "./logger.ts";
+import type { LogFields, Logger } from "../domain/logger.ts";
 import { createRedact, redactValue } from "./redact-secrets.ts";
 
 /** How the log is written. */

@@ -1,7 +1,7 @@
-import type { Clock } from "../runtime/clock.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Logger } from "../domain/logger.ts";
 import { answerHealth, type HealthCheck } from "./health-checks.ts";
 import { type HttpListener, type HttpRequest, startHttpListener } from "./http-listener.ts";
-import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
 import { scrapeFormatFor } from "./scrape-format.ts";
 

@@ -1,6 +1,6 @@
 import type { SpanExporter } from "@opentelemetry/sdk-trace";
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../telemetry/logger.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Logger } from "../domain/logger.ts";
 
 /** What telling about an exporter needs. */
 export interface ReportingOptions {

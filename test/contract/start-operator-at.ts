@@ -1,7 +1,7 @@
 import { parseConfig } from "../../src/config.ts";
 import { createKeySource } from "../../src/control-plane/key-source.ts";
+import type { Clock } from "../../src/domain/clock.ts";
 import { type RunningOperator, startOperator } from "../../src/operator.ts";
-import type { Clock } from "../../src/runtime/clock.ts";
 import { quietLogger } from "../support/quiet-logger.ts";
 import { countingCredentials } from "./kubernetes/fake-api-server.ts";
 

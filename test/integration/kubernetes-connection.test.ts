@@ -7,7 +7,7 @@ import { ownNamespace, readClusterId } from "../../src/kubernetes/cluster.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/connection.ts";
 import { type CredentialSource, loadCredentialSource } from "../../src/kubernetes/credentials.ts";
 import { createEventRecorder } from "../../src/kubernetes/event-recorder.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
+import { systemClock } from "../../src/runtime/system-clock.ts";
 import { adminKubectl, createTestNamespace, sharedApiServer } from "../support/api-server.ts";
 import { quietLogger } from "../support/quiet-logger.ts";
 
@@ -75,7 +75,7 @@ describe("the connection of a pod, on a real API server", () => {
     const namespace = await createTestNamespace("events");
     const recorder = createEventRecorder({
       connection: connect(loadPod()),
-      permit: { mayStartEffect: () => true },
+      fence: { mayStartEffect: () => true },
       clock: systemClock,
       logger: quietLogger,
       instance: "pod-1",

@@ -1,6 +1,7 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { EffectNotPermittedError } from "../../src/domain/effect-permit.ts";
+import { LeaderFenceError } from "../../src/domain/leader-fence.ts";
+import type { Logger } from "../../src/domain/logger.ts";
 import { KubernetesError, type ResourceKey } from "../../src/domain/resource-store.ts";
 import { ownNamespace, readClusterId } from "../../src/kubernetes/cluster.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/connection.ts";
@@ -8,9 +9,8 @@ import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
 import { createResourceWatch, type ResourceWatch } from "../../src/kubernetes/resource-watch.ts";
 import type { ComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
 import { finalizer } from "../../src/resource/names.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { createEffectGate } from "../../src/runtime/effect-gate.ts";
-import type { Logger } from "../../src/telemetry/logger.ts";
+import { createClosableFence } from "../../src/runtime/closable-fence.ts";
+import { systemClock } from "../../src/runtime/system-clock.ts";
 import { adminKubectl, createTestNamespace, readAuditEvents, sharedApiServer } from "../support/api-server.ts";
 
 const quietLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -38,7 +38,7 @@ describe("the store on a real API server", () => {
   let namespace: string;
   let connection: KubernetesConnection;
   let watch: ResourceWatch;
-  const gate = createEffectGate();
+  const gate = createClosableFence();
   const changes: string[] = [];
 
   beforeAll(async () => {
@@ -48,7 +48,7 @@ describe("the store on a real API server", () => {
       connection,
       namespaces: [namespace],
       onChange: (key, origin) => changes.push(`${key.name} ${origin}`),
-      permit: gate,
+      fence: gate,
       clock: systemClock,
       logger: quietLogger,
     });
@@ -226,18 +226,18 @@ describe("the store on a real API server", () => {
 
   it("effects not permitted → nothing is sent, reading goes on", async () => {
     const resource = await createResource("stopped");
-    const closed = createEffectGate();
+    const closed = createClosableFence();
     closed.close();
     const silent = createResourceWatch({
       connection,
       namespaces: [namespace],
       onChange() {},
-      permit: closed,
+      fence: closed,
       clock: systemClock,
       logger: quietLogger,
     });
-    await expect(silent.store.addFinalizer(resource)).rejects.toBeInstanceOf(EffectNotPermittedError);
-    await expect(silent.store.patchStatus(resource, { state: "x" })).rejects.toBeInstanceOf(EffectNotPermittedError);
+    await expect(silent.store.addFinalizer(resource)).rejects.toBeInstanceOf(LeaderFenceError);
+    await expect(silent.store.patchStatus(resource, { state: "x" })).rejects.toBeInstanceOf(LeaderFenceError);
     expect((await silent.store.read(resource.key))?.resourceVersion).toBe(resource.resourceVersion);
   });
 
@@ -255,7 +255,7 @@ describe("the store on a real API server", () => {
       connection: lossy,
       namespaces: [namespace],
       onChange() {},
-      permit: gate,
+      fence: gate,
       clock: systemClock,
       logger: quietLogger,
     });
@@ -274,7 +274,7 @@ describe("the store on a real API server", () => {
       connection,
       namespaces: [],
       onChange() {},
-      permit: gate,
+      fence: gate,
       clock: systemClock,
       logger: quietLogger,
       timing: { pageLimit: 2 },

@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import type { Clock } from "../../src/domain/clock.ts";
+import { systemClock } from "../../src/runtime/system-clock.ts";
 
 /** The machine's clock, so many times as fast: for code with long times against servers that are real. */
 export function createFastClock(factor: number): Clock {

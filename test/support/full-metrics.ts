@@ -12,6 +12,7 @@ export function fullMetrics(): Metrics {
     workers: 16,
     resources: () => [busyResource()],
     orphanCount: () => 2,
+    unreadableCount: () => 1,
     queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 1_500, lists: 2, watches: 3 }),
     leader: { leaseName: "endpoint-operator", isLeader: () => true },

@@ -24,6 +24,7 @@ export function metricsOf(
     workers: 16,
     resources,
     orphanCount: () => 2,
+    unreadableCount: () => 0,
     queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
     watchStats,
     leader: { leaseName: "endpoint-operator", isLeader: () => true },

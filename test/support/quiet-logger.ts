@@ -1,4 +1,4 @@
-import type { Logger } from "../../src/telemetry/logger.ts";
+import type { Logger } from "../../src/domain/logger.ts";
 
 /** Says nothing. */
 export const quietLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };

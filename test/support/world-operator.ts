@@ -3,7 +3,7 @@ import { type Config, parseConfig } from "../../src/config.ts";
 import { createKeySource } from "../../src/control-plane/key-source.ts";
 import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
 import { type RunningOperator, startOperator } from "../../src/operator.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
+import { systemClock } from "../../src/runtime/system-clock.ts";
 import { createRedact } from "../../src/telemetry/redact-secrets.ts";
 import { startTracing } from "../../src/tracing/start-tracing.ts";
 import { saveOutput } from "./outputs.ts";

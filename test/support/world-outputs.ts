@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from "../../src/telemetry/logger.ts";
+import type { LogFields, Logger } from "../../src/domain/logger.ts";
 import { createPinoLogger } from "../../src/telemetry/pino-logger.ts";
 import { saveOutput } from "./outputs.ts";
 

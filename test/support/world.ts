@@ -6,7 +6,7 @@ import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
 import { computeEndpointPath, computeEndpointsPath, eventsPath } from "../../src/kubernetes/paths.ts";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { annotations } from "../../src/resource/names.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
+import { systemClock } from "../../src/runtime/system-clock.ts";
 import { type SandboxOptions, startSandbox } from "../../src/sandbox/index.ts";
 import {
   type AuditEvent,

@@ -19,7 +19,17 @@ interface Rules {
  */
 const rules: Readonly<Record<string, Rules>> = {
   "main.ts": {
-    folders: ["config.ts", "operator.ts", "control-plane", "kubernetes", "runtime", "sandbox", "telemetry", "tracing"],
+    folders: [
+      "config.ts",
+      "operator.ts",
+      "control-plane",
+      "domain",
+      "kubernetes",
+      "runtime",
+      "sandbox",
+      "telemetry",
+      "tracing",
+    ],
     packages: ["commander"],
     isPure: false,
   },
@@ -39,7 +49,7 @@ const rules: Readonly<Record<string, Rules>> = {
   "control-plane": { folders: ["resource", "domain"], packages: ["undici", "zod"], isPure: false },
   // client-node takes its connections from a dispatcher of undici.
   kubernetes: { folders: ["resource", "domain"], packages: ["@kubernetes/client-node", "undici"], isPure: false },
-  runtime: { folders: [], packages: [], isPure: false },
+  runtime: { folders: ["domain"], packages: [], isPure: false },
   telemetry: { folders: ["resource", "domain"], packages: ["pino", "prom-client"], isPure: false },
   tracing: {
     folders: ["domain"],
@@ -54,40 +64,23 @@ const rules: Readonly<Record<string, Rules>> = {
   sandbox: { folders: [], packages: ["fastify", "fastify-type-provider-zod", "zod"], isPure: false },
 };
 
-/** Types that every folder of the operator may name; their values come through constructors. */
-const leaves = ["runtime/clock.ts", "telemetry/logger.ts"];
-
 /** Hashing computes; everything else of Node's own reaches outside. */
 const pureBuiltins = ["node:crypto"];
 
 interface Import {
   readonly specifier: string;
-  readonly isTypeOnly: boolean;
 }
 
 /** Reads imports as text: `import … from`, `export … from`, bare imports, and `import(…)`. */
 function importsOf(source: string): readonly Import[] {
   const code = withoutComments(source);
-  const statements = code.matchAll(/^[ \t]*(import|export)\b([^"';]*?)\bfrom\s*["']([^"']+)["']/gm);
+  const statements = code.matchAll(/^[ \t]*(?:import|export)\b[^"';]*?\bfrom\s*["']([^"']+)["']/gm);
   const bare = code.matchAll(/^[ \t]*import\s*["']([^"']+)["']/gm);
   const dynamic = code.matchAll(/\bimport\s*\(\s*(?:["'`]([^"'`$]+)["'`])?/g);
   return [
-    ...[...statements].map(([, , what = "", specifier = ""]) => ({
-      specifier,
-      isTypeOnly: /^\s*type\b/.test(what) || isEveryNameAType(what),
-    })),
-    ...[...bare].map(([, specifier = ""]) => ({ specifier, isTypeOnly: false })),
-    ...[...dynamic].map(([, specifier = "(computed)"]) => ({ specifier, isTypeOnly: false })),
+    ...[...statements, ...bare].map(([, specifier = ""]) => ({ specifier })),
+    ...[...dynamic].map(([, specifier = "(computed)"]) => ({ specifier })),
   ];
-}
-
-function isEveryNameAType(what: string): boolean {
-  const names =
-    /^\s*\{([^}]*)\}\s*$/
-      .exec(what)?.[1]
-      ?.split(",")
-      .filter((name) => name.trim() !== "") ?? [];
-  return names.length > 0 && names.every((name) => /^\s*type\s/.test(name));
 }
 
 function withoutComments(source: string): string {
@@ -122,7 +115,7 @@ function importProblem(path: string, item: Import, own: Rules): string | undefin
   return own.packages.includes(packageOf(item.specifier)) ? undefined : `package ${item.specifier}`;
 }
 
-function relativeProblem(path: string, { specifier, isTypeOnly }: Import, own: Rules): string | undefined {
+function relativeProblem(path: string, { specifier }: Import, own: Rules): string | undefined {
   const target = join(dirname(path), specifier);
   if (target.startsWith("..")) {
     return `${specifier} leaves src`;
@@ -130,9 +123,6 @@ function relativeProblem(path: string, { specifier, isTypeOnly }: Import, own: R
   const part = partOf(target);
   if (part === partOf(path) || own.folders.includes(part)) {
     return undefined;
-  }
-  if (leaves.includes(target) && partOf(path) !== "sandbox") {
-    return isTypeOnly ? undefined : `a value of ${target}; only its types are for all`;
   }
   return `imports ${part}`;
 }
@@ -202,8 +192,7 @@ describe("the checker itself", () => {
     ["reconcile/a.ts", 'import { c } from "../control-plane/c.ts";', "imports control-plane"],
     ["reconcile/a.ts", "setTimeout(run, 5);", "sets a timer"],
     ["reconcile/a.ts", "const r = Math.random();", "draws at random"],
-    ["reconcile/a.ts", 'import { systemClock } from "../runtime/clock.ts";', "a value of runtime/clock.ts"],
-    ["reconcile/a.ts", 'import { type Clock, systemClock } from "../runtime/clock.ts";', "a value of runtime/clock.ts"],
+    ["reconcile/a.ts", 'import { systemClock } from "../runtime/system-clock.ts";', "imports runtime"],
     ["kubernetes/a.ts", 'const m = await import("../reconcile/r.ts");', "imports reconcile"],
     ["kubernetes/a.ts", "const m = await import(name);", "package (computed)"],
     [
@@ -211,14 +200,14 @@ describe("the checker itself", () => {
       'import k from "@kubernetes/client-node/dist/x.js";',
       "package @kubernetes/client-node/dist/x.js",
     ],
-    ["runtime/a.ts", 'import type { R } from "../domain/r.ts";', "imports domain"],
+    ["runtime/a.ts", 'import type { R } from "../resource/r.ts";', "imports resource"],
     ["telemetry/a.ts", 'import { q } from "../runtime/work-queue.ts";', "imports runtime"],
     ["telemetry/a.ts", "const url = process.env.URL;", "reads process.env"],
     ["telemetry/a.ts", "const { env } = process;", "reads process.env"],
     ["telemetry/a.ts", "process.exit(1);", "ends the process"],
     ["telemetry/a.ts", "process.exitCode = 1;", "ends the process"],
     ["sandbox/http/a.ts", 'import type { E } from "../../domain/e.ts";', "imports domain"],
-    ["sandbox/a.ts", 'import type { Clock } from "../runtime/clock.ts";', "imports runtime"],
+    ["sandbox/a.ts", 'import type { Clock } from "../domain/clock.ts";', "imports domain"],
     ["control-plane/a.ts", 'import { s } from "../sandbox/s.ts";', "imports sandbox"],
     ["config.ts", 'import { x } from "./domain/x.ts";', "imports domain"],
     ["main.ts", 'import { z } from "zod";', "package zod"],
@@ -233,9 +222,8 @@ describe("the checker itself", () => {
   });
 
   test.each([
-    ["reconcile/a.ts", 'import type { Clock } from "../runtime/clock.ts";'],
-    ["reconcile/a.ts", 'import { type Clock, type Timer } from "../runtime/clock.ts";'],
-    ["kubernetes/a.ts", 'import type { Logger } from "../telemetry/logger.ts";'],
+    ["reconcile/a.ts", 'import type { Clock } from "../domain/clock.ts";'],
+    ["kubernetes/a.ts", 'import type { Logger } from "../domain/logger.ts";'],
     ["plan/deep/a.ts", 'import { x } from "../b.ts";\nimport { y } from "../../domain/y.ts";'],
     ["plan/a.ts", 'import { createHash } from "node:crypto";\nconst t = new Date(nowMs).toISOString();'],
     [

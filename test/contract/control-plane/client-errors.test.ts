@@ -122,10 +122,19 @@ describe("an error status", () => {
   test.each([
     ["seconds", "7", 7_000],
     ["nothing", undefined, undefined],
+    [
+      "a date 30 s after its own Date header",
+      ["Fri, 20 Nov 2020 10:00:30 GMT", "Fri, 20 Nov 2020 10:00:00 GMT"],
+      30_000,
+    ],
     ["a year", "31536000", 600_000],
     ["nonsense", "soon", undefined],
   ])("429 that asks for %s → %s is %s ms", async (_name, header, retryAfterMs) => {
-    const headers = header === undefined ? {} : { "retry-after": header };
+    const [retryAfter, date = undefined] = [header].flat();
+    const headers = {
+      ...(retryAfter === undefined ? {} : { "retry-after": retryAfter }),
+      ...(date === undefined ? {} : { date }),
+    };
     await using service = await startRawService(refusal(429, "slow down", headers));
     await using client = clientOf(service.url);
     expect((await failureOf(client.listEndpoints(project))).retryAfterMs).toBe(retryAfterMs);
@@ -151,7 +160,7 @@ describe("a 2xx that says nothing usable", () => {
     ["null", raw(200, "null")],
     ["a list", json(200, [])],
     ["another object", json(200, { ok: true })],
-    ["not UTF-8", raw(200, Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]))],
+    ["not UTF-8", notUtf8()],
     ["deep JSON", raw(200, "[".repeat(200_000))],
     ["a wrong list", json(200, { endpoints: {}, operations: "none", endpoint: [], operation: 1 })],
   ];
@@ -179,15 +188,48 @@ describe("a 2xx that says nothing usable", () => {
     ["with nested settings", { settings: { pg_settings: { work_mem: {} } } }],
     ["with a time that is none", { created_at: "yesterday" }],
     ["with a number for the name", { name: 5 }],
-    ["of another project", { project_id: "other-1" }],
-  ])("one endpoint %s among good ones → the list is unreadable, not shorter", async (_name, change) => {
-    await using service = await startRawService(
-      json(200, { endpoints: [leanEndpoint, { ...leanEndpoint, ...change }, leanEndpoint] }),
-    );
+  ])("one endpoint %s among good ones → left out and reported, the others are listed", async (_name, change) => {
+    const malformed = { ...leanEndpoint, ...change };
+    await using service = await startRawService(json(200, { endpoints: [leanEndpoint, malformed, leanEndpoint] }));
     await using client = clientOf(service.url);
-    const error = await failureOf(client.listEndpoints(project));
-    expect(error.reason).toBe("UnreadableAnswer");
-    expect(error.message).not.toMatch(/\d{4,}/);
+    const { endpoints, unreadableIds } = await client.listEndpoints(project);
+    expect(endpoints.map(({ id }) => id)).toEqual([leanEndpoint.id, leanEndpoint.id]);
+    expect(unreadableIds).toEqual(["id" in change ? "" : leanEndpoint.id]);
+  });
+
+  test.each([
+    ["null", null, ""],
+    ["without a status", { ...leanOperation, status: undefined }, leanOperation.id],
+    ["with a time that is none", { ...leanOperation, updated_at: "soon" }, leanOperation.id],
+  ])("one operation %s among good ones → left out and reported, the page goes on", async (_name, malformed, id) => {
+    const operations = [leanOperation, malformed];
+    await using service = await startRawService(json(200, { operations, pagination: { cursor: "next" } }));
+    await using client = clientOf(service.url);
+    const page = await client.listOperations(project, { limit: 2 });
+    expect(page).toMatchObject({ operations: [{ id: leanOperation.id }], unreadableIds: [id], cursor: "next" });
+  });
+
+  test("an object of another project in a list → the whole answer is refused", async () => {
+    const strange = { project_id: "other-1" };
+    const endpoints = [leanEndpoint, { ...leanEndpoint, ...strange }];
+    const operations = [leanOperation, { ...leanOperation, ...strange }];
+    await using service = await startRawService(json(200, { endpoints, operations }));
+    await using client = clientOf(service.url);
+    expect(await failureOf(client.listEndpoints(project))).toMatchObject({
+      reason: "UnreadableAnswer",
+      message: expect.stringContaining("an endpoint of another project"),
+    });
+    expect(await failureOf(client.listOperations(project, { limit: 10 }))).toMatchObject({
+      reason: "UnreadableAnswer",
+      message: expect.stringContaining("an operation of another project"),
+    });
+  });
+
+  test("more operations than the limit → the whole page is refused; as many as the limit → read", async () => {
+    await using service = await startRawService(json(200, { operations: [leanOperation, leanOperation] }));
+    await using client = clientOf(service.url);
+    expect(await failureOf(client.listOperations(project, { limit: 1 }))).toMatchObject({ reason: "UnreadableAnswer" });
+    expect((await client.listOperations(project, { limit: 2 })).operations).toHaveLength(2);
   });
 
   test("an answer about another object → unreadable", async () => {
@@ -253,9 +295,9 @@ describe("a connection that breaks", () => {
       isFirst = false;
       answer(response, request);
     });
-    expect(await client.listEndpoints(project)).toEqual([]);
+    expect((await client.listEndpoints(project)).endpoints).toEqual([]);
     service.dropConnections();
-    expect(await client.listEndpoints(project)).toEqual([]);
+    expect((await client.listEndpoints(project)).endpoints).toEqual([]);
   });
 
   test("idle connections that the service has closed → a write does not meet them", async () => {
@@ -344,7 +386,7 @@ describe("an answer that does not come", () => {
     expect(reasons.every((reason) => reason === "TimedOut" || reason === "Unreachable")).toBe(true);
     expect(reasons[0]).toBe("TimedOut");
     service.answerWith(json(200, { endpoints: [] }));
-    expect(await client.listEndpoints(project)).toEqual([]);
+    expect((await client.listEndpoints(project)).endpoints).toEqual([]);
     const timedOut = reasons.filter((reason) => reason === "TimedOut").length;
     expect(service.requests.length, "what was Unreachable was never sent").toBeLessThanOrEqual(timedOut + 1);
   });
@@ -378,3 +420,15 @@ describe("a secret in an answer", () => {
     expect((await failureOf(client.getEndpoint(project, leanEndpoint.id))).message).not.toContain(key);
   });
 });
+
+/** JSON in the right form for every call, with one name that is not UTF-8. */
+function notUtf8(): Answer {
+  const mark = "NAME";
+  const endpoint = { ...leanEndpoint, name: mark };
+  const operation = { ...leanOperation, error: mark };
+  const body = Buffer.from(JSON.stringify({ endpoint, endpoints: [endpoint], operation, operations: [operation] }));
+  for (let at = body.indexOf(mark); at !== -1; at = body.indexOf(mark, at)) {
+    body[at] = 0xff;
+  }
+  return raw(200, body);
+}

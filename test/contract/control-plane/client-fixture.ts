@@ -5,7 +5,7 @@ import {
 } from "../../../src/control-plane/create-control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../../../src/domain/control-plane-observer.ts";
-import { systemClock } from "../../../src/runtime/clock.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
 
 export const project = "green-fox-123456";
 export const branch = "br-quiet-sun-123456";

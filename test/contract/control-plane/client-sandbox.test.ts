@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createProjectView } from "../../../src/control-plane/create-project-view.ts";
 import type { OperationPage } from "../../../src/domain/control-plane.ts";
-import { systemClock } from "../../../src/runtime/clock.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { startSandbox } from "../../../src/sandbox/index.ts";
 import { clientOf, failureOf, recordingObserver } from "./client-fixture.ts";
 
@@ -46,7 +46,7 @@ describe.each(["seed", "public"] as const)("a whole control plane, profile %s", 
   test("every method of the port, through the life of an endpoint", async () => {
     await using pair = await startPair(profile);
     const { client } = pair;
-    expect(await client.listEndpoints(project)).toEqual([]);
+    expect((await client.listEndpoints(project)).endpoints).toEqual([]);
 
     const created = await client.createEndpoint(project, {
       ...creation,
@@ -77,7 +77,7 @@ describe.each(["seed", "public"] as const)("a whole control plane, profile %s", 
     await pair.advance(10_000);
     expect(await client.getOperation(project, operationId)).toMatchObject({ status: "finished" });
     expect(await client.getEndpoint(project, id)).toMatchObject({ id, state: "active" });
-    expect(await client.listEndpoints(project)).toMatchObject([{ id }]);
+    expect((await client.listEndpoints(project)).endpoints).toMatchObject([{ id }]);
 
     const updated = await client.updateEndpoint(project, id, { minUnits: 1, pgSettings: {} });
     expect(updated.endpoint).toMatchObject({ minUnits: 1, maxUnits: 2, pgSettings: {} });
@@ -90,7 +90,7 @@ describe.each(["seed", "public"] as const)("a whole control plane, profile %s", 
     await pair.advance(10_000);
     expect(await client.getEndpoint(project, id)).toBeUndefined();
     expect(await client.deleteEndpoint(project, id)).toBeUndefined();
-    expect(await client.listEndpoints(project)).toEqual([]);
+    expect((await client.listEndpoints(project)).endpoints).toEqual([]);
   });
 
   test("paging → every operation once, newest first, and an end", async () => {
@@ -102,7 +102,7 @@ describe.each(["seed", "public"] as const)("a whole control plane, profile %s", 
       await client.updateEndpoint(project, id, { minUnits });
     }
     const seen: string[] = [];
-    let page: OperationPage = { operations: [], cursor: undefined };
+    let page: OperationPage = { operations: [], unreadableIds: [], cursor: undefined };
     let pages = 0;
     do {
       page = await client.listOperations(project, {
@@ -149,10 +149,10 @@ describe.each(["seed", "public"] as const)("a whole control plane, profile %s", 
     const unknown = { reason: "ConnectionLost", effect: "Unknown" };
     await pair.fault("POST", `/projects/${project}/endpoints`, { kind: "dropBefore" });
     expect(await failureOf(client.createEndpoint(project, creation))).toMatchObject(unknown);
-    expect(await client.listEndpoints(project)).toEqual([]);
+    expect((await client.listEndpoints(project)).endpoints).toEqual([]);
     await pair.fault("POST", `/projects/${project}/endpoints`, { kind: "dropAfter" });
     expect(await failureOf(client.createEndpoint(project, creation))).toMatchObject(unknown);
-    expect(await client.listEndpoints(project)).toHaveLength(1);
+    expect((await client.listEndpoints(project)).endpoints).toHaveLength(1);
   });
 
   test("a hundred readers of one project at once → one list each of operations and endpoints", async () => {

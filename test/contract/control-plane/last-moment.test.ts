@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { EffectNotPermittedError } from "../../../src/domain/effect-permit.ts";
+import { LeaderFenceError } from "../../../src/domain/leader-fence.ts";
 import { clientOf, everyCall } from "./client-fixture.ts";
 
 /** A service that counts what reaches it. */
@@ -34,8 +34,8 @@ test.each(writes)("%s, the permit gone when the connection stands → nothing is
     askedMs.push(timeoutMs);
     return false;
   };
-  await using client = clientOf(service.url, { permit: { mayStartEffect } });
-  await expect(call(client)).rejects.toBeInstanceOf(EffectNotPermittedError);
+  await using client = clientOf(service.url, { fence: { mayStartEffect } });
+  await expect(call(client)).rejects.toBeInstanceOf(LeaderFenceError);
   expect(service.methods).toEqual([]);
   expect(service.connections(), "asked no sooner").toBe(1);
   expect(askedMs).toHaveLength(1);
@@ -44,7 +44,7 @@ test.each(writes)("%s, the permit gone when the connection stands → nothing is
 
 test.each(reads)("%s without a permit → a read needs none", async (_name, _kind, call) => {
   const service = await startService();
-  await using client = clientOf(service.url, { permit: { mayStartEffect: () => false } });
+  await using client = clientOf(service.url, { fence: { mayStartEffect: () => false } });
   await expect(call(client)).rejects.toMatchObject({ reason: "Unavailable" });
   expect(service.methods).toEqual(["GET"]);
 });

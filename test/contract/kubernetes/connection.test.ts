@@ -5,7 +5,7 @@ import {
   type KubernetesCall,
   type KubernetesConnection,
 } from "../../../src/kubernetes/connection.ts";
-import { systemClock } from "../../../src/runtime/clock.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./fake-api-server.ts";

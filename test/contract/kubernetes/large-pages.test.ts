@@ -34,7 +34,7 @@ async function startWatch(resources: ReturnType<typeof stored>[]) {
   const credentials = countingCredentials(server.url);
   const connection = createConnection({ credentials, clock, userAgent: "agent/1", maxBodyBytes });
   const watch = createResourceWatch({
-    ...{ connection, namespaces: [], onChange() {}, permit: { mayStartEffect: () => true } },
+    ...{ connection, namespaces: [], onChange() {}, fence: { mayStartEffect: () => true } },
     ...{ clock, logger: quietLogger, random: () => 0 },
   });
   onTestFinished(async () => {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { EffectNotPermittedError } from "../../../src/domain/effect-permit.ts";
+import { LeaderFenceError } from "../../../src/domain/leader-fence.ts";
 import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/connection.ts";
 import type { CredentialSource } from "../../../src/kubernetes/credentials.ts";
-import { systemClock } from "../../../src/runtime/clock.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./fake-api-server.ts";
 
@@ -34,9 +34,9 @@ describe("a write and its permit", () => {
 
   it("permitted, on a new connection and on one that is kept → sent, for the time that is left", async () => {
     const askedMs: number[] = [];
-    const permit = { mayStartEffect: (timeoutMs: number) => askedMs.push(timeoutMs) > 0 };
-    await connection.request({ ...patch, permit });
-    await connection.request({ ...patch, permit });
+    const fence = { mayStartEffect: (timeoutMs: number) => askedMs.push(timeoutMs) > 0 };
+    await connection.request({ ...patch, fence });
+    await connection.request({ ...patch, fence });
     expect(server.requests).toHaveLength(2);
     expect(askedMs).toHaveLength(2);
     for (const each of askedMs) expect(each).toBeLessThanOrEqual(5_000);
@@ -49,12 +49,12 @@ describe("a write and its permit", () => {
       mayStart = false;
       return current();
     };
-    const permit = { mayStartEffect: () => mayStart };
-    await expect(connection.request({ ...patch, permit })).rejects.toBeInstanceOf(EffectNotPermittedError);
+    const fence = { mayStartEffect: () => mayStart };
+    await expect(connection.request({ ...patch, fence })).rejects.toBeInstanceOf(LeaderFenceError);
     mayStart = true;
-    await connection.request({ ...patch, permit });
+    await connection.request({ ...patch, fence });
     mayStart = false;
-    await expect(connection.request({ ...patch, permit }), "kept").rejects.toBeInstanceOf(EffectNotPermittedError);
+    await expect(connection.request({ ...patch, fence }), "kept").rejects.toBeInstanceOf(LeaderFenceError);
     expect(server.requests).toHaveLength(1);
   });
 

@@ -86,7 +86,7 @@ async function startBehind(rules: readonly FaultRule[]) {
   );
   const injected = rules.map((rule) => proxy.inject(rule));
   const watch = createResourceWatch({
-    ...{ connection: wrapped, namespaces: [], onChange() {}, permit: { mayStartEffect: () => true } },
+    ...{ connection: wrapped, namespaces: [], onChange() {}, fence: { mayStartEffect: () => true } },
     ...{ clock, logger: quietLogger, random: () => 0 },
   });
   onTestFinished(async () => {

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
+import type { LogFields } from "../../../src/domain/logger.ts";
 import { createConnection } from "../../../src/kubernetes/connection.ts";
 import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
-import type { LogFields } from "../../../src/telemetry/logger.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -37,7 +37,7 @@ async function startWatch() {
   const [told, errors]: [string[], string[]] = [[], []];
   const warn = ({ err }: LogFields) => void errors.push(err instanceof Error ? err.message : "");
   const watch = createResourceWatch({
-    ...{ connection, namespaces: ["shop", "crm", "shop"], permit: { mayStartEffect: () => true } },
+    ...{ connection, namespaces: ["shop", "crm", "shop"], fence: { mayStartEffect: () => true } },
     onChange: ({ namespace }, origin) => void told.push(`${namespace} ${origin}`),
     ...{ clock, logger: { ...quietLogger, warn }, random: () => 0 },
   });

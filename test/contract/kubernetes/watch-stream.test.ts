@@ -4,7 +4,7 @@ import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/connection.ts";
 import { createListWatch, type ListWatch, type WatchEvent } from "../../../src/kubernetes/list-watch.ts";
 import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
-import { systemClock } from "../../../src/runtime/clock.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./fake-api-server.ts";
 
@@ -189,7 +189,7 @@ describe("list and watch over HTTP", () => {
       connection,
       namespaces: [],
       onChange() {},
-      permit: { mayStartEffect: () => true },
+      fence: { mayStartEffect: () => true },
       clock: systemClock,
       logger: quietLogger,
       timing: { inactivityMs: 150, shortWatchMs: 100 },

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { systemClock } from "../../../src/runtime/clock.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
 
 test("more milliseconds than a timer of Node can count → does not fire at once", async () => {
   let hasFired = false;

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { systemClock } from "../../../src/runtime/clock.ts";
+import type { LogFields, Logger } from "../../../src/domain/logger.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
 import type { HealthCheck } from "../../../src/telemetry/health-checks.ts";
 import type { HttpListener } from "../../../src/telemetry/http-listener.ts";
-import type { LogFields, Logger } from "../../../src/telemetry/logger.ts";
 import type { Metrics } from "../../../src/telemetry/metrics.ts";
 import { startHealthServer, startMetricsServer } from "../../../src/telemetry/telemetry-servers.ts";
 

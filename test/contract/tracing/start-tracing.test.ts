@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../../src/runtime/clock.ts";
-import type { LogFields, Logger } from "../../../src/telemetry/logger.ts";
+import type { LogFields, Logger } from "../../../src/domain/logger.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { startTracing, type Tracing } from "../../../src/tracing/start-tracing.ts";
 import { OtlpReceiver } from "../../support/otlp-receiver.ts";
 import { waitUntil } from "../../support/wait-until.ts";

@@ -1,5 +1,6 @@
 import { createProjectView } from "../../../src/control-plane/create-project-view.ts";
 import type { ResourceEvent } from "../../../src/domain/event-recorder.ts";
+import type { LogFields } from "../../../src/domain/logger.ts";
 import type { EndedOperation } from "../../../src/domain/operation-metrics.ts";
 import type { ResourceKey } from "../../../src/domain/resource-store.ts";
 import type { Tracer } from "../../../src/domain/tracer.ts";
@@ -11,7 +12,6 @@ import { ProjectLanes } from "../../../src/reconcile/project-lanes.ts";
 import { Reconciler } from "../../../src/reconcile/reconciler.ts";
 import type { Requeue } from "../../../src/reconcile/requeue.ts";
 import type { Service } from "../../../src/reconcile/service.ts";
-import type { LogFields } from "../../../src/telemetry/logger.ts";
 import type { FakeClock } from "../fake-clock.ts";
 import type { FakeResourceStore } from "./fake-resource-store.ts";
 import type { FakeService } from "./fake-service.ts";

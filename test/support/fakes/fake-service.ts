@@ -1,8 +1,8 @@
-import type { ControlPlane, Mutation, OperationPage } from "../../../src/domain/control-plane.ts";
+import type { Clock } from "../../../src/domain/clock.ts";
+import type { ControlPlane, EndpointList, Mutation, OperationPage } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import { compareNewestFirst, holdsProjectLock, type Operation } from "../../../src/domain/operation.ts";
-import type { Clock } from "../../../src/runtime/clock.ts";
 import { observedEndpoint } from "./observed-endpoint.ts";
 
 /** What is to become of the next call of a method: refused, lost before or after it was applied, or applied later. */
@@ -66,12 +66,14 @@ export class FakeService implements ControlPlane {
     this.endpoints.set(endpoint.id, endpoint);
   }
 
-  listEndpoints(projectId: string): Promise<readonly ObservedEndpoint[]> {
-    return this.#call("listEndpoints", () =>
-      [...this.endpoints.values()]
+  listEndpoints(projectId: string): Promise<EndpointList> {
+    return this.#call("listEndpoints", () => ({
+      endpoints: [...this.endpoints.values()]
         .filter((endpoint) => endpoint.projectId === projectId)
         .map((each) => this.#shown(each)),
-    );
+      unreadableIds: [],
+      serviceTimeMs: this.#clock.nowMs(),
+    }));
   }
 
   getEndpoint(_projectId: string, endpointId: string): Promise<ObservedEndpoint | undefined> {
@@ -88,7 +90,11 @@ export class FakeService implements ControlPlane {
     return this.#call("listOperations", () => {
       const all = this.operations.filter((operation) => operation.projectId === projectId).sort(compareNewestFirst);
       const end = Number(cursor) + limit;
-      return { operations: all.slice(Number(cursor), end), cursor: end < all.length ? `${end}` : undefined };
+      return {
+        operations: all.slice(Number(cursor), end),
+        unreadableIds: [],
+        cursor: end < all.length ? `${end}` : undefined,
+      };
     });
   }
 

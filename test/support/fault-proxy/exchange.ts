@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "../../../src/runtime/clock.ts";
+import type { Clock } from "../../../src/domain/clock.ts";
 import type { RequestFault } from "./fault.ts";
 import type { InjectedFault } from "./injected-fault.ts";
 import type { ProxiedRequest } from "./proxied-request.ts";

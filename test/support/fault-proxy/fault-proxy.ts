@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
+import type { Clock } from "../../../src/domain/clock.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { type ClientSockets, trackClientSockets } from "./client-sockets.ts";
 import { EventHistory } from "./event-history.ts";
 import { Exchange } from "./exchange.ts";

@@ -1,6 +1,6 @@
 import { mkdtemp, readFile } from "node:fs/promises";
 import path from "node:path";
-import type { Clock } from "../../../src/runtime/clock.ts";
+import type { Clock } from "../../../src/domain/clock.ts";
 import { writeKubeconfig } from "../../../tools/api-server/kubeconfig.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 

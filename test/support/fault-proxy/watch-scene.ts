@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { KubeConfig } from "@kubernetes/client-node";
+import type { Clock } from "../../../src/domain/clock.ts";
 import type { StoredIdentity } from "../../../src/domain/resource-store.ts";
 import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/connection.ts";
 import { loadCredentialSource } from "../../../src/kubernetes/credentials.ts";
 import type { ReflectorTiming } from "../../../src/kubernetes/reflector-options.ts";
 import { createResourceWatch, type ResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
-import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { serviceAccountAccess, sharedApiServer } from "../api-server.ts";
 import { createFastClock } from "../fast-clock.ts";
 import { quietLogger } from "../quiet-logger.ts";
@@ -74,7 +75,7 @@ export async function openWatchScene(options: SceneOptions): Promise<WatchScene>
     Object.fromEntries(watch.store.list().map((resource) => [resource.key.name, describe(resource)]));
   let tellings = 0;
   const watch: ResourceWatch = createResourceWatch({
-    ...{ connection, namespaces: [namespace], permit: { mayStartEffect: () => true }, clock },
+    ...{ connection, namespaces: [namespace], fence: { mayStartEffect: () => true }, clock },
     onChange(key) {
       told[key.name] = describe(watch.store.get(key));
       tellings += 1;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Clock, Timer } from "../../../src/runtime/clock.ts";
+import type { Clock, Timer } from "../../../src/domain/clock.ts";
 import type { EventHistory } from "./event-history.ts";
 import type { StreamFault } from "./fault.ts";
 import type { InjectedFault } from "./injected-fault.ts";

@@ -1,8 +1,10 @@
 import { createControlPlane } from "../../../src/control-plane/create-control-plane.ts";
 import { createProjectView } from "../../../src/control-plane/create-project-view.ts";
 import { createKeySource } from "../../../src/control-plane/key-source.ts";
-import { EffectNotPermittedError } from "../../../src/domain/effect-permit.ts";
+import type { Clock } from "../../../src/domain/clock.ts";
 import type { ResourceEvent } from "../../../src/domain/event-recorder.ts";
+import { LeaderFenceError } from "../../../src/domain/leader-fence.ts";
+import type { LogFields, Logger } from "../../../src/domain/logger.ts";
 import type { ResourceKey, ResourceStore } from "../../../src/domain/resource-store.ts";
 import { CreateTurns } from "../../../src/reconcile/create-turns.ts";
 import { Ledger } from "../../../src/reconcile/ledger.ts";
@@ -13,11 +15,10 @@ import { Reconciler } from "../../../src/reconcile/reconciler.ts";
 import type { Service } from "../../../src/reconcile/service.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
-import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
-import { createEffectGate } from "../../../src/runtime/effect-gate.ts";
+import { createClosableFence } from "../../../src/runtime/closable-fence.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { createWorkQueue } from "../../../src/runtime/work-queue.ts";
 import { createWorkerPool } from "../../../src/runtime/worker-pool.ts";
-import type { LogFields, Logger } from "../../../src/telemetry/logger.ts";
 import { createMetrics, type Metrics } from "../../../src/telemetry/metrics.ts";
 import { saveOutput } from "../outputs.ts";
 import { secret } from "../secrets.ts";
@@ -54,7 +55,7 @@ export class LedgerOperator {
   readonly #wake: (key: ResourceKey) => void;
   readonly #start: () => void;
   readonly #end: (timeoutMs: number) => Promise<boolean>;
-  readonly #gate = createEffectGate();
+  readonly #gate = createClosableFence();
 
   constructor({ clock, store, serviceUrl, apiKey }: LedgerOperatorOptions) {
     this.#store = store;
@@ -66,6 +67,7 @@ export class LedgerOperator {
       workers,
       resources: () => store.list(),
       orphanCount: () => 0,
+      unreadableCount: () => 0,
       queueStats: () => queue.stats(),
       watchStats: () => ({ hasSynced: true, isWatching: true, lists: 1, watches: 1, silentForMs: 0 }),
       leader: { leaseName: "test", isLeader: () => true },
@@ -77,7 +79,7 @@ export class LedgerOperator {
       clock: systemClock,
       observer: metrics.controlPlane,
       userAgent: "endpoint-operator/0.0.0-test",
-      permit: this.#gate,
+      fence: this.#gate,
     });
     const ledger = new Ledger();
     const outputs = new WorldOutputs(secret(apiKey));
@@ -189,7 +191,7 @@ function permitted(store: Store, gate: { mayStartEffect(timeoutMs: number): bool
   let patches = 0;
   const write = async <Answer>(send: () => Promise<Answer>): Promise<Answer> => {
     if (!gate.mayStartEffect(0)) {
-      throw new EffectNotPermittedError();
+      throw new LeaderFenceError();
     }
     const answer = await send();
     await new Promise<void>((resolve) => setImmediate(resolve));

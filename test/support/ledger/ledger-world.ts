@@ -1,9 +1,9 @@
+import type { Clock } from "../../../src/domain/clock.ts";
 import { outcomeOf } from "../../../src/domain/operation.ts";
 import type { ResourceKey } from "../../../src/domain/resource-store.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { annotations } from "../../../src/resource/names.ts";
-import type { Clock } from "../../../src/runtime/clock.ts";
 import { startSandbox } from "../../../src/sandbox/index.ts";
 import { FakeResourceStore } from "../fakes/fake-resource-store.ts";
 import { createFastClock } from "../fast-clock.ts";

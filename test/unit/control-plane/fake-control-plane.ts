@@ -1,4 +1,4 @@
-import type { ControlPlane, Mutation, OperationPage } from "../../../src/domain/control-plane.ts";
+import type { ControlPlane, EndpointList, Mutation, OperationPage } from "../../../src/domain/control-plane.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
 import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
@@ -58,8 +58,12 @@ export class FakeControlPlane implements ControlPlane {
     return this.calls.filter((call) => call.startsWith(prefix)).length;
   }
 
-  listEndpoints(projectId: string): Promise<readonly ObservedEndpoint[]> {
-    return this.#answer(`listEndpoints ${projectId}`, () => this.endpoints);
+  listEndpoints(projectId: string): Promise<EndpointList> {
+    return this.#answer(`listEndpoints ${projectId}`, () => ({
+      endpoints: this.endpoints,
+      unreadableIds: [],
+      serviceTimeMs: undefined,
+    }));
   }
 
   listOperations(
@@ -71,7 +75,7 @@ export class FakeControlPlane implements ControlPlane {
       const newestFirst = [...this.listed].reverse();
       const operations = newestFirst.slice(start, start + page.limit);
       const end = start + operations.length;
-      return { operations, cursor: end < newestFirst.length ? String(end) : undefined };
+      return { operations, unreadableIds: [], cursor: end < newestFirst.length ? String(end) : undefined };
     });
   }
 

@@ -205,6 +205,17 @@ describe("operations", () => {
     expect(controlPlane.countOf("listOperations")).toBe(4);
   });
 
+  test("an operation whose read by id is answered with 500 → the project is read all the same", async () => {
+    const { controlPlane, view } = startView();
+    controlPlane.listed = operations(1, 2);
+    view.watchOperation(project, "op-odd");
+    controlPlane.beforeAnswer = async (call) => {
+      if (call.endsWith(" op-odd")) throw new ControlPlaneError("ServerError", "cannot", { effect: "NotApplied" });
+    };
+    expect(idsOf(await view.read(project, 0))).toEqual(["op-2", "op-1"]);
+    expect(controlPlane.countOf("getOperation")).toBe(1);
+  });
+
   test("a reading that fails between two pages → leaves no gap in the next one", async () => {
     const { clock, controlPlane, view } = startView({ pageSize: 10 });
     controlPlane.listed = operations(1, 5);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseRetryAfter } from "../../../src/control-plane/retry-after.ts";
 
-const nowMs = Date.UTC(2026, 10, 20, 10, 0, 0);
+const date = "Fri, 20 Nov 2026 10:00:00 GMT";
 
 describe("parseRetryAfter", () => {
   test.each([
@@ -21,6 +21,14 @@ describe("parseRetryAfter", () => {
     ["Fri, soon", undefined],
     ["5 minutes", undefined],
   ])("%j → %j", (header, want) => {
-    expect(parseRetryAfter(header, nowMs)).toBe(want);
+    expect(parseRetryAfter(header, date)).toBe(want);
   });
+
+  test.each([[undefined], ["yesterday"]])(
+    "a date beside the Date header %j → one minute, seconds as given",
+    (unreadable) => {
+      expect(parseRetryAfter("Fri, 20 Nov 2026 10:00:30 GMT", unreadable)).toBe(60_000);
+      expect(parseRetryAfter("5", unreadable)).toBe(5_000);
+    },
+  );
 });

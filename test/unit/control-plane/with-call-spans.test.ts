@@ -49,7 +49,7 @@ describe("withCallSpans", () => {
   test("every other call → a span by its route, and the answer as it was", async () => {
     const { inner, traced, spans } = tracedFake();
     inner.byId.set("op-9", operation(9));
-    expect(await traced.listEndpoints(project)).toBe(inner.endpoints);
+    expect((await traced.listEndpoints(project)).endpoints).toBe(inner.endpoints);
     expect((await traced.getEndpoint(project, "ep-one-1"))?.id).toBe("ep-one-1");
     expect((await traced.listOperations(project, { limit: 5 })).cursor).toBeUndefined();
     expect((await traced.getOperation(project, "op-9"))?.id).toBe("op-9");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EffectNotPermittedError } from "../../../src/domain/effect-permit.ts";
+import { LeaderFenceError } from "../../../src/domain/leader-fence.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { createComputeEndpointParser } from "../../../src/kubernetes/compute-endpoint-parser.ts";
 import { createComputeEndpointStore } from "../../../src/kubernetes/compute-endpoint-store.ts";
@@ -28,7 +28,7 @@ function createStore(options: { mayAct?: boolean } = {}) {
     askedMs.push(timeoutMs);
     return options.mayAct ?? true;
   };
-  const store = createComputeEndpointStore({ connection, cache, parser, permit: { mayStartEffect } });
+  const store = createComputeEndpointStore({ connection, cache, parser, fence: { mayStartEffect } });
   const put = (object: unknown) => {
     const resource = parser.parse(object);
     cache.scope(undefined).applyChange(resource);
@@ -56,7 +56,7 @@ describe("the store", () => {
           status: { host: null, state: "active", compute: { maxUnits: 4, size: "1-4" } },
         },
         timeoutMs: 8_000,
-        permit: { mayStartEffect: expect.any(Function) },
+        fence: { mayStartEffect: expect.any(Function) },
       },
     ]);
     expect(store.get(key)).toBe(after);
@@ -110,9 +110,9 @@ describe("the store", () => {
     const { connection, store, put } = createStore({ mayAct: false });
     const resource = put(stored({}, "10", { finalizers: ["endpoint-operator.dev/endpoint"] }));
     const other = put(stored({}, "11"));
-    await expect(store.addFinalizer(other)).rejects.toBeInstanceOf(EffectNotPermittedError);
-    await expect(store.removeFinalizer(resource)).rejects.toBeInstanceOf(EffectNotPermittedError);
-    await expect(store.patchStatus(other, { state: "x" })).rejects.toBeInstanceOf(EffectNotPermittedError);
+    await expect(store.addFinalizer(other)).rejects.toBeInstanceOf(LeaderFenceError);
+    await expect(store.removeFinalizer(resource)).rejects.toBeInstanceOf(LeaderFenceError);
+    await expect(store.patchStatus(other, { state: "x" })).rejects.toBeInstanceOf(LeaderFenceError);
     expect(connection.calls).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import type { ResourceEvent } from "../../../src/domain/event-recorder.ts";
+import type { LogFields } from "../../../src/domain/logger.ts";
 import { createEventRecorder } from "../../../src/kubernetes/event-recorder.ts";
-import type { LogFields } from "../../../src/telemetry/logger.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { ScriptedConnection } from "./scripted-connection.ts";
@@ -23,7 +23,7 @@ export function startRecorder(options: { readonly mayAct?: () => boolean; readon
   const warnings: (LogFields & { readonly message: string })[] = [];
   const recorder = createEventRecorder({
     connection,
-    permit: { mayStartEffect: options.mayAct ?? (() => true) },
+    fence: { mayStartEffect: options.mayAct ?? (() => true) },
     clock,
     logger: { ...quietLogger, warn: (fields, message) => void warnings.push({ ...fields, message }) },
     instance: "pod-1",

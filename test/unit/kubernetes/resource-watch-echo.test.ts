@@ -51,7 +51,7 @@ beforeEach(async () => {
   connection = new WatchedConnection();
   errors.length = 0;
   watch = createResourceWatch({
-    ...{ connection, clock, namespaces: [], permit: { mayStartEffect: () => true }, random: () => 0, onChange() {} },
+    ...{ connection, clock, namespaces: [], fence: { mayStartEffect: () => true }, random: () => 0, onChange() {} },
     logger: { ...quietLogger, error: (fields) => void errors.push(fields) },
   });
   watch.start();

@@ -232,6 +232,7 @@ export function observation(change: ObservationChange = {}): Observation {
       projectId: project,
       asOfMs: change.asOfMs ?? monotonicMs,
       endpoints,
+      unreadableEndpointIds: [],
       operations: change.operations ?? [],
       newestListedTime: "newestListedTime" in change ? change.newestListedTime : newestOf(change.operations),
       echoesNames: change.echoesNames ?? false,

@@ -43,7 +43,14 @@ beforeEach(async () => {
   ledger = new Ledger();
   askedFor = [];
   ageMs = 0;
-  reading = { projectId: project, endpoints: [], operations: [], newestListedTime: undefined, echoesNames: false };
+  reading = {
+    projectId: project,
+    endpoints: [],
+    unreadableEndpointIds: [],
+    operations: [],
+    newestListedTime: undefined,
+    echoesNames: false,
+  };
   const wake = () => {};
   context = {
     clock,

@@ -172,6 +172,7 @@ function pageTheList(): void {
     const until = from + page.limit;
     return {
       operations: operations.slice(from, until),
+      unreadableIds: [],
       cursor: until < operations.length ? `${until}` : undefined,
     };
   };
@@ -180,7 +181,14 @@ function pageTheList(): void {
 /** What this process has counted, as a scrape shows it. */
 async function pageOf({ operator, clock }: ReconcilerWorld): Promise<string> {
   const metrics = createMetrics({
-    ...{ clock, version: "0.0.0-test", workers: 1, resources: () => [], orphanCount: () => 0 },
+    ...{
+      clock,
+      version: "0.0.0-test",
+      workers: 1,
+      resources: () => [],
+      orphanCount: () => 0,
+      unreadableCount: () => 0,
+    },
     queueStats: () => ({ depth: 0, unfinishedWorkSeconds: 0, longestRunningSeconds: 0 }),
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 0, lists: 1, watches: 1 }),
     leader: { leaseName: "test", isLeader: () => true },

@@ -44,6 +44,7 @@ const reading = (...operations: readonly Operation[]): ProjectReading => ({
   projectId: "p",
   asOfMs: clock.monotonicMs(),
   endpoints: [],
+  unreadableEndpointIds: [],
   operations,
   newestListedTime: undefined,
   echoesNames: false,

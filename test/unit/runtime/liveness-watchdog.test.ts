@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Timer } from "../../../src/runtime/clock.ts";
+import type { Timer } from "../../../src/domain/clock.ts";
 import { createLivenessWatchdog, defaultLivenessLimits } from "../../../src/runtime/liveness-watchdog.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 

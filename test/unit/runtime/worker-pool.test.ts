@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createEffectGate } from "../../../src/runtime/effect-gate.ts";
+import { createClosableFence } from "../../../src/runtime/closable-fence.ts";
 import { createWorkQueue } from "../../../src/runtime/work-queue.ts";
 import { createWorkerPool, type WorkResult } from "../../../src/runtime/worker-pool.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
@@ -137,7 +137,7 @@ describe("the worker pool", () => {
 
 describe("the effect gate", () => {
   it("open → effects may start; closed → none, for good", () => {
-    const gate = createEffectGate();
+    const gate = createClosableFence();
     expect(gate.mayStartEffect(8_000)).toBe(true);
     gate.close();
     gate.close();

@@ -44,6 +44,7 @@ async function exportedSeries(): Promise<readonly Series[]> {
     workers: 16,
     resources: () => [resource],
     orphanCount: () => 0,
+    unreadableCount: () => 0,
     queueStats: () => ({ unfinishedWorkSeconds: 0, longestRunningSeconds: 0 }),
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 10, lists: 1, watches: 1 }),
     leader: { leaseName: "endpoint-operator", isLeader: () => true },

@@ -187,6 +187,8 @@ describe("queries", () => {
     const shown = targets.flatMap(({ target }) => selectorsOf(target.expr).map(({ metric }) => metric));
     const families = [...(await labelsByMetric()).keys()].filter((name) => !/_(sum|count)$/.test(name));
     expect(families.filter((name) => !shown.includes(name)).sort()).toEqual([
+      // 0 in normal operation; the log names the objects.
+      "control_plane_unreadable_objects",
       "process_start_time_seconds",
       // A yes or no that the silence of the watch says better.
       "reflector_synced",

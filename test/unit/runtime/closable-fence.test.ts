@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { createEffectGate } from "../../../src/runtime/effect-gate.ts";
+import { createClosableFence } from "../../../src/runtime/closable-fence.ts";
 
 it("nothing behind it → open until it is closed", () => {
-  const gate = createEffectGate();
+  const gate = createClosableFence();
   expect(gate.mayStartEffect(8_000)).toBe(true);
   gate.close();
   expect(gate.mayStartEffect(0)).toBe(false);
@@ -10,7 +10,7 @@ it("nothing behind it → open until it is closed", () => {
 
 it("a lease behind it → as open as that, and closed for good once closed", () => {
   let leftMs = 5_000;
-  const gate = createEffectGate({ mayStartEffect: (timeoutMs) => timeoutMs <= leftMs });
+  const gate = createClosableFence({ mayStartEffect: (timeoutMs) => timeoutMs <= leftMs });
   expect([gate.mayStartEffect(8_000), gate.mayStartEffect(5_000)]).toEqual([false, true]);
   leftMs = 15_000;
   gate.close();

@@ -1,10 +1,10 @@
 import type { ControlPlane } from "../domain/control-plane.ts";
-import { EffectNotPermittedError, type EffectPermit } from "../domain/effect-permit.ts";
+import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 
 /** Lets a write start only while this process may act for as long as the write may take. Reads always may. */
-export function withPermit(controlPlane: ControlPlane, permit: EffectPermit, writeTimeoutMs: number): ControlPlane {
+export function withLeaderFence(controlPlane: ControlPlane, fence: LeaderFence, writeTimeoutMs: number): ControlPlane {
   const permitted = <Answer>(write: () => Promise<Answer>): Promise<Answer> =>
-    permit.mayStartEffect(writeTimeoutMs) ? write() : Promise.reject(new EffectNotPermittedError());
+    fence.mayStartEffect(writeTimeoutMs) ? write() : Promise.reject(new LeaderFenceError());
   return {
     serviceUrl: controlPlane.serviceUrl,
     listEndpoints: (projectId) => controlPlane.listEndpoints(projectId),
