@@ -1,4 +1,4 @@
-import { armAutoSuspend } from "./auto-suspend.ts";
+import { armAutoSuspend, disarmAutoSuspend } from "./auto-suspend.ts";
 import { type Mutation, subjectOf } from "./endpoints.ts";
 import type { FileCacheUse } from "./file-cache.ts";
 import { startOperations, unfinishedWork } from "./operations.ts";
@@ -32,6 +32,14 @@ export function connectTo(world: World, endpointId: string, use: FileCacheUse | 
   if (unfinishedWork(world, endpointId).some(movesCompute)) return { endpoint, operations: [] };
   const woken = world.saveEndpoint({ ...endpoint, pendingState: "active", updatedMs: world.nowMs });
   return { endpoint: woken, operations: startOperations(world, subjectOf(woken), { actions: ["start_compute"] }) };
+}
+
+/** An active compute whose server has ended is idle; any other endpoint stays as it is. */
+export function loseCompute(world: World, endpointId: string): void {
+  const endpoint = world.store.endpoints.get(endpointId);
+  if (endpoint?.state !== "active") return;
+  disarmAutoSuspend(world, endpointId);
+  world.saveEndpoint({ ...endpoint, state: "idle", suspendedMs: world.nowMs, updatedMs: world.nowMs });
 }
 
 /** A configuration that is being applied does not wake a compute, nor keep it from being woken. */

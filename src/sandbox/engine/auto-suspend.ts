@@ -24,7 +24,14 @@ export function suspendIfInactive(world: World, endpointId: string): void {
   if (dueMs === undefined) return;
   const busyUntilMs = Math.max(0, ...unfinishedWork(world, endpointId).map((operation) => operation.endsAtMs));
   if (dueMs > world.nowMs || busyUntilMs > 0) {
-    arm(world, endpointId, Math.max(dueMs, busyUntilMs));
+    // Real work may take longer than planned; its end sets the timer again.
+    if (Math.max(dueMs, busyUntilMs) > world.nowMs || !world.work.isReal) {
+      arm(world, endpointId, Math.max(dueMs, busyUntilMs));
+    }
+    return;
+  }
+  if (world.work.isInUse(endpointId)) {
+    armAutoSuspend(world, world.saveEndpoint({ ...endpoint, lastActiveMs: world.nowMs }));
     return;
   }
   world.saveEndpoint({ ...endpoint, pendingState: "idle" });

@@ -1,6 +1,6 @@
 import type { Fixture } from "../fixture.ts";
 import type { OperationPosition, Store, StoreContent } from "../storage/store.ts";
-import { anyEndpoint, connectTo } from "./access.ts";
+import { anyEndpoint, connectTo, loseCompute } from "./access.ts";
 import { suspendIfInactive } from "./auto-suspend.ts";
 import { checkAvailability, skipMissedChecks } from "./availability-check.ts";
 import { BranchObjects } from "./branch-objects.ts";
@@ -14,6 +14,7 @@ import {
   type NewBranch,
   updateBranch,
 } from "./branches.ts";
+import type { ComputeDriver } from "./compute-driver.ts";
 import type { EndpointChanges, EndpointCreation } from "./endpoint-changes.ts";
 import {
   createEndpoint,
@@ -28,7 +29,7 @@ import type { PlannedFailure } from "./failure-plan.ts";
 import type { FileCacheUse } from "./file-cache.ts";
 import { regionHost } from "./hosts.ts";
 import { ListViews } from "./list-views.ts";
-import { advanceOperation } from "./operation-transitions.ts";
+import { advanceOperation, noteWorkEnded, resumeWork } from "./operation-transitions.ts";
 import type { Profile } from "./profile.ts";
 import {
   createProject,
@@ -41,6 +42,7 @@ import {
   regionIds,
   updateProject,
 } from "./projects.ts";
+import { RealWork } from "./real-work.ts";
 import { rearm } from "./rearm.ts";
 import type { BranchRecord, EndpointRecord, OperationRecord, ProjectRecord, TimerRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
@@ -60,6 +62,8 @@ export interface EngineParts {
   readonly clock: EngineClock;
   readonly profile: Profile;
   readonly settings: EngineSettings;
+  /** Carries operations out on real computes. @default none: an operation is over when its time has passed */
+  readonly driver?: ComputeDriver | undefined;
 }
 
 /**
@@ -77,10 +81,12 @@ export class Engine {
   readonly #world: World;
   readonly #clock: EngineClock;
   readonly #lists: ListViews;
+  readonly #progress = new Set<() => void>();
 
-  constructor({ store, clock, profile, settings }: EngineParts) {
+  constructor({ store, clock, profile, settings, driver }: EngineParts) {
     this.profile = profile;
-    this.#world = new World(store, profile, settings);
+    const work = new RealWork(driver, (operationId) => this.#endWork(operationId));
+    this.#world = new World(store, profile, settings, work);
     this.#clock = clock;
     this.#lists = new ListViews(this.#world);
     this.objects = new BranchObjects(this.#world, (work) => this.#run(work));
@@ -89,6 +95,7 @@ export class Engine {
   /** Empties the store and fills it with the fixture; planned failures and list lag are forgotten too. */
   reset(fixture: Fixture): void {
     this.#world.failures.clear();
+    this.#world.work.forgetAll();
     this.#lists.setLag(0);
     this.#world.nowMs = Math.max(this.#world.nowMs, this.#clock.nowMs());
     this.#world.store.transaction(() => {
@@ -111,11 +118,13 @@ export class Engine {
    */
   restore(content: StoreContent): void {
     this.#world.failures.clear();
+    this.#world.work.forgetAll();
     this.#lists.setLag(0);
     this.#world.nowMs = Math.max(this.#world.nowMs, this.#clock.nowMs());
     this.#world.store.transaction(() => {
       this.#world.store.restore({ ...content, timers: [] });
       rearm(this.#world, content);
+      resumeWork(this.#world);
     });
     this.advance();
   }
@@ -139,6 +148,25 @@ export class Engine {
       });
     }
     world.nowMs = untilMs;
+  }
+
+  /**
+   * For a sandbox that starts again on records with operations in flight: begins the real work of those that run.
+   * Without a driver there is nothing to begin.
+   */
+  resumeWork(): void {
+    this.#run(() => resumeWork(this.#world));
+  }
+
+  /** Calls the listener after real work has changed the records without a request. */
+  onProgress(listener: () => void): void {
+    this.#progress.add(listener);
+  }
+
+  /** The server of an active compute has ended by itself: the compute is idle from now on. */
+  loseCompute(endpointId: string): void {
+    this.#run(() => loseCompute(this.#world, endpointId));
+    for (const listener of this.#progress) listener();
   }
 
   /** When something becomes due next, epoch milliseconds; `undefined`: nothing will by itself. */
@@ -279,6 +307,12 @@ export class Engine {
   #run<T>(work: () => T): T {
     this.advance();
     return this.#world.store.transaction(work);
+  }
+
+  #endWork(operationId: string): void {
+    this.#run(() => noteWorkEnded(this.#world, operationId));
+    this.advance();
+    for (const listener of this.#progress) listener();
   }
 
   #isDue(untilMs: number): boolean {

@@ -1,5 +1,6 @@
 import { armAutoSuspend } from "./auto-suspend.ts";
 import { armOperationTimer, unfinishedWork } from "./operations.ts";
+import type { WorkOutcome } from "./real-work.ts";
 import type { EndpointRecord, OperationRecord } from "./records.ts";
 import type { World } from "./world.ts";
 
@@ -9,10 +10,17 @@ export function advanceOperation(world: World, operationId: string): void {
   const operation = world.store.operations.get(operationId);
   if (operation === undefined) return;
   if (operation.status === "scheduling") {
+    // An earlier operation of the request takes longer than planned; its end sets the timer again.
+    if (world.work.isReal && earlierSiblings(world, operation).length > 0) return;
     armOperationTimer(world, world.saveOperation({ ...operation, status: "running", updatedMs: world.nowMs }));
     return;
   }
-  const ended = world.saveOperation({ ...operation, ...outcomeOf(operation), updatedMs: world.nowMs });
+  const outcome = world.work.outcomeOf(operation);
+  // The real work takes longer than planned; its end sets the timer again.
+  if (outcome === undefined) return;
+  const ended = world.saveOperation({ ...operation, ...outcomeFields(operation, outcome), updatedMs: world.nowMs });
+  world.work.forget(operationId);
+  if (world.work.isReal) delayFollowers(world, ended);
   if (ended.status === "finished" && makesBranch(ended)) {
     const branch = world.store.branches.get(ended.branchId);
     if (branch !== undefined) world.store.branches.put({ ...branch, state: "ready", updatedMs: world.nowMs });
@@ -26,8 +34,56 @@ function makesBranch({ action }: OperationRecord): boolean {
   return action === "create_branch" || action === "create_timeline";
 }
 
-function outcomeOf(operation: OperationRecord): Pick<OperationRecord, "status" | "failuresCount" | "error"> {
-  const { failuresCount, plannedError: error } = operation;
+/** The real work of an operation has ended: the operation ends now, or at its planned time if that is later. */
+export function noteWorkEnded(world: World, operationId: string): void {
+  const operation = world.store.operations.get(operationId);
+  if (operation?.status !== "running") {
+    world.work.forget(operationId);
+    return;
+  }
+  const endsAtMs = Math.max(operation.endsAtMs, world.nowMs);
+  armOperationTimer(
+    world,
+    endsAtMs === operation.endsAtMs ? operation : world.saveOperation({ ...operation, endsAtMs }),
+  );
+}
+
+/** Sets the timers of all operations in flight again, and begins the real work of those that run. */
+export function resumeWork(world: World): void {
+  if (!world.work.isReal) return;
+  for (const operation of world.store.export().operations) {
+    if (operation.status !== "scheduling" && operation.status !== "running") continue;
+    armOperationTimer(world, operation);
+    queueMicrotask(() => world.beginWork(operation.id));
+  }
+}
+
+/** The operations of the same request that come before this one and have not ended. */
+function earlierSiblings(world: World, { projectId, createdMs, sequence, action }: OperationRecord) {
+  if (action === "check_availability") return [];
+  return [...world.store.operations.unfinishedOfProject(projectId)].filter(
+    (other) => other.createdMs === createdMs && other.sequence < sequence && other.action !== "check_availability",
+  );
+}
+
+/** Plans the waiting operations of the same request anew, when the one before has ended late. */
+function delayFollowers(world: World, { projectId, createdMs, sequence }: OperationRecord): void {
+  const followers = [...world.store.operations.unfinishedOfProject(projectId)]
+    .filter((other) => other.createdMs === createdMs && other.sequence > sequence && other.status === "scheduling")
+    .sort((a, b) => a.sequence - b.sequence);
+  let freeFromMs = world.nowMs;
+  for (const follower of followers) {
+    const runsAtMs = Math.max(follower.runsAtMs, freeFromMs);
+    const endsAtMs = runsAtMs + follower.endsAtMs - follower.runsAtMs;
+    armOperationTimer(world, world.saveOperation({ ...follower, runsAtMs, endsAtMs }));
+    freeFromMs = endsAtMs;
+  }
+}
+
+function outcomeFields(
+  { failuresCount }: OperationRecord,
+  { error }: WorkOutcome,
+): Pick<OperationRecord, "status" | "failuresCount" | "error"> {
   return error === undefined
     ? { status: "finished", failuresCount, error }
     : { status: "failed", failuresCount: failuresCount + 1, error };

@@ -4,6 +4,7 @@ import { FileCaches } from "./file-cache.ts";
 import { ListHistory } from "./list-history.ts";
 import type { Profile } from "./profile.ts";
 import { nextRandom } from "./random.ts";
+import { RealWork } from "./real-work.ts";
 import type { BranchRecord, EndpointRecord, OperationRecord, ProjectRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import type { EngineSettings } from "./settings.ts";
@@ -17,13 +18,15 @@ export class World {
   readonly fileCaches = new FileCaches();
   readonly endpointHistory = new ListHistory<EndpointRecord>();
   readonly operationHistory = new ListHistory<OperationRecord>();
+  readonly work: RealWork;
   /** Epoch milliseconds. While something due is worked on, the time at which it was due. */
   nowMs = 0;
 
-  constructor(store: Store, profile: Profile, settings: EngineSettings) {
+  constructor(store: Store, profile: Profile, settings: EngineSettings, work = new RealWork(undefined, () => {})) {
     this.store = store;
     this.profile = profile;
     this.settings = settings;
+    this.work = work;
   }
 
   /** From 0 (inclusive) to 1 (exclusive). The state is stored, so that a rolled back request draws the same again. */
@@ -60,7 +63,14 @@ export class World {
   saveOperation(operation: OperationRecord): OperationRecord {
     this.operationHistory.note(this.nowMs, operation.id, this.store.operations.get(operation.id));
     this.store.operations.put(operation);
+    if (operation.status === "running" && this.work.isReal) queueMicrotask(() => this.beginWork(operation.id));
     return operation;
+  }
+
+  /** Starts the real work of an operation, if it runs: its transaction may have been rolled back meanwhile. */
+  beginWork(operationId: string): void {
+    const operation = this.store.operations.get(operationId);
+    if (operation?.status === "running") this.work.begin(operation);
   }
 
   /** A deleted project counts as missing. @throws Refusal NotFound */

@@ -1,0 +1,19 @@
+import type { OperationRecord } from "./records.ts";
+
+/**
+ * Carries operations out on real computes. Without a driver, an operation is over as soon as its time has passed.
+ *
+ * The driver reads what it needs (sizes, settings, roles, databases) from the records at the time of the call.
+ */
+export interface ComputeDriver {
+  /**
+   * Does the work of one operation, which runs from now on. Must be safe to repeat: after a restart of the sandbox the
+   * engine calls it again for every operation that still runs.
+   *
+   * @returns when the work is done; for actions without real work, at once.
+   * @throws Error: the operation ends as `failed`, with the message as its error.
+   */
+  carryOut(operation: OperationRecord): Promise<void>;
+  /** Whether clients are connected to the compute. One that is in use is not suspended for inactivity. */
+  isInUse(endpointId: string): boolean;
+}

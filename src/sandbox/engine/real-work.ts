@@ -1,0 +1,67 @@
+import type { ComputeDriver } from "./compute-driver.ts";
+import type { OperationRecord } from "./records.ts";
+
+/** How the real work of an operation ended; `error` is `undefined` when it succeeded. */
+export interface WorkOutcome {
+  readonly error: string | undefined;
+}
+
+const success: WorkOutcome = { error: undefined };
+
+/**
+ * The work that real computes do for operations, from its start to its outcome. With no driver, or for an operation that
+ * is planned to fail, there is no real work and the outcome is known at once.
+ */
+export class RealWork {
+  readonly #driver: ComputeDriver | undefined;
+  readonly #begun = new Map<string, WorkOutcome | "Running">();
+  readonly #onEnd: (operationId: string) => void;
+
+  /** @param onEnd called when the work of an operation has ended; never within a call of the engine. */
+  constructor(driver: ComputeDriver | undefined, onEnd: (operationId: string) => void) {
+    this.#driver = driver;
+    this.#onEnd = onEnd;
+  }
+
+  get isReal(): boolean {
+    return this.#driver !== undefined;
+  }
+
+  /** Starts the work of an operation that runs. Calling it again for the same operation does nothing. */
+  begin(operation: OperationRecord): void {
+    if (this.#driver === undefined || operation.plannedError !== undefined || this.#begun.has(operation.id)) return;
+    const { id } = operation;
+    this.#begun.set(id, "Running");
+    const end = (outcome: WorkOutcome): void => {
+      if (!this.#begun.has(id)) return;
+      this.#begun.set(id, outcome);
+      this.#onEnd(id);
+    };
+    this.#driver.carryOut(operation).then(
+      () => end(success),
+      (error: unknown) => end({ error: error instanceof Error ? error.message : String(error) }),
+    );
+  }
+
+  /** `undefined`: the work has not ended. */
+  outcomeOf({ id, plannedError }: OperationRecord): WorkOutcome | undefined {
+    if (plannedError !== undefined) return { error: plannedError };
+    if (this.#driver === undefined) return success;
+    const outcome = this.#begun.get(id);
+    return outcome === "Running" ? undefined : outcome;
+  }
+
+  /** For an operation that has ended. */
+  forget(operationId: string): void {
+    this.#begun.delete(operationId);
+  }
+
+  /** For records that are replaced as a whole: outcomes of work in flight do not count any more. */
+  forgetAll(): void {
+    this.#begun.clear();
+  }
+
+  isInUse(endpointId: string): boolean {
+    return this.#driver?.isInUse(endpointId) ?? false;
+  }
+}

@@ -1,0 +1,205 @@
+import { describe, expect, test } from "vitest";
+import type { ComputeDriver } from "../../../src/sandbox/engine/compute-driver.ts";
+import { Engine } from "../../../src/sandbox/engine/engine.ts";
+import { profiles } from "../../../src/sandbox/engine/profile.ts";
+import type { OperationRecord } from "../../../src/sandbox/engine/records.ts";
+import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
+import { defaultFixture } from "../../../src/sandbox/fixture.ts";
+import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
+
+const projectId = "green-fox-123456";
+const branchId = "br-quiet-sun-123456";
+const creation = { branchId, type: "read_write" } as const;
+const latencyMs = 500;
+
+/** A driver whose work ends when the test says so. */
+class ScriptedDriver implements ComputeDriver {
+  readonly running = new Map<string, PromiseWithResolvers<void>>();
+  readonly begun: string[] = [];
+  inUse = false;
+
+  carryOut({ action }: OperationRecord): Promise<void> {
+    const work = Promise.withResolvers<void>();
+    this.running.set(action, work);
+    this.begun.push(action);
+    return work.promise;
+  }
+
+  isInUse(): boolean {
+    return this.inUse;
+  }
+
+  async end(action: string, error?: Error): Promise<void> {
+    const work = this.running.get(action);
+    if (error === undefined) work?.resolve();
+    else work?.reject(error);
+    await settled();
+  }
+}
+
+/** Lets everything happen that waits for nothing but its turn. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+class Stage {
+  nowMs = Date.UTC(2026, 0, 1);
+  readonly store = new MemoryStore();
+  readonly driver = new ScriptedDriver();
+  engine = this.#engine(this.driver);
+
+  constructor() {
+    this.engine.reset(defaultFixture);
+  }
+
+  #engine(driver: ComputeDriver): Engine {
+    return new Engine({
+      store: this.store,
+      clock: { nowMs: () => this.nowMs },
+      profile: profiles.seed,
+      settings: { ...defaultEngineSettings, operationLatencyMs: { min: latencyMs, max: latencyMs } },
+      driver,
+    });
+  }
+
+  /** As after a crash: the records are there, the work is not. */
+  restart(): ScriptedDriver {
+    const driver = new ScriptedDriver();
+    this.engine = this.#engine(driver);
+    this.engine.resumeWork();
+    return driver;
+  }
+
+  async step(milliseconds: number): Promise<void> {
+    this.nowMs += milliseconds;
+    this.engine.advance();
+    await settled();
+  }
+
+  statuses(): readonly string[] {
+    const page = { limit: 100, after: undefined };
+    return this.engine.operations(projectId, page).map(({ action, status }) => `${action} ${status}`);
+  }
+
+  async active(): Promise<string> {
+    const { endpoint } = this.engine.createEndpoint(projectId, creation);
+    await settled();
+    await this.driver.end("start_compute");
+    await this.step(latencyMs);
+    return endpoint.id;
+  }
+}
+
+describe("operations with real work", () => {
+  test("the planned time has passed, the work has not ended → runs on; the work ends → finished and active", async () => {
+    const stage = new Stage();
+    const { endpoint } = stage.engine.createEndpoint(projectId, creation);
+    await stage.step(10 * latencyMs);
+    expect(stage.statuses()).toEqual(["start_compute running"]);
+    await stage.driver.end("start_compute");
+    expect(stage.statuses()).toEqual(["start_compute finished"]);
+    expect(stage.engine.endpoint(projectId, endpoint.id).state).toBe("active");
+  });
+
+  test("the work has ended, the planned time has not passed → runs on until then", async () => {
+    const stage = new Stage();
+    stage.engine.createEndpoint(projectId, creation);
+    await settled();
+    await stage.driver.end("start_compute");
+    expect(stage.statuses()).toEqual(["start_compute running"]);
+    await stage.step(latencyMs);
+    expect(stage.statuses()).toEqual(["start_compute finished"]);
+  });
+
+  test("the work fails → the operation fails with its message, the compute is idle", async () => {
+    const stage = new Stage();
+    const { endpoint, operations } = stage.engine.createEndpoint(projectId, creation);
+    await stage.step(latencyMs);
+    await stage.driver.end("start_compute", new Error("no space left on device"));
+    expect(stage.engine.operation(projectId, operations[0]?.id ?? "")).toMatchObject({
+      status: "failed",
+      failuresCount: 1,
+      error: "no space left on device",
+    });
+    expect(stage.engine.endpoint(projectId, endpoint.id).state).toBe("idle");
+  });
+
+  test("a failure is planned → no real work, the operation fails", async () => {
+    const stage = new Stage();
+    stage.engine.failNext({ action: "start_compute", endpointId: undefined, times: 1, error: "planned" });
+    stage.engine.createEndpoint(projectId, creation);
+    await stage.step(latencyMs);
+    expect(stage.driver.begun).toEqual([]);
+    expect(stage.statuses()).toEqual(["start_compute failed"]);
+  });
+
+  test("a restart whose suspend is slow → the start begins after the suspend has ended", async () => {
+    const stage = new Stage();
+    const id = await stage.active();
+    stage.engine.restartEndpoint(projectId, id);
+    await stage.step(5 * latencyMs);
+    expect(stage.statuses().slice(0, 2)).toEqual(["start_compute scheduling", "suspend_compute running"]);
+    expect(stage.driver.begun).toEqual(["start_compute", "suspend_compute"]);
+    await stage.driver.end("suspend_compute");
+    await stage.step(0);
+    expect(stage.statuses().slice(0, 2)).toEqual(["start_compute running", "suspend_compute finished"]);
+    expect(stage.driver.begun).toEqual(["start_compute", "suspend_compute", "start_compute"]);
+    await stage.driver.end("start_compute");
+    await stage.step(latencyMs);
+    expect(stage.engine.endpoint(projectId, id).state).toBe("active");
+  });
+
+  test("restarted in the middle of the work → the work begins again, and its end ends the operation", async () => {
+    const stage = new Stage();
+    stage.engine.createEndpoint(projectId, creation);
+    await stage.step(2 * latencyMs);
+    const driver = stage.restart();
+    await settled();
+    expect(driver.begun).toEqual(["start_compute"]);
+    await driver.end("start_compute");
+    expect(stage.statuses()).toEqual(["start_compute finished"]);
+  });
+
+  test("a refused request → no work begins", async () => {
+    const stage = new Stage();
+    expect(() => stage.engine.createEndpoint(projectId, { ...creation, minUnits: 99, maxUnits: 99 })).toThrow();
+    await settled();
+    expect(stage.driver.begun).toEqual([]);
+  });
+});
+
+describe("computes in use", () => {
+  test("clients are connected when the delay has passed → not suspended; the delay begins again", async () => {
+    const stage = new Stage();
+    const id = await stage.active();
+    stage.driver.inUse = true;
+    await stage.step(300_000);
+    expect(stage.engine.endpoint(projectId, id).state).toBe("active");
+    stage.driver.inUse = false;
+    await stage.step(299_999);
+    expect(stage.statuses()).toEqual(["start_compute finished"]);
+    await stage.step(1);
+    expect(stage.statuses()).toEqual(["suspend_compute running", "start_compute finished"]);
+  });
+
+  test("the delay passes while real work is late → suspended after the delay that follows the work", async () => {
+    const stage = new Stage();
+    const id = await stage.active();
+    stage.engine.updateEndpoint(projectId, id, { poolerEnabled: true });
+    await stage.step(400_000);
+    expect(stage.statuses()[0]).toBe("apply_config running");
+    await stage.driver.end("apply_config");
+    await stage.step(0);
+    expect(stage.statuses().slice(0, 2)).toEqual(["suspend_compute running", "apply_config finished"]);
+  });
+
+  test("the server of an active compute has ended → idle, and no suspend follows", async () => {
+    const stage = new Stage();
+    const id = await stage.active();
+    let progress = 0;
+    stage.engine.onProgress(() => progress++);
+    stage.engine.loseCompute(id);
+    expect(stage.engine.endpoint(projectId, id).state).toBe("idle");
+    expect(progress).toBe(1);
+    await stage.step(400_000);
+    expect(stage.statuses()).toEqual(["start_compute finished"]);
+  });
+});
