@@ -1,0 +1,78 @@
+/** What may go wrong with one call of the operator to a server. */
+export type Fault =
+  | { readonly kind: "None" }
+  /** The process ends before it has sent anything. */
+  | { readonly kind: "CrashBefore" }
+  /** The call takes effect; the process ends before the answer arrives. */
+  | { readonly kind: "CrashAfter" }
+  /** The server answers with this status and does nothing. */
+  | { readonly kind: "Refused"; readonly status: number; readonly retryAfter?: RetryAfter }
+  /** The call takes effect; the caller sees the connection break, or waits in vain. */
+  | { readonly kind: "AnswerLost"; readonly asTimeout: boolean }
+  /** The caller sees the connection break, or waits in vain; the call takes effect so much later. */
+  | { readonly kind: "AppliedLate"; readonly afterMs: number; readonly asTimeout: boolean }
+  /** The connection breaks before the server has read the call; the caller cannot know that. */
+  | { readonly kind: "RequestLost"; readonly asTimeout: boolean }
+  /** The machine stops for so long right after it has sent the call, which takes effect meanwhile. */
+  | { readonly kind: "Paused"; readonly durationMs: number }
+  /** The caller cannot connect. */
+  | { readonly kind: "Unreachable" };
+
+/** How a server asks to be left alone: for so long, in seconds or as a date of its own clock. */
+export interface RetryAfter {
+  readonly seconds: number;
+  readonly asDate: boolean;
+}
+
+/** Nothing goes wrong. */
+export const noFault: Fault = { kind: "None" };
+
+/** One call that is about to be sent. */
+export interface PlannedCall {
+  readonly replica: string;
+  readonly server: "API server" | "control plane";
+  /** `patch status of shop/orders`, `POST endpoint for shop/orders`. */
+  readonly what: string;
+  /** Whether it changes a resource or an endpoint; leases and events do not count. */
+  readonly isEffect: boolean;
+  readonly isRead: boolean;
+}
+
+/** Decides what goes wrong. Is asked once for each call, in order. */
+export interface FaultSource {
+  of(call: PlannedCall): Fault;
+}
+
+/** The fault in plain words: `the answer is lost`. */
+export function wordsOf(fault: Fault): string {
+  switch (fault.kind) {
+    case "None":
+      return "nothing goes wrong";
+    case "CrashBefore":
+      return "the operator is killed before it sends";
+    case "CrashAfter":
+      return "the operator is killed before the answer arrives";
+    case "Refused":
+      return `the server refuses with ${fault.status}${retryAfterWords(fault.retryAfter)}`;
+    case "AnswerLost":
+      return `the server does it, and the answer is lost${lossWords(fault)}`;
+    case "AppliedLate":
+      return `the operator sees no answer${lossWords(fault)}, and the server does it ${fault.afterMs / 1_000} s later`;
+    case "RequestLost":
+      return `the request is lost, and the operator sees no answer${lossWords(fault)}`;
+    case "Paused":
+      return `the operator's machine stands still for ${fault.durationMs / 1_000} s after sending`;
+    case "Unreachable":
+      return "the server cannot be reached";
+  }
+}
+
+function lossWords({ asTimeout }: { readonly asTimeout: boolean }): string {
+  return asTimeout ? " (timeout)" : " (connection reset)";
+}
+
+function retryAfterWords(retryAfter: RetryAfter | undefined): string {
+  return retryAfter === undefined
+    ? ""
+    : ` and asks for ${retryAfter.seconds} s${retryAfter.asDate ? " as a date" : ""}`;
+}

@@ -1,0 +1,240 @@
+import { kind as computeEndpointKind, group, plural, specSchema } from "../ports.ts";
+import { type Answer, failure, type StoredObject, success } from "./answers.ts";
+import { isObject, isSameJson, type Json, type JsonObject, mergePatch } from "./merge-patch.ts";
+import { type Backup, type Change, ObjectStore } from "./object-store.ts";
+import { parseResourcePath, type ResourcePath } from "./resource-path.ts";
+
+/** A request as it arrives: parsed, and with nothing of the connection in it. */
+export interface ApiRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  readonly body?: unknown;
+}
+
+/** The collection of our custom resource. */
+export const computeEndpoints = `${plural}.${group}`;
+
+const kinds: Readonly<Record<string, string>> = {
+  [computeEndpoints]: computeEndpointKind,
+  "leases.coordination.k8s.io": "Lease",
+  "events.events.k8s.io": "Event",
+};
+
+/** Where the API server gets time and uids. */
+export interface ApiServerOptions {
+  /** Epoch milliseconds. */
+  readonly wallMs: () => number;
+  readonly onChange: (change: Change) => void;
+}
+
+/**
+ * A kube-apiserver without network: the part of its behaviour that the operator can notice.
+ *
+ * `test/simulation/conformance` compares its answers with those of a real one.
+ */
+export class ApiServer {
+  readonly store: ObjectStore;
+  readonly #wallMs: () => number;
+  #uids = 0;
+  /** The list that each open continue token goes on with. */
+  #openLists = new Map<string, readonly StoredObject[]>();
+
+  constructor({ wallMs, onChange }: ApiServerOptions) {
+    this.#wallMs = wallMs;
+    this.store = new ObjectStore(onChange);
+  }
+
+  handle(request: ApiRequest): Answer {
+    const path = parseResourcePath(request.path);
+    if (path === undefined || kinds[path.collection] === undefined) {
+      return failure(404, "NotFound", "the server could not find the requested resource");
+    }
+    const body = request.body === undefined ? null : (JSON.parse(JSON.stringify(request.body)) as Json);
+    switch (request.method) {
+      case "GET":
+        return path.name === undefined ? this.#list(path, request.query ?? {}) : this.#read(path);
+      case "POST":
+        return this.#create(path, body);
+      case "PATCH":
+        return this.#patch(path, body);
+      case "DELETE":
+        return this.#delete(path, body);
+      case "PUT":
+        return failure(405, "MethodNotAllowed", "the model does not serve PUT");
+    }
+  }
+
+  /** Goes back to a backup, as etcd does. Lists that were begun cannot go on. */
+  restore(backup: Backup): void {
+    this.store.restore(backup);
+    this.#openLists.clear();
+  }
+
+  /** Forgets history; lists that were begun cannot go on. */
+  compact(): void {
+    this.store.compact();
+    this.#openLists.clear();
+  }
+
+  #read(path: ResourcePath): Answer {
+    const object = this.#find(path);
+    return object === undefined ? notFound(path) : success(object);
+  }
+
+  #list(path: ResourcePath, query: Readonly<Record<string, string>>): Answer {
+    const limit = Number(query.limit ?? 0);
+    const start = query.continue === undefined ? undefined : continueOf(query.continue);
+    const openList = start === undefined ? undefined : this.#openLists.get(start.revision);
+    if (start !== undefined && openList === undefined) {
+      return failure(410, "Expired", "The provided continue parameter is too old");
+    }
+    const revision = start?.revision ?? String(this.store.revision);
+    const all = openList ?? this.store.list(path.collection, path.namespace);
+    const from = start?.from ?? 0;
+    const to = limit > 0 ? Math.min(all.length, from + limit) : all.length;
+    const isLast = to >= all.length;
+    if (!isLast) this.#openLists.set(revision, all);
+    const metadata: JsonObject = isLast
+      ? { resourceVersion: revision }
+      : {
+          resourceVersion: revision,
+          continue: `${revision}.${to}`,
+          remainingItemCount: all.length - to,
+        };
+    const kind = `${kinds[path.collection]}List`;
+    return success({ apiVersion: path.apiVersion, kind, metadata, items: all.slice(from, to) });
+  }
+
+  #create(path: ResourcePath, body: Json): Answer {
+    const metadata = isObject(body) && isObject(body.metadata) ? body.metadata : {};
+    const name = metadata.name;
+    if (!isObject(body) || typeof name !== "string" || path.namespace === undefined) {
+      return failure(422, "Invalid", "metadata.name: Required value");
+    }
+    if (this.store.get(path.collection, path.namespace, name) !== undefined) {
+      return failure(409, "AlreadyExists", `${path.collection} "${name}" already exists`);
+    }
+    const invalid = this.#invalid(path, body);
+    if (invalid !== undefined) return invalid;
+    const { status: _, ...withoutStatus } = body;
+    const kept = path.collection === computeEndpoints ? withoutStatus : body;
+    this.#uids += 1;
+    const object: StoredObject = {
+      ...kept,
+      apiVersion: path.apiVersion,
+      kind: kinds[path.collection] ?? "",
+      metadata: {
+        ...metadata,
+        name,
+        namespace: path.namespace,
+        uid: `00000000-0000-4000-8000-${String(this.#uids).padStart(12, "0")}`,
+        resourceVersion: "",
+        generation: 1,
+        creationTimestamp: `${new Date(this.#wallMs()).toISOString().slice(0, 19)}Z`,
+      },
+    };
+    return success(this.store.put(path.collection, object), 201);
+  }
+
+  #patch(path: ResourcePath, patch: Json): Answer {
+    const before = this.#find(path);
+    if (before === undefined) return notFound(path);
+    const conflict = preconditionFailure(path, before, isObject(patch) ? patch.metadata : undefined);
+    if (conflict !== undefined) return conflict;
+    const merged = mergePatch(before, patch) as StoredObject;
+    const after = path.isStatus ? withStatus(before, merged.status) : this.#withoutStatusOf(path, before, merged);
+    if (isSameJson(before, after)) return success(before);
+    const invalid = path.isStatus ? undefined : this.#invalid(path, after, before);
+    if (invalid !== undefined) return invalid;
+    if (isReleased(after)) {
+      // The answer shows the object without its last finalizer, at the revision it had.
+      this.store.remove(path.collection, after);
+      return success(after);
+    }
+    return success(this.store.put(path.collection, after));
+  }
+
+  #withoutStatusOf(path: ResourcePath, before: StoredObject, merged: StoredObject): StoredObject {
+    const isSpecChanged = !isSameJson(before.spec, merged.spec);
+    const counts = path.collection === computeEndpoints && isSpecChanged;
+    const { uid, resourceVersion, namespace, name, creationTimestamp, deletionTimestamp } = before.metadata;
+    const metadata: StoredObject["metadata"] = {
+      ...merged.metadata,
+      ...{ uid, resourceVersion, namespace, name },
+      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+      generation: before.metadata.generation + (counts ? 1 : 0),
+    };
+    return path.collection === computeEndpoints
+      ? withStatus({ ...merged, metadata }, before.status)
+      : { ...merged, metadata };
+  }
+
+  #delete(path: ResourcePath, body: Json): Answer {
+    const before = this.#find(path);
+    if (before === undefined) return notFound(path);
+    const preconditions = isObject(body) ? body.preconditions : undefined;
+    const conflict = preconditionFailure(path, before, preconditions);
+    if (conflict !== undefined) return conflict;
+    const finalizers = before.metadata.finalizers;
+    if (!Array.isArray(finalizers) || finalizers.length === 0) {
+      this.store.remove(path.collection, before);
+      return success({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success" });
+    }
+    if (before.metadata.deletionTimestamp !== undefined) return success(before);
+    const metadata: StoredObject["metadata"] = {
+      ...before.metadata,
+      generation: before.metadata.generation + 1,
+      deletionTimestamp: `${new Date(this.#wallMs()).toISOString().slice(0, 19)}Z`,
+      deletionGracePeriodSeconds: 0,
+    };
+    return success(this.store.put(path.collection, { ...before, metadata }));
+  }
+
+  #find({ collection, namespace, name }: ResourcePath): StoredObject | undefined {
+    return namespace === undefined || name === undefined ? undefined : this.store.get(collection, namespace, name);
+  }
+
+  #invalid({ collection }: ResourcePath, object: JsonObject, before?: StoredObject): Answer | undefined {
+    if (collection !== computeEndpoints) return undefined;
+    const parsed = specSchema.safeParse(object.spec);
+    const problems = parsed.error?.issues.map(({ path, message }) => `spec.${path.join(".")}: ${message}`) ?? [];
+    const spec = isObject(object.spec) ? object.spec : {};
+    const specBefore = isObject(before?.spec) ? before.spec : spec;
+    for (const field of ["projectId", "type"]) {
+      if (spec[field] !== specBefore[field]) problems.push(`spec.${field}: cannot be changed`);
+    }
+    return problems.length === 0 ? undefined : failure(422, "Invalid", problems.join("; "));
+  }
+}
+
+function notFound({ collection, name }: ResourcePath): Answer {
+  return failure(404, "NotFound", `${collection} "${name}" not found`);
+}
+
+/** @param stated uid and resourceVersion that the request insists on. */
+function preconditionFailure(path: ResourcePath, before: StoredObject, stated: Json | undefined): Answer | undefined {
+  const { uid, resourceVersion } = isObject(stated) ? stated : {};
+  const isOther = uid !== undefined && uid !== before.metadata.uid;
+  const isChanged = resourceVersion !== undefined && resourceVersion !== before.metadata.resourceVersion;
+  if (!isOther && !isChanged) return undefined;
+  const message = `Operation cannot be fulfilled on ${path.collection} "${path.name}": the object has been modified`;
+  return failure(409, "Conflict", message);
+}
+
+function withStatus(object: StoredObject, status: Json | undefined): StoredObject {
+  const { status: _, ...rest } = object;
+  return (status === undefined ? rest : { ...rest, status }) as StoredObject;
+}
+
+/** Whether it is being deleted, and no finalizer holds it any more. */
+function isReleased({ metadata }: StoredObject): boolean {
+  const { deletionTimestamp, finalizers } = metadata;
+  return deletionTimestamp !== undefined && (!Array.isArray(finalizers) || finalizers.length === 0);
+}
+
+function continueOf(token: string): { readonly revision: string; readonly from: number } {
+  const [revision = "", from = "0"] = token.split(".");
+  return { revision, from: Number(from) };
+}

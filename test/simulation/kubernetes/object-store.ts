@@ -1,0 +1,113 @@
+import type { StoredObject } from "./answers.ts";
+
+/** One change of one object, as a watch shows it. */
+export interface Change {
+  readonly revision: number;
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly collection: string;
+  readonly object: StoredObject;
+}
+
+/** Everything that an etcd holds, at one moment. */
+export interface Backup {
+  readonly revision: number;
+  readonly objects: ReadonlyMap<string, StoredObject>;
+}
+
+/** So many changes are remembered; a watch from before them is answered with 410. */
+const historyLimit = 400;
+
+/** The etcd of the model: objects by key, one revision for all, and a bounded history. */
+export class ObjectStore {
+  #revision = 1_000;
+  #objects = new Map<string, StoredObject>();
+  #history: Change[] = [];
+  /** Changes up to this one are forgotten. */
+  #compactedRevision = 1_000;
+  readonly #onChange: (change: Change) => void;
+
+  /** @param onChange is called after each change. */
+  constructor(onChange: (change: Change) => void) {
+    this.#onChange = onChange;
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get compactedRevision(): number {
+    return this.#compactedRevision;
+  }
+
+  get(collection: string, namespace: string, name: string): StoredObject | undefined {
+    return this.#objects.get(keyOf(collection, namespace, name));
+  }
+
+  /** In the order of their keys. */
+  list(collection: string, namespace: string | undefined): readonly StoredObject[] {
+    const prefix = `${collection}/${namespace === undefined ? "" : `${namespace}/`}`;
+    return [...this.#objects]
+      .filter(([key]) => key.startsWith(prefix))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, object]) => object);
+  }
+
+  /** Stores an object under a new revision. @returns it as it is stored */
+  put(collection: string, object: StoredObject): StoredObject {
+    const key = keyOf(collection, object.metadata.namespace, object.metadata.name);
+    const type = this.#objects.has(key) ? "MODIFIED" : "ADDED";
+    const stored = this.#stamped(object);
+    this.#objects.set(key, stored);
+    this.#note({ revision: this.#revision, type, collection, object: stored });
+    return stored;
+  }
+
+  /** Takes an object away. @returns it as its last watch event shows it */
+  remove(collection: string, object: StoredObject): StoredObject {
+    this.#objects.delete(keyOf(collection, object.metadata.namespace, object.metadata.name));
+    const last = this.#stamped(object);
+    this.#note({ revision: this.#revision, type: "DELETED", collection, object: last });
+    return last;
+  }
+
+  /** Changes after a revision, oldest first; `undefined`: they are no longer all there. */
+  changesAfter(collection: string, revision: number): readonly Change[] | undefined {
+    if (revision < this.#compactedRevision) return undefined;
+    return this.#history.filter((change) => change.revision > revision && change.collection === collection);
+  }
+
+  backup(): Backup {
+    return { revision: this.#revision, objects: new Map(this.#objects) };
+  }
+
+  /** Goes back to what a backup holds, its revision included. */
+  restore({ revision, objects }: Backup): void {
+    this.#revision = revision;
+    this.#objects = new Map(objects);
+    this.#history = [];
+    this.#compactedRevision = revision;
+  }
+
+  /** Forgets every change so far. */
+  compact(): void {
+    this.#history = [];
+    this.#compactedRevision = this.#revision;
+  }
+
+  #stamped(object: StoredObject): StoredObject {
+    this.#revision += 1;
+    return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } };
+  }
+
+  #note(change: Change): void {
+    this.#history.push(change);
+    if (this.#history.length > historyLimit) {
+      this.#compactedRevision = this.#history.shift()?.revision ?? this.#compactedRevision;
+    }
+    this.#onChange(change);
+  }
+}
+
+function keyOf(collection: string, namespace: string, name: string): string {
+  return `${collection}/${namespace}/${name}`;
+}

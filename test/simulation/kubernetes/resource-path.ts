@@ -1,0 +1,28 @@
+/** What a path of the API server names. */
+export interface ResourcePath {
+  /** `computeendpoints.endpoint-operator.dev`. */
+  readonly collection: string;
+  /** `undefined`: all namespaces. */
+  readonly namespace: string | undefined;
+  /** `undefined`: the collection. */
+  readonly name: string | undefined;
+  readonly isStatus: boolean;
+  readonly apiVersion: string;
+}
+
+const form =
+  /^\/apis\/(?<group>[^/]+)\/(?<version>[^/]+)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+)(?<status>\/status)?)?$/;
+
+/** Reads a path; `undefined` for one that the model does not serve. */
+export function parseResourcePath(path: string): ResourcePath | undefined {
+  const parts = form.exec(path)?.groups;
+  if (parts === undefined) return undefined;
+  const text = (value: string | undefined) => (value === undefined ? undefined : decodeURIComponent(value));
+  return {
+    collection: `${parts.plural}.${parts.group}`,
+    namespace: text(parts.namespace),
+    name: text(parts.name),
+    isStatus: parts.status !== undefined,
+    apiVersion: `${parts.group}/${parts.version}`,
+  };
+}

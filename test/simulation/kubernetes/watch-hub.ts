@@ -1,0 +1,137 @@
+import { everlasting, type VirtualTime } from "../time/virtual-time.ts";
+import { failure } from "./answers.ts";
+import { ByteStream } from "./byte-stream.ts";
+import type { Change, ObjectStore } from "./object-store.ts";
+import type { ResourcePath } from "./resource-path.ts";
+
+/** What the network does to one event of one watch: it arrives after each of these delays; none: it is lost. */
+export type Delivery = (client: string) => readonly number[];
+
+/** Who watches what. */
+export interface WatchRequest {
+  /** Whose watch it is. */
+  readonly client: string;
+  readonly path: ResourcePath;
+  readonly query: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal | undefined;
+}
+
+interface OpenWatch {
+  readonly client: string;
+  readonly path: ResourcePath;
+  readonly stream: ByteStream;
+  /** Events up to this revision are not sent. */
+  afterRevision: number;
+  /** True milliseconds; what is sent later does not overtake. */
+  lastDueMs: number;
+  isMute: boolean;
+}
+
+const bookmarkIntervalMs = 60_000;
+
+/** The watches of the model: each sees the changes after its revision, in order, and a bookmark each minute. */
+export class WatchHub {
+  readonly #time: VirtualTime;
+  readonly #store: ObjectStore;
+  readonly #delivery: Delivery;
+  #watches = new Set<OpenWatch>();
+
+  constructor({
+    time,
+    store,
+    delivery,
+  }: {
+    readonly time: VirtualTime;
+    readonly store: ObjectStore;
+    readonly delivery: Delivery;
+  }) {
+    this.#time = time;
+    this.#store = store;
+    this.#delivery = delivery;
+  }
+
+  /** Opens a watch. One from before the history is answered with an ERROR event of code 410. */
+  open({ client, path, query, signal }: WatchRequest): ByteStream {
+    const stream = new ByteStream();
+    const afterRevision = Number(query.resourceVersion ?? this.#store.revision);
+    const watch: OpenWatch = { client, path, stream, afterRevision, lastDueMs: 0, isMute: false };
+    const past = this.#store.changesAfter(path.collection, afterRevision);
+    if (past === undefined) {
+      stream.push(lineOf("ERROR", failure(410, "Expired", `too old resource version: ${afterRevision}`).body));
+      stream.end();
+      return stream;
+    }
+    this.#watches.add(watch);
+    signal?.addEventListener("abort", () => this.#close(watch), { once: true });
+    for (const change of past) this.#send(watch, change);
+    this.#keepAlive(watch, this.#time.nowMs() + Number(query.timeoutSeconds ?? 1_800) * 1_000);
+    return stream;
+  }
+
+  /** To be called after each change of the store. */
+  publish(change: Change): void {
+    for (const watch of this.#watches) {
+      if (change.collection === watch.path.collection) this.#send(watch, change);
+    }
+  }
+
+  /** From now on nothing arrives on the watches that a client has open, and they stay open. */
+  mute(client: string): void {
+    for (const watch of this.#watches) if (watch.client === client) watch.isMute = true;
+  }
+
+  /** Breaks every open watch off, or those of one client. */
+  breakOff(client?: string): void {
+    for (const watch of [...this.#watches]) {
+      if (client === undefined || watch.client === client) {
+        this.#watches.delete(watch);
+        watch.stream.end(new Error("connection reset"));
+      }
+    }
+  }
+
+  #send(watch: OpenWatch, { revision, type, object }: Change): void {
+    const { namespace } = watch.path;
+    if (revision <= watch.afterRevision || (namespace !== undefined && object.metadata.namespace !== namespace)) return;
+    watch.afterRevision = revision;
+    if (watch.isMute) return;
+    const line = lineOf(type, object);
+    for (const delayMs of this.#delivery(watch.client)) {
+      watch.lastDueMs = Math.max(watch.lastDueMs, this.#time.nowMs() + delayMs);
+      this.#time.at(watch.lastDueMs, everlasting, () => {
+        if (!watch.isMute) watch.stream.push(line);
+      });
+    }
+  }
+
+  #keepAlive(watch: OpenWatch, closesAtMs: number): void {
+    this.#time.at(Math.min(closesAtMs, this.#time.nowMs() + bookmarkIntervalMs), everlasting, () => {
+      if (watch.stream.isOver) {
+        this.#watches.delete(watch);
+      } else if (this.#time.nowMs() >= closesAtMs) {
+        this.#close(watch);
+      } else {
+        this.#bookmark(watch);
+        this.#keepAlive(watch, closesAtMs);
+      }
+    });
+  }
+
+  /** A server whose history went back says nothing of a revision that it has not reached. */
+  #bookmark(watch: OpenWatch): void {
+    const { revision } = this.#store;
+    if (watch.isMute || revision < watch.afterRevision || watch.lastDueMs > this.#time.nowMs()) return;
+    watch.afterRevision = revision;
+    const metadata = { resourceVersion: String(revision) };
+    watch.stream.push(lineOf("BOOKMARK", { apiVersion: watch.path.apiVersion, metadata }));
+  }
+
+  #close(watch: OpenWatch): void {
+    this.#watches.delete(watch);
+    if (!watch.isMute) watch.stream.end();
+  }
+}
+
+function lineOf(type: string, object: unknown): Uint8Array {
+  return Buffer.from(`${JSON.stringify({ type, object })}\n`);
+}

@@ -1,0 +1,24 @@
+import type { Answer } from "../kubernetes/answers.ts";
+import type { Change } from "../kubernetes/object-store.ts";
+import type { KubernetesCall, Mutation } from "../ports.ts";
+import type { Process } from "../replica/process.ts";
+import type { Refusal } from "../service/engine.ts";
+import type { SentCall } from "../service/sim-control-plane.ts";
+
+/** Watches a run for one promise. Is told of everything as it happens; reports by `world.violate`. */
+export interface Oracle {
+  /** The operator sends a call to the control plane. */
+  onServiceCall?(sent: SentCall): void;
+  /** The control plane has carried it out, or refused it. */
+  onServiceApplied?(sent: SentCall, outcome: Mutation | Refusal | undefined): void;
+  /** The operator has its answer. */
+  onServiceSettled?(sent: SentCall, error: Error | undefined): void;
+  /** The operator sends a call to the API server. */
+  onKubernetesCall?(call: KubernetesCall, process: Process): void;
+  /** The API server has answered it. */
+  onKubernetesApplied?(call: KubernetesCall, process: Process, answer: Answer): void;
+  /** A resource has changed, by whichever hand. */
+  onObject?(change: Change): void;
+  /** The run is over: faults have ended long ago, and all should be well. */
+  atEnd?(): void;
+}

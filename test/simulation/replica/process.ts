@@ -1,0 +1,33 @@
+import type { Machine } from "../time/machine.ts";
+import type { Owner } from "../time/virtual-time.ts";
+
+/** One run of the operator's program. Once dead, nothing of it happens any more. */
+export class Process implements Owner {
+  readonly machine: Machine;
+  /** `operator-1 (run 2)`: names this very process. */
+  readonly identity: string;
+  isDead = false;
+  readonly #onCrash: () => void;
+
+  constructor(machine: Machine, identity: string, onCrash: () => void) {
+    this.machine = machine;
+    this.identity = identity;
+    this.#onCrash = onCrash;
+  }
+
+  get pausedUntilMs(): number {
+    return this.machine.pausedUntilMs;
+  }
+
+  /** Ends it at once, as SIGKILL does. */
+  crash(): void {
+    if (this.isDead) return;
+    this.isDead = true;
+    this.#onCrash();
+  }
+
+  /** The machine stands still. */
+  pauseMachine(durationMs: number): void {
+    this.machine.pause(durationMs);
+  }
+}

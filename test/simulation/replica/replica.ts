@@ -1,0 +1,172 @@
+import { createSeededRandom } from "../../support/seeded-random.ts";
+import type { PlannedCall } from "../faults/fault.ts";
+import type { Answer } from "../kubernetes/answers.ts";
+import { SimConnection } from "../kubernetes/sim-connection.ts";
+import {
+  assembleOperator,
+  createKeySource,
+  type KubernetesCall,
+  type Logger,
+  type OperatorParts,
+  parseConfig,
+} from "../ports.ts";
+import type { World } from "../run/world.ts";
+import type { Creator } from "../service/service.ts";
+import { type SentCall, type ServiceCall, SimControlPlane } from "../service/sim-control-plane.ts";
+import type { Machine } from "../time/machine.ts";
+import { Process } from "./process.ts";
+
+/** The key of the control plane. Must never be seen anywhere. */
+export const secretKey = "napi_simulated0secret0key0000000000";
+
+const serviceUrl = "https://console.example/api/v2";
+export const clusterId = "cluster-of-the-run";
+
+/** A pod that ended starts again after this. */
+const restartMs = 3_000;
+
+/** One replica of the operator: a machine, and the process that runs on it now. */
+export class Replica {
+  readonly machine: Machine;
+  readonly #world: World;
+  #runs = 0;
+  #isOver = false;
+  process: Process | undefined;
+  parts: OperatorParts | undefined;
+
+  constructor(world: World, machine: Machine) {
+    this.#world = world;
+    this.machine = machine;
+  }
+
+  /** Starts a process; one that runs already stays. */
+  start(): void {
+    if (this.process !== undefined && !this.process.isDead) return;
+    this.#runs += 1;
+    const identity = `${this.machine.name}_${this.#runs}`;
+    const process = new Process(this.machine, identity, () => this.#ended());
+    this.process = process;
+    this.#world.log.add(this.machine.name, `starts (run ${this.#runs})`);
+    const parts = this.#assemble(process);
+    this.parts = parts;
+    void parts.failed.then((why) => {
+      this.#world.log.add(this.machine.name, `ends itself: ${why}`);
+      process.crash();
+    });
+    parts.start();
+  }
+
+  /** Ends it for good: the run is over. */
+  end(): void {
+    this.#isOver = true;
+    this.process?.crash();
+  }
+
+  #ended(): void {
+    if (this.#isOver) return;
+    const world = this.#world;
+    world.log.add(this.machine.name, "is gone, with everything in its memory");
+    world.time.after(restartMs, { isDead: false, pausedUntilMs: 0 }, () => this.start());
+  }
+
+  #assemble(process: Process): OperatorParts {
+    const world = this.#world;
+    const random = createSeededRandom(world.options.seed * 31 + this.#runs * 7 + this.machine.name.length);
+    const wire = {
+      process,
+      network: world.network,
+      faultOf: (call: PlannedCall) => world.faultOf(call),
+      latencyMs: () => world.latencyMs(),
+    };
+    const connection = new SimConnection({
+      ...wire,
+      apiServer: world.apiServer,
+      hub: world.hub,
+      tap: kubernetesTap(world),
+    });
+    const controlPlane = new SimControlPlane({ ...wire, service: world.service, serviceUrl, tap: serviceTap(world) });
+    return assembleOperator({
+      config: parseConfig({
+        CONTROL_PLANE_URL: serviceUrl,
+        CONTROL_PLANE_API_KEY: secretKey,
+        LEADER_ELECTION: String(world.options.hasElection),
+        ...world.options.settings,
+      }),
+      credentials: {
+        server: "https://kubernetes",
+        namespace: "operators",
+        current: () => Promise.reject(),
+        reload() {},
+      },
+      keys: createKeySource({ key: secretKey }),
+      clock: this.machine.clockOf(process),
+      logger: loggerOf(world, process),
+      version: "0.0.0",
+      instance: this.machine.name,
+      random: random.next,
+      connection,
+      leaseConnection: connection,
+      controlPlane,
+      clusterId,
+      identity: process.identity,
+    });
+  }
+}
+
+function loggerOf(world: World, process: Process): Logger {
+  const write = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) => {
+    if (process.isDead) return;
+    const { err } = fields;
+    const why = err instanceof Error ? `: ${err.message}` : "";
+    world.log.add(process.machine.name, `logs (${level}) ${message}${why}`);
+  };
+  return { debug() {}, info: write("info"), warn: write("warn"), error: write("error") };
+}
+
+function kubernetesTap(world: World) {
+  return {
+    sent(call: KubernetesCall, process: Process, planned: PlannedCall) {
+      if (planned.isEffect) world.history.noteEffect();
+      if (!isLease(call)) world.log.add(process.machine.name, `asks the API server to ${call.what}`);
+      for (const oracle of world.oracles) oracle.onKubernetesCall?.(call, process);
+    },
+    applied(call: KubernetesCall, process: Process, answer: Answer) {
+      if (!isLease(call)) world.log.add("API server", `answers ${answer.status}: ${call.what}`);
+      for (const oracle of world.oracles) oracle.onKubernetesApplied?.(call, process, answer);
+    },
+  };
+}
+
+function isLease({ path }: KubernetesCall): boolean {
+  return path.includes("/leases");
+}
+
+function serviceTap(world: World) {
+  return {
+    sent(call: ServiceCall, process: Process): SentCall {
+      const replica = process.machine.name;
+      const creator: Creator =
+        call.creation === undefined ? { by: "Person" } : world.history.creatorOf(call.creation.name, replica);
+      const what = `${call.method} ${call.endpointId ?? call.subject.toLowerCase()} of ${call.projectId}`;
+      const planned: PlannedCall = {
+        replica,
+        server: "control plane",
+        what,
+        isEffect: call.method !== "GET",
+        isRead: call.method === "GET",
+      };
+      const sent: SentCall = { call, process, planned, creator };
+      world.log.add(replica, `asks the control plane to ${call.purpose.replace("cannot ", "")}`);
+      if (planned.isEffect) world.history.noteEffect();
+      if (call.method === "POST") world.history.notePost(sent);
+      for (const oracle of world.oracles) oracle.onServiceCall?.(sent);
+      return sent;
+    },
+    applied(sent: SentCall, outcome: Parameters<NonNullable<World["oracles"][number]["onServiceApplied"]>>[1]) {
+      for (const oracle of world.oracles) oracle.onServiceApplied?.(sent, outcome);
+    },
+    settled(sent: SentCall, error: Error | undefined) {
+      for (const oracle of world.oracles) oracle.onServiceSettled?.(sent, error);
+    },
+  };
+}

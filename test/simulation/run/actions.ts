@@ -1,0 +1,48 @@
+import type { Json, JsonObject } from "../kubernetes/merge-patch.ts";
+import type { EndpointChanges, EndpointCreation } from "../ports.ts";
+
+/** One thing that a person, another client or the world does in a run. Plain data, so that a run can be printed and cut. */
+export type Action =
+  | { readonly kind: "Apply"; readonly name: string; readonly spec: JsonObject }
+  | { readonly kind: "Delete"; readonly name: string }
+  /** Deletes, and creates again under the same name as soon as it is gone. */
+  | { readonly kind: "Annotate"; readonly name: string; readonly annotations: Readonly<Record<string, string | null>> }
+  /** What a backup tool does: the object comes back without its status, as another uid. */
+  | { readonly kind: "RestoreWithoutStatus"; readonly name: string }
+  | { readonly kind: "PatchStatus"; readonly name: string; readonly status: Json }
+  | { readonly kind: "PersonCreates"; readonly projectId: string; readonly creation: EndpointCreation }
+  | { readonly kind: "PersonChanges"; readonly branchId: string; readonly changes: EndpointChanges }
+  | { readonly kind: "PersonDeletes"; readonly branchId: string }
+  | { readonly kind: "PersonSuspends"; readonly branchId: string }
+  | { readonly kind: "FailNext"; readonly action: "start_compute" | "apply_config" | "suspend_compute" }
+  | { readonly kind: "ListLag"; readonly lagMs: number }
+  | {
+      readonly kind: "DisguiseNewest";
+      readonly status?: string;
+      readonly aheadMs?: number;
+      readonly isBroken?: boolean;
+    }
+  | { readonly kind: "Unreadable"; readonly branchId: string; readonly isOn: boolean }
+  | { readonly kind: "WatchLag"; readonly lagMs: number }
+  | { readonly kind: "WatchMute"; readonly replica: number }
+  | { readonly kind: "WatchBreak" }
+  | { readonly kind: "WatchLoss"; readonly lostPerMille: number; readonly repeatedPerMille: number }
+  | { readonly kind: "Compact" }
+  | { readonly kind: "Backup" }
+  | { readonly kind: "RestoreEtcd" }
+  | { readonly kind: "Crash"; readonly replica: number }
+  | { readonly kind: "Pause"; readonly replica: number; readonly durationMs: number }
+  | { readonly kind: "StepClock"; readonly replica: number; readonly byMs: number }
+  | {
+      readonly kind: "Cut";
+      readonly replica: number;
+      readonly server: "API server" | "control plane";
+      readonly isOn: boolean;
+    };
+
+/** An action and when it happens. */
+export interface Step {
+  /** True milliseconds since the start. */
+  readonly atMs: number;
+  readonly action: Action;
+}

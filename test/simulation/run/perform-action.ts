@@ -1,0 +1,203 @@
+import { type Answer, isSuccess } from "../kubernetes/answers.ts";
+import type { ApiRequest } from "../kubernetes/api-server.ts";
+import type { JsonObject } from "../kubernetes/merge-patch.ts";
+import { group, kind, plural, version } from "../ports.ts";
+import { Refusal } from "../service/engine.ts";
+import type { Action } from "./actions.ts";
+import type { World } from "./world.ts";
+
+/** The namespace of every resource of a run. */
+export const namespace = "shop";
+
+const collectionPath = `/apis/${group}/${version}/namespaces/${namespace}/${plural}`;
+
+/** The path of a resource. */
+export function pathOf(name: string): string {
+  return `${collectionPath}/${name}`;
+}
+
+/** Does one action now. What is not possible at the moment is left undone, and the log says so. */
+export function performAction(world: World, action: Action): void {
+  const actor = actorOf(action);
+  world.log.add(actor, JSON.stringify(action));
+  try {
+    perform(world, action);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    world.log.add("control plane", `refuses: ${error.message}`);
+  }
+}
+
+function actorOf({ kind }: Action): string {
+  if (kind.startsWith("Person")) return "person";
+  return ["Apply", "Delete", "Annotate", "RestoreWithoutStatus", "PatchStatus"].includes(kind) ? "user" : "world";
+}
+
+function perform(world: World, action: Action): void {
+  switch (action.kind) {
+    case "Apply":
+      apply(world, action);
+      break;
+    case "Delete":
+      call(world, { method: "DELETE", path: pathOf(action.name) });
+      break;
+    case "Annotate": {
+      const { annotations } = action;
+      call(world, { method: "PATCH", path: pathOf(action.name), body: { metadata: { annotations } } });
+      break;
+    }
+    case "PatchStatus": {
+      const { status } = action;
+      call(world, { method: "PATCH", path: `${pathOf(action.name)}/status`, body: { status } });
+      break;
+    }
+    case "RestoreWithoutStatus":
+      restoreWithoutStatus(world, action.name);
+      break;
+    case "Compact":
+      world.apiServer.compact();
+      break;
+    case "Backup":
+      world.backUp();
+      break;
+    case "RestoreEtcd":
+      world.restoreEtcd();
+      break;
+    case "Cut":
+    case "Crash":
+    case "Pause":
+    case "StepClock":
+      harmReplica(world, action);
+      break;
+    case "WatchLag":
+    case "WatchMute":
+    case "WatchBreak":
+    case "WatchLoss":
+      harmWatch(world, action);
+      break;
+    default:
+      performOnService(world, action);
+      break;
+  }
+}
+
+type ReplicaAction = Extract<Action, { readonly kind: "Cut" | "Crash" | "Pause" | "StepClock" }>;
+
+function harmReplica(world: World, action: ReplicaAction): void {
+  const replica = world.replicas[action.replica];
+  if (replica === undefined) return;
+  switch (action.kind) {
+    case "Crash":
+      replica.process?.crash();
+      break;
+    case "Pause":
+      replica.machine.pause(action.durationMs);
+      break;
+    case "StepClock":
+      replica.machine.stepWallClock(action.byMs);
+      break;
+    case "Cut": {
+      const link = `${replica.machine.name} ${action.server}`;
+      if (action.isOn) world.cut.add(link);
+      else world.cut.delete(link);
+      if (action.isOn && action.server === "API server") world.hub.mute(replica.process?.identity ?? "");
+    }
+  }
+}
+
+type WatchAction = Extract<Action, { readonly kind: "WatchLag" | "WatchMute" | "WatchBreak" | "WatchLoss" }>;
+
+function harmWatch(world: World, action: WatchAction): void {
+  switch (action.kind) {
+    case "WatchLag":
+      world.watchConditions.lagMs = action.lagMs;
+      return;
+    case "WatchMute":
+      world.hub.mute(world.replicas[action.replica]?.process?.identity ?? "");
+      break;
+    case "WatchBreak":
+      world.hub.breakOff();
+      break;
+    case "WatchLoss":
+      world.watchConditions.lostPerMille = action.lostPerMille;
+      world.watchConditions.repeatedPerMille = action.repeatedPerMille;
+  }
+}
+
+type ServiceAction = Exclude<
+  Action,
+  | ReplicaAction
+  | WatchAction
+  | { readonly kind: "Apply" | "Delete" | "Annotate" | "PatchStatus" | "RestoreWithoutStatus" }
+  | { readonly kind: "Compact" | "Backup" | "RestoreEtcd" }
+>;
+
+function performOnService(world: World, action: ServiceAction): void {
+  const { service } = world;
+  switch (action.kind) {
+    case "PersonCreates":
+      service.create(action.projectId, action.creation, { by: "Person" });
+      break;
+    case "PersonChanges":
+      onEndpoint(world, action.branchId, (projectId, id) => service.update(projectId, id, action.changes));
+      break;
+    case "PersonDeletes":
+      onEndpoint(world, action.branchId, (projectId, id) => service.delete(projectId, id));
+      break;
+    case "PersonSuspends":
+      onEndpoint(world, action.branchId, (projectId, id) => service.suspend(projectId, id));
+      break;
+    case "Unreadable":
+      onEndpoint(world, action.branchId, (_, id) => {
+        if (action.isOn) service.unreadable.add(id);
+        else service.unreadable.delete(id);
+      });
+      break;
+    case "FailNext":
+      service.failNext(action.action);
+      break;
+    case "ListLag":
+      service.setListLag(action.lagMs);
+      break;
+    case "DisguiseNewest": {
+      const { kind: _, ...disguise } = action;
+      const newest = world.projectIds.flatMap((projectId) => service.operations(projectId)).at(0);
+      if (newest !== undefined) service.disguises.set(newest.id, disguise);
+    }
+  }
+}
+
+/** The first endpoint of a branch; without one nothing is done. */
+function onEndpoint(world: World, branchId: string, work: (projectId: string, endpointId: string) => unknown): void {
+  for (const projectId of world.projectIds) {
+    const found = world.service.live(projectId).find((endpoint) => endpoint.branchId === branchId);
+    if (found !== undefined) work(projectId, found.id);
+  }
+}
+
+function apply(world: World, { name, spec }: { readonly name: string; readonly spec: JsonObject }): void {
+  const body = { apiVersion: `${group}/${version}`, kind, metadata: { name }, spec };
+  const stored = world.stored(name);
+  if (stored === undefined) {
+    call(world, { method: "POST", path: collectionPath, body });
+    return;
+  }
+  // What stood in the old spec and not in the new one goes.
+  const gone = Object.fromEntries(Object.keys((stored.spec ?? {}) as JsonObject).map((field) => [field, null]));
+  call(world, { method: "PATCH", path: pathOf(name), body: { spec: { ...gone, ...spec } } });
+}
+
+function restoreWithoutStatus(world: World, name: string): void {
+  const before = world.stored(name);
+  if (before === undefined) return;
+  call(world, { method: "PATCH", path: pathOf(name), body: { metadata: { finalizers: null } } });
+  call(world, { method: "DELETE", path: pathOf(name) });
+  const { finalizers, annotations } = before.metadata;
+  const metadata = { name, ...(finalizers && { finalizers }), ...(annotations && { annotations }) };
+  call(world, { method: "POST", path: collectionPath, body: { metadata, spec: before.spec } });
+}
+
+function call(world: World, request: ApiRequest): void {
+  const answer: Answer = world.apiServer.handle(request);
+  if (!isSuccess(answer)) world.log.add("API server", `answers the user ${answer.status}`);
+}

@@ -1,0 +1,34 @@
+import type { Step } from "./actions.ts";
+import { performAction } from "./perform-action.ts";
+import type { Violation } from "./violation.ts";
+import { World, type WorldOptions } from "./world.ts";
+
+/** A whole run as data: the same plan gives the same run. */
+export interface RunPlan {
+  readonly world: WorldOptions;
+  readonly steps: readonly Step[];
+  /** From then on nothing goes wrong any more. True milliseconds. */
+  readonly quietFromMs: number;
+  /** The world must be at rest by then, so long after the faults have ended. */
+  readonly restWithinMs: number;
+}
+
+/** What came of a run. */
+export interface RunResult {
+  readonly world: World;
+  readonly violations: readonly Violation[];
+}
+
+/** Carries a plan out, from an empty cluster to rest. */
+export async function run(plan: RunPlan): Promise<RunResult> {
+  const world = new World(plan.world);
+  const outside = { isDead: false, pausedUntilMs: 0 };
+  for (const { atMs, action } of plan.steps) world.time.at(atMs, outside, () => performAction(world, action));
+  world.time.at(plan.quietFromMs, outside, () => world.becomeQuiet());
+  for (const replica of world.replicas) replica.start();
+  await world.time.run(plan.quietFromMs, () => false);
+  await world.time.run(plan.quietFromMs + plan.restWithinMs, () => world.isAtRest());
+  for (const oracle of world.oracles) oracle.atEnd?.();
+  for (const replica of world.replicas) replica.end();
+  return { world, violations: world.violations };
+}

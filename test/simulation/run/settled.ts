@@ -1,0 +1,26 @@
+import type { StoredObject } from "../kubernetes/answers.ts";
+import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
+import { annotations } from "../ports.ts";
+
+/** A condition of a resource as it is stored; `undefined`: it has none of this type. */
+export function conditionOf({ status }: StoredObject, type: string): JsonObject | undefined {
+  const conditions = isObject(status) && Array.isArray(status.conditions) ? status.conditions : [];
+  return conditions.filter(isObject).find((condition) => condition.type === type);
+}
+
+/** Whether a person has told the operator to keep away from it. */
+export function isPausedByPerson({ metadata }: StoredObject): boolean {
+  const given = metadata.annotations;
+  return isObject(given) && given[annotations.paused] === "true";
+}
+
+/** Whether a resource is as its present spec wants it, or waits for a person: Ready, Stalled or paused. */
+export function isSettled(resource: StoredObject): boolean {
+  if (isPausedByPerson(resource)) return true;
+  const { generation, deletionTimestamp } = resource.metadata;
+  const isTrue = (type: string) => {
+    const condition = conditionOf(resource, type);
+    return condition?.status === "True" && condition.observedGeneration === generation;
+  };
+  return isTrue("Stalled") || (deletionTimestamp === undefined && isTrue("Ready"));
+}

@@ -1,0 +1,171 @@
+import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
+import { EventLog } from "../event-log.ts";
+import { type Fault, type FaultSource, type PlannedCall, wordsOf } from "../faults/fault.ts";
+import type { StoredObject } from "../kubernetes/answers.ts";
+import { ApiServer, computeEndpoints } from "../kubernetes/api-server.ts";
+import type { Backup, Change } from "../kubernetes/object-store.ts";
+import { WatchHub } from "../kubernetes/watch-hub.ts";
+import { Network } from "../network/exchange.ts";
+import { createOracles } from "../oracles/all-oracles.ts";
+import type { Oracle } from "../oracles/oracle.ts";
+import { Replica } from "../replica/replica.ts";
+import type { ServiceClock } from "../service/calendar.ts";
+import { type EndpointRecord, type ProfileName, world as places } from "../service/engine.ts";
+import { Service } from "../service/service.ts";
+import { type ClockError, epochMs, Machine } from "../time/machine.ts";
+import { VirtualTime } from "../time/virtual-time.ts";
+import { History } from "./history.ts";
+import { namespace } from "./perform-action.ts";
+import { isSettled } from "./settled.ts";
+import type { Promised, Violation } from "./violation.ts";
+
+/** So long without any change by the operator, and the run is at rest: longer than two polls of a project. */
+const restMs = 65_000;
+
+/** Everything that a run depends on besides its actions. */
+export interface WorldOptions {
+  readonly seed: number;
+  readonly profile: ProfileName;
+  /** One clock for each replica. */
+  readonly machines: readonly ClockError[];
+  readonly serviceClock: ServiceClock;
+  readonly operationLatencyMs: { readonly min: number; readonly max: number };
+  readonly hasElection: boolean;
+  readonly faults: FaultSource;
+  /** Settings of the operator beside those that a run needs. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** What the network does to watch events at the moment; changed by actions. */
+export interface WatchConditions {
+  lagMs: number;
+  /** Of a thousand events. */
+  lostPerMille: number;
+  /** Of a thousand events. */
+  repeatedPerMille: number;
+}
+
+/** One run: servers, machines, replicas, users, and what really happened. */
+export class World {
+  readonly options: WorldOptions;
+  readonly time = new VirtualTime();
+  readonly random: SeededRandom;
+  readonly log: EventLog;
+  readonly network: Network;
+  readonly apiServer: ApiServer;
+  readonly hub: WatchHub;
+  readonly service: Service;
+  readonly history: History;
+  readonly replicas: readonly Replica[];
+  readonly violations: Violation[] = [];
+  readonly watchConditions: WatchConditions = { lagMs: 5, lostPerMille: 0, repeatedPerMille: 0 };
+  readonly oracles: readonly Oracle[];
+  /** Replicas, by name, that cannot reach a server. */
+  readonly cut = new Set<string>();
+  /** Whether faults still happen. */
+  isQuiet = false;
+  #backup: Backup | undefined;
+
+  constructor(options: WorldOptions) {
+    this.options = options;
+    const { seed, profile, serviceClock, operationLatencyMs } = options;
+    this.random = createSeededRandom(seed);
+    const nowMs = () => this.time.nowMs();
+    this.log = new EventLog(nowMs);
+    this.network = new Network(this.time);
+    this.history = new History(nowMs);
+    this.apiServer = new ApiServer({ wallMs: () => epochMs + nowMs(), onChange: (change) => this.#changed(change) });
+    const delivery = () => this.#deliver();
+    this.hub = new WatchHub({ time: this.time, store: this.apiServer.store, delivery });
+    this.service = new Service({
+      ...{ profile, seed, epochMs, operationLatencyMs },
+      trueNowMs: nowMs,
+      clock: serviceClock,
+    });
+    this.replicas = options.machines.map((clock, at) => {
+      const machine = new Machine(`operator-${at + 1}`, this.time, clock);
+      return new Replica(this, machine);
+    });
+    this.oracles = createOracles(this);
+  }
+
+  get projectIds(): readonly string[] {
+    return [places.project, places.freeProject];
+  }
+
+  /** A resource as it is stored. */
+  stored(name: string): StoredObject | undefined {
+    return this.apiServer.store.get(computeEndpoints, namespace, name);
+  }
+
+  /** Every resource as it is stored. */
+  resources(): readonly StoredObject[] {
+    return this.apiServer.store.list(computeEndpoints, undefined);
+  }
+
+  /** Every live endpoint of the control plane, whatever lists show. */
+  endpoints(): readonly EndpointRecord[] {
+    return this.projectIds.flatMap((projectId) => this.service.live(projectId));
+  }
+
+  /** Keeps what etcd holds now. */
+  backUp(): void {
+    this.#backup = this.apiServer.store.backup();
+  }
+
+  /** Puts the kept state in place of what etcd holds; every watch breaks off. */
+  restoreEtcd(): void {
+    if (this.#backup === undefined) return;
+    this.apiServer.restore(this.#backup);
+    this.history.noteEtcdRestore();
+    this.hub.breakOff();
+  }
+
+  /** From now on nothing goes wrong any more. */
+  becomeQuiet(): void {
+    this.isQuiet = true;
+    this.log.add("world", "everything works from now on");
+    this.cut.clear();
+    this.service.setListLag(0);
+    this.service.unreadable.clear();
+    Object.assign(this.watchConditions, { lagMs: 5, lostPerMille: 0, repeatedPerMille: 0 });
+  }
+
+  /** Whether every resource is where it will stay, and the operator has changed nothing for a while. */
+  isAtRest(): boolean {
+    return this.time.nowMs() - this.history.lastEffectMs > restMs && this.resources().every(isSettled);
+  }
+
+  violate(promise: Promised, text: string): void {
+    const isKnown = this.violations.some((violation) => violation.promise === promise && violation.text === text);
+    if (isKnown) return;
+    this.violations.push({ promise, atMs: this.time.nowMs(), text });
+    this.log.add("ORACLE", `${promise} is broken: ${text}`);
+  }
+
+  faultOf(call: PlannedCall): Fault {
+    if (this.cut.has(`${call.replica} ${call.server}`)) return { kind: "Unreachable" };
+    const fault: Fault = this.isQuiet ? { kind: "None" } : this.options.faults.of(call);
+    if (fault.kind !== "None") this.log.add("fault", `${call.what}: ${wordsOf(fault)}`);
+    return fault;
+  }
+
+  latencyMs(): number {
+    return 5 + this.random.below(20);
+  }
+
+  #deliver(): readonly number[] {
+    const { lagMs, lostPerMille, repeatedPerMille } = this.watchConditions;
+    if (lostPerMille > 0 && this.random.below(1_000) < lostPerMille) return [];
+    const isRepeated = repeatedPerMille > 0 && this.random.below(1_000) < repeatedPerMille;
+    return isRepeated ? [lagMs, lagMs + 50] : [lagMs];
+  }
+
+  #changed(change: Change): void {
+    if (change.collection.startsWith("computeendpoints")) {
+      this.history.noteObject(change.object);
+      for (const oracle of this.oracles) oracle.onObject?.(change);
+    }
+    this.hub.publish(change);
+  }
+}

@@ -1,0 +1,46 @@
+/** How the control plane's clock differs from true time. All in milliseconds; steps in the order of their time. */
+export interface ServiceClock {
+  /** Ahead of true time; negative: behind. */
+  readonly offsetMs: number;
+  /** From a true time on, the clock is so much further ahead, or back when negative. */
+  readonly steps: readonly { readonly fromMs: number; readonly byMs: number }[];
+  /** Its second machine is so much ahead of the first; every other write is dated by it. */
+  readonly secondMachineMs: number;
+  /** Whether timestamps have whole seconds. */
+  readonly wholeSeconds: boolean;
+}
+
+/** A clock that is right, of one machine, in milliseconds. */
+export const rightServiceClock: ServiceClock = { offsetMs: 0, steps: [], secondMachineMs: 0, wholeSeconds: false };
+
+/**
+ * Turns the engine's time, which never goes back, into what the control plane's clock shows.
+ *
+ * A record is dated by the clock as it was when the record was written: after a step back, new records are older than old ones.
+ */
+export class ServiceCalendar {
+  readonly #clock: ServiceClock;
+  readonly #epochMs: number;
+
+  /** @param epochMs the engine's time at true time 0. */
+  constructor(clock: ServiceClock, epochMs: number) {
+    this.#clock = clock;
+    this.#epochMs = epochMs;
+  }
+
+  /** RFC 3339, as the control plane writes a time into a record. */
+  text(engineMs: number): string {
+    const { secondMachineMs, wholeSeconds } = this.#clock;
+    const machineMs = Math.floor(engineMs / 7) % 2 === 1 ? secondMachineMs : 0;
+    const shownMs = this.nowMs(engineMs) + machineMs;
+    const text = new Date(wholeSeconds ? Math.floor(shownMs / 1_000) * 1_000 : shownMs).toISOString();
+    return wholeSeconds ? text.replace(".000Z", "Z") : text;
+  }
+
+  /** Epoch milliseconds: the time of the `Date` header. */
+  nowMs(engineMs: number): number {
+    const { offsetMs, steps } = this.#clock;
+    const trueMs = engineMs - this.#epochMs;
+    return steps.reduce((sum, step) => (trueMs >= step.fromMs ? sum + step.byMs : sum), engineMs + offsetMs);
+  }
+}

@@ -1,0 +1,66 @@
+/** The sandbox's engine in memory. Only this file knows how the engine and its store are made and what its records hold. */
+import { Engine } from "../../../src/sandbox/engine/engine.ts";
+import { type Profile, profiles } from "../../../src/sandbox/engine/profile.ts";
+import type { EndpointRecord, OperationRecord } from "../../../src/sandbox/engine/records.ts";
+import { Refusal } from "../../../src/sandbox/engine/refusal.ts";
+import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
+import { type Fixture, parseFixture } from "../../../src/sandbox/fixture.ts";
+import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
+
+export type { EndpointRecord, OperationRecord, Profile };
+export { Refusal };
+export type ProfileName = Profile["name"];
+
+/** How an engine is made. */
+export interface EngineOptions {
+  readonly profile: ProfileName;
+  readonly seed: number;
+  /** Epoch milliseconds; never goes back. */
+  readonly nowMs: () => number;
+  readonly operationLatencyMs: { readonly min: number; readonly max: number };
+}
+
+/** The projects and branches of every run. */
+export const world = {
+  project: "green-fox-1",
+  branches: ["br-main-1", "br-orders-1", "br-staging-1", "br-preview-1"],
+  freeProject: "tiny-owl-2",
+  freeBranches: ["br-main-2", "br-dev-2"],
+} as const;
+
+const fixture: Fixture = parseFixture(
+  JSON.stringify({
+    projects: [
+      {
+        id: world.project,
+        name: "green-fox",
+        regionId: "aws-us-east-2",
+        branches: world.branches.map((id, at) => ({ id, name: id, primary: at === 0 })),
+      },
+      {
+        id: world.freeProject,
+        name: "tiny-owl",
+        regionId: "aws-us-east-2",
+        plan: "free",
+        branches: world.freeBranches.map((id, at) => ({ id, name: id, primary: at === 0 })),
+      },
+    ],
+  }),
+);
+
+/** A control plane without network and without disk, and a look at its endpoints that no list lag touches. */
+export function createEngine({ profile, seed, nowMs, operationLatencyMs }: EngineOptions) {
+  const store = new MemoryStore();
+  const engine = new Engine({
+    store,
+    clock: { nowMs },
+    profile: profiles[profile],
+    settings: { ...defaultEngineSettings, seed, operationLatencyMs },
+  });
+  engine.reset(fixture);
+  const live = (projectId: string): readonly EndpointRecord[] => {
+    engine.advance();
+    return store.endpoints.ofProject(projectId);
+  };
+  return { engine, live };
+}

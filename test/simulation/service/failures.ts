@@ -1,0 +1,68 @@
+import { ControlPlaneError, type ControlPlaneReason, type ControlPlaneSubject } from "../ports.ts";
+import type { Refusal } from "./engine.ts";
+
+/** What a call of the control plane was about; for its errors. */
+export interface CallWords {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Completes "cannot …". */
+  readonly purpose: string;
+  readonly subject: ControlPlaneSubject;
+}
+
+const statusOfRefusal = { Invalid: 400, NotFound: 404, Conflict: 409, NotAllowed: 422, Locked: 423 } as const;
+
+const reasons: Readonly<Record<number, ControlPlaneReason>> = {
+  400: "Malformed",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  422: "Rejected",
+  423: "Locked",
+  429: "Throttled",
+  503: "Unavailable",
+};
+
+/** The longest pause that a client believes. */
+const longestRetryAfterMs = 600_000;
+
+/** The error of a client whose call was answered with an error status. */
+export function failureOfStatus(
+  words: CallWords,
+  status: number,
+  { message, retryAfterSeconds }: { readonly message: string; readonly retryAfterSeconds?: number | undefined },
+): ControlPlaneError {
+  const reason = reasons[status] ?? "ServerError";
+  const isUnknown = reason === "ServerError" && words.method !== "GET";
+  const about = reason === "NotFound" ? subjectNamedBy(message, words.subject) : words.subject;
+  return new ControlPlaneError(reason, `cannot ${words.purpose}: the service answered ${status}: ${message}`, {
+    effect: isUnknown ? "Unknown" : "NotApplied",
+    subject: about,
+    retryAfterMs:
+      retryAfterSeconds === undefined ? undefined : Math.min(longestRetryAfterMs, retryAfterSeconds * 1_000),
+  });
+}
+
+/** The error of a client whom the engine has refused. */
+export function failureOfRefusal(words: CallWords, { reason, message }: Refusal): ControlPlaneError {
+  return failureOfStatus(words, statusOfRefusal[reason], { message });
+}
+
+/** The error of a client that got no answer, or one that it cannot read. */
+export function failureOfLoss(
+  words: CallWords,
+  reason: "TimedOut" | "ConnectionLost" | "Unreachable" | "UnreadableAnswer",
+): ControlPlaneError {
+  const isSent = reason !== "Unreachable" && words.method !== "GET";
+  return new ControlPlaneError(reason, `cannot ${words.purpose}: no usable answer (${reason})`, {
+    effect: isSent ? "Unknown" : "NotApplied",
+    subject: words.subject,
+  });
+}
+
+function subjectNamedBy(message: string, fallback: ControlPlaneSubject): ControlPlaneSubject {
+  const named = (["Project", "Branch", "Endpoint", "Operation"] as const).find((subject) =>
+    message.toLowerCase().startsWith(subject.toLowerCase()),
+  );
+  return named ?? fallback;
+}

@@ -1,0 +1,175 @@
+import type {
+  EndpointChanges,
+  EndpointCreation,
+  EndpointList,
+  Mutation,
+  ObservedEndpoint,
+  Operation,
+} from "../ports.ts";
+import { ServiceCalendar, type ServiceClock } from "./calendar.ts";
+import { createEngine, type EndpointRecord, type OperationRecord, type ProfileName, Refusal } from "./engine.ts";
+import { type EndpointPlace, endpointView, operationView } from "./views.ts";
+
+/** Who really made an endpoint; no client can see it. */
+export type Creator =
+  | { readonly by: "Operator"; readonly uid: string; readonly attempt: string; readonly replica: string }
+  | { readonly by: "Person" };
+
+/** How an operation is shown in place of what it is. */
+export interface Disguise {
+  /** Shown for ever. */
+  readonly status?: string;
+  /** Its times are shown so much later. */
+  readonly aheadMs?: number;
+  /** Its single read is answered with 500. */
+  readonly isBroken?: boolean;
+}
+
+/** How a control plane is made. */
+export interface ServiceOptions {
+  readonly profile: ProfileName;
+  readonly seed: number;
+  /** Epoch milliseconds at true time 0. */
+  readonly epochMs: number;
+  readonly trueNowMs: () => number;
+  readonly clock: ServiceClock;
+  readonly operationLatencyMs: { readonly min: number; readonly max: number };
+}
+
+/** More than any run has. */
+const allOperations = 1_000;
+
+/**
+ * The control plane of a run: the sandbox's engine, what its clock shows, and who really made what.
+ *
+ * Errors: every method throws `Refusal` where the control plane refuses.
+ */
+export class Service {
+  readonly calendar: ServiceCalendar;
+  readonly creators = new Map<string, Creator>();
+  readonly disguises = new Map<string, Disguise>();
+  /** Endpoints that no client can parse. */
+  readonly unreadable = new Set<string>();
+  readonly #engine: ReturnType<typeof createEngine>["engine"];
+  readonly #live: ReturnType<typeof createEngine>["live"];
+  readonly #nowMs: () => number;
+
+  constructor({ profile, seed, epochMs, trueNowMs, clock, operationLatencyMs }: ServiceOptions) {
+    this.#nowMs = () => epochMs + trueNowMs();
+    this.calendar = new ServiceCalendar(clock, epochMs);
+    const { engine, live } = createEngine({ profile, seed, nowMs: this.#nowMs, operationLatencyMs });
+    this.#engine = engine;
+    this.#live = live;
+  }
+
+  get echoesNames(): boolean {
+    return this.#engine.profile.endpointExtras.includes("name");
+  }
+
+  /** What a client is shown of a missing endpoint that it wants to delete. */
+  get deleteOfMissing(): 204 | 404 {
+    return this.#engine.profile.deleteOfMissing;
+  }
+
+  list(projectId: string): EndpointList {
+    const shown = this.#engine.endpoints(projectId);
+    return {
+      endpoints: shown.filter(({ id }) => !this.unreadable.has(id)).map((record) => this.#view(record, "List")),
+      unreadableIds: shown.filter(({ id }) => this.unreadable.has(id)).map(({ id }) => id),
+      serviceTimeMs: Math.floor(this.calendar.nowMs(this.#nowMs()) / 1_000) * 1_000,
+    };
+  }
+
+  /** @throws Refusal NotFound */
+  endpoint(projectId: string, endpointId: string): ObservedEndpoint {
+    return this.#view(this.#engine.endpoint(projectId, endpointId), "Single");
+  }
+
+  /** Newest first by the times that are shown. */
+  operations(projectId: string): readonly Operation[] {
+    return this.#engine
+      .operations(projectId, { limit: allOperations, after: undefined })
+      .map((record) => this.#operationView(record))
+      .sort((a, b) => Date.parse(b.createdTime) - Date.parse(a.createdTime));
+  }
+
+  /** @throws Refusal NotFound */
+  operation(projectId: string, operationId: string): Operation {
+    return this.#operationView(this.#engine.operation(projectId, operationId));
+  }
+
+  /** @throws Refusal */
+  create(projectId: string, { type, ...fields }: EndpointCreation, creator: Creator): Mutation {
+    this.#requireDelay(fields);
+    const name = this.echoesNames ? fields.name : undefined;
+    const wireType = type === "ReadWrite" ? "read_write" : "read_only";
+    const mutation = this.#engine.createEndpoint(projectId, { ...fields, name, type: wireType });
+    this.creators.set(mutation.endpoint.id, creator);
+    return this.#mutation(mutation, "Mutation");
+  }
+
+  /** @throws Refusal */
+  update(projectId: string, endpointId: string, changes: EndpointChanges): Mutation {
+    this.#requireDelay(changes);
+    return this.#mutation(this.#engine.updateEndpoint(projectId, endpointId, changes), "Mutation");
+  }
+
+  /** @throws Refusal */
+  delete(projectId: string, endpointId: string): Mutation {
+    return this.#mutation(this.#engine.deleteEndpoint(projectId, endpointId), "Deletion");
+  }
+
+  /** Lists show what was so long ago; 0: what is. */
+  setListLag(lagMs: number): void {
+    this.#engine.setListLag(lagMs);
+  }
+
+  /** The next operation of an action fails. */
+  failNext(action: "start_compute" | "apply_config" | "suspend_compute", times = 1): void {
+    this.#engine.failNext({ action, endpointId: undefined, times, error: "the compute did not come up" });
+  }
+
+  suspend(projectId: string, endpointId: string): void {
+    this.#engine.suspendEndpoint(projectId, endpointId);
+  }
+
+  /** Every endpoint there is, whatever lists show. For oracles. */
+  live(projectId: string): readonly EndpointRecord[] {
+    return this.#live(projectId);
+  }
+
+  /** Every operation there has been, whatever lists show. For oracles. */
+  history(projectId: string): readonly OperationRecord[] {
+    return this.#engine.snapshot().operations.filter((record) => record.projectId === projectId);
+  }
+
+  #view(record: EndpointRecord, place: EndpointPlace): ObservedEndpoint {
+    return endpointView(record, place, { profile: this.#engine.profile, calendar: this.calendar });
+  }
+
+  #operationView(record: OperationRecord): Operation {
+    const view = operationView(record, { profile: this.#engine.profile, calendar: this.calendar });
+    const { status = view.status, aheadMs = 0 } = this.disguises.get(record.id) ?? {};
+    if (status === view.status && aheadMs === 0) return view;
+    const later = (time: string) => new Date(Date.parse(time) + aheadMs).toISOString();
+    return { ...view, status, createdTime: later(view.createdTime), updatedTime: later(view.updatedTime) };
+  }
+
+  #mutation(
+    { endpoint, operations }: { readonly endpoint: EndpointRecord; readonly operations: readonly OperationRecord[] },
+    place: EndpointPlace,
+  ): Mutation {
+    return {
+      endpoint: this.#view(endpoint, place),
+      operations: operations.map((operation) => this.#operationView(operation)),
+    };
+  }
+
+  /** The sandbox checks this in HTTP. */
+  #requireDelay({ suspendTimeoutSeconds = 0 }: EndpointChanges): void {
+    const { shortestSuspendSeconds } = this.#engine.profile;
+    if (suspendTimeoutSeconds > 0 && suspendTimeoutSeconds < shortestSuspendSeconds) {
+      throw new Refusal("Invalid", `suspend_timeout_seconds: must be -1, 0 or at least ${shortestSuspendSeconds}`);
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import type { Fault, PlannedCall } from "../faults/fault.ts";
+import type { Network } from "../network/exchange.ts";
+import type {
+  ControlPlane,
+  EndpointChanges,
+  EndpointCreation,
+  EndpointList,
+  Mutation,
+  ObservedEndpoint,
+  Operation,
+  OperationPage,
+} from "../ports.ts";
+import type { Process } from "../replica/process.ts";
+import { Refusal } from "./engine.ts";
+import { type CallWords, failureOfLoss, failureOfRefusal, failureOfStatus } from "./failures.ts";
+import type { Creator, Service } from "./service.ts";
+
+/** One call of the operator to the control plane. */
+export interface ServiceCall extends CallWords {
+  readonly projectId: string;
+  readonly endpointId?: string;
+  readonly creation?: EndpointCreation;
+  readonly changes?: EndpointChanges;
+}
+
+/** Is told of every call; for oracles and the story. Returns a mark that goes with the call. */
+export interface ServiceTap {
+  sent(call: ServiceCall, process: Process): SentCall;
+  /** It has taken effect, or the control plane has refused it; each call once at most. */
+  applied(call: SentCall, outcome: Mutation | Refusal | undefined): void;
+  /** The caller has its answer, or knows that it gets none. */
+  settled(call: SentCall, error: Error | undefined): void;
+}
+
+/** A call on its way. */
+export interface SentCall {
+  readonly call: ServiceCall;
+  readonly process: Process;
+  readonly planned: PlannedCall;
+  /** Of a create: for whom it is. */
+  readonly creator: Creator;
+}
+
+/** What the port stands on. */
+export interface SimControlPlaneOptions {
+  readonly process: Process;
+  readonly service: Service;
+  readonly network: Network;
+  readonly serviceUrl: string;
+  readonly faultOf: (call: PlannedCall) => Fault;
+  readonly latencyMs: () => number;
+  readonly tap: ServiceTap;
+}
+
+const readTimeoutMs = 10_000;
+const writeTimeoutMs = 8_000;
+
+/** The control plane of a run behind the operator's port: what the HTTP client would answer, under faults. */
+export class SimControlPlane implements ControlPlane {
+  readonly serviceUrl: string;
+  readonly #options: SimControlPlaneOptions;
+
+  constructor(options: SimControlPlaneOptions) {
+    this.#options = options;
+    this.serviceUrl = options.serviceUrl;
+  }
+
+  listEndpoints(projectId: string): Promise<EndpointList> {
+    const call = { method: "GET", purpose: "list the project's endpoints", subject: "Project", projectId } as const;
+    return this.#carry(call, () => this.#options.service.list(projectId));
+  }
+
+  getEndpoint(projectId: string, endpointId: string): Promise<ObservedEndpoint | undefined> {
+    const words = { method: "GET", purpose: "read the endpoint", subject: "Endpoint" } as const;
+    const call = { ...words, projectId, endpointId };
+    const { service } = this.#options;
+    return this.#carry(call, () => {
+      if (service.unreadable.has(endpointId)) throw failureOfLoss(call, "UnreadableAnswer");
+      return orAbsent(() => service.endpoint(projectId, endpointId));
+    });
+  }
+
+  listOperations(
+    projectId: string,
+    { limit, cursor }: { readonly limit: number; readonly cursor?: string },
+  ): Promise<OperationPage> {
+    const call = { method: "GET", purpose: "list the project's operations", subject: "Project", projectId } as const;
+    return this.#carry(call, () => {
+      const all = this.#options.service.operations(projectId);
+      const from = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
+      const operations = all.slice(from, from + limit);
+      return { operations, unreadableIds: [], cursor: from + limit < all.length ? operations.at(-1)?.id : undefined };
+    });
+  }
+
+  getOperation(projectId: string, operationId: string): Promise<Operation | undefined> {
+    const call = { method: "GET", purpose: "read the operation", subject: "Operation", projectId } as const;
+    const { service } = this.#options;
+    return this.#carry(call, () => {
+      if (service.disguises.get(operationId)?.isBroken === true) {
+        throw failureOfStatus(call, 500, { message: "internal error" });
+      }
+      return orAbsent(() => service.operation(projectId, operationId));
+    });
+  }
+
+  createEndpoint(projectId: string, creation: EndpointCreation): Promise<Mutation> {
+    const words = { method: "POST", purpose: "create the endpoint", subject: "Project" } as const;
+    return this.#write({ ...words, projectId, creation }, (creator) =>
+      this.#options.service.create(projectId, creation, creator),
+    );
+  }
+
+  updateEndpoint(projectId: string, endpointId: string, changes: EndpointChanges): Promise<Mutation> {
+    const words = { method: "PATCH", purpose: "update the endpoint", subject: "Endpoint" } as const;
+    return this.#write({ ...words, projectId, endpointId, changes }, () =>
+      this.#options.service.update(projectId, endpointId, changes),
+    );
+  }
+
+  async deleteEndpoint(projectId: string, endpointId: string): Promise<Mutation | undefined> {
+    const words = { method: "DELETE", purpose: "delete the endpoint", subject: "Endpoint" } as const;
+    try {
+      return await this.#write({ ...words, projectId, endpointId }, () =>
+        this.#options.service.delete(projectId, endpointId),
+      );
+    } catch (error) {
+      if (isAbsence(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #carry<Value>(call: ServiceCall, apply: () => Value): Promise<Value> {
+    return this.#exchange(call, () => ({ value: apply(), mutation: undefined }));
+  }
+
+  #write(call: ServiceCall, apply: (creator: Creator) => Mutation): Promise<Mutation> {
+    return this.#exchange(call, (creator) => {
+      const mutation = apply(creator);
+      return { value: mutation, mutation };
+    });
+  }
+
+  #exchange<Value>(
+    call: ServiceCall,
+    apply: (creator: Creator) => { readonly value: Value; readonly mutation: Mutation | undefined },
+  ): Promise<Value> {
+    const { process, network, faultOf, latencyMs, tap } = this.#options;
+    const sent = tap.sent(call, process);
+    const settled = network.carry<Value>({
+      process,
+      fault: faultOf(sent.planned),
+      latencyMs: latencyMs(),
+      timeoutMs: call.method === "GET" ? readTimeoutMs : writeTimeoutMs,
+      apply: () => {
+        try {
+          const { value, mutation } = apply(sent.creator);
+          tap.applied(sent, mutation);
+          return value;
+        } catch (error) {
+          if (!(error instanceof Refusal)) throw error;
+          tap.applied(sent, error);
+          throw failureOfRefusal(call, error);
+        }
+      },
+      refusal: ({ status, retryAfter }) =>
+        failureOfStatus(call, status, { message: "refused", retryAfterSeconds: retryAfter?.seconds }),
+      lost: (loss) => failureOfLoss(call, loss === "GivenUp" ? "ConnectionLost" : loss),
+    });
+    settled.then(
+      () => tap.settled(sent, undefined),
+      (error: Error) => tap.settled(sent, error),
+    );
+    return settled;
+  }
+}
+
+/** @returns `undefined` where the engine says that the object is missing; a missing project stays an error */
+function orAbsent<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Refusal && error.reason === "NotFound" && !error.message.startsWith("project")) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function isAbsence(error: unknown): boolean {
+  const { reason, subject } = error as { readonly reason?: string; readonly subject?: string };
+  return reason === "NotFound" && subject !== "Project";
+}

@@ -1,0 +1,59 @@
+import type { Clock } from "../ports.ts";
+import type { Owner, VirtualTime } from "./virtual-time.ts";
+
+/** True time 0 is this moment, epoch milliseconds. */
+export const epochMs: number = Date.UTC(2026, 5, 1);
+
+/** How a machine's clock differs from true time. */
+export interface ClockError {
+  /** Milliseconds that the wall clock is ahead; negative: behind. */
+  readonly offsetMs: number;
+  /** Milliseconds that it counts in a true millisecond. */
+  readonly rate: number;
+}
+
+/** A clock that is right. */
+export const rightClock: ClockError = { offsetMs: 0, rate: 1 };
+
+/** A machine with a clock of its own. Processes come and go on it; a pause stops all of them. */
+export class Machine {
+  readonly name: string;
+  readonly #time: VirtualTime;
+  readonly #rate: number;
+  #offsetMs: number;
+  pausedUntilMs = 0;
+
+  constructor(name: string, time: VirtualTime, { offsetMs, rate }: ClockError = rightClock) {
+    this.name = name;
+    this.#time = time;
+    this.#offsetMs = offsetMs;
+    this.#rate = rate;
+  }
+
+  /** Sets the wall clock forward, or back when negative. The monotonic clock is not touched. */
+  stepWallClock(stepMs: number): void {
+    this.#offsetMs += stepMs;
+  }
+
+  /** Nothing happens on the machine for so long; its clocks go on. */
+  pause(durationMs: number): void {
+    this.pausedUntilMs = Math.max(this.pausedUntilMs, this.#time.nowMs() + durationMs);
+  }
+
+  wallMs(): number {
+    return Math.floor(epochMs + this.#offsetMs + this.#time.nowMs() * this.#rate);
+  }
+
+  /** The clocks and timers of a process on this machine. */
+  clockOf(owner: Owner): Clock {
+    const time = this.#time;
+    return {
+      nowMs: () => this.wallMs(),
+      // It starts apart from the wall clock, so that code which mixes them up is noticed.
+      monotonicMs: () => time.nowMs() * this.#rate + 5_000,
+      after: (delayMs, callback) => ({
+        cancel: time.after(Math.max(0, delayMs) / this.#rate, owner, callback),
+      }),
+    };
+  }
+}
