@@ -44,6 +44,7 @@ const rules: Readonly<Record<string, Rules>> = {
   "config.ts": { folders: [], packages: ["zod"], isPure: true },
   domain: { folders: [], packages: [], isPure: true },
   resource: { folders: ["domain"], packages: ["zod"], isPure: true },
+  operations: { folders: ["resource", "domain"], packages: [], isPure: true },
   plan: { folders: ["resource", "domain"], packages: [], isPure: true },
   reconcile: { folders: ["plan", "resource", "domain"], packages: [], isPure: true },
   "control-plane": { folders: ["resource", "domain"], packages: ["undici", "zod"], isPure: false },

@@ -1,0 +1,107 @@
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import {
+  compareNewestFirst,
+  isLater,
+  type Operation,
+  type OperationCause,
+  type OperationOutcome,
+  outcomeOf,
+} from "../domain/operation.ts";
+import type { LogBranch } from "../resource/status-schema.ts";
+import type { OperationsSnapshot } from "./known-operations.ts";
+
+/** An operation of one resource, its cause, and how it stands. */
+export interface AttributedOperation {
+  readonly operation: Operation;
+  readonly cause: OperationCause;
+  readonly outcome: OperationOutcome;
+}
+
+/** How the operations of one endpoint are recognised. */
+export interface Attribution {
+  readonly endpointId: string;
+  /** Ids that answers to the operator's own calls named. */
+  readonly ownIds: ReadonlySet<string>;
+  /** When the endpoint that the operator created came to be, RFC 3339; `undefined` for an adopted one. */
+  readonly createdTime: string | undefined;
+  /** The branch whose operations count although they name no endpoint; `undefined`: none. */
+  readonly branch: LogBranch | undefined;
+}
+
+/** Actions that the control plane starts by itself. A configuration change is none of them. */
+const controlPlaneActions: readonly string[] = ["check_availability", "suspend_compute", "start_compute"];
+
+/** The first start of an endpoint that the operator created begins within this time of the endpoint's creation. */
+export const createdTogetherMs = 2_000;
+
+/** Chooses the operations that belong to one endpoint and says what caused each, newest first. */
+export function attribute(snapshot: OperationsSnapshot, attribution: Attribution): readonly AttributedOperation[] {
+  const { endpointId, ownIds, branch } = attribution;
+  const withoutEndpoint = (snapshot.byEndpoint.get("") ?? []).filter(
+    ({ id, branchId, createdTime }) =>
+      ownIds.has(id) || (branch !== undefined && branchId === branch.id && isLater(createdTime, branch.sinceTime)),
+  );
+  const own = [...(snapshot.byEndpoint.get(endpointId) ?? []), ...withoutEndpoint].sort(compareNewestFirst);
+  const firstStart = own.findLast(({ action }) => action === "start_compute");
+  return explain(own, snapshot, ownIds).map((each) =>
+    each.operation === firstStart && isStartOfOurCreate(firstStart, attribution)
+      ? { ...each, cause: "SpecChange" }
+      : each,
+  );
+}
+
+/** Says of each operation how it stands and what caused it. */
+export function explain(
+  chosen: readonly Operation[],
+  snapshot: OperationsSnapshot,
+  ownIds: ReadonlySet<string>,
+): readonly AttributedOperation[] {
+  return chosen.map((operation) => ({
+    operation,
+    outcome: outcomeOf(operation),
+    cause: causeOf(operation, snapshot, ownIds),
+  }));
+}
+
+/** The branch whose operations without an endpoint belong to the resource: the one on which its endpoint is seen. */
+export function attributedBranch(
+  branch: LogBranch | undefined,
+  seen: ObservedEndpoint | undefined,
+): LogBranch | undefined {
+  return seen !== undefined && branch?.id === seen.branchId ? branch : undefined;
+}
+
+function causeOf(operation: Operation, snapshot: OperationsSnapshot, ownIds: ReadonlySet<string>): OperationCause {
+  if (ownIds.has(operation.id)) {
+    return "SpecChange";
+  }
+  const isByControlPlane =
+    controlPlaneActions.includes(operation.action) && !isPartOfForeignChange(operation, snapshot, ownIds);
+  return isByControlPlane ? "ControlPlane" : "Other";
+}
+
+/**
+ * Whether a request of another client started the operation: the operations of one request share their endpoint and
+ * their creation time, and one of them is a change of configuration. The operator's own changes do not count, because
+ * their answers name all operations of the request.
+ */
+function isPartOfForeignChange(
+  { endpointId, createdTime }: Operation,
+  { byEndpoint }: OperationsSnapshot,
+  ownIds: ReadonlySet<string>,
+): boolean {
+  return (
+    endpointId !== undefined &&
+    (byEndpoint.get(endpointId) ?? []).some(
+      (other) => other.action === "apply_config" && other.createdTime === createdTime && !ownIds.has(other.id),
+    )
+  );
+}
+
+/** If the answer to a create was lost, the operator has not learnt the id of the start. */
+function isStartOfOurCreate({ createdTime }: Operation, attribution: Attribution): boolean {
+  return (
+    attribution.createdTime !== undefined &&
+    Math.abs(Date.parse(createdTime) - Date.parse(attribution.createdTime)) <= createdTogetherMs
+  );
+}

@@ -1,0 +1,238 @@
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import { compareNewestFirst, isInFlight, type Operation } from "../domain/operation.ts";
+import type { ComputeEndpointStatus, Ownership } from "../resource/status-schema.ts";
+import { type AttributedOperation, type Attribution, attribute, attributedBranch, explain } from "./attribution.ts";
+import { type FailedAction, failuresAfter, withoutAcknowledged } from "./failures.ts";
+import { createSnapshot, hasEnded, type OperationsSnapshot } from "./known-operations.ts";
+import { shownOperations } from "./shown.ts";
+import {
+  advanceMark,
+  beginAdopted,
+  beginCreated,
+  followBranch,
+  formatMark,
+  type LogMark,
+  parseMark,
+  referenceMsOf,
+} from "./watermark.ts";
+
+/** What status holds of the operation log of one resource. */
+export type OperationLogState = Pick<ComputeEndpointStatus, "operations" | "failedActions" | "operationWatermark">;
+
+/** Whose operations are wanted, and what this reconcile knows beside the snapshot. */
+export interface LogSubject {
+  /** As status will hold it after this reconcile. */
+  readonly ownership: Ownership | undefined;
+  /** As status holds it now. */
+  readonly previousOwnership: Ownership | undefined;
+  /** The endpoint as it was seen last in this reconcile; `undefined`: it was not seen. */
+  readonly endpoint: ObservedEndpoint | undefined;
+  /** Operations that the answer to a write of this reconcile named, and that status does not know yet. */
+  readonly answered: readonly Operation[];
+  /** Ids that answers to earlier writes named, as far as this process remembers them. */
+  readonly ownOperationIds: readonly string[];
+  /** The operation that the annotation `acknowledge-operation` names. */
+  readonly acknowledgedOperationId: string | undefined;
+  /** The `Date` header of this reconcile's endpoint list, epoch milliseconds of the control plane's clock. */
+  readonly serviceTimeMs: number | undefined;
+}
+
+/** What one snapshot means for one resource. */
+export interface OperationLogStep {
+  /** What status will hold. Store it before `ended` is counted. */
+  readonly state: OperationLogState;
+  /** Whether `state` must be stored even if its watermark is all that changed. */
+  readonly mustStore: boolean;
+  /** Operations that ended since the last stored step: they are counted once `state` is stored. */
+  readonly ended: readonly AttributedOperation[];
+  /** Failures that are new in `state`: one Warning event for each. */
+  readonly failed: readonly FailedAction[];
+  /** Ids of unfinished operations for which status has no room. They are never counted; log them and raise the gap counter. */
+  readonly dropped: readonly string[];
+  /** Operations of the operator's own calls that are in flight, newest first. Those that cannot be found are left out. */
+  readonly ownInFlight: readonly Operation[];
+}
+
+/** A watermark whose floor is further behind than this is stored by itself, so that a new process need not read far back. */
+const longestBehindMs = 86_400_000;
+
+/**
+ * Reduces one snapshot of a project's operation log to what it means for one resource. Pure; it never throws. Equal input
+ * gives equal output, so that a resource at rest causes no write.
+ *
+ * @param snapshot `undefined`: the log was not read; then only an acknowledgement changes the state.
+ */
+export function reduceOperations(
+  state: OperationLogState,
+  snapshot: OperationsSnapshot | undefined,
+  subject: LogSubject,
+): OperationLogStep {
+  const { ownership, previousOwnership, endpoint } = subject;
+  const owner = ownership ?? previousOwnership;
+  if (snapshot === undefined || owner === undefined) {
+    return untouched(state, subject);
+  }
+  const isReplaced = ownership !== undefined && ownership.endpointId !== previousOwnership?.endpointId;
+  const stored = parseMark(state.operationWatermark);
+  const log = withAnswers(snapshot, subject.answered);
+  if (stored !== undefined && !isReplaced) {
+    return counted(state, log, subject, { owner, mark: ownership === undefined ? leave(stored, owner) : stored });
+  }
+  if (ownership === undefined || endpoint === undefined) {
+    return untouched(state, subject);
+  }
+  const previous = stored && leave(stored, previousOwnership);
+  return isReplaced && ownership.origin !== "Adopted"
+    ? counted(withoutShown(state), log, subject, {
+        owner,
+        mark: beginCreated(endpoint, previous, referenceMsOf(log, subject.serviceTimeMs)),
+      })
+    : adopted(state, log, subject, { endpoint, ownership, previous, isReplaced });
+}
+
+/** What is known of an endpoint that is gone keeps being counted under its id. */
+function leave(mark: LogMark, ownership: Ownership | undefined): LogMark {
+  return ownership === undefined ? mark : { ...mark, formerEndpointId: ownership.endpointId };
+}
+
+function withoutShown(state: OperationLogState): OperationLogState {
+  return { ...state, operations: undefined, failedActions: undefined };
+}
+
+function untouched(state: OperationLogState, { acknowledgedOperationId }: LogSubject): OperationLogStep {
+  const failedActions = state.failedActions && withoutAcknowledged(state.failedActions, acknowledgedOperationId);
+  return {
+    state: { ...state, failedActions },
+    mustStore: false,
+    ended: [],
+    failed: [],
+    dropped: [],
+    ownInFlight: [],
+  };
+}
+
+/**
+ * The log of an adopted endpoint begins. So does that of an endpoint whose watermark cannot be read: nothing tells what
+ * has been counted, and to count twice is worse than not to count.
+ */
+function adopted(
+  state: OperationLogState,
+  log: OperationsSnapshot,
+  subject: LogSubject,
+  begin: {
+    readonly endpoint: ObservedEndpoint;
+    readonly ownership: Ownership;
+    readonly previous: LogMark | undefined;
+    readonly isReplaced: boolean;
+  },
+): OperationLogStep {
+  const before = begin.isReplaced ? withoutShown(state) : state;
+  const operations = attribute(log, attributionOf(begin.ownership, subject, before));
+  const referenceMs = referenceMsOf(log, subject.serviceTimeMs);
+  const known = { snapshot: log, operations, referenceMs };
+  const { mark, dropped } = beginAdopted(begin.endpoint, begin.previous, known);
+  return {
+    ...untouched(before, subject),
+    state: {
+      operations: shownOperations(operations, before.operations ?? [], log),
+      failedActions: withoutAcknowledged(before.failedActions ?? [], subject.acknowledgedOperationId),
+      operationWatermark: formatMark(mark),
+    },
+    mustStore: true,
+    dropped,
+    ownInFlight: ownInFlightOf(operations, log),
+  };
+}
+
+/** Reads on from the mark. */
+function counted(
+  state: OperationLogState,
+  log: OperationsSnapshot,
+  subject: LogSubject,
+  from: { readonly owner: Ownership; readonly mark: LogMark },
+): OperationLogStep {
+  const { owner, mark } = from;
+  const attribution = attributionOf(owner, subject, state, mark);
+  const own = attribute(log, attribution);
+  const left = explain(leftOperations(log, own, mark), log, attribution.ownIds);
+  const all = [...own, ...left].sort((a, b) => compareNewestFirst(a.operation, b.operation));
+  const { mark: advanced, ...step } = advanceMark(mark, all, {
+    referenceMs: referenceMsOf(log, subject.serviceTimeMs),
+    answeredIds: new Set(subject.answered.map(({ id }) => id)),
+  });
+  const next = followBranch(advanced, subject.endpoint, log.newestListedTime);
+  const isOwned = subject.ownership !== undefined;
+  const failedActions = failuresAfter(state.failedActions ?? [], own, {
+    acknowledgedOperationId: subject.acknowledgedOperationId,
+    endedIds: new Set(step.ended.map(({ operation }) => operation.id)),
+    shown: state.operations ?? [],
+  });
+  const knownIds = new Set((state.failedActions ?? []).map(({ operationId }) => operationId));
+  return {
+    ...step,
+    state: {
+      operations: isOwned ? shownOperations(own, state.operations ?? [], log) : undefined,
+      failedActions: isOwned ? failedActions : undefined,
+      operationWatermark: formatMark(next),
+    },
+    mustStore: step.ended.length > 0 || isWorthStoring(parseMark(state.operationWatermark), next),
+    failed: isOwned ? failedActions.filter(({ operationId }) => !knownIds.has(operationId)) : [],
+    ownInFlight: isOwned ? ownInFlightOf(own, log) : [],
+  };
+}
+
+function isWorthStoring(stored: LogMark | undefined, next: LogMark): boolean {
+  return (
+    stored === undefined ||
+    stored.branch?.id !== next.branch?.id ||
+    stored.formerEndpointId !== next.formerEndpointId ||
+    next.floorMs - stored.floorMs >= longestBehindMs
+  );
+}
+
+function attributionOf(
+  { endpointId, origin }: Ownership,
+  { endpoint, answered, ownOperationIds }: LogSubject,
+  { operations }: OperationLogState,
+  mark?: LogMark,
+): Attribution {
+  const stored = (operations ?? []).filter(({ cause }) => cause === "SpecChange");
+  return {
+    endpointId,
+    ownIds: new Set([...stored.map(({ id }) => id), ...ownOperationIds, ...answered.map(({ id }) => id)]),
+    createdTime: origin === "Adopted" ? undefined : endpoint?.createdTime,
+    branch: attributedBranch(mark?.branch, endpoint),
+  };
+}
+
+/** Operations of the endpoint that was replaced, or of a branch that was left: still counted, but not shown any more. */
+function leftOperations(
+  { byId, byEndpoint }: OperationsSnapshot,
+  own: readonly AttributedOperation[],
+  { unfinishedIds, formerEndpointId }: LogMark,
+): readonly Operation[] {
+  const ownIds = new Set(own.map(({ operation }) => operation.id));
+  const waitedFor = unfinishedIds.flatMap((id) => byId.get(id) ?? []);
+  const former = formerEndpointId === undefined ? [] : (byEndpoint.get(formerEndpointId) ?? []);
+  return [...new Set([...waitedFor, ...former])].filter(({ id }) => !ownIds.has(id));
+}
+
+/** Lists may lag behind an answer. An operation that a read has shown as ended stays ended. */
+function withAnswers(snapshot: OperationsSnapshot, answered: readonly Operation[]): OperationsSnapshot {
+  const news = answered.filter(({ id }) => {
+    const known = snapshot.byId.get(id);
+    return known === undefined || !hasEnded(known);
+  });
+  if (news.length === 0) {
+    return snapshot;
+  }
+  const ids = new Set(news.map(({ id }) => id));
+  const operations = [...news, ...snapshot.operations.filter(({ id }) => !ids.has(id))].sort(compareNewestFirst);
+  return createSnapshot({ ...snapshot, operations });
+}
+
+function ownInFlightOf(own: readonly AttributedOperation[], { lostIds }: OperationsSnapshot): readonly Operation[] {
+  return own
+    .filter(({ cause, operation }) => cause === "SpecChange" && isInFlight(operation) && !lostIds.has(operation.id))
+    .map(({ operation }) => operation);
+}
