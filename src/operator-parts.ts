@@ -129,7 +129,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
   });
   const metrics: Metrics = createOperatorMetrics(foundation, {
     watch,
-    // Of the leader alone: two replicas would show, and count, everything twice.
+    // The leader alone: otherwise two replicas would both report every resource.
     resources: () => (isLeading ? watch.store.list() : []),
     orphanCount: () => orphanCount,
     unreadableCount: () => unreadableCount(),
@@ -153,7 +153,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     poller.stop();
     return pool.stop(timeoutMs);
   };
-  const liveness = createLivenessWatchdog({ clock, queueStats: () => queue.stats(), workers: config.workers });
+  const liveness = createLiveness(foundation, queue, pool);
   return {
     ...{ watch, metrics, liveness, leadership, gate, events, failed: failed.promise, stopWork },
     start() {
@@ -166,6 +166,15 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
       await Promise.all([watch.stop(), close()]);
     },
   };
+}
+
+function createLiveness({ clock, config }: Foundation, queue: WorkQueue<ResourceKey>, pool: WorkerPool) {
+  return createLivenessWatchdog({
+    clock,
+    queueStats: () => queue.stats(),
+    activeWorkers: () => pool.activeWorkers(),
+    workers: config.workers,
+  });
 }
 
 interface MetricsSources extends Pick<MetricsOptions, "resources" | "orphanCount" | "unreadableCount" | "queueStats"> {
@@ -302,6 +311,6 @@ function createPool(foundation: Foundation, needs: PoolNeeds): WorkerPool {
         ? await reconciler.reconcile(key)
         : { kind: "RequeueAfter", delayMs: notPermittedPauseMs },
     onError: (key, error) => logger.error({ ...key, err: error }, "pass failed"),
-    observer: metrics.passes,
+    observer: metrics.reconciles,
   });
 }

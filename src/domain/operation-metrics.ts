@@ -26,17 +26,3 @@ export interface OperationMetrics {
   /** The resource is gone from the cluster: its own counters go too. */
   forgetResource(key: ResourceKey): void;
 }
-
-/**
- * How one pass over one key ended, in the words of controller-runtime.
- *
- * `requeue`: again with backoff; `requeue_after`: again at a stated time; `success`: nothing more until an event.
- */
-export type PassResult = "success" | "error" | "requeue" | "requeue_after";
-
-/** Watches passes come and go. Never throws. */
-export interface PassObserver {
-  passStarted(): void;
-  /** @param seconds how long the pass took. */
-  passEnded(result: PassResult, seconds: number): void;
-}

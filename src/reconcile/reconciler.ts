@@ -2,6 +2,7 @@ import { LeaderFenceError } from "../domain/leader-fence.ts";
 import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { reasonOf, type Tracer } from "../domain/tracer.ts";
+import type { Requeue } from "../domain/worker.ts";
 import { eventsFor, releaseEvents } from "../plan/events-for.ts";
 import { endedAtLast } from "../plan/operation-log.ts";
 import type { Pass } from "../plan/pass.ts";
@@ -23,7 +24,7 @@ import {
   tellDropped,
   tracePass,
 } from "./report-pass.ts";
-import { nextLookMs, type Requeue } from "./requeue.ts";
+import { nextLookMs } from "./requeue.ts";
 import { type PassContext, runPass } from "./run-pass.ts";
 import type { Service } from "./service.ts";
 import { type StoredStep, storeStatus } from "./store-status.ts";

@@ -6,15 +6,6 @@ import type { Pass } from "../plan/pass.ts";
 import { pollDelayMs } from "../plan/poll-delay.ts";
 import { patienceMs } from "../plan/verdict-for-failure.ts";
 
-/** What is to become of a key after a pass; the worker pool understands it. */
-export type Requeue =
-  /** Nothing to do until something happens. */
-  | { readonly kind: "Done" }
-  /** No failure; look again after `delayMs`. 0: at once. */
-  | { readonly kind: "RequeueAfter"; readonly delayMs: number }
-  /** A conflict or a bug: again after the queue's own backoff. */
-  | { readonly kind: "Retry" };
-
 /** What the schedule of a failure depends on. */
 export interface FailureRow {
   /** Failures in this row, from 1. */

@@ -1,51 +1,53 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 import type { WorkQueueStats } from "./work-queue.ts";
 
-/** When a process counts as stuck, in milliseconds. Only what a restart would cure. */
+/** When a process counts as stuck, in milliseconds. Only states that a restart would cure. */
 export interface LivenessLimits {
-  /** Between two looks. */
+  /** Interval between two ticks. */
   readonly tickMs: number;
-  /** No look for so long: timers do not fire any more. */
+  /** Timers do not fire any more if there was no tick for this long. */
   readonly silenceMs: number;
-  /** A look that comes so late was held up by the event loop. One alone may be a process that was paused. */
+  /** A tick this late was delayed by the event loop. A single late tick may mean that the process was paused. */
   readonly lateMs: number;
-  /** So many late looks in a row. */
+  /** The event loop is stuck after this many late ticks in a row. */
   readonly lateTicks: number;
-  /** Every call of a pass is bounded; one that takes so long hangs. */
-  readonly longestPassMs: number;
-  /** Keys wait for so long while workers have nothing to do. */
+  /** Every call of a reconcile is bounded, so a reconcile that takes this long hangs. */
+  readonly longestReconcileMs: number;
+  /** The queue is stuck if keys wait for this long while a worker is free. */
   readonly idleQueueMs: number;
 }
 
-/** What production uses. */
+/** The limits in production. */
 export const defaultLivenessLimits: LivenessLimits = {
   tickMs: 1_000,
   silenceMs: 30_000,
   lateMs: 5_000,
   lateTicks: 3,
-  longestPassMs: 600_000,
+  longestReconcileMs: 600_000,
   idleQueueMs: 60_000,
 };
 
 /** How a watchdog is made. */
 export interface LivenessWatchdogOptions {
   readonly clock: Clock;
-  readonly queueStats: () => Pick<WorkQueueStats, "depth" | "working" | "longestRunningSeconds">;
-  /** Keys worked on at once. */
+  readonly queueStats: () => Pick<WorkQueueStats, "depth" | "longestRunningSeconds">;
+  /** How many workers are in use now. */
+  readonly activeWorkers: () => number;
+  /** How many workers there are. */
   readonly workers: number;
   /** @default defaultLivenessLimits */
   readonly limits?: LivenessLimits;
 }
 
-/** Watches event loop and work queue, by the monotonic clock. */
+/** Watches the event loop and the work queue, on the monotonic clock. */
 export interface LivenessWatchdog {
   start(): void;
   stop(): void;
-  /** Each with a name and what is wrong at this moment; `undefined`: nothing. Has the shape of a health check. */
+  /** Health checks: a name, and the problem at this moment; `undefined` if there is none. */
   readonly checks: readonly { readonly name: string; readonly problem: () => string | undefined }[];
 }
 
-/** A watchdog; see `LivenessWatchdog`. */
+/** Makes a watchdog. */
 export function createLivenessWatchdog(options: LivenessWatchdogOptions): LivenessWatchdog {
   const watchdog = new TickingWatchdog(options);
   return {
@@ -91,19 +93,19 @@ class TickingWatchdog {
   }
 
   queueProblem(): string | undefined {
-    const { longestPassMs, idleQueueMs } = this.#limits;
-    if (this.#options.queueStats().longestRunningSeconds * 1_000 > longestPassMs) {
-      return `a pass has been running for more than ${longestPassMs / 1_000} s`;
+    const { longestReconcileMs, idleQueueMs } = this.#limits;
+    if (this.#options.queueStats().longestRunningSeconds * 1_000 > longestReconcileMs) {
+      return `a reconcile has been running for more than ${longestReconcileMs / 1_000} s`;
     }
     const idleMs = this.#idleSinceMs === undefined ? 0 : this.#options.clock.monotonicMs() - this.#idleSinceMs;
-    return idleMs > idleQueueMs ? `keys have waited for ${idleQueueMs / 1_000} s while workers were idle` : undefined;
+    return idleMs > idleQueueMs ? `keys have waited for ${idleQueueMs / 1_000} s while a worker was free` : undefined;
   }
 
   #tick(): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#lateInARow = nowMs - this.#dueMs > this.#limits.lateMs ? this.#lateInARow + 1 : 0;
-    const { depth, working } = this.#options.queueStats();
-    const isStuck = depth > 0 && working < this.#options.workers;
+    const { queueStats, activeWorkers, workers } = this.#options;
+    const isStuck = queueStats().depth > 0 && activeWorkers() < workers;
     this.#idleSinceMs = isStuck ? (this.#idleSinceMs ?? nowMs) : undefined;
     this.start();
   }

@@ -58,19 +58,19 @@ export interface WorkQueue<Key> {
   add(key: Key, priority?: WorkPriority): void;
   /** Adds it later, in the background. Of several such adds of one key only the earliest counts. */
   addAfter(key: Key, delayMs: number): void;
-  /**
-   * Adds it after its next backoff delay, or after `atLeastMs` if that is longer. Answers the delay in milliseconds.
-   */
-  retry(key: Key, atLeastMs?: number): number;
+  /** Adds it after its next backoff delay. Returns the delay in milliseconds. */
+  retry(key: Key): number;
   /** Its last pass was no failure: the next retry starts from the shortest delay. */
   forget(key: Key): void;
   /** Failures in a row. */
   failures(key: Key): number;
-  /** Waits for a key. `undefined`: the queue has shut down. Every key taken must be given to `done`. */
-  take(): Promise<Key | undefined>;
+  /** Takes the next key; `undefined` when none is ready. Every key taken must be given to `done`. */
+  take(): Key | undefined;
+  /** Calls the listener whenever a key has become ready to be taken. One listener at most. */
+  onReady(listener: () => void): void;
   /** The worker has let go of it. */
   done(key: Key): void;
-  /** Drops what waits and accepts nothing more; takers get `undefined`. Keys being worked on are not touched. */
+  /** Drops what waits and accepts nothing more. Keys being worked on are not touched. */
   shutDown(): void;
   stats(): WorkQueueStats;
 }
@@ -111,7 +111,7 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
   readonly #working = new Map<string, number>();
   /** Keys that were added while a worker held them. */
   readonly #dirty = new Map<string, WorkPriority>();
-  readonly #takers: ((key: Key | undefined) => void)[] = [];
+  #onReady: () => void = () => {};
   #urgentTaken = 0;
   #isShutDown = false;
 
@@ -158,8 +158,8 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
     this.#waiting.set(id, { dueMs, timer });
   }
 
-  retry(key: Key, atLeastMs = 0): number {
-    const delayMs = Math.max(this.#backoff.next(this.#idOf(key)), atLeastMs);
+  retry(key: Key): number {
+    const delayMs = this.#backoff.next(this.#idOf(key));
     this.#observer.retried();
     this.addAfter(key, delayMs);
     return delayMs;
@@ -173,14 +173,20 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
     return this.#backoff.failures(this.#idOf(key));
   }
 
-  take(): Promise<Key | undefined> {
-    if (this.#isShutDown) {
-      return Promise.resolve(undefined);
+  take(): Key | undefined {
+    const queued = this.#takeNext();
+    if (queued === undefined) {
+      return undefined;
     }
-    const { promise, resolve } = Promise.withResolvers<Key | undefined>();
-    this.#takers.push(resolve);
-    this.#dispatch();
-    return promise;
+    const nowMs = this.#clock.monotonicMs();
+    this.#working.set(queued.id, nowMs);
+    this.#observer.taken((nowMs - queued.sinceMs) / 1000);
+    this.#observer.depthChanged(this.#depth());
+    return queued.key;
+  }
+
+  onReady(listener: () => void): void {
+    this.#onReady = listener;
   }
 
   done(key: Key): void {
@@ -208,9 +214,6 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
     this.#queued.Urgent.clear();
     this.#queued.Background.clear();
     this.#observer.depthChanged(0);
-    for (const resolve of this.#takers.splice(0)) {
-      resolve(undefined);
-    }
   }
 
   stats(): WorkQueueStats {
@@ -246,26 +249,7 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
       this.#observer.added();
     }
     this.#observer.depthChanged(this.#depth());
-    this.#dispatch();
-  }
-
-  #dispatch(): void {
-    while (this.#takers.length > 0 && this.#depth() > 0) {
-      this.#handOver();
-    }
-  }
-
-  #handOver(): void {
-    const queued = this.#takeNext();
-    const taker = this.#takers.shift();
-    if (queued === undefined || taker === undefined) {
-      return;
-    }
-    const nowMs = this.#clock.monotonicMs();
-    this.#working.set(queued.id, nowMs);
-    this.#observer.taken((nowMs - queued.sinceMs) / 1000);
-    this.#observer.depthChanged(this.#depth());
-    taker(queued.key);
+    this.#onReady();
   }
 
   /** Urgent keys first, but a stream of them must not starve the backlog for ever. */

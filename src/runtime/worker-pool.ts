@@ -1,112 +1,220 @@
 import type { Clock } from "../domain/clock.ts";
+import type { ReconcileObserver, ReconcileResult, Requeue, WorkerSlot } from "../domain/worker.ts";
 import { settlesWithin } from "./deadline.ts";
 import type { WorkQueue } from "./work-queue.ts";
-
-/** What is to become of a key after a pass. */
-export type WorkResult =
-  /** Nothing to do until somebody adds it again. */
-  | { readonly kind: "Done" }
-  /** No failure; look again after `delayMs`. 0: at once. */
-  | { readonly kind: "RequeueAfter"; readonly delayMs: number }
-  /** A failure or a conflict: again after its backoff delay, but not before `atLeastMs`. */
-  | { readonly kind: "Retry"; readonly atLeastMs?: number | undefined };
-
-/** Watches passes; named after `controller_runtime_reconcile_*`. Must not throw. */
-export interface WorkObserver {
-  passStarted(): void;
-  /** `error`: the pass threw. @param seconds how long it took. */
-  passEnded(result: "success" | "error" | "requeue" | "requeue_after", seconds: number): void;
-}
 
 /** How a pool is made. */
 export interface WorkerPoolOptions<Key> {
   readonly clock: Clock;
   readonly queue: WorkQueue<Key>;
-  /** How many keys are worked on at once. */
+  /** The maximum number of reconciles that run at once. Reconciles inside `WorkerSlot.whileWaiting` do not count. */
   readonly workers: number;
-  /** One pass over one key. Throwing is a bug; the key is tried again with backoff. */
-  readonly work: (key: Key) => Promise<WorkResult>;
-  /** A pass threw. */
+  /** Reconciles one key. If it throws, that is a bug; the key is tried again with backoff. */
+  readonly work: (key: Key, slot: WorkerSlot) => Promise<Requeue>;
+  /** A reconcile threw. */
   readonly onError: (key: Key, error: unknown) => void;
-  /** @default tells nobody */
-  readonly observer?: WorkObserver;
+  /** @default observes nothing */
+  readonly observer?: ReconcileObserver;
 }
 
 /** Workers that take keys from a queue until it shuts down. */
 export interface WorkerPool {
   /** Starts the workers. To be called once. */
   start(): void;
+  /** How many workers are in use now. */
+  activeWorkers(): number;
   /**
-   * Shuts the queue down and waits for the passes that run, `timeoutMs` at most.
+   * Shuts the queue down and waits for the reconciles in progress, `timeoutMs` at most.
    *
    * @returns whether all of them ended in time.
    */
   stop(timeoutMs: number): Promise<boolean>;
 }
 
-/** A pool; see `WorkerPool`. */
+/**
+ * Makes a pool.
+ *
+ * Guarantees: at most `workers` reconciles are outside `whileWaiting` at once. A reconcile that has waited takes the next
+ * free worker, before any new key.
+ */
 export function createWorkerPool<Key>(options: WorkerPoolOptions<Key>): WorkerPool {
-  const { clock, queue, workers } = options;
-  let running: readonly Promise<void>[] = [];
-  return {
-    start() {
-      running = Array.from({ length: workers }, () => runWorker(options));
-    },
-    stop(timeoutMs) {
-      queue.shutDown();
-      return settlesWithin(clock, timeoutMs, Promise.all(running));
-    },
-  };
+  return new KeyedWorkerPool(options);
 }
 
-async function runWorker<Key>(options: WorkerPoolOptions<Key>): Promise<void> {
-  const { queue } = options;
-  for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
-    const result = await runPass(options, key);
-    // Before `done`, so that a key that is to be looked at again is never out of sight in between.
-    requeue(queue, key, result);
-    queue.done(key);
+class KeyedWorkerPool<Key> implements WorkerPool {
+  readonly #options: WorkerPoolOptions<Key>;
+  readonly #running = new Set<Promise<void>>();
+  /** Reconciles that have waited and want a worker again. */
+  readonly #returning: (() => void)[] = [];
+  #active = 0;
+  #isPumpPending = false;
+
+  constructor(options: WorkerPoolOptions<Key>) {
+    this.#options = options;
   }
-}
 
-async function runPass<Key>(options: WorkerPoolOptions<Key>, key: Key): Promise<WorkResult> {
-  const { clock, observer, work, onError } = options;
-  const startMs = clock.monotonicMs();
-  const secondsSoFar = () => (clock.monotonicMs() - startMs) / 1000;
-  observer?.passStarted();
-  try {
-    const result = await work(key);
-    observer?.passEnded(metricResult(result), secondsSoFar());
-    return result;
-  } catch (error) {
-    onError(key, error);
-    observer?.passEnded("error", secondsSoFar());
-    return { kind: "Retry" };
+  start(): void {
+    this.#options.queue.onReady(() => this.#pumpSoon());
+    this.#pumpSoon();
   }
-}
 
-function requeue<Key>(queue: WorkQueue<Key>, key: Key, result: WorkResult): void {
-  switch (result.kind) {
-    case "Done":
-      queue.forget(key);
-      return;
-    case "RequeueAfter":
-      queue.forget(key);
-      if (result.delayMs > 0) {
-        queue.addAfter(key, result.delayMs);
-      } else {
-        // A step was made and the next one is due: work that was begun is ended before the backlog goes on.
-        queue.add(key);
+  activeWorkers(): number {
+    return this.#active;
+  }
+
+  stop(timeoutMs: number): Promise<boolean> {
+    this.#options.queue.shutDown();
+    return settlesWithin(this.#options.clock, timeoutMs, Promise.all(this.#running));
+  }
+
+  /** Not at once: whatever adds a key must not run a reconcile within its own call. */
+  #pumpSoon(): void {
+    if (!this.#isPumpPending) {
+      this.#isPumpPending = true;
+      queueMicrotask(() => {
+        this.#isPumpPending = false;
+        this.#pump();
+      });
+    }
+  }
+
+  /** Hands out the free workers. */
+  #pump(): void {
+    const { queue, workers } = this.#options;
+    while (this.#active < workers) {
+      const resume = this.#returning.shift();
+      if (resume !== undefined) {
+        this.#setActive(this.#active + 1);
+        resume();
+        continue;
       }
+      const key = queue.take();
+      if (key === undefined) {
+        return;
+      }
+      this.#setActive(this.#active + 1);
+      const run = this.#run(key).finally(() => this.#running.delete(run));
+      this.#running.add(run);
+    }
+  }
+
+  #setActive(count: number): void {
+    this.#active = count;
+    this.#options.observer?.workersChanged(count);
+  }
+
+  #release(): void {
+    this.#setActive(this.#active - 1);
+    this.#pumpSoon();
+  }
+
+  #acquire(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#returning.push(resolve);
+    this.#pumpSoon();
+    return promise;
+  }
+
+  async #run(key: Key): Promise<void> {
+    const { queue } = this.#options;
+    const slot = new HeldSlot(
+      () => this.#acquire(),
+      () => this.#release(),
+    );
+    const requeue = await this.#reconcile(key, slot);
+    // Before `done`: a key that is due again is never missing from the queue in between.
+    this.#requeue(key, requeue);
+    queue.done(key);
+    slot.end();
+  }
+
+  async #reconcile(key: Key, slot: WorkerSlot): Promise<Requeue> {
+    const { clock, observer, work, onError } = this.#options;
+    const startMs = clock.monotonicMs();
+    const secondsSoFar = () => (clock.monotonicMs() - startMs) / 1000;
+    try {
+      const requeue = await work(key, slot);
+      observer?.reconcileEnded(resultOf(requeue), secondsSoFar());
+      return requeue;
+    } catch (error) {
+      onError(key, error);
+      observer?.reconcileEnded("error", secondsSoFar());
+      return { kind: "Retry" };
+    }
+  }
+
+  #requeue(key: Key, requeue: Requeue): void {
+    const { queue } = this.#options;
+    if (requeue.kind === "Retry") {
+      queue.retry(key);
       return;
-    case "Retry":
-      queue.retry(key, result.atLeastMs);
+    }
+    queue.forget(key);
+    if (requeue.kind === "Done") {
       return;
+    }
+    if (requeue.delayMs > 0) {
+      queue.addAfter(key, requeue.delayMs);
+    } else {
+      // A step was made and the next one is due: work that has begun goes on before the backlog.
+      queue.add(key);
+    }
   }
 }
 
-function metricResult(result: WorkResult): "success" | "requeue" | "requeue_after" {
-  switch (result.kind) {
+/** The worker of one reconcile, taken when the reconcile starts. */
+class HeldSlot implements WorkerSlot {
+  readonly #acquire: () => Promise<void>;
+  readonly #release: () => void;
+  #isHeld = true;
+  #waits = 0;
+  #acquiring: Promise<void> | undefined;
+  #hasEnded = false;
+
+  constructor(acquire: () => Promise<void>, release: () => void) {
+    this.#acquire = acquire;
+    this.#release = release;
+  }
+
+  async whileWaiting<Result>(wait: () => Promise<Result>): Promise<Result> {
+    this.#waits += 1;
+    this.#giveBack();
+    try {
+      return await wait();
+    } finally {
+      this.#waits -= 1;
+      if (this.#waits === 0 && !this.#isHeld && !this.#hasEnded) {
+        this.#acquiring ??= this.#takeAgain();
+        await this.#acquiring;
+      }
+    }
+  }
+
+  /** The reconcile is over. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    if (this.#isHeld) {
+      this.#isHeld = false;
+      this.#release();
+    }
+  }
+
+  async #takeAgain(): Promise<void> {
+    await this.#acquire();
+    this.#acquiring = undefined;
+    this.#isHeld = true;
+    if (this.#hasEnded) {
+      this.#giveBack();
+    }
+  }
+}
+
+function resultOf(requeue: Requeue): ReconcileResult {
+  switch (requeue.kind) {
     case "Done":
       return "success";
     case "RequeueAfter":

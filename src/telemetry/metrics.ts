@@ -1,7 +1,8 @@
 import { Gauge } from "prom-client";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
-import type { OperationMetrics, PassObserver } from "../domain/operation-metrics.ts";
+import type { OperationMetrics } from "../domain/operation-metrics.ts";
+import type { ReconcileObserver } from "../domain/worker.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { createBoundedLabel } from "./bounded-label.ts";
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
@@ -36,7 +37,7 @@ export interface MetricsOptions {
 /** All metrics of this process: ports that the other folders call, and the text of a scrape. */
 export interface Metrics {
   readonly operations: OperationMetrics;
-  readonly passes: PassObserver;
+  readonly reconciles: ReconcileObserver;
   readonly queue: WorkqueueMetrics;
   readonly controlPlane: ControlPlaneObserver;
   readonly ofProcess: ProcessMetrics;
@@ -61,14 +62,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
   });
   registerOrphans(registry, options.orphanCount);
   const controlPlane = createControlPlaneMetrics(registry, options.unreadableCount);
-  const passes = createReconcileMetrics(registry, options.workers);
+  const reconciles = createReconcileMetrics(registry, options.workers);
   const queue = createWorkqueueMetrics(registry, options.queueStats);
   registerWatchMetrics(registry, options.watchStats);
   registerLeader(registry, options.leader);
   const ofProcess = createProcessMetrics(registry, options.version);
   return {
     operations,
-    passes,
+    reconciles,
     queue,
     controlPlane,
     ofProcess,

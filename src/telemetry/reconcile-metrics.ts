@@ -1,21 +1,21 @@
 import { Counter, Gauge, Histogram } from "prom-client";
-import type { PassObserver, PassResult } from "../domain/operation-metrics.ts";
+import type { ReconcileObserver, ReconcileResult } from "../domain/worker.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
 /** The one controller of this process, as controller-runtime would call it. */
 export const controllerName = "computeendpoint";
 
-const passBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60];
+const reconcileBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60];
 
-const passResults: readonly PassResult[] = ["success", "error", "requeue", "requeue_after"];
+const reconcileResults: readonly ReconcileResult[] = ["success", "error", "requeue", "requeue_after"];
 
 /**
- * Counts passes under controller-runtime's names, so that dashboards made for it work.
+ * Counts reconciles under controller-runtime's names, so that dashboards made for it work.
  *
- * @param workers how many passes may run at once.
+ * @param workers the maximum number of reconciles that run at once.
  * @see sigs.k8s.io/controller-runtime, pkg/internal/controller/metrics (read 2026-11-21)
  */
-export function createReconcileMetrics(registry: MetricsRegistry, workers: number): PassObserver {
+export function createReconcileMetrics(registry: MetricsRegistry, workers: number): ReconcileObserver {
   const common = { labelNames: ["controller"], registers: [registry] };
   const controller = controllerName;
   const total = new Counter({
@@ -33,7 +33,7 @@ export function createReconcileMetrics(registry: MetricsRegistry, workers: numbe
     ...common,
     name: "controller_runtime_reconcile_time_seconds",
     help: "Length of time per reconciliation per controller.",
-    buckets: passBucketsSeconds,
+    buckets: reconcileBucketsSeconds,
   });
   const most = new Gauge({
     ...common,
@@ -46,7 +46,7 @@ export function createReconcileMetrics(registry: MetricsRegistry, workers: numbe
     help: "Number of currently used workers per controller.",
   });
   // Present from the start: a counter that first appears at 1 looks to Prometheus as if it had never risen.
-  for (const result of passResults) {
+  for (const result of reconcileResults) {
     total.inc({ controller, result }, 0);
   }
   errors.inc({ controller }, 0);
@@ -54,9 +54,8 @@ export function createReconcileMetrics(registry: MetricsRegistry, workers: numbe
   active.set({ controller }, 0);
 
   return {
-    passStarted: () => active.inc({ controller }),
-    passEnded: (result, durationSeconds) => {
-      active.dec({ controller });
+    workersChanged: (count) => active.set({ controller }, count),
+    reconcileEnded: (result, durationSeconds) => {
       total.inc({ controller, result });
       seconds.observe({ controller }, durationSeconds);
       if (result === "error") {

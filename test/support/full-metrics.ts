@@ -27,8 +27,9 @@ export function fullMetrics(): Metrics {
   metrics.queue.taken(0.002);
   metrics.queue.finished(0.2);
   metrics.queue.retried();
-  metrics.passes.passStarted();
-  metrics.passes.passEnded("requeue_after", 0.02);
+  metrics.reconciles.workersChanged(1);
+  metrics.reconciles.workersChanged(0);
+  metrics.reconciles.reconcileEnded("requeue_after", 0.02);
   metrics.ofProcess.eventLoopDelayed(0.003);
   return metrics;
 }

@@ -15,7 +15,12 @@ class LateClock extends FakeClock {
 function start() {
   const clock = new LateClock();
   const stats = { depth: 0, working: 0, longestRunningSeconds: 0 };
-  const watchdog = createLivenessWatchdog({ clock, queueStats: () => stats, workers: 4 });
+  const watchdog = createLivenessWatchdog({
+    clock,
+    queueStats: () => stats,
+    activeWorkers: () => stats.working,
+    workers: 4,
+  });
   watchdog.start();
   const problems = () => watchdog.checks.flatMap(({ name, problem }) => (problem() === undefined ? [] : [name]));
   return { clock, stats, watchdog, problems };
@@ -31,15 +36,15 @@ describe("the watchdog", () => {
     expect(problems()).toEqual([]);
   });
 
-  it("a pass that hangs → the queue is stuck", () => {
+  it("a reconcile that hangs → the queue is stuck", () => {
     const { stats, problems } = start();
-    stats.longestRunningSeconds = defaultLivenessLimits.longestPassMs / 1_000;
+    stats.longestRunningSeconds = defaultLivenessLimits.longestReconcileMs / 1_000;
     expect(problems()).toEqual([]);
     stats.longestRunningSeconds += 1;
     expect(problems()).toEqual(["work-queue"]);
   });
 
-  it("keys wait and workers are idle → stuck once it has lasted, well again once it moves", async () => {
+  it("keys wait and a worker is free → stuck once it has lasted, well again once it moves", async () => {
     const { clock, stats, problems } = start();
     Object.assign(stats, { depth: 1, working: 3 });
     await clock.advance(defaultLivenessLimits.idleQueueMs);

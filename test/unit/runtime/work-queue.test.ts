@@ -8,12 +8,12 @@ import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
  *   2  a key added while a worker holds it is handed out again, after the worker lets go, and not before
  *   3  a key added many times while held is handed out once more, not many times
  *   4  first in, first out
- *   5  takers that wait get keys as they come; each key reaches one taker
+ *   5  the listener hears of every key that has become ready
  *   6  a delayed add is not seen before its time
  *   7  of two delayed adds of a key the earlier counts, whichever came first
  *   8  a delayed add that falls due while the key is held or queued does not double it
  *   9  delays double per key, are capped, and start over after forget; keys do not share them
- *  10  shutting down wakes every taker, drops what waits, and refuses adds
+ *  10  shutting down drops what waits, and refuses adds
  *  11  an urgent key passes a backlog; a stream of urgent keys does not starve the backlog
  *  12  groups take turns: a burst of one does not hold up a single edit of another
  *  13  the observer sees every add, hand-over, end and retry with its duration
@@ -34,10 +34,10 @@ function startQueue(options: Differences = {}) {
 }
 
 /** Takes without waiting: what the queue would hand out now, put back into no state. */
-async function takeAll(queue: WorkQueue<string>): Promise<readonly string[]> {
+function takeAll(queue: WorkQueue<string>): readonly string[] {
   const taken: string[] = [];
   while (queue.stats().depth > 0) {
-    const key = await queue.take();
+    const key = queue.take();
     if (key === undefined) break;
     taken.push(key);
     queue.done(key);
@@ -46,49 +46,56 @@ async function takeAll(queue: WorkQueue<string>): Promise<readonly string[]> {
 }
 
 describe("adding and taking", () => {
-  it("1: a key added twice → is handed out once", async () => {
+  it("1: a key added twice → is handed out once", () => {
     const { queue } = startQueue();
     queue.add("a");
     queue.add("a");
     queue.add("a", "Background");
-    expect(await takeAll(queue)).toEqual(["a"]);
+    expect(takeAll(queue)).toEqual(["a"]);
   });
 
-  it("2 and 3: a held key added many times → handed out once more, only after it was let go", async () => {
+  it("2 and 3: a held key added many times → handed out once more, only after it was let go", () => {
     const { queue } = startQueue();
     queue.add("a");
-    expect(await queue.take()).toBe("a");
+    expect(queue.take()).toBe("a");
     queue.add("a");
     queue.add("a", "Background");
     queue.add("a");
     expect(queue.stats()).toMatchObject({ depth: 0, working: 1 });
     queue.done("a");
     expect(queue.stats()).toMatchObject({ depth: 1, working: 0 });
-    expect(await takeAll(queue)).toEqual(["a"]);
+    expect(takeAll(queue)).toEqual(["a"]);
   });
 
-  it("4: many keys → first in, first out", async () => {
+  it("4: many keys → first in, first out", () => {
     const { queue } = startQueue();
     for (const key of ["c", "a", "b", "a"]) queue.add(key);
-    expect(await takeAll(queue)).toEqual(["c", "a", "b"]);
+    expect(takeAll(queue)).toEqual(["c", "a", "b"]);
   });
 
-  it("5: waiting takers → each key reaches exactly one, in the order of waiting", async () => {
-    const { queue } = startQueue();
-    const takers = [queue.take(), queue.take(), queue.take()];
+  it("5: keys that become ready → the listener is called each time, for a held key when it is let go", async () => {
+    const { clock, queue } = startQueue();
+    let calls = 0;
+    queue.onReady(() => {
+      calls += 1;
+    });
     queue.add("a");
-    queue.add("b");
-    queue.add("b");
-    queue.add("c");
-    expect(await Promise.all(takers)).toEqual(["a", "b", "c"]);
+    queue.addAfter("b", 10);
+    expect([calls, queue.take(), queue.take()]).toEqual([1, "a", undefined]);
+    queue.add("a");
+    expect(calls).toBe(1);
+    queue.done("a");
+    expect(calls).toBe(2);
+    await clock.advance(10);
+    expect(calls).toBe(3);
   });
 
-  it("letting go of a key that nobody holds → changes nothing", async () => {
+  it("letting go of a key that nobody holds → changes nothing", () => {
     const { queue } = startQueue();
     queue.done("a");
     queue.add("a");
     queue.done("a");
-    expect(await takeAll(queue)).toEqual(["a"]);
+    expect(takeAll(queue)).toEqual(["a"]);
   });
 });
 
@@ -110,9 +117,9 @@ describe("delayed adds", () => {
       const { clock, queue } = startQueue();
       for (const delayMs of delays) queue.addAfter("a", delayMs);
       await clock.advance(50);
-      expect(await takeAll(queue)).toEqual(["a"]);
+      expect(takeAll(queue)).toEqual(["a"]);
       await clock.advance(1_000);
-      expect(await takeAll(queue)).toEqual([]);
+      expect(takeAll(queue)).toEqual([]);
     });
   }
 
@@ -122,19 +129,19 @@ describe("delayed adds", () => {
     queue.add("a");
     await clock.advance(10);
     expect(queue.stats().depth).toBe(1);
-    await queue.take();
+    queue.take();
     queue.addAfter("a", 10);
     await clock.advance(10);
     expect(queue.stats()).toMatchObject({ depth: 0, working: 1 });
     queue.done("a");
-    expect(await takeAll(queue)).toEqual(["a"]);
+    expect(takeAll(queue)).toEqual(["a"]);
   });
 
-  it("no delay, or a negative one → at once", async () => {
+  it("no delay, or a negative one → at once", () => {
     const { queue } = startQueue();
     queue.addAfter("a", 0);
     queue.addAfter("b", -5);
-    expect(await takeAll(queue)).toEqual(["a", "b"]);
+    expect(takeAll(queue)).toEqual(["a", "b"]);
   });
 });
 
@@ -156,27 +163,13 @@ describe("backoff", () => {
     const { queue } = startQueue({ random: () => 0 });
     expect(queue.retry("a")).toBe(2.5);
   });
-
-  it("the service asks for a longer wait → that wait; for a shorter one → the backoff", () => {
-    const { queue } = startQueue();
-    expect(queue.retry("a", 2_000)).toBe(2_000);
-    expect(Math.round(queue.retry("a", 1))).toBe(10);
-  });
 });
 
 describe("shutting down", () => {
-  it("10: takers that wait → get nothing, and so does everyone after", async () => {
-    const { queue } = startQueue();
-    const takers = [queue.take(), queue.take()];
-    queue.shutDown();
-    expect(await Promise.all(takers)).toEqual([undefined, undefined]);
-    expect(await queue.take()).toBeUndefined();
-  });
-
-  it("10: keys queued, delayed and held → dropped, no timer is left, the held one may end", async () => {
+  it("10: keys queued, delayed and held → dropped, no timer is left, the held one may end", () => {
     const { clock, queue } = startQueue();
     queue.add("held");
-    await queue.take();
+    queue.take();
     queue.add("queued");
     queue.addAfter("delayed", 10);
     queue.shutDown();
@@ -184,60 +177,61 @@ describe("shutting down", () => {
     queue.addAfter("late", 5);
     queue.retry("held");
     queue.done("held");
+    expect(queue.take()).toBeUndefined();
     expect(clock.pendingTimers).toBe(0);
     expect(queue.stats()).toMatchObject({ depth: 0, delayed: 0, working: 0 });
   });
 });
 
 describe("fairness", () => {
-  it("11: one edit behind 5,000 resyncs → is next", async () => {
+  it("11: one edit behind 5,000 resyncs → is next", () => {
     const { queue } = startQueue();
     for (let index = 0; index < 5_000; index += 1) queue.add(`resync-${index}`, "Background");
     queue.add("edited");
-    expect(await queue.take()).toBe("edited");
+    expect(queue.take()).toBe("edited");
   });
 
-  it("11: an edit of a key of the backlog → lifts it out, once", async () => {
+  it("11: an edit of a key of the backlog → lifts it out, once", () => {
     const { queue } = startQueue();
     for (const key of ["a", "b", "c"]) queue.add(key, "Background");
     queue.add("c");
     expect(queue.stats().depth).toBe(3);
-    expect(await takeAll(queue)).toEqual(["c", "a", "b"]);
+    expect(takeAll(queue)).toEqual(["c", "a", "b"]);
   });
 
-  it("11: edits without end → the backlog has a turn now and then", async () => {
+  it("11: edits without end → the backlog has a turn now and then", () => {
     const { queue } = startQueue({ urgentInARow: 3 });
     queue.add("resync-1", "Background");
     queue.add("resync-2", "Background");
     const taken: (string | undefined)[] = [];
     for (let index = 0; index < 10; index += 1) {
       queue.add(`edit-${index}`);
-      taken.push(await queue.take());
+      taken.push(queue.take());
     }
     expect(taken.filter((key) => key?.startsWith("resync"))).toEqual(["resync-1", "resync-2"]);
     expect(taken.indexOf("resync-1")).toBe(3);
   });
 
-  it("11: edits while there is no backlog → do not count; once there is one, the next edit is still ahead of it", async () => {
+  it("11: edits while there is no backlog → do not count; once there is one, the next edit is still ahead of it", () => {
     const { queue } = startQueue({ urgentInARow: 3 });
     for (let index = 0; index < 10; index += 1) {
       queue.add(`edit-${index}`);
-      await queue.take();
+      queue.take();
     }
     queue.add("resync", "Background");
     queue.add("edited");
-    expect(await queue.take()).toBe("edited");
+    expect(queue.take()).toBe("edited");
   });
 
-  it("a held key added for background and then edited → comes back ahead of the backlog", async () => {
+  it("a held key added for background and then edited → comes back ahead of the backlog", () => {
     const { queue } = startQueue();
     queue.add("a");
-    await queue.take();
+    queue.take();
     queue.add("resync", "Background");
     queue.add("a", "Background");
     queue.add("a");
     queue.done("a");
-    expect(await takeAll(queue)).toEqual(["a", "resync"]);
+    expect(takeAll(queue)).toEqual(["a", "resync"]);
   });
 });
 
@@ -246,28 +240,28 @@ describe("groups", () => {
 
   it.each(["Urgent", "Background"] as const)(
     "12: %s, one edit behind another group's burst of 5,000 → is the second to be handed out",
-    async (priority) => {
+    (priority) => {
       const { queue } = startQueue({ groupOf });
       for (let index = 0; index < 5_000; index += 1) queue.add(`shop/${index}`, priority);
       queue.add("bank/edited", priority);
-      expect([await queue.take(), await queue.take(), await queue.take()]).toEqual(["shop/0", "bank/edited", "shop/1"]);
+      expect([queue.take(), queue.take(), queue.take()]).toEqual(["shop/0", "bank/edited", "shop/1"]);
     },
   );
 
-  it("12: bursts of three groups → they take turns, each in its own order; who comes back waits for its turn", async () => {
+  it("12: bursts of three groups → they take turns, each in its own order; who comes back waits for its turn", () => {
     const { queue } = startQueue({ groupOf });
     for (const key of ["a/1", "a/2", "a/3", "b/1", "c/1", "c/2"]) queue.add(key);
-    const first = [await queue.take(), await queue.take()];
+    const first = [queue.take(), queue.take()];
     queue.add("b/2");
-    expect([...first, ...(await takeAll(queue))]).toEqual(["a/1", "b/1", "c/1", "a/2", "b/2", "c/2", "a/3"]);
+    expect([...first, ...takeAll(queue)]).toEqual(["a/1", "b/1", "c/1", "a/2", "b/2", "c/2", "a/3"]);
   });
 
-  it("12: an edit of a key in its group's backlog → lifts it out of that group, and no key is lost", async () => {
+  it("12: an edit of a key in its group's backlog → lifts it out of that group, and no key is lost", () => {
     const { queue } = startQueue({ groupOf });
     for (const key of ["a/1", "a/2", "b/1"]) queue.add(key, "Background");
     queue.add("a/2");
     expect(queue.stats().depth).toBe(3);
-    expect(await takeAll(queue)).toEqual(["a/2", "a/1", "b/1"]);
+    expect(takeAll(queue)).toEqual(["a/2", "a/1", "b/1"]);
   });
 });
 
@@ -285,7 +279,7 @@ describe("observation", () => {
     queue.add("a");
     queue.add("a");
     await clock.advance(2_000);
-    await queue.take();
+    queue.take();
     await clock.advance(3_000);
     expect(queue.stats()).toMatchObject({ unfinishedWorkSeconds: 3, longestRunningSeconds: 3 });
     queue.retry("a");
@@ -302,7 +296,7 @@ describe("observation", () => {
     await clock.advance(2_000);
     queue.add("a");
     await clock.advance(1_000);
-    await queue.take();
+    queue.take();
     expect(taken).toEqual([3]);
   });
 });

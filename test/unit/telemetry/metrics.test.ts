@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import type { EndedOperation } from "../../../src/domain/operation-metrics.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import type { WorkQueueObserver } from "../../../src/runtime/work-queue.ts";
-import type { WorkObserver } from "../../../src/runtime/worker-pool.ts";
 import type { WatchStats } from "../../../src/telemetry/watch-metrics.ts";
 import { metricsOf, quietWatch } from "../../support/metrics-of.ts";
 
@@ -197,16 +196,15 @@ describe("gauges of resources", () => {
 });
 
 describe("the process", () => {
-  test("passes → controller-runtime's names", async () => {
+  test("reconciles → controller-runtime's names", async () => {
     const metrics = metricsOf();
-    const observer: WorkObserver = metrics.passes;
-    observer.passStarted();
+    metrics.reconciles.workersChanged(1);
     expect(await metrics.series("controller_runtime_active_workers")).toEqual([
       'controller_runtime_active_workers{controller="computeendpoint"} 1',
     ]);
-    metrics.passes.passEnded("requeue_after", 0.02);
-    metrics.passes.passStarted();
-    metrics.passes.passEnded("error", 0.02);
+    metrics.reconciles.reconcileEnded("requeue_after", 0.02);
+    metrics.reconciles.reconcileEnded("error", 0.02);
+    metrics.reconciles.workersChanged(0);
     expect(await metrics.series("controller_runtime_reconcile_total")).toEqual([
       'controller_runtime_reconcile_total{controller="computeendpoint",result="success"} 0',
       'controller_runtime_reconcile_total{controller="computeendpoint",result="error"} 1',
