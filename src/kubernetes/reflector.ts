@@ -1,4 +1,4 @@
-import type { StoredIdentity } from "../domain/resource-store.ts";
+import { KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
 import { itemsUntilAborted, untilAborted } from "./abortable.ts";
 import { errorForStatus, parseStatusAnswer } from "./answer-error.ts";
 import { askedPauseMs } from "./asked-pause.ts";
@@ -42,6 +42,10 @@ export class Reflector<Resource extends StoredIdentity> {
   readonly #backoff: RelistBackoff;
   readonly #pages: PageReader<Resource>;
   readonly #stopping = new AbortController();
+  /** Lists that a caller waits for and that have not begun. */
+  #wantedLists: PromiseWithResolvers<void>[] = [];
+  /** Fired to end a watch or a pause early, because a list is wanted. */
+  #hurry = new AbortController();
   #running: Promise<void> | undefined;
   #resourceVersion = "";
   #listedAtMs = 0;
@@ -90,6 +94,28 @@ export class Reflector<Resource extends StoredIdentity> {
     };
   }
 
+  /**
+   * Lists everything from the API server now, and replaces the cache.
+   *
+   * Resolves when a list that began after this call is in the cache. The list asks etcd for its newest state, so it shows
+   * every write that was stored before the call.
+   *
+   * @throws KubernetesError when the list fails or takes longer than `timeoutMs`; the reflector itself goes on.
+   */
+  async listConsistently(timeoutMs: number): Promise<void> {
+    const wanted = Promise.withResolvers<void>();
+    this.#wantedLists.push(wanted);
+    this.#hurry.abort();
+    const timer = this.#options.clock.after(timeoutMs, () =>
+      wanted.reject(new KubernetesError("TimedOut", "cannot list: the list took too long")),
+    );
+    try {
+      await wanted.promise;
+    } finally {
+      timer.cancel();
+    }
+  }
+
   async #run(): Promise<void> {
     let step: Step = "List";
     while (!this.#stopping.signal.aborted) {
@@ -97,19 +123,21 @@ export class Reflector<Resource extends StoredIdentity> {
       if (outcome.pause !== undefined) {
         await this.#sleep(Math.max(this.#backoff.nextMs(), outcome.pause.atLeastMs));
       }
-      step = outcome.next;
+      step = this.#wantedLists.length > 0 ? "List" : outcome.next;
     }
   }
 
   async #list(): Promise<Outcome> {
     const { scope, logger, clock } = this.#options;
+    const waiting = this.#wantedLists.splice(0);
+    this.#hurry = new AbortController();
     try {
       const floor = scope.floor();
       const list = await this.#pages.readAll(this.#stopping.signal);
       if (scope.replace({ ...list, floor })) {
         logger.warn(
           { resourceVersion: list.resourceVersion, floor },
-          "history of the API server went back, started over",
+          "resourceVersion went backwards (etcd restored?); cache replaced",
         );
       }
       this.#resourceVersion = list.resourceVersion;
@@ -118,8 +146,14 @@ export class Reflector<Resource extends StoredIdentity> {
       this.#failedResumes = 0;
       this.#silentWatches = 0;
       this.#options.onList?.();
+      for (const { resolve } of waiting) {
+        resolve();
+      }
       return { next: "Watch" };
     } catch (error) {
+      for (const { reject } of waiting) {
+        reject(error);
+      }
       return this.#afterFailure("list failed, will list again", error, "List");
     }
   }
@@ -131,13 +165,13 @@ export class Reflector<Resource extends StoredIdentity> {
       return { next: "List" };
     }
     // Its end is the next list, planned and no failure.
-    const relist = createCallDeadline(clock, relistInMs, [this.#stopping.signal]);
+    const relist = createCallDeadline(clock, relistInMs, [this.#stopping.signal, this.#hurry.signal]);
     const openedAtMs = clock.monotonicMs();
     try {
       await this.#followWatch(relist.signal);
       return this.#afterWatch("watch was closed early, will resume", openedAtMs, undefined);
     } catch (error) {
-      if (relist.isTimedOut()) {
+      if (relist.isTimedOut() || this.#wantedLists.length > 0) {
         return { next: "List" };
       }
       if (isOutOfSync(error)) {
@@ -254,7 +288,7 @@ export class Reflector<Resource extends StoredIdentity> {
 
   async #sleep(delayMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const deadline = createCallDeadline(this.#options.clock, delayMs, [this.#stopping.signal]);
+    const deadline = createCallDeadline(this.#options.clock, delayMs, [this.#stopping.signal, this.#hurry.signal]);
     deadline.signal.addEventListener("abort", () => resolve(), { once: true });
     if (!deadline.signal.aborted) {
       await promise;

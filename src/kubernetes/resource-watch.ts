@@ -53,10 +53,20 @@ export interface ResourceWatch {
   start(): void;
   /** Opens nothing any more and closes what is open. The store's writes go on as long as the permit lets them. */
   stop(): Promise<void>;
+  /**
+   * Lists every namespace from the API server now, and replaces the cache. A new leader calls it before its first effect:
+   * its watch may have been silent while the leader before it wrote.
+   *
+   * @throws KubernetesError when a list fails or takes longer than a minute.
+   */
+  listConsistently(): Promise<void>;
   /** Whether every namespace has been listed once. */
   hasSynced(): boolean;
   stats(): ResourceWatchStats;
 }
+
+/** Thousands of resources take seconds; after a minute it is better to report the failure. */
+const consistentListTimeoutMs = 60_000;
 
 /** One reflector per namespace, or one for all; they share a cache and a store. */
 export function createResourceWatch(options: ResourceWatchOptions): ResourceWatch {
@@ -79,6 +89,9 @@ export function createResourceWatch(options: ResourceWatchOptions): ResourceWatc
     },
     async stop() {
       await Promise.all(reflectors.map((reflector) => reflector.stop()));
+    },
+    async listConsistently() {
+      await Promise.all(reflectors.map((reflector) => reflector.listConsistently(consistentListTimeoutMs)));
     },
     hasSynced: () => reflectors.every((reflector) => reflector.hasSynced()),
     stats: () => ({

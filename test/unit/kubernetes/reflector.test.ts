@@ -30,6 +30,7 @@ import type { ScriptedListWatch } from "./scripted-list-watch.ts";
  *  12  an object that cannot be read, a handler that throws, an unknown event type: nothing ends
  *  13  permanent failures cost a bounded number of requests
  *  14  history that goes back is noticed
+ *  15  a consistent list on demand: begun after the call, whatever the reflector does at that moment
  */
 
 describe("list and watch", () => {
@@ -513,5 +514,75 @@ describe("11: stopping", () => {
     reflector.start();
     await reflector.stop();
     expect(server.calls).toBe(0);
+  });
+});
+
+describe("15: a consistent list on demand", () => {
+  it("during a watch → the watch is closed, the list replaces the cache, a new watch follows at once", async () => {
+    const { reflector, server, versions, clock } = await startWatching();
+    let isListed = false;
+    const listed = reflector.listConsistently(60_000).then(() => {
+      isListed = true;
+    });
+    await settlePromises();
+    expect([server.lists.length, server.lastWatch.isClosed(), isListed]).toEqual([2, true, false]);
+    server.lastList.answer({ items: [object("b", 30)], resourceVersion: "30" });
+    await listed;
+    await settlePromises();
+    expect(versions()).toEqual({ b: 30 });
+    expect([server.watches.length, server.lastWatch.resourceVersion]).toEqual([2, "30"]);
+    server.lastWatch.open();
+    await settlePromises();
+    server.lastWatch.send(added("c", 31));
+    await clock.advance(0);
+    expect(versions()).toEqual({ b: 30, c: 31 });
+  });
+
+  it("during a list that began before → that one does not count, the next one does", async () => {
+    const { reflector, server } = createReflector();
+    reflector.start();
+    await settlePromises();
+    let isListed = false;
+    void reflector.listConsistently(60_000).then(() => {
+      isListed = true;
+    });
+    server.lastList.answer({ resourceVersion: "20" });
+    await settlePromises();
+    expect([server.lists.length, server.watches.length, isListed]).toEqual([2, 0, false]);
+    server.lastList.answer({ resourceVersion: "21" });
+    await settlePromises();
+    expect(isListed).toBe(true);
+  });
+
+  it("during the pause after a failure → listed at once; the list fails → rejected, and the reflector goes on", async () => {
+    const { reflector, server, clock } = createReflector();
+    reflector.start();
+    await settlePromises();
+    server.lastList.fail(failure("Unavailable"));
+    await settlePromises();
+    const rejected = expect(reflector.listConsistently(60_000)).rejects.toMatchObject({ reason: "Forbidden" });
+    await settlePromises();
+    expect(server.lists).toHaveLength(2);
+    server.lastList.fail(failure("Forbidden"));
+    await rejected;
+    await clock.advance(5_000);
+    expect(server.lists).toHaveLength(3);
+  });
+
+  it("no answer in time → rejected with TimedOut, no timer of it is left", async () => {
+    const { reflector, clock } = createReflector();
+    const rejected = expect(reflector.listConsistently(1_000)).rejects.toMatchObject({ reason: "TimedOut" });
+    await clock.advance(1_000);
+    await rejected;
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("two calls at once → one list for both", async () => {
+    const { reflector, server } = await startWatching();
+    const both = Promise.all([reflector.listConsistently(60_000), reflector.listConsistently(60_000)]);
+    await settlePromises();
+    server.lastList.answer({ resourceVersion: "30" });
+    await both;
+    expect(server.lists).toHaveLength(2);
   });
 });
