@@ -49,6 +49,11 @@ const readRateLimit: Read<SandboxOptions["rateLimit"]> = (text) => {
 const readers = {
   host: ((text) => (/^\S+$/.test(text) ? { value: text } : "must be an address")) as Read<string>,
   port: wholeNumber(0, 65_535),
+  "proxy-port": wholeNumber(0, 65_535),
+  "proxy-host-name": ((text) =>
+    /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(text)
+      ? { value: text }
+      : "must be a host name, such as console.neon.tech") as Read<string>,
   "api-key": ((text) =>
     /^[\x21-\x7e]{1,256}$/.test(text) ? { value: text } : "must be 1 to 256 printable characters") as Read<string>,
   data: ((text) =>
@@ -76,7 +81,7 @@ const readers = {
 type OptionName = keyof typeof readers;
 type Values = { [N in OptionName]?: Extract<ReturnType<(typeof readers)[N]>, { value: unknown }>["value"] };
 
-const flags: readonly string[] = ["allow-remote-control", "help"];
+const flags: readonly string[] = ["allow-remote-control", "tls", "help"];
 
 interface GivenOption {
   readonly name: string;
@@ -111,7 +116,7 @@ export function parseSandboxArguments(args: readonly string[]): SandboxArguments
     else if (read !== undefined) values[(token as GivenOption).name] = read.value;
   }
   if (Object.hasOwn(values, "help")) return { kind: "Help" };
-  return problems.length > 0 ? { kind: "Wrong", problems } : startOf(values, Object.hasOwn(values, flags[0] as string));
+  return problems.length > 0 ? { kind: "Wrong", problems } : startOf(values);
 }
 
 function readOption({ name, value }: GivenOption): { readonly value: unknown } | string {
@@ -120,12 +125,16 @@ function readOption({ name, value }: GivenOption): { readonly value: unknown } |
   return value === undefined ? "needs a value" : readers[name as OptionName](value);
 }
 
-function startOf(values: Values, allowRemoteControl: boolean): SandboxArguments {
+function startOf(values: Values): SandboxArguments {
   const checkSeconds = values["availability-check-interval"];
   const timeScale = values["time-scale"];
   if (values.clock !== undefined && timeScale !== undefined) {
     const problem = `--time-scale: has no meaning with --clock ${values.clock}; a clock with a scale is had without --clock`;
     return { kind: "Wrong", problems: [problem] };
+  }
+  const proxyPort = values["proxy-port"];
+  if (values["proxy-host-name"] !== undefined && proxyPort === undefined) {
+    return { kind: "Wrong", problems: ["--proxy-host-name: has no meaning without --proxy-port"] };
   }
   return {
     kind: "Start",
@@ -142,7 +151,9 @@ function startOf(values: Values, allowRemoteControl: boolean): SandboxArguments 
       availabilityCheckIntervalMs: checkSeconds === undefined ? undefined : checkSeconds * 1000,
       seed: values.seed,
       rateLimit: values["rate-limit"],
-      allowRemoteControl,
+      allowRemoteControl: Object.hasOwn(values, "allow-remote-control"),
+      tls: Object.hasOwn(values, "tls"),
+      proxy: proxyPort === undefined ? undefined : { port: proxyPort, hostName: values["proxy-host-name"] },
     },
   };
 }

@@ -1,7 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { parseSandboxArguments } from "./arguments.ts";
+import { AuthorityFileError } from "./certificates/authority-file.ts";
 import { Refusal } from "./engine/refusal.ts";
 import { type Fixture, FixtureError, parseFixture } from "./fixture.ts";
+import { apiPrefix } from "./http/server.ts";
+import { publicHostName } from "./https/https-side.ts";
 import { type RunningSandbox, type SandboxOptions, startSandbox } from "./sandbox.ts";
 import { StorageError } from "./storage/storage-error.ts";
 
@@ -39,6 +42,10 @@ A local control plane. Without --data everything it knows is gone when it stops.
                                time between two checks of a branch (default 86400)
   --rate-limit RULE            off, public, or PER_MINUTE:PER_SECOND (default off)
   --seed N                     start of the randomness of ids and latencies
+  --tls                        answer https on the port too, with a certificate of the sandbox's own
+                               authority (GET /sandbox/v1/ca.crt; with --data: DIR/ca.crt)
+  --proxy-port PORT            open an HTTP proxy that leads https://console.neon.tech to the sandbox
+  --proxy-host-name HOST       lead this host name to the sandbox instead
   --allow-remote-control       let anybody who reaches the port use /sandbox/v1
   -h, --help                   this text
 `;
@@ -61,7 +68,8 @@ export async function runSandboxCommand(args: readonly string[], io: CommandIo):
     return await serve({ ...parsed.options, fixture }, io);
   } catch (error) {
     if (error instanceof FixtureError) return refuse(io, [`--fixture: ${error.message.replaceAll("\n", "\n  ")}`]);
-    if (error instanceof StorageError) return refuse(io, [`--data: ${error.message}`]);
+    if (error instanceof StorageError || error instanceof AuthorityFileError)
+      return refuse(io, [`--data: ${error.message}`]);
     if (error instanceof Refusal) return refuse(io, [`--fixture: ${error.message}`]);
     io.err.write(`sandbox: ${(error as Error).message}\n`);
     return failed;
@@ -75,6 +83,13 @@ async function serve(
   const sandbox: RunningSandbox = await startSandbox(options);
   io.out.write(`sandbox: listening on ${sandbox.url}\n`);
   io.out.write(`sandbox: control API on ${sandbox.controlUrl}\n`);
+  if (options.tls === true || sandbox.proxyUrl !== undefined) {
+    io.out.write(`sandbox: certificate authority at ${sandbox.controlUrl}/ca.crt\n`);
+  }
+  if (sandbox.proxyUrl !== undefined) {
+    const hostName = options.proxy?.hostName ?? publicHostName;
+    io.out.write(`sandbox: proxy on ${sandbox.proxyUrl} for https://${hostName}${apiPrefix}\n`);
+  }
   if (sandbox.apiKey === "") io.out.write("sandbox: API key as before; --api-key sets another\n");
   else if (options.apiKey === undefined) io.out.write(`sandbox: API key ${sandbox.apiKey}\n`);
   // An open server keeps the process alive, a pending promise would not.

@@ -1,5 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { AddressInfo } from "node:net";
+import { openAuthority } from "./certificates/authority-file.ts";
+import type { CertificateAuthority } from "./certificates/certificate-authority.ts";
 import type { ClockChange, ClockMode } from "./clock.ts";
 import type { Profile } from "./engine/profile.ts";
 import { defaultEngineSettings, type EngineSettings } from "./engine/settings.ts";
@@ -9,11 +11,11 @@ import { FaultRegistry } from "./http/fault-registry.ts";
 import { RateLimit, type RateLimitRules } from "./http/rate-limit.ts";
 import { RequestLog } from "./http/request-log.ts";
 import { apiPrefix, buildServer, controlPrefix } from "./http/server.ts";
+import type { ServerParts } from "./http/server-parts.ts";
+import { HttpsSide, type ProxyOptions } from "./https/https-side.ts";
 import { Pacemaker } from "./pacemaker.ts";
 import { openState, type SandboxState } from "./sandbox-state.ts";
 import { StorageError } from "./storage/storage-error.ts";
-
-import type { StoreContent } from "./storage/store.ts";
 
 /** How to start a sandbox. Everything has a default. */
 export interface SandboxOptions {
@@ -43,17 +45,23 @@ export interface SandboxOptions {
   readonly rateLimit?: RateLimitRules | undefined;
   /** Lets anybody who can reach the port use `/sandbox/v1`. @default false */
   readonly allowRemoteControl?: boolean | undefined;
+  /** Makes the port answer https as well, with a certificate of the sandbox's own authority. @default false */
+  readonly tls?: boolean | undefined;
+  /** An HTTP proxy beside the API. @default none */
+  readonly proxy?: ProxyOptions | undefined;
   /** Gets what should never happen. @default written to stderr */
   readonly onBug?: ((error: unknown) => void) | undefined;
 }
 
 /** A sandbox that answers. */
 export interface RunningSandbox {
-  /** Base URL of the API, ends in `/api/v2`. */
+  /** Base URL of the API, ends in `/api/v2`; https with `tls`. */
   readonly url: string;
-  /** Base URL of the control API, ends in `/sandbox/v1`. */
+  /** Base URL of the control API, ends in `/sandbox/v1`; always http, so that a client needs no certificate. */
   readonly controlUrl: string;
   readonly port: number;
+  /** Address of the proxy; `undefined`: there is none. */
+  readonly proxyUrl: string | undefined;
   /** Empty: the state was there before, and no key was given; the one of then is good. */
   readonly apiKey: string;
   /** Resolves when state can no longer be written: nothing was acknowledged that is not there, and it should stop. */
@@ -89,14 +97,53 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
 
 async function serve(
   state: SandboxState,
-  { host = "127.0.0.1", port = 0, allowRemoteControl = false, ...options }: SandboxOptions,
+  { host = "127.0.0.1", port = 0, ...options }: SandboxOptions,
 ): Promise<Omit<RunningSandbox, "writeFailure">> {
-  const { engine, clock, keyRing, apiKey } = state;
+  const parts = partsOf(state, { ...options, host });
+  const app = buildServer(parts);
+  const bareHost = host.replace(/^\[|\]$/g, "");
+  const close = async (): Promise<void> => {
+    parts.faults.clear();
+    parts.pacemaker.stop();
+    await https.close();
+    await app.close();
+  };
+  const https = new HttpsSide(app.server, {
+    tls: options.tls === true,
+    proxy: options.proxy,
+    authority: parts.authority,
+  });
+  parts.pacemaker.lookAgain();
+  try {
+    await app.listen({ host, port });
+    const proxyPort = await https.listen(bareHost);
+    const bound = (app.server.address() as AddressInfo).port;
+    const hostPart = bareHost.includes(":") ? `[${bareHost}]` : bareHost;
+    return {
+      url: `${options.tls === true ? "https" : "http"}://${hostPart}:${bound}${apiPrefix}`,
+      controlUrl: `http://${hostPart}:${bound}${controlPrefix}`,
+      port: bound,
+      proxyUrl: proxyPort === undefined ? undefined : `http://${hostPart}:${proxyPort}`,
+      apiKey: state.apiKey,
+      stop: async () => {
+        await close();
+        state.close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function partsOf(state: SandboxState, options: SandboxOptions & { readonly host: string }): ServerParts {
+  const { engine, clock, keyRing } = state;
   const onBug = (error: unknown): void => {
-    // A failure to write has a way of its own to whoever started the sandbox.
+    // `writeFailure` reports a failure to write.
     if (!(error instanceof StorageError)) (options.onBug ?? writeBug)(error);
   };
-  const parts = {
+  let opened: CertificateAuthority | undefined;
+  const parts: ServerParts = {
     engine,
     clock,
     pacemaker: new Pacemaker(engine, clock, onBug),
@@ -104,10 +151,14 @@ async function serve(
     faults: new FaultRegistry(),
     requestLog: new RequestLog(),
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit),
-    controlAccess: allowRemoteControl ? "anybody" : isLoopback(host) ? "loopback" : "nobody",
+    controlAccess: options.allowRemoteControl === true ? "anybody" : isLoopback(options.host) ? "loopback" : "nobody",
     onBug,
+    authority: () => {
+      opened ??= openAuthority(options.data, Date.now());
+      return opened;
+    },
     written: () => state.written(),
-    reset: (): void => {
+    reset: () => {
       state.reset();
       parts.faults.clear();
       parts.faults.forgetLate();
@@ -115,29 +166,13 @@ async function serve(
       parts.rateLimit?.clear();
       parts.pacemaker.lookAgain();
     },
-    restore: (content: StoreContent): void => {
+    restore: (content) => {
       state.restore(content);
       parts.faults.forgetLate();
       parts.pacemaker.lookAgain();
     },
-  } as const;
-  parts.pacemaker.lookAgain();
-  const app = buildServer(parts);
-  await app.listen({ host, port });
-  const bound = (app.server.address() as AddressInfo).port;
-  const origin = `http://${host.includes(":") ? `[${host.replace(/^\[|\]$/g, "")}]` : host}:${bound}`;
-  return {
-    url: `${origin}${apiPrefix}`,
-    controlUrl: `${origin}${controlPrefix}`,
-    port: bound,
-    apiKey,
-    stop: async () => {
-      parts.faults.clear();
-      parts.pacemaker.stop();
-      await app.close();
-      state.close();
-    },
   };
+  return parts;
 }
 
 function paceOf({ clock, timeScale }: SandboxOptions): ClockChange | undefined {

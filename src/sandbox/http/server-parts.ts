@@ -1,3 +1,4 @@
+import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
 import type { SandboxClock } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Pacemaker } from "../pacemaker.ts";
@@ -25,6 +26,8 @@ export interface ServerParts {
   readonly written: () => Promise<void> | undefined;
   /** Who may call `/sandbox/v1`: only this machine, by a name of its own; anybody; nobody (not bound to loopback). */
   readonly controlAccess: "loopback" | "anybody" | "nobody";
+  /** The sandbox's own certificate authority; made at the first call. @throws AuthorityFileError */
+  readonly authority: () => CertificateAuthority;
   /** Gets what should never happen. */
   readonly onBug: (error: unknown) => void;
 }

@@ -14,6 +14,7 @@ import { operationRoutes } from "./api/operation-routes.ts";
 import { powerRoutes } from "./api/power-routes.ts";
 import { projectRoutes } from "./api/project-routes.ts";
 import { roleRoutes } from "./api/role-routes.ts";
+import { authorityRoute } from "./control/authority-route.ts";
 import { controlRoutes } from "./control/control-routes.ts";
 import { answerErrors, answerTo, sendError } from "./error-answers.ts";
 import { GarbageAnswers } from "./garbage-answers.ts";
@@ -90,6 +91,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     },
     { prefix: controlPrefix },
   );
+  app.register(async (open) => authorityRoute(open, parts), { prefix: controlPrefix });
   app.register(async (page) => pageRoutes(page, parts));
   return app;
 }

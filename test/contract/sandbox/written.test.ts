@@ -32,6 +32,7 @@ async function serverWith(written: () => Promise<void> | undefined) {
     rateLimit: undefined,
     controlAccess: "loopback",
     onBug,
+    authority: () => expect.fail("no certificate is asked for"),
     written,
   });
   onTestFinished(() => app.close());

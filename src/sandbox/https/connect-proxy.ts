@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { TlsConnections } from "./tls-connections.ts";
+
+/** What a proxy leads to. */
+export interface ProxyTarget {
+  /** The sandbox's own server, which answers what arrives. */
+  readonly http: Server;
+  readonly encrypted: TlsConnections;
+  /** Host name of the public API, such as `console.neon.tech`. */
+  readonly hostName: string;
+}
+
+/** How long a client may take to ask for its tunnel, in milliseconds. */
+const arrivalLimitMs = 10_000;
+
+/** Connections to the proxy at once, tunnels included. */
+const connectionLimit = 1024;
+
+/**
+ * An HTTP proxy for clients that cannot be given another address. A tunnel to the public API's host name ends in the
+ * sandbox, which shows a certificate for that name. Every other target is refused with 403, so nothing leaves the machine.
+ */
+export class ConnectProxy {
+  readonly #server: Server;
+  readonly #target: ProxyTarget;
+
+  constructor(target: ProxyTarget) {
+    this.#target = target;
+    this.#server = createServer({
+      headersTimeout: arrivalLimitMs,
+      requestTimeout: arrivalLimitMs * 3,
+      connectionsCheckingInterval: 5_000,
+    });
+    this.#server.maxConnections = connectionLimit;
+    this.#server.on("connect", (request, socket, head) => this.#tunnel(request, socket as Socket, head));
+    this.#server.on("request", (request, response) => this.#forward(request, response));
+  }
+
+  /** @returns the port. @throws Error when the address cannot be bound */
+  async listen(host: string, port: number): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#server.once("error", reject);
+    this.#server.listen(port, host, resolve);
+    await promise;
+    this.#server.off("error", reject);
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Closes the port and every connection to it; tunnels are closed by the one that took them. */
+  async close(): Promise<void> {
+    const closed = Promise.withResolvers<void>();
+    this.#server.close(() => closed.resolve());
+    this.#server.closeAllConnections();
+    await closed.promise;
+  }
+
+  #tunnel(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    // A client that has gone is no concern of the other connections.
+    socket.on("error", () => socket.destroy());
+    if (request.url?.toLowerCase() !== `${this.#target.hostName}:443`) {
+      const body = bodyOf(this.#refusal(request.url ?? ""));
+      const headers = `Content-Type: ${jsonType}\r\nContent-Length: ${body.length}\r\nConnection: close`;
+      socket.write(`HTTP/1.1 403 Only to ${this.#target.hostName}:443\r\n${headers}\r\n\r\n${body}`);
+      socket.destroySoon();
+      return;
+    }
+    socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+    if (head.length > 0) socket.unshift(head);
+    this.#target.encrypted.take(socket);
+  }
+
+  /** Some clients send the whole address to the proxy and no CONNECT; the sandbox answers them on this connection. */
+  #forward(request: IncomingMessage, response: ServerResponse): void {
+    const url = URL.parse(request.url ?? "");
+    if (url?.hostname !== this.#target.hostName) {
+      const body = bodyOf(this.#refusal(url?.host ?? request.url ?? ""));
+      response.writeHead(403, { "content-type": jsonType, connection: "close" }).end(body);
+      return;
+    }
+    request.url = url.pathname + url.search;
+    this.#target.http.emit("request", request, response);
+  }
+
+  #refusal(target: string): string {
+    const { hostName } = this.#target;
+    return `the sandbox's proxy leads to ${hostName}:443 only, not to ${target.slice(0, 300)}; set NO_PROXY for other hosts`;
+  }
+}
+
+const jsonType = "application/json; charset=utf-8";
+
+function bodyOf(message: string): string {
+  // The target is the client's own text; escapes keep the body's length in bytes equal to its length in characters.
+  const text = JSON.stringify({ request_id: randomUUID(), code: "", message });
+  return text.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

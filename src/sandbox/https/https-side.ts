@@ -1,0 +1,55 @@
+import type { Server } from "node:http";
+import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
+import { ConnectProxy } from "./connect-proxy.ts";
+import { ServerIdentity } from "./server-identity.ts";
+import { TlsConnections } from "./tls-connections.ts";
+
+/** A proxy for clients with a fixed https address. */
+export interface ProxyOptions {
+  /** @default 0: a free one */
+  readonly port?: number | undefined;
+  /** The host name that clients have, which the proxy leads to the sandbox. @default console.neon.tech */
+  readonly hostName?: string | undefined;
+}
+
+/** The public API's host name. */
+export const publicHostName = "console.neon.tech";
+
+/** Which encrypted ways to the sandbox there are. */
+export interface HttpsOptions {
+  /** Whether the server's own port answers https as well. */
+  readonly tls: boolean;
+  /** `undefined`: no proxy. */
+  readonly proxy: ProxyOptions | undefined;
+  /** Called only when there is an encrypted way. */
+  readonly authority: () => CertificateAuthority;
+}
+
+/** The encrypted ways to an HTTP server: its own port, and a proxy. */
+export class HttpsSide {
+  readonly #encrypted: TlsConnections | undefined;
+  readonly #proxy: ConnectProxy | undefined;
+  readonly #proxyPort: number;
+
+  /** @param http not listening yet. */
+  constructor(http: Server, { tls, proxy, authority }: HttpsOptions) {
+    this.#proxyPort = proxy?.port ?? 0;
+    if (!tls && proxy === undefined) return;
+    this.#encrypted = new TlsConnections(http, new ServerIdentity(authority()));
+    if (tls) this.#encrypted.detectOnPort();
+    if (proxy === undefined) return;
+    const hostName = (proxy.hostName ?? publicHostName).toLowerCase();
+    this.#proxy = new ConnectProxy({ http, encrypted: this.#encrypted, hostName });
+  }
+
+  /** Opens the proxy. @returns its port; `undefined`: there is none. @throws Error when the address cannot be bound */
+  async listen(host: string): Promise<number | undefined> {
+    return this.#proxy?.listen(host, this.#proxyPort);
+  }
+
+  /** Closes the proxy and every encrypted connection. */
+  async close(): Promise<void> {
+    this.#encrypted?.close();
+    await this.#proxy?.close();
+  }
+}

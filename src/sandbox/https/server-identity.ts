@@ -1,0 +1,56 @@
+import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
+import { createSecureContext, type SecureContext, type TlsOptions } from "node:tls";
+import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
+
+/** Certificates that are kept at once. A client that asks for more names makes the oldest go. */
+const keptCertificates = 64;
+
+/**
+ * The certificates that the sandbox's API shows. Each host name that a client asks for gets a certificate of its own, so
+ * that any name that leads to the sandbox works. A client that names no host gets one for this machine's names and addresses.
+ */
+export class ServerIdentity {
+  readonly #authority: CertificateAuthority;
+  readonly #nowMs: () => number;
+  readonly #contexts = new Map<string, SecureContext>();
+
+  /** @param nowMs epoch milliseconds of the machine's clock. */
+  constructor(authority: CertificateAuthority, nowMs: () => number = Date.now) {
+    this.#authority = authority;
+    this.#nowMs = nowMs;
+  }
+
+  /** For `node:tls`. Only HTTP/1.1 is offered, because that is what the sandbox's server speaks. */
+  tlsOptions(): TlsOptions {
+    return {
+      ...this.#authority.issue(["localhost", ...machineAddresses()], this.#nowMs()),
+      ALPNProtocols: ["http/1.1"],
+      SNICallback: (name, done) => {
+        if (isHostName(name)) done(null, this.#contextOf(name.toLowerCase()));
+        else done(new Error("the client asks for a host name that cannot be one"));
+      },
+    };
+  }
+
+  #contextOf(name: string): SecureContext {
+    const known = this.#contexts.get(name);
+    if (known !== undefined) return known;
+    const [oldest] = this.#contexts.keys();
+    if (this.#contexts.size >= keptCertificates && oldest !== undefined) this.#contexts.delete(oldest);
+    const made = createSecureContext(this.#authority.issue([name], this.#nowMs()));
+    this.#contexts.set(name, made);
+    return made;
+  }
+}
+
+function isHostName(name: string): boolean {
+  return name.length <= 253 && /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/i.test(name) && isIP(name) === 0;
+}
+
+function machineAddresses(): readonly string[] {
+  const addresses = Object.values(networkInterfaces()).flatMap(
+    (entries) => entries?.map(({ address }) => address) ?? [],
+  );
+  return [...new Set(["127.0.0.1", "::1", ...addresses])];
+}

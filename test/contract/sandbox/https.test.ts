@@ -1,0 +1,231 @@
+import { execFile, spawnSync } from "node:child_process";
+import { X509Certificate } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { request } from "node:https";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { startSandbox } from "../../../src/sandbox/index.ts";
+import { freshSandbox, paid, type SandboxClient } from "./sandbox-client.ts";
+
+const run = promisify(execFile);
+const packageRoot = fileURLToPath(new URL("../../../", import.meta.url));
+/** Each client is a process of its own, and the machine may be busy. */
+const patienceMs = 120_000;
+
+/** A sandbox with every encrypted way, its authority in a file, and the environment of a client that trusts it. */
+async function encryptedSandbox(proxy: { readonly hostName?: string } = {}) {
+  const client = await freshSandbox({ tls: true, proxy, clock: "real", operationLatencyMs: 5 });
+  const folder = await mkdtemp(path.join(tmpdir(), "sandbox-https-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const caFile = path.join(folder, "ca.crt");
+  const ca = await (await fetch(`${client.sandbox.controlUrl}/ca.crt`)).text();
+  await writeFile(caFile, ca);
+  const environment = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    CI: "1",
+    HTTPS_PROXY: client.sandbox.proxyUrl,
+    NODE_EXTRA_CA_CERTS: caFile,
+  };
+  return { ...client, client, ca, caFile, folder, environment, key: client.sandbox.apiKey };
+}
+
+/** Asks for a tunnel. @returns the head of the answer, and the rest of the connection */
+async function askForTunnel(proxyUrl: string, target: string): Promise<{ head: string; socket: Socket }> {
+  const { hostname, port } = new URL(proxyUrl);
+  const socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
+  let head = "";
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    head += chunk;
+    if (head.includes("\r\n\r\n")) break;
+  }
+  return { head, socket };
+}
+
+const statusOf = async ({ sandbox }: SandboxClient, options: { ca?: string; servername?: string; host?: string }) => {
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  const headers = { authorization: `Bearer ${sandbox.apiKey}` };
+  request({ host: "127.0.0.1", port: sandbox.port, path: `/api/v2${paid}`, headers, ...options }, (answer) => {
+    answer.resume();
+    resolve(answer.statusCode);
+  })
+    .on("error", reject)
+    .end();
+  return await promise;
+};
+
+describe("--tls", () => {
+  test("one port → https by address and by any name with the authority's certificate, and http as before", async () => {
+    const { client, ca } = await encryptedSandbox();
+    expect(client.sandbox.url).toBe(`https://127.0.0.1:${client.sandbox.port}/api/v2`);
+    expect(await statusOf(client, { ca })).toBe(200);
+    for (const servername of ["localhost", "sandbox", "control-plane.example"]) {
+      expect(await statusOf(client, { ca, servername })).toBe(200);
+    }
+    const plain = await fetch(`http://127.0.0.1:${client.sandbox.port}/api/v2${paid}`);
+    expect(plain.status).toBe(401);
+  });
+
+  test("a client that does not trust the authority → refuses the certificate", async () => {
+    const { client } = await encryptedSandbox();
+    await expect(statusOf(client, {})).rejects.toThrow(/certificate/);
+  });
+
+  test("a body of 200 KiB, sent at once or byte by byte at first → arrives whole, encrypted or not", async () => {
+    const { client, ca } = await encryptedSandbox();
+    const body = JSON.stringify({ project: { name: "many", ignored: "x".repeat(200_000) } });
+    const lines = [
+      `POST /api/v2/projects HTTP/1.1`,
+      "Host: localhost",
+      `Authorization: Bearer ${client.sandbox.apiKey}`,
+    ];
+    const head = `${lines.join("\r\n")}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+    const socket = connect(client.sandbox.port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    for (const byte of "POST") await new Promise<void>((sent) => socket.write(byte, () => sent()));
+    socket.write(`${head.slice(4)}Connection: close\r\n\r\n${body}`);
+    let answer = "";
+    for await (const chunk of socket) answer += chunk;
+    expect(answer).toContain("HTTP/1.1 201 ");
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    const headers = { authorization: `Bearer ${client.sandbox.apiKey}`, "content-type": "application/json" };
+    request(
+      { host: "127.0.0.1", port: client.sandbox.port, path: "/api/v2/projects", method: "POST", ca, headers },
+      (response) => resolve(response.resume().statusCode),
+    ).end(body);
+    expect(await promise).toBe(201);
+  });
+
+  test("the authority → served to every host name, also where the control API is off", async () => {
+    const sandbox = await startSandbox({ host: "0.0.0.0", tls: true });
+    onTestFinished(() => sandbox.stop());
+    const answer = await fetch(`http://127.0.0.1:${sandbox.port}/sandbox/v1/ca.crt`);
+    expect(answer.status).toBe(200);
+    expect(new X509Certificate(await answer.text()).ca).toBe(true);
+    expect((await fetch(`http://127.0.0.1:${sandbox.port}/sandbox/v1/clock`)).status).toBe(403);
+  });
+
+  test("kept under a data directory → the same authority after a restart", async () => {
+    const data = await mkdtemp(path.join(tmpdir(), "sandbox-https-data-"));
+    onTestFinished(() => rm(data, { recursive: true, force: true }));
+    const certificates: string[] = [];
+    for (const _start of [1, 2]) {
+      const sandbox = await startSandbox({ data, tls: true });
+      certificates.push(await (await fetch(`${sandbox.controlUrl}/ca.crt`)).text());
+      await sandbox.stop();
+    }
+    expect(certificates[1]).toBe(certificates[0]);
+  });
+
+  test("bytes that are no handshake, or none at all → cost one connection, and a stop does not wait for them", async () => {
+    const sandbox = await startSandbox({ tls: true });
+    const closed = [Buffer.of(), Buffer.of(0x16), Buffer.of(0x16, 3, 1, 0xff, 0xff), Buffer.alloc(50_000, 0x16)].map(
+      async (bytes) => {
+        const socket = connect(sandbox.port, "127.0.0.1");
+        socket.on("error", () => {});
+        socket.write(bytes);
+        await new Promise((resolve) => socket.resume().once("close", resolve));
+      },
+    );
+    expect((await fetch(`http://127.0.0.1:${sandbox.port}/sandbox/v1/ca.crt`)).status).toBe(200);
+    await sandbox.stop();
+    await Promise.all(closed);
+  });
+});
+
+describe("the proxy", () => {
+  test("curl with HTTPS_PROXY and the authority's file → the public address answers from the sandbox", {
+    timeout: patienceMs,
+  }, async (context) => {
+    if (spawnSync("curl", ["--version"]).status !== 0) context.skip("curl is not installed");
+    const { environment, caFile, key } = await encryptedSandbox();
+    const common = ["-sS", "--cacert", caFile, "-H", `Authorization: Bearer ${key}`];
+    const { stdout } = await run("curl", [...common, `https://console.neon.tech/api/v2${paid}`], { env: environment });
+    expect(JSON.parse(stdout).project.id).toBe("green-fox-123456");
+    const refused = run("curl", [...common, "https://example.com/"], { env: environment });
+    await expect(refused).rejects.toThrow(/response 403/);
+  });
+
+  test("the public API client and the public CLI, addresses untouched → reach the sandbox", {
+    timeout: patienceMs,
+  }, async () => {
+    const { environment, key, client, folder } = await encryptedSandbox();
+    const script = `import { createApiClient } from "@neondatabase/api-client";
+      const { data } = await createApiClient({ apiKey: ${JSON.stringify(key)} }).listProjects({});
+      process.stdout.write(JSON.stringify(data.projects.map(({ id }) => id)));`;
+    const options = { env: environment, cwd: packageRoot, timeout: 60_000 };
+    const api = await run(process.execPath, ["--input-type=module", "-e", script], options);
+    expect(JSON.parse(api.stdout)).toContain("green-fox-123456");
+    const args = ["projects", "list", "--api-key", key, "--no-analytics", "--config-dir", folder, "--output", "json"];
+    const cli = await run(process.execPath, ["node_modules/neonctl/bin/cli.js", ...args], options);
+    expect(JSON.stringify(JSON.parse(cli.stdout))).toContain("green-fox-123456");
+    const log = (await client.control("GET", "/requests")).body.requests;
+    expect(log.length).toBeGreaterThanOrEqual(2);
+  });
+
+  test("Node's own fetch with NODE_USE_ENV_PROXY → reaches the sandbox", { timeout: patienceMs }, async () => {
+    const { environment, key } = await encryptedSandbox();
+    const script = `const answer = await fetch("https://console.neon.tech/api/v2${paid}", {
+        headers: { authorization: "Bearer ${key}" } });
+      process.stdout.write(String(answer.status));`;
+    const env = { ...environment, NODE_USE_ENV_PROXY: "1" };
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { env, timeout: 60_000 });
+    expect(stdout).toBe("200");
+  });
+
+  test("another host name, another port, no address → 403 with words that name the target", async () => {
+    const { sandbox } = await encryptedSandbox();
+    for (const target of [
+      "example.com:443",
+      "console.neon.tech:80",
+      "console.neon.tech",
+      "127.0.0.1:22",
+      "[::1]:443",
+    ]) {
+      const { head } = await askForTunnel(sandbox.proxyUrl as string, target);
+      expect(head).toMatch(/^HTTP\/1\.1 403 Only to console\.neon\.tech:443\r\n/);
+      expect(head).toContain(`not to ${target}; set NO_PROXY`);
+    }
+    const { hostname, port } = new URL(sandbox.proxyUrl as string);
+    const plain = await fetch(`http://${hostname}:${port}/somewhere`);
+    expect(plain.status).toBe(403);
+    expect(((await plain.json()) as { message: string }).message).toContain("leads to console.neon.tech:443 only");
+  });
+
+  test("another host name by option → that one is led to the sandbox, the default is not", async () => {
+    const { sandbox } = await encryptedSandbox({ hostName: "API.Example" });
+    expect((await askForTunnel(sandbox.proxyUrl as string, "api.example:443")).head).toContain(" 200 ");
+    expect((await askForTunnel(sandbox.proxyUrl as string, "console.neon.tech:443")).head).toContain(" 403 ");
+  });
+
+  test("the page and the control API through the proxy → 403, because the name is not of this machine", async () => {
+    const { environment, caFile } = await encryptedSandbox();
+    const common = ["-sS", "-o", "/dev/null", "-w", "%{http_code}", "--cacert", caFile];
+    const { stdout } = await run("curl", [...common, "https://console.neon.tech/sandbox/v1/clock"], {
+      env: environment,
+    });
+    expect(stdout).toBe("403");
+  });
+
+  test("tunnels that are open and say nothing → do not delay a stop", async () => {
+    const sandbox = await startSandbox({ proxy: {} });
+    const { socket } = await askForTunnel(sandbox.proxyUrl as string, "console.neon.tech:443");
+    const closed = new Promise((resolve) => socket.resume().once("close", resolve));
+    await sandbox.stop();
+    await closed;
+  });
+
+  test("a port that is in use → the start fails, and the other port is free again", async () => {
+    const first = await startSandbox({ proxy: {} });
+    onTestFinished(() => first.stop());
+    const taken = Number(new URL(first.proxyUrl as string).port);
+    await expect(startSandbox({ proxy: { port: taken } })).rejects.toThrow(/EADDRINUSE/);
+    await vi.waitFor(async () => expect((await fetch(`${first.controlUrl}/clock`)).status).toBe(200));
+  });
+});
