@@ -142,7 +142,7 @@ function codeProblems(path: string, source: string, own: Rules): readonly string
     [!isMain, /\bprocess\s*(\?\.|\.|\[")\s*env\b/, "reads process.env"],
     [!isMain, /\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/, "reads process.env"],
     [!isMain, /\bprocess\s*(\?\.|\.)\s*(exit|exitCode|abort|kill)\b/, "ends the process"],
-    [true, /\bconsole\s*\./, "writes to the console"],
+    [true, /\bconsole\s*\.\s*\w+\s*\(/, "writes to the console"],
     [true, /^\s*export\s+default\b/m, "has a default export"],
     [own.isPure, /\bDate\.now\s*\(|\bnew Date\(\s*\)|\bperformance\./, "reads a clock"],
     [own.isPure, /\bset(Timeout|Interval|Immediate)\s*\(/, "sets a timer"],
