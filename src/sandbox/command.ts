@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { parseSandboxArguments } from "./arguments.ts";
 import { AuthorityFileError } from "./certificates/authority-file.ts";
+import { type Fixture, FixtureError, parseFixture } from "./engine/fixture.ts";
 import { Refusal } from "./engine/refusal.ts";
-import { type Fixture, FixtureError, parseFixture } from "./fixture.ts";
 import { apiPrefix } from "./http/server.ts";
 import { publicHostName } from "./https/https-side.ts";
 import { type RunningSandbox, type SandboxOptions, startSandbox } from "./sandbox.ts";
-import { StorageError } from "./storage/storage-error.ts";
+import { StorageError } from "./storage/sqlite-file.ts";
 
 /** What the command needs of its process. */
 export interface CommandIo {

@@ -1,15 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { type ClockAnchor, type ClockChange, SandboxClock } from "./clock.ts";
+import { type ClockAnchor, type ClockChange, SandboxClock } from "./engine/clock.ts";
 import { Engine } from "./engine/engine.ts";
+import type { Fixture } from "./engine/fixture.ts";
 import { type Profile, profiles } from "./engine/profile.ts";
-import type { KeyRecord } from "./engine/records.ts";
+import type { KeyRecord, StoreContent } from "./engine/records.ts";
 import type { EngineSettings } from "./engine/settings.ts";
-import type { Fixture } from "./fixture.ts";
+import { Store } from "./engine/store.ts";
 import { KeyRing } from "./http/key-ring.ts";
-import { type DurableStore, openDurableStore } from "./storage/durable-store.ts";
-import { MemoryStore } from "./storage/memory-store.ts";
-import { StorageError } from "./storage/storage-error.ts";
-import type { Store, StoreContent } from "./storage/store.ts";
+import { openDurable, unreadable } from "./storage/durable.ts";
+import { StorageError } from "./storage/sqlite-file.ts";
 
 /** What a sandbox's state is made of; used only where the directory does not say otherwise. */
 export interface StateOptions {
@@ -44,6 +43,34 @@ export interface SandboxState {
   close(): void;
 }
 
+/** A store, and what makes its transactions last. */
+export interface DurableStore {
+  readonly store: Store;
+  /** @see Durable.written */
+  written(): Promise<void> | undefined;
+  /** @see Durable.flush */
+  flush(): void;
+  /** @see Durable.close */
+  close(): void;
+}
+
+/**
+ * Reads the state in a directory into memory. From then on every transaction is also written to the directory.
+ *
+ * @throws StorageError
+ */
+export function openDurableStore(options: Parameters<typeof openDurable>[0]): DurableStore {
+  const { rows, commit, written, flush, close } = openDurable(options);
+  const store = new Store(commit);
+  try {
+    store.load(rows);
+  } catch (error) {
+    close();
+    throw unreadable(options.directory, error);
+  }
+  return { store, written, flush, close };
+}
+
 /** Under which names the store keeps what belongs to no record. */
 const valueNames = { profile: "profile", clock: "clock", startKeyId: "startKeyId" } as const;
 
@@ -59,7 +86,7 @@ export function openState(options: StateOptions): SandboxState {
   const { directory, onWriteFailure } = options;
   const opened: DurableStore =
     directory === undefined
-      ? { store: new MemoryStore(), written: () => undefined, flush: () => {}, close: () => {} }
+      ? { store: new Store(), written: () => undefined, flush: () => {}, close: () => {} }
       : openDurableStore({ directory, onWriteFailure });
   try {
     const state = fill(opened, options);

@@ -2,20 +2,21 @@ import { randomInt } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { openAuthority } from "./certificates/authority-file.ts";
 import type { CertificateAuthority } from "./certificates/certificate-authority.ts";
-import type { ClockChange, ClockMode } from "./clock.ts";
+import type { ClockChange, ClockMode } from "./engine/clock.ts";
+import { defaultFixture, type Fixture } from "./engine/fixture.ts";
+import { Pacemaker } from "./engine/pacemaker.ts";
 import type { Profile } from "./engine/profile.ts";
 import { defaultEngineSettings, type EngineSettings } from "./engine/settings.ts";
-import { defaultFixture, type Fixture } from "./fixture.ts";
-import { isLoopback } from "./http/control/loopback.ts";
-import { FaultRegistry } from "./http/fault-registry.ts";
+import { isLoopback } from "./http/control/control-routes.ts";
+import { FaultRegistry } from "./http/faults.ts";
 import { RateLimit, type RateLimitRules } from "./http/rate-limit.ts";
 import { RequestLog } from "./http/request-log.ts";
 import { apiPrefix, buildServer, controlPrefix } from "./http/server.ts";
 import type { ServerParts } from "./http/server-parts.ts";
 import { HttpsSide, type ProxyOptions } from "./https/https-side.ts";
-import { Pacemaker } from "./pacemaker.ts";
+import { pageRoutes } from "./page/page-routes.ts";
 import { openState, type SandboxState } from "./sandbox-state.ts";
-import { StorageError } from "./storage/storage-error.ts";
+import { StorageError } from "./storage/sqlite-file.ts";
 
 /** How to start a sandbox. Everything has a default. */
 export interface SandboxOptions {
@@ -100,7 +101,7 @@ async function serve(
   { host = "127.0.0.1", port = 0, ...options }: SandboxOptions,
 ): Promise<Omit<RunningSandbox, "writeFailure">> {
   const parts = partsOf(state, { ...options, host });
-  const app = buildServer(parts);
+  const app = buildServer(parts, [pageRoutes]);
   const bareHost = host.replace(/^\[|\]$/g, "");
   const close = async (): Promise<void> => {
     parts.faults.clear();

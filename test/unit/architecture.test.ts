@@ -179,6 +179,30 @@ describe("architecture", () => {
   });
 });
 
+/** Pairs of folders of the sandbox that import each other. Files directly in src/sandbox, which start it, are left out. */
+function sandboxCircles(files: ReadonlyMap<string, string>): readonly string[] {
+  const roomOf = (path: string) => /^sandbox\/([^/]+)\//.exec(path)?.[1];
+  const seen = new Set<string>();
+  for (const [path, source] of files) {
+    const from = roomOf(path);
+    for (const { specifier } of from === undefined ? [] : importsOf(source)) {
+      const to = specifier.startsWith(".") ? (roomOf(join(dirname(path), specifier)) ?? "its root") : from;
+      if (to !== from) seen.add(`${from} ${to}`);
+    }
+  }
+  const isCircle = (pair: string) => pair.endsWith(" its root") || seen.has(pair.split(" ").reverse().join(" "));
+  return [...seen].filter(isCircle);
+}
+
+test("folders of the sandbox → none imports one that imports it back, nor the files that start the sandbox", async () => {
+  expect(sandboxCircles(await readSources())).toEqual([]);
+  const circle = [
+    ["sandbox/a/x.ts", 'import { y } from "../b/y.ts";'],
+    ["sandbox/b/y.ts", 'import type { X } from "../a/x.ts";\nimport { z } from "../z.ts";'],
+  ] as const;
+  expect(sandboxCircles(new Map(circle))).toEqual(["a b", "b a", "b its root"]);
+});
+
 describe("the checker itself", () => {
   test.each([
     ["domain/a.ts", 'import { z } from "zod";', "package zod"],

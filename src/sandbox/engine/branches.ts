@@ -1,13 +1,12 @@
-import { disarmAvailabilityCheck } from "./availability-check.ts";
-import { addDatabase } from "./databases.ts";
+import { addDatabase, addRole } from "./branch-contents.ts";
 import type { EndpointCreation } from "./endpoint-changes.ts";
 import { addEndpoint, dropEndpoint, subjectOf } from "./endpoints.ts";
 import { wordyId } from "./identifiers.ts";
-import { branchLimits, requireRoom } from "./limits.ts";
 import { requireUnlocked, startWork, type WorkStep } from "./operations.ts";
 import type { BranchRecord, DatabaseRecord, EndpointRecord, OperationRecord, RoleRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
-import { addRole } from "./roles.ts";
+import { branchLimits, requireRoom } from "./settings.ts";
+import { disarmAvailabilityCheck } from "./timers.ts";
 import type { World } from "./world.ts";
 
 /** An endpoint that comes with its branch. */

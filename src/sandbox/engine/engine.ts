@@ -1,8 +1,3 @@
-import type { Fixture } from "../fixture.ts";
-import type { OperationPosition, Store, StoreContent } from "../storage/store.ts";
-import { anyEndpoint, connectTo, loseCompute } from "./access.ts";
-import { suspendIfInactive } from "./auto-suspend.ts";
-import { checkAvailability, skipMissedChecks } from "./availability-check.ts";
 import { BranchObjects } from "./branch-objects.ts";
 import {
   type BranchChanges,
@@ -17,8 +12,11 @@ import {
 import type { ComputeDriver } from "./compute-driver.ts";
 import type { EndpointChanges, EndpointCreation } from "./endpoint-changes.ts";
 import {
+  anyEndpoint,
+  connectTo,
   createEndpoint,
   deleteEndpoint,
+  loseCompute,
   type Mutation,
   restartEndpoint,
   startEndpoint,
@@ -27,8 +25,8 @@ import {
 } from "./endpoints.ts";
 import type { PlannedFailure } from "./failure-plan.ts";
 import type { FileCacheUse } from "./file-cache.ts";
-import { regionHost } from "./hosts.ts";
-import { ListViews } from "./list-views.ts";
+import type { Fixture } from "./fixture.ts";
+import { ListViews } from "./lists.ts";
 import { advanceOperation, noteWorkEnded, resumeWork } from "./operation-transitions.ts";
 import type { Profile } from "./profile.ts";
 import {
@@ -43,11 +41,19 @@ import {
   updateProject,
 } from "./projects.ts";
 import { RealWork } from "./real-work.ts";
-import { rearm } from "./rearm.ts";
-import type { BranchRecord, EndpointRecord, OperationRecord, ProjectRecord, TimerRecord } from "./records.ts";
+import type {
+  BranchRecord,
+  EndpointRecord,
+  OperationRecord,
+  ProjectRecord,
+  StoreContent,
+  TimerRecord,
+} from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import { seedWorld } from "./seeding.ts";
-import type { EngineSettings } from "./settings.ts";
+import { type EngineSettings, regionHost } from "./settings.ts";
+import type { OperationPosition, Store } from "./store.ts";
+import { checkAvailability, rearm, skipMissedChecks, suspendIfInactive } from "./timers.ts";
 import { World } from "./world.ts";
 
 /** Where the engine reads the time. May stand still; going back counts as standing still. */

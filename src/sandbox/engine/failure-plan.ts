@@ -1,5 +1,5 @@
-import { controlLimit, requireRoom } from "./limits.ts";
 import type { Action } from "./records.ts";
+import { controlLimit, requireRoom } from "./settings.ts";
 
 /** Which of the operations that start next shall fail. */
 export interface PlannedFailure {

@@ -1,7 +1,7 @@
-import { armAutoSuspend } from "./auto-suspend.ts";
 import { armOperationTimer, unfinishedWork } from "./operations.ts";
 import type { WorkOutcome } from "./real-work.ts";
 import type { EndpointRecord, OperationRecord } from "./records.ts";
+import { armAutoSuspend } from "./timers.ts";
 import type { World } from "./world.ts";
 
 /** Moves an operation whose time has come one status on: scheduling → running → finished or failed. */

@@ -1,16 +1,19 @@
 import { computeSizes, type SizeRules } from "./compute-sizes.ts";
 
-/** Fields of an endpoint beyond the seed's table. */
-export type EndpointExtra =
-  | "name"
-  | "suspend_timeout_seconds"
-  | "provisioner"
-  | "creation_source"
-  | "suspended_at"
-  | "started_at";
+/** Fields of an endpoint that a profile may hide. */
+export const endpointExtras = [
+  "name",
+  "suspend_timeout_seconds",
+  "provisioner",
+  "creation_source",
+  "suspended_at",
+  "started_at",
+] as const;
+type EndpointExtra = (typeof endpointExtras)[number];
 
-/** Fields of an operation beyond the seed's table. */
-export type OperationExtra = "total_duration_ms" | "error";
+/** Fields of an operation that a profile may hide. */
+export const operationExtras = ["total_duration_ms", "error"] as const;
+type OperationExtra = (typeof operationExtras)[number];
 
 /** Everything in which the profiles differ, as data. */
 export interface Profile {
@@ -18,8 +21,9 @@ export interface Profile {
   readonly sizes: SizeRules;
   /** Smallest positive `suspend_timeout_seconds`. */
   readonly shortestSuspendSeconds: number;
-  /** Shown on reads. A profile that does not show `name` does not know it, and drops it. */
+  /** Fields of an endpoint that this profile shows beside the common ones. Without `name`, a name in a body is ignored. */
   readonly endpointExtras: readonly EndpointExtra[];
+  /** Fields of an operation that this profile shows beside the common ones. */
   readonly operationExtras: readonly OperationExtra[];
   /** Whether lists show `pending_state` while a compute is moving. */
   readonly pendingStateInLists: boolean;
@@ -61,8 +65,8 @@ export const profiles: Readonly<Record<Profile["name"], Profile>> = {
     name: "public",
     sizes: { scalable: [0.25, 0.5, ...steps(1, 16, 1)], fixedOnly: steps(18, 56, 2), widestRange: 8 },
     shortestSuspendSeconds: 60,
-    endpointExtras: ["name", "suspend_timeout_seconds", "provisioner", "creation_source", "suspended_at", "started_at"],
-    operationExtras: ["total_duration_ms", "error"],
+    endpointExtras,
+    operationExtras,
     pendingStateInLists: true,
     defaultDatabase: { name: "neondb", ownerName: "neondb_owner" },
     projectsPerPage: 10,

@@ -1,13 +1,11 @@
+import { addDatabase, addRole } from "./branch-contents.ts";
 import { addBranch, type BranchEndpoint, dropBranch, freshBranchId, type NewBranch, startStep } from "./branches.ts";
-import { addDatabase } from "./databases.ts";
 import { addEndpoint } from "./endpoints.ts";
 import { password, wordyId } from "./identifiers.ts";
-import { projectLimit, requireRoom } from "./limits.ts";
 import { requireUnlocked, startOperations, startWork } from "./operations.ts";
 import type { OperationRecord, ProjectRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
-import { regions } from "./regions.ts";
-import { addRole } from "./roles.ts";
+import { projectLimit, regions, requireRoom } from "./settings.ts";
 import type { World } from "./world.ts";
 
 /** What a create asks for. A field that is undefined gets the service's default. */

@@ -1,178 +1,236 @@
-/** What the sandbox remembers. Plain values, so that any storage can hold them; replaced whole, never changed in place. */
+/**
+ * What the sandbox remembers: one schema for each kind of record. The schema gives the type, checks a snapshot, and reads
+ * the rows of a state directory. Records are plain values; a change replaces the whole record.
+ */
+import { z } from "zod";
 
-/** The service's two kinds of endpoint. @see seed part 2, "Compute endpoint" */
-export type EndpointType = "read_write" | "read_only";
+/** The longest auto-suspend delay: 7 days. @see docs/sandbox.md "Compute sizes and delays" */
+export const longestSuspendSeconds = 604_800;
 
-/** `init`: created, its first operation has not ended. The console's "Stopped" has no transition in the seed. */
-export type ComputeState = "init" | "idle" | "active";
+/**
+ * A name that users give: no control characters, and none beyond the basic plane. So a length is the same number in every
+ * programming language.
+ */
+export const nameText = (longest: number) =>
+  z
+    .string()
+    .min(1)
+    .max(longest)
+    .regex(/^[ -~\u00A0-\uD7FF\uE000-\uFFFD]+$/, "must be printable");
 
-/** What a compute is moving to. */
-export type PendingState = "idle" | "active";
+const id = z.string().min(1).max(256);
+/** Leaves room to count on without losing exactness. */
+const sequence = z.int().min(0).max(1e14);
+/** Epoch milliseconds of the sandbox's clock, until the end of the year 9999: a date with four digits for its year. */
+const time = z.int().min(0).max(253_402_300_799_999);
+const stamps = { createdMs: time, updatedMs: time };
+const units = z.number().positive().max(1000);
+const suspendSeconds = z.int().min(-1).max(longestSuspendSeconds);
 
-/** Decides which sizes and endpoint types a project may use. */
-export type Plan = "free" | "paid";
+/** Every action of an operation that the sandbox starts. */
+export const operationActions = [
+  "apply_config",
+  "apply_storage_config",
+  "check_availability",
+  "create_branch",
+  "create_timeline",
+  "delete_tenant",
+  "start_compute",
+  "suspend_compute",
+] as const;
 
-/** All actions of the seed, part 1. */
-export type Action =
-  | "apply_config"
-  | "apply_storage_config"
-  | "check_availability"
-  | "create_branch"
-  | "create_timeline"
-  | "delete_tenant"
-  | "start_compute"
-  | "suspend_compute";
-
-/** The statuses of the seed. `finished` and `failed` are final. */
-export type OperationStatus = "scheduling" | "running" | "finished" | "failed";
-
-/** A project. Times are epoch milliseconds of the sandbox's clock. */
-export interface ProjectRecord {
-  readonly id: string;
-  readonly sequence: number;
-  readonly name: string;
+/** A project. */
+export const projectRecord = z.object({
+  id,
+  sequence,
+  name: nameText(256),
   /** `<cloud>-<region>`. */
-  readonly regionId: string;
-  readonly plan: Plan;
+  regionId: nameText(64),
+  /** Decides which sizes and endpoint types the project may use. */
+  plan: z.enum(["free", "paid"]),
   /** Major version of Postgres. */
-  readonly pgVersion: number;
-  readonly historyRetentionSeconds: number;
-  readonly createdMs: number;
-  readonly updatedMs: number;
-  /** Set: the project is gone. It stays, for its operations can still be read. */
-  readonly deletedMs: number | undefined;
-}
+  pgVersion: z.int(),
+  historyRetentionSeconds: z.int().min(0),
+  ...stamps,
+  /** Set: the project is deleted. The record stays, because its operations can still be read. */
+  deletedMs: time.optional(),
+});
 
-/** `init`: the operation that creates the branch has not finished. */
-export type BranchState = "init" | "ready";
-
-/** A branch. Times are epoch milliseconds of the sandbox's clock. */
-export interface BranchRecord {
-  readonly id: string;
-  readonly sequence: number;
-  readonly projectId: string;
-  readonly parentId: string | undefined;
-  readonly name: string;
-  readonly primary: boolean;
+/** A branch. */
+export const branchRecord = z.object({
+  id,
+  sequence,
+  projectId: id,
+  parentId: id.optional(),
+  name: nameText(256),
+  primary: z.boolean(),
   /** A protected branch cannot be deleted. */
-  readonly protected: boolean;
-  readonly state: BranchState;
-  readonly createdMs: number;
-  readonly updatedMs: number;
-}
+  protected: z.boolean(),
+  /** `init`: the operation that creates the branch has not finished. */
+  state: z.enum(["init", "ready"]),
+  ...stamps,
+});
 
 /** The fields of an endpoint that a request may set. */
-export interface EndpointConfig {
-  readonly branchId: string;
+const endpointConfig = {
+  branchId: id,
   /** Compute units. */
-  readonly minUnits: number;
+  minUnits: units,
   /** Compute units. */
-  readonly maxUnits: number;
-  /** 0 = the service's default, -1 = never. */
-  readonly suspendTimeoutSeconds: number;
-  readonly pgSettings: Readonly<Record<string, string>>;
-  readonly poolerEnabled: boolean;
-  readonly poolerMode: string;
-  readonly disabled: boolean;
-  readonly passwordlessAccess: boolean;
-  readonly provisioner: string;
+  maxUnits: units,
+  /** 0: the control plane's default; -1: never. */
+  suspendTimeoutSeconds: suspendSeconds,
+  pgSettings: z.record(z.string(), z.string()),
+  poolerEnabled: z.boolean(),
+  poolerMode: z.string(),
+  disabled: z.boolean(),
+  passwordlessAccess: z.boolean(),
+  provisioner: z.string(),
   /** `undefined`: never given, or the profile does not know names. */
-  readonly name: string | undefined;
-}
+  name: z.string().optional(),
+};
 
-/** A compute endpoint. Times are epoch milliseconds of the sandbox's clock. */
-export interface EndpointRecord extends EndpointConfig {
-  readonly id: string;
-  readonly sequence: number;
-  readonly projectId: string;
-  readonly type: EndpointType;
-  readonly regionId: string;
-  readonly host: string;
-  readonly proxyHost: string;
-  readonly state: ComputeState;
+/** A compute endpoint. */
+export const endpointRecord = z.object({
+  ...endpointConfig,
+  id,
+  sequence,
+  projectId: id,
+  type: z.enum(["read_write", "read_only"]),
+  regionId: nameText(64),
+  host: nameText(512),
+  proxyHost: nameText(256),
+  /** `init`: created, and its first operation has not ended. */
+  state: z.enum(["init", "idle", "active"]),
   /** `undefined`: the compute is not moving. */
-  readonly pendingState: PendingState | undefined;
+  pendingState: z.enum(["idle", "active"]).optional(),
   /** `undefined`: never been active. */
-  readonly lastActiveMs: number | undefined;
-  readonly startedMs: number | undefined;
-  readonly suspendedMs: number | undefined;
-  readonly createdMs: number;
-  readonly updatedMs: number;
-}
+  lastActiveMs: time.optional(),
+  startedMs: time.optional(),
+  suspendedMs: time.optional(),
+  ...stamps,
+});
 
-/** One piece of work of the service. Its whole course is decided when it is made, so it depends on the time only. */
-export interface OperationRecord {
-  readonly id: string;
-  /** Rises with every operation; breaks ties between siblings, which share `createdMs`. */
-  readonly sequence: number;
-  readonly projectId: string;
-  readonly branchId: string;
-  readonly endpointId: string | undefined;
-  readonly action: Action;
-  readonly status: OperationStatus;
-  readonly failuresCount: number;
-  readonly error: string | undefined;
-  /** Set: it will end as `failed`, with this text. */
-  readonly plannedError: string | undefined;
-  readonly runsAtMs: number;
-  readonly endsAtMs: number;
-  readonly createdMs: number;
-  readonly updatedMs: number;
-}
+/** One piece of work of the control plane. Its start, end and outcome are decided when it is made. */
+export const operationRecord = z.object({
+  id,
+  /** Rises with every operation. It orders operations with the same `createdMs`. */
+  sequence,
+  projectId: id,
+  branchId: id,
+  endpointId: id.optional(),
+  action: z.enum(operationActions),
+  /** `finished` and `failed` are final. */
+  status: z.enum(["scheduling", "running", "finished", "failed"]),
+  failuresCount: z.int().min(0),
+  error: z.string().optional(),
+  /** Set: the operation will end as `failed`, with this text. */
+  plannedError: z.string().optional(),
+  runsAtMs: time,
+  endsAtMs: time,
+  ...stamps,
+});
 
-/** A database user of a branch. Times are epoch milliseconds of the sandbox's clock. */
-export interface RoleRecord {
+/** A database user of a branch. */
+export const roleRecord = z.object({
   /** `<branch id>/<name>`. */
-  readonly id: string;
-  readonly sequence: number;
-  readonly projectId: string;
-  readonly branchId: string;
-  readonly name: string;
-  /** As it can be revealed; `undefined`: the role cannot log in. */
-  readonly password: string | undefined;
-  readonly createdMs: number;
-  readonly updatedMs: number;
-}
+  id,
+  sequence,
+  projectId: id,
+  branchId: id,
+  name: nameText(63),
+  /** In plain text, because the API can reveal it. `undefined`: the role cannot log in. */
+  password: nameText(256).optional(),
+  ...stamps,
+});
 
-/** A database of a branch. Times are epoch milliseconds of the sandbox's clock. */
-export interface DatabaseRecord {
-  /** `<branch id>/<sequence>`, for the name may change. */
-  readonly id: string;
-  readonly sequence: number;
-  readonly projectId: string;
-  readonly branchId: string;
-  readonly name: string;
+/** A database of a branch. */
+export const databaseRecord = z.object({
+  /** `<branch id>/<sequence>`, because the name may change. */
+  id,
+  sequence,
+  projectId: id,
+  branchId: id,
+  name: nameText(63),
   /** Name of a role of the same branch. */
-  readonly ownerName: string;
-  readonly createdMs: number;
-  readonly updatedMs: number;
-}
+  ownerName: nameText(63),
+  ...stamps,
+});
 
-/** What a key may do: everything, or everything that changes nothing and shows no secret. */
-export type KeyAccess = "write" | "read";
-
-/** An API key. The key itself is never kept. */
-export interface KeyRecord {
-  readonly id: string;
-  readonly sequence: number;
-  readonly name: string;
-  readonly access: KeyAccess;
-  /** The only project that it is good for; `undefined`: all of the account. */
-  readonly projectId: string | undefined;
-  /** Epoch milliseconds of the sandbox's clock. */
-  readonly createdMs: number;
+/** An API key. The key itself is never stored. */
+export const keyRecord = z.object({
+  id,
+  sequence,
+  name: z.string(),
+  /** `read`: the key may neither change anything nor read secrets. */
+  access: z.enum(["read", "write"]),
+  /** The only project that the key may use. `undefined`: every project. */
+  projectId: id.optional(),
+  createdMs: time,
   /** SHA-256 of the key, hexadecimal. */
-  readonly hash: string;
-}
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+});
 
-/** Something that is due at a time. At most one per `key`. */
-export interface TimerRecord {
-  readonly key: string;
-  readonly kind: "operation" | "autoSuspend" | "availabilityCheck";
+/** Something that is due at a time. There is at most one timer for each `key`. */
+export const timerRecord = z.object({
+  key: id,
+  kind: z.enum(["operation", "autoSuspend", "availabilityCheck"]),
   /** Id of the operation, endpoint or branch. */
-  readonly subjectId: string;
-  /** Epoch milliseconds of the sandbox's clock. */
-  readonly dueMs: number;
-  /** Lower goes first among timers due at the same time. */
-  readonly rank: number;
-}
+  subjectId: id,
+  dueMs: time,
+  /** Among timers due at the same time, the lower rank goes first. */
+  rank: z.int(),
+});
+
+/** Everything a store holds: each list in the order of `sequence`, timers in the order in which they are due. */
+export const storeContent = z.object({
+  projects: z.array(projectRecord),
+  branches: z.array(branchRecord),
+  endpoints: z.array(endpointRecord),
+  operations: z.array(operationRecord),
+  roles: z.array(roleRecord),
+  databases: z.array(databaseRecord),
+  keys: z.array(keyRecord),
+  timers: z.array(timerRecord),
+  counters: z.record(z.string(), sequence),
+  values: z.record(z.string(), z.string()),
+});
+
+/** @see projectRecord */
+export type ProjectRecord = Readonly<z.output<typeof projectRecord>>;
+/** @see branchRecord */
+export type BranchRecord = Readonly<z.output<typeof branchRecord>>;
+/** @see endpointRecord */
+export type EndpointRecord = Readonly<z.output<typeof endpointRecord>>;
+/** The fields of an endpoint that a request may set. */
+export type EndpointConfig = Pick<EndpointRecord, keyof typeof endpointConfig>;
+/** @see operationRecord */
+export type OperationRecord = Readonly<z.output<typeof operationRecord>>;
+/** @see roleRecord */
+export type RoleRecord = Readonly<z.output<typeof roleRecord>>;
+/** @see databaseRecord */
+export type DatabaseRecord = Readonly<z.output<typeof databaseRecord>>;
+/** @see keyRecord */
+export type KeyRecord = Readonly<z.output<typeof keyRecord>>;
+/** @see timerRecord */
+export type TimerRecord = Readonly<z.output<typeof timerRecord>>;
+/** @see storeContent */
+export type StoreContent = { readonly [Name in keyof z.output<typeof storeContent>]: Immutable<Name> };
+type Immutable<Name extends keyof z.output<typeof storeContent>> = Readonly<z.output<typeof storeContent>[Name]>;
+
+/** `read_write` or `read_only`. */
+export type EndpointType = EndpointRecord["type"];
+/** State of a compute. */
+export type ComputeState = EndpointRecord["state"];
+/** The state that a compute is moving to. */
+export type PendingState = NonNullable<EndpointRecord["pendingState"]>;
+/** `free` or `paid`. */
+export type Plan = ProjectRecord["plan"];
+/** Action of an operation. */
+export type Action = OperationRecord["action"];
+/** Status of an operation. */
+export type OperationStatus = OperationRecord["status"];
+/** State of a branch. */
+export type BranchState = BranchRecord["state"];
+/** What a key may do. */
+export type KeyAccess = KeyRecord["access"];

@@ -1,14 +1,12 @@
-import type { Fixture } from "../fixture.ts";
-import { armAutoSuspend } from "./auto-suspend.ts";
-import { armAvailabilityCheck } from "./availability-check.ts";
-import { addDatabase } from "./databases.ts";
+import { addDatabase, addRole } from "./branch-contents.ts";
 import { changed, defaultConfig, requireAllowed, requireTypeAllowed } from "./endpoint-changes.ts";
 import { placeEndpoint } from "./endpoints.ts";
+import type { Fixture } from "./fixture.ts";
 import { password } from "./identifiers.ts";
 import type { BranchRecord, ProjectRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
-import { addRole } from "./roles.ts";
 import { defaultPgVersion } from "./settings.ts";
+import { armAutoSuspend, armAvailabilityCheck } from "./timers.ts";
 import type { World } from "./world.ts";
 
 type ProjectSeed = Fixture["projects"][number];

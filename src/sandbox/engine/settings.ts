@@ -1,3 +1,6 @@
+import type { Plan } from "./records.ts";
+import { Refusal } from "./refusal.ts";
+
 /** How the engine's service behaves in time. All in milliseconds of the sandbox's clock. */
 export interface EngineSettings {
   /** How long one operation runs: drawn evenly from this range. Equal ends: always the same. */
@@ -21,8 +24,63 @@ export const defaultEngineSettings: EngineSettings = {
 /** What an auto-suspend delay of 0 means. @see seed part 8 */
 export const defaultSuspendSeconds = 300;
 
-/** 7 days. @see seed part 8 */
-export const longestSuspendSeconds = 604_800;
-
 /** Major version of Postgres of a project that names none. */
 export const defaultPgVersion = 18;
+
+/** Branches of one project. @see docs/sandbox.md "Limits" */
+export const branchLimits: Readonly<Record<Plan, number>> = { free: 10, paid: 5000 };
+
+/** Roles of one branch, and likewise databases. */
+export const objectsPerBranch = 500;
+
+/** Projects of the account. */
+export const projectLimit = 1000;
+
+/** What tests ask for and what nobody takes away again, each: faults, planned failures, API keys. */
+export const controlLimit = 1000;
+
+/**
+ * Refuses one more than there may be.
+ *
+ * @param what the plural in capitals, such as `BRANCHES`.
+ * @throws Refusal NotAllowed
+ */
+export function requireRoom(present: number, limit: number, what: string): void {
+  if (present < limit) return;
+  throw new Refusal(
+    "NotAllowed",
+    `at most ${limit} ${what.toLowerCase().replaceAll("_", " ")} are allowed`,
+    `${what}_LIMIT_EXCEEDED`,
+  );
+}
+
+/**
+ * The host name that all endpoints of a region share: `aws-us-east-2` → `us-east-2.aws.<suffix>`. An endpoint's own is
+ * `<endpoint id>.` before it.
+ */
+export function regionHost(regionId: string, suffix: string): string {
+  const [cloud = "", ...region] = regionId.split("-");
+  return `${region.join("-")}.${cloud}.${suffix}`;
+}
+
+/** A place in which projects can be. */
+export interface Region {
+  /** `<cloud>-<region>`. */
+  readonly id: string;
+  readonly name: string;
+  /** Degrees. */
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
+/** The first is the one for projects that name none. */
+export const regions = [
+  { id: "aws-us-east-2", name: "US East (Ohio)", latitude: 40, longitude: -83 },
+  { id: "aws-us-east-1", name: "US East (N. Virginia)", latitude: 39, longitude: -77 },
+  { id: "aws-us-west-2", name: "US West (Oregon)", latitude: 46, longitude: -120 },
+  { id: "aws-eu-central-1", name: "Europe (Frankfurt)", latitude: 50, longitude: 9 },
+  { id: "aws-eu-west-2", name: "Europe (London)", latitude: 52, longitude: 0 },
+  { id: "aws-ap-southeast-1", name: "Asia Pacific (Singapore)", latitude: 1, longitude: 104 },
+  { id: "aws-ap-southeast-2", name: "Asia Pacific (Sydney)", latitude: -34, longitude: 151 },
+  { id: "aws-sa-east-1", name: "South America (São Paulo)", latitude: -24, longitude: -47 },
+] as const satisfies readonly Region[];

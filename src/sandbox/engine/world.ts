@@ -1,13 +1,13 @@
-import type { Store } from "../storage/store.ts";
 import { FailurePlan } from "./failure-plan.ts";
 import { FileCaches } from "./file-cache.ts";
-import { ListHistory } from "./list-history.ts";
+import { nextRandom } from "./identifiers.ts";
+import { ListHistory } from "./lists.ts";
 import type { Profile } from "./profile.ts";
-import { nextRandom } from "./random.ts";
 import { RealWork } from "./real-work.ts";
 import type { BranchRecord, EndpointRecord, OperationRecord, ProjectRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import type { EngineSettings } from "./settings.ts";
+import type { Store } from "./store.ts";
 
 /** What the parts of the engine share: its records, its time, its randomness. Every write of a record passes here. */
 export class World {

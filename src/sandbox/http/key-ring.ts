@@ -1,7 +1,7 @@
 import { hash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
-import { controlLimit, requireRoom } from "../engine/limits.ts";
 import type { KeyAccess, KeyRecord } from "../engine/records.ts";
-import type { Store } from "../storage/store.ts";
+import { controlLimit, requireRoom } from "../engine/settings.ts";
+import type { Store } from "../engine/store.ts";
 
 /** A key that was just made; the only moment at which it can be read. */
 export interface NewKey {
@@ -97,4 +97,48 @@ export class KeyRing {
 /** 64 hexadecimal digits. */
 function hashOf(key: string): string {
   return hash("sha256", key, "hex");
+}
+
+/** What is looked at to tell whether a key may call a route. */
+export interface CallToJudge {
+  readonly method: string;
+  readonly notes: Partial<RouteNotes>;
+  /** The project that the path names; `undefined`: it names none. */
+  readonly projectId: string | undefined;
+}
+
+/** Why a key may not make a call; `undefined`: it may. */
+export function permissionProblem(key: KeyRecord, { method, notes, projectId }: CallToJudge): string | undefined {
+  if (key.access === "read") {
+    if (method !== "GET" && method !== "HEAD") return "this key may only read";
+    if (notes.revealsSecret === true) return "this key may not read secrets";
+  }
+  if (key.projectId === undefined) return undefined;
+  if (notes.isAccountWide === true) return "this key is for one project only";
+  return projectId === undefined || projectId === key.projectId ? undefined : "this key is for another project";
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** What the route does, in a few words, for the reference. */
+    summary?: string;
+    /** Not part of the reference. */
+    isUndocumented?: boolean;
+    /** The answer holds a secret: not for a key that may only read. */
+    revealsSecret?: boolean;
+    /** About more than one project: not for a key of one project. */
+    isAccountWide?: boolean;
+  }
+  interface FastifyRequest {
+    /** The key it carries; `undefined`: none that is known, or not a request of the API. */
+    apiKey: KeyRecord | undefined;
+  }
+}
+
+/** What a route says about itself. */
+export interface RouteNotes {
+  readonly summary: string;
+  readonly ignoresBody?: boolean;
+  readonly revealsSecret?: boolean;
+  readonly isAccountWide?: boolean;
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { ApiError } from "./api-error.ts";
+import { ApiError } from "./errors.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {

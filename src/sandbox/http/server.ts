@@ -2,25 +2,19 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyInstance } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
-import { pageRoutes } from "../page/page-routes.ts";
-import { accountRoutes } from "./api/account-routes.ts";
+import { accountRoutes, keyRoutes } from "./api/account-routes.ts";
+import { connectionRoutes, databaseRoutes, roleRoutes } from "./api/branch-object-routes.ts";
 import { branchRoutes } from "./api/branch-routes.ts";
-import { connectionRoutes } from "./api/connection-routes.ts";
-import { databaseRoutes } from "./api/database-routes.ts";
-import { endpointRoutes } from "./api/endpoint-routes.ts";
-import { keyRoutes } from "./api/key-routes.ts";
+import { endpointRoutes, powerRoutes } from "./api/endpoint-routes.ts";
 import { Lifecycle } from "./api/lifecycle.ts";
 import { operationRoutes } from "./api/operation-routes.ts";
-import { powerRoutes } from "./api/power-routes.ts";
 import { projectRoutes } from "./api/project-routes.ts";
-import { roleRoutes } from "./api/role-routes.ts";
 import { authorityRoute } from "./control/authority-route.ts";
 import { controlRoutes } from "./control/control-routes.ts";
-import { answerErrors, answerTo, sendError } from "./error-answers.ts";
+import { answerErrors, answerTo, sendError } from "./errors.ts";
 import { GarbageAnswers } from "./garbage-answers.ts";
-import { KnownMethods } from "./known-methods.ts";
-import { openApiRoutes } from "./openapi/openapi-routes.ts";
-import { listRoutes } from "./openapi/route-list.ts";
+import { openApiRoutes } from "./openapi/openapi-document.ts";
+import { KnownMethods, listRoutes } from "./openapi/route-list.ts";
 import { readBodies } from "./request-body.ts";
 import type { ServerParts } from "./server-parts.ts";
 
@@ -46,8 +40,15 @@ export const controlPrefix = "/sandbox/v1";
 /** How long a request may take to arrive, in milliseconds; how long its answer takes is not bounded by it. */
 const arrivalLimitMs = 30_000;
 
-/** The server, not listening yet. */
-export function buildServer(parts: ServerParts): FastifyInstance {
+/** Registers routes of one kind. */
+export type RouteSet = (app: FastifyInstance, parts: ServerParts) => void;
+
+/**
+ * Builds the server, which does not listen yet.
+ *
+ * @param more route sets outside the API and the control API, such as that of the page.
+ */
+export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []): FastifyInstance {
   const garbage = new GarbageAnswers();
   const app = fastify({
     genReqId: requestIdOf,
@@ -92,7 +93,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     { prefix: controlPrefix },
   );
   app.register(async (open) => authorityRoute(open, parts), { prefix: controlPrefix });
-  app.register(async (page) => pageRoutes(page, parts));
+  for (const routes of more) app.register(async (own) => routes(own, parts));
   return app;
 }
 

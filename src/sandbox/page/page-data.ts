@@ -1,7 +1,7 @@
-import type { ClockState, SandboxClock } from "../clock.ts";
+import type { ClockState, SandboxClock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { BranchRecord, EndpointRecord, OperationRecord, ProjectRecord } from "../engine/records.ts";
-import type { OperationPosition } from "../storage/store.ts";
+import type { OperationPosition } from "../engine/store.ts";
 
 /** How much of each list one page shows. */
 export const shown = { projects: 100, endpoints: 200, operations: 25 } as const;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { ApiError } from "../http/api-error.ts";
-import { hostnameOf, isLoopback } from "../http/control/loopback.ts";
-import { parseCursor } from "../http/operation-cursor.ts";
+import { hostnameOf, isLoopback } from "../http/control/control-routes.ts";
+import { ApiError } from "../http/errors.ts";
+import { parseCursor } from "../http/lists.ts";
 import type { ServerParts } from "../http/server-parts.ts";
 import { observePage, type PageData } from "./page-data.ts";
 import { pageScript } from "./page-script.ts";

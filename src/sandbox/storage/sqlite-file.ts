@@ -1,6 +1,22 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { ChangeSet } from "./journal.ts";
-import { StorageError } from "./storage-error.ts";
+import type { ChangeSet } from "./transactions.ts";
+
+/**
+ * Why state on disk cannot be used. `InUse`: by another process. `Foreign`: the file is not ours. `Newer`: written by a
+ * later version. `Damaged`. `Mismatch`: made with other settings. `CannotOpen`, `CannotWrite`: the system says no.
+ */
+export type StorageReason = "InUse" | "Foreign" | "Newer" | "Damaged" | "Mismatch" | "CannotOpen" | "CannotWrite";
+
+/** State on disk that cannot be used; the message names the file, what is wrong and what to do. */
+export class StorageError extends Error {
+  override readonly name = "StorageError";
+  readonly reason: StorageReason;
+
+  constructor(reason: StorageReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
 
 /** One thing a store holds, as it lies in the file. */
 export interface StoredRow {
@@ -49,7 +65,6 @@ export class SqliteFile {
   readonly #commit: StatementSync;
   readonly #put: StatementSync;
   readonly #remove: StatementSync;
-  readonly #clear: StatementSync;
 
   /**
    * Opens a file, or makes it.
@@ -68,7 +83,6 @@ export class SqliteFile {
         "INSERT INTO record VALUES (?, ?, ?) ON CONFLICT (collection, key) DO UPDATE SET value = excluded.value",
       );
       this.#remove = database.prepare("DELETE FROM record WHERE collection = ? AND key = ?");
-      this.#clear = database.prepare("DELETE FROM record WHERE collection = ?");
     } catch (error) {
       database.close();
       throw error;
@@ -141,13 +155,11 @@ export class SqliteFile {
   }
 
   #apply(changes: ChangeSet): void {
-    for (const [collection, { isCleared, keys }] of changes) {
-      const { name } = collection;
-      if (isCleared) this.#clear.run(name);
-      for (const key of keys) {
-        const value = collection.valueOf(key);
-        if (value !== undefined) this.#put.run(name, key, JSON.stringify(value));
-        else if (!isCleared) this.#remove.run(name, key);
+    for (const [tracked, keys] of changes) {
+      for (const key of keys.keys()) {
+        const value = tracked.get(key);
+        if (value === undefined) this.#remove.run(tracked.name, key);
+        else this.#put.run(tracked.name, key, JSON.stringify(value));
       }
     }
   }

@@ -5,10 +5,10 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { OperationRecord, ProjectRecord } from "../../../src/sandbox/engine/records.ts";
-import { openDurableStore, stateFileName } from "../../../src/sandbox/storage/durable-store.ts";
-import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
-import type { StorageError } from "../../../src/sandbox/storage/storage-error.ts";
-import type { Store } from "../../../src/sandbox/storage/store.ts";
+import { Store } from "../../../src/sandbox/engine/store.ts";
+import { openDurableStore } from "../../../src/sandbox/sandbox-state.ts";
+import { stateFileName } from "../../../src/sandbox/storage/durable.ts";
+import type { StorageError } from "../../../src/sandbox/storage/sqlite-file.ts";
 
 const isLong = process.env.LONG === "1";
 
@@ -30,7 +30,7 @@ function open(directory: string) {
 const project = (id: string, sequence: number): ProjectRecord => ({
   id,
   sequence,
-  name: `${id} <&"\u0000\u{1F418}`,
+  name: `${id} <&"\\ \u00e9\u4f60`,
   regionId: "aws-x",
   plan: "paid",
   pgVersion: 18,
@@ -123,7 +123,7 @@ test("any transactions, then opened again → what a store in memory holds, in t
   fc.assert(
     fc.property(transactions, transactions, (before, after) => {
       const directory = mkdtempSync(join(tmpdir(), "sandbox-store-"));
-      const inMemory = new MemoryStore();
+      const inMemory = new Store();
       try {
         for (const part of [before, after]) {
           const { store, flush, close } = openDurableStore({ directory, onWriteFailure: unexpected });

@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from "vitest";
+import { defaultFixture } from "../../../src/sandbox/engine/fixture.ts";
+import { Pacemaker } from "../../../src/sandbox/engine/pacemaker.ts";
 import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
-import { defaultFixture } from "../../../src/sandbox/fixture.ts";
-import { FaultRegistry } from "../../../src/sandbox/http/fault-registry.ts";
+import { FaultRegistry } from "../../../src/sandbox/http/faults.ts";
 import { RequestLog } from "../../../src/sandbox/http/request-log.ts";
 import { buildServer } from "../../../src/sandbox/http/server.ts";
-import { Pacemaker } from "../../../src/sandbox/pacemaker.ts";
 import { openState } from "../../../src/sandbox/sandbox-state.ts";
-import { StorageError } from "../../../src/sandbox/storage/storage-error.ts";
+import { StorageError } from "../../../src/sandbox/storage/sqlite-file.ts";
 import { branches, paid } from "./sandbox-client.ts";
 
 const apiKey = "not-a-real-key";

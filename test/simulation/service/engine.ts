@@ -1,11 +1,11 @@
 /** The sandbox's engine in memory. Only this file knows how the engine and its store are made and what its records hold. */
 import { Engine } from "../../../src/sandbox/engine/engine.ts";
+import { type Fixture, parseFixture } from "../../../src/sandbox/engine/fixture.ts";
 import { type Profile, profiles } from "../../../src/sandbox/engine/profile.ts";
 import type { EndpointRecord, OperationRecord } from "../../../src/sandbox/engine/records.ts";
 import { Refusal } from "../../../src/sandbox/engine/refusal.ts";
 import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
-import { type Fixture, parseFixture } from "../../../src/sandbox/fixture.ts";
-import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
+import { Store } from "../../../src/sandbox/engine/store.ts";
 
 export type { EndpointRecord, OperationRecord, Profile };
 export { Refusal };
@@ -50,7 +50,7 @@ const fixture: Fixture = parseFixture(
 
 /** A control plane without network and without disk, and a look at its endpoints that no list lag touches. */
 export function createEngine({ profile, seed, nowMs, operationLatencyMs }: EngineOptions) {
-  const store = new MemoryStore();
+  const store = new Store();
   const engine = new Engine({
     store,
     clock: { nowMs },

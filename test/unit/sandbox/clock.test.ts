@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { endOfTimeMs, SandboxClock } from "../../../src/sandbox/clock.ts";
+import { endOfTimeMs, SandboxClock } from "../../../src/sandbox/engine/clock.ts";
 
 function clockOn(wall: { ms: number }): SandboxClock {
   return new SandboxClock(() => wall.ms);

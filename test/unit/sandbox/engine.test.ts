@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";
+import { defaultFixture } from "../../../src/sandbox/engine/fixture.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
 import type { EndpointRecord, OperationRecord } from "../../../src/sandbox/engine/records.ts";
 import { Refusal } from "../../../src/sandbox/engine/refusal.ts";
 import { defaultEngineSettings, type EngineSettings } from "../../../src/sandbox/engine/settings.ts";
-import { defaultFixture } from "../../../src/sandbox/fixture.ts";
-import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
+import { Store } from "../../../src/sandbox/engine/store.ts";
 
 const projectId = "green-fox-123456";
 const branchIds = ["br-still-lake-123456", "br-quiet-sun-123456", "br-bold-river-123456"] as const;
@@ -20,7 +20,7 @@ class Stage {
   constructor(seed = 1, changes: Partial<EngineSettings> = {}) {
     const clock = { nowMs: () => this.nowMs };
     this.engine = new Engine({
-      store: new MemoryStore(),
+      store: new Store(),
       clock,
       profile: profiles.seed,
       settings: { ...settings, seed, ...changes },

@@ -1,13 +1,12 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";
+import { defaultFixture } from "../../../src/sandbox/engine/fixture.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
 import type { OperationRecord } from "../../../src/sandbox/engine/records.ts";
 import { Refusal } from "../../../src/sandbox/engine/refusal.ts";
 import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
-import { defaultFixture } from "../../../src/sandbox/fixture.ts";
-import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
-import type { Store } from "../../../src/sandbox/storage/store.ts";
+import { Store } from "../../../src/sandbox/engine/store.ts";
 import { type ModelAnswer, type ModelChanges, type ModelOperation, StateModel } from "./state-model.ts";
 
 const projectId = "green-fox-123456";
@@ -80,7 +79,7 @@ export class SideBySide {
   /** The engine's id of each endpoint and branch of the model. */
   readonly #ids = new Map<string, string>(branchIds.map((id) => [id, id]));
 
-  constructor(seed: number, store: Store = new MemoryStore()) {
+  constructor(seed: number, store: Store = new Store()) {
     const settings = {
       ...defaultEngineSettings,
       operationLatencyMs: { min: latencyMs, max: latencyMs },

@@ -1,18 +1,18 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { SandboxClock } from "../../../src/sandbox/clock.ts";
+import { SandboxClock } from "../../../src/sandbox/engine/clock.ts";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";
+import { defaultFixture } from "../../../src/sandbox/engine/fixture.ts";
+import { Pacemaker } from "../../../src/sandbox/engine/pacemaker.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
 import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
-import { defaultFixture } from "../../../src/sandbox/fixture.ts";
-import { Pacemaker } from "../../../src/sandbox/pacemaker.ts";
-import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
+import { Store } from "../../../src/sandbox/engine/store.ts";
 
 const latencyMs = 20;
 
 function paced(fixture = defaultFixture) {
   const clock = new SandboxClock();
   const settings = { ...defaultEngineSettings, operationLatencyMs: { min: latencyMs, max: latencyMs } };
-  const engine = new Engine({ store: new MemoryStore(), clock, profile: profiles.seed, settings });
+  const engine = new Engine({ store: new Store(), clock, profile: profiles.seed, settings });
   engine.reset(fixture);
   const pacemaker = new Pacemaker(engine, clock, (error) => expect.fail(String(error)));
   onTestFinished(() => pacemaker.stop());

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { computeSizes, maxConnectionsOf } from "../../../src/sandbox/engine/compute-sizes.ts";
-import { nextRandom } from "../../../src/sandbox/engine/random.ts";
+import { nextRandom } from "../../../src/sandbox/engine/identifiers.ts";
+import { Store } from "../../../src/sandbox/engine/store.ts";
 import { KeyRing } from "../../../src/sandbox/http/key-ring.ts";
-import { cursorOf, parseCursor } from "../../../src/sandbox/http/operation-cursor.ts";
+import { cursorOf, parseCursor } from "../../../src/sandbox/http/lists.ts";
 import { RequestLog } from "../../../src/sandbox/http/request-log.ts";
-import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
 
 describe("compute sizes", () => {
   test("every row → RAM 4 times the vCPU, file cache 0.8 of it", () => {
@@ -59,7 +59,7 @@ test("cursor → back to the same position, in characters that a query may carry
 });
 
 test("keys → stored as a hash only; found by the key alone", () => {
-  const store = new MemoryStore();
+  const store = new Store();
   const ring = new KeyRing(store);
   const { key, record } = ring.create("ci");
   ring.admit("default", "not-a-real-key");

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { ComputeDriver } from "../../../src/sandbox/engine/compute-driver.ts";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";
+import { defaultFixture } from "../../../src/sandbox/engine/fixture.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
 import type { OperationRecord } from "../../../src/sandbox/engine/records.ts";
 import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
-import { defaultFixture } from "../../../src/sandbox/fixture.ts";
-import { MemoryStore } from "../../../src/sandbox/storage/memory-store.ts";
+import { Store } from "../../../src/sandbox/engine/store.ts";
 
 const projectId = "green-fox-123456";
 const branchId = "br-quiet-sun-123456";
@@ -42,7 +42,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 class Stage {
   nowMs = Date.UTC(2026, 0, 1);
-  readonly store = new MemoryStore();
+  readonly store = new Store();
   readonly driver = new ScriptedDriver();
   engine = this.#engine(this.driver);
 

@@ -2,13 +2,21 @@ import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { BranchMutation } from "../../engine/branches.ts";
-import { pageOf, pageQuery } from "../list-page.ts";
-import { branchView, newBranchView } from "../object-views.ts";
-import { branchBody, branchCreateBody, branchMutationBody, branchUpdateBody, newBranchBody } from "../object-wire.ts";
+import {
+  branchBody,
+  branchCreateBody,
+  branchMutationBody,
+  branchUpdateBody,
+  branchView,
+  newBranchBody,
+  newBranchView,
+} from "../codecs/branch.ts";
+import { branchPath, errorResponses, projectPath } from "../codecs/codec.ts";
+import { changesOf, endpointBody, listedEndpointView } from "../codecs/endpoint.ts";
+import { operationView } from "../codecs/operation.ts";
+import { answerDelete } from "../errors.ts";
+import { pageOf, pageQuery } from "../lists.ts";
 import type { ServerParts } from "../server-parts.ts";
-import { changesOf, endpointView, movingEndpointView, operationView } from "../views.ts";
-import { branchPath, endpointBody, errorResponses, projectPath } from "../wire.ts";
-import { answerDelete } from "./delete-answer.ts";
 
 /** `annotations` is empty, and there because a client reads it. `next` is not there on the last page. */
 const listBody = z.object({
@@ -51,7 +59,6 @@ export function branchRoutes(app: FastifyInstance, parts: ServerParts): void {
 
 function endpointsRoute(app: FastifyInstance, { engine }: ServerParts): void {
   const { profile } = engine;
-  const view = profile.pendingStateInLists ? movingEndpointView : endpointView;
   app.withTypeProvider<ZodTypeProvider>().get(
     "/projects/:project_id/branches/:branch_id/endpoints",
     {
@@ -64,7 +71,7 @@ function endpointsRoute(app: FastifyInstance, { engine }: ServerParts): void {
     async ({ params }) => {
       const { id } = engine.branch(params.project_id, params.branch_id);
       const endpoints = engine.endpoints(params.project_id).filter(({ branchId }) => branchId === id);
-      return { endpoints: endpoints.map((endpoint) => view(endpoint, profile)) };
+      return { endpoints: endpoints.map((endpoint) => listedEndpointView(endpoint, profile)) };
     },
   );
 }

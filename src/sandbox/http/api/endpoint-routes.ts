@@ -2,29 +2,31 @@ import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { EndpointRecord } from "../../engine/records.ts";
-import { jsonType, ListBody } from "../list-body.ts";
-import type { ServerParts } from "../server-parts.ts";
-import { changesOf, endpointView, movingEndpointView, mutationView, operationView } from "../views.ts";
+import { endpointPath, errorResponses, projectPath } from "../codecs/codec.ts";
 import {
+  changesOf,
   createBody,
   endpointBody,
-  endpointPath,
-  errorResponses,
+  endpointView,
+  listedEndpointView,
+  movingEndpointView,
   mutationBody,
-  projectPath,
+  mutationView,
   updateBody,
-} from "../wire.ts";
-import { answerDelete } from "./delete-answer.ts";
+} from "../codecs/endpoint.ts";
+import { operationView } from "../codecs/operation.ts";
+import { answerDelete } from "../errors.ts";
+import { jsonType, ListBody } from "../lists.ts";
+import type { ServerParts } from "../server-parts.ts";
 
 /** List, get, create, update and delete of compute endpoints. @see seed part 4 */
 export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const { profile } = engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();
-  const listView = profile.pendingStateInLists ? movingEndpointView : endpointView;
   const list = new ListBody<EndpointRecord>({
     field: "endpoints",
     schema: endpointBody,
-    view: (endpoint) => listView(endpoint, profile),
+    view: (endpoint) => listedEndpointView(endpoint, profile),
   });
   routes.get(
     "/projects/:project_id/endpoints",
@@ -93,4 +95,23 @@ function deleteRoute(app: FastifyInstance, engine: ServerParts["engine"]): void 
         requireParent: () => engine.project(params.project_id),
       }),
   );
+}
+
+/** Start, suspend and restart of a compute: no body, the answer of an update. */
+export function powerRoutes(app: FastifyInstance, { engine }: ServerParts): void {
+  const schema = { params: endpointPath, response: { 200: mutationBody, ...errorResponses } };
+  const calls = {
+    start: (projectId: string, endpointId: string) => engine.startEndpoint(projectId, endpointId),
+    suspend: (projectId: string, endpointId: string) => engine.suspendEndpoint(projectId, endpointId),
+    restart: (projectId: string, endpointId: string) => engine.restartEndpoint(projectId, endpointId),
+  };
+  for (const [verb, call] of Object.entries(calls)) {
+    app
+      .withTypeProvider<ZodTypeProvider>()
+      .post(
+        `/projects/:project_id/endpoints/:endpoint_id/${verb}`,
+        { schema, config: { summary: `${verb[0]?.toUpperCase()}${verb.slice(1)} a compute`, ignoresBody: true } },
+        async ({ params }) => mutationView(call(params.project_id, params.endpoint_id), engine.profile),
+      );
+  }
 }

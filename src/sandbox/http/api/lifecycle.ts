@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { ApiError, unauthenticatedMessage } from "../api-error.ts";
-import type { FaultHit } from "../fault-registry.ts";
-import type { KnownMethods } from "../known-methods.ts";
-import { type CallToJudge, permissionProblem } from "../permission.ts";
+import { ApiError, unauthenticatedMessage } from "../errors.ts";
+import type { FaultHit } from "../faults.ts";
+import { type CallToJudge, permissionProblem } from "../key-ring.ts";
+import type { KnownMethods } from "../openapi/route-list.ts";
 import type { RequestEntry } from "../request-log.ts";
 import type { ServerParts } from "../server-parts.ts";
 

@@ -3,12 +3,10 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { OperationRecord } from "../../engine/records.ts";
 import { Refusal } from "../../engine/refusal.ts";
-import { jsonType, ListBody } from "../list-body.ts";
-import { cursorOf, cursorPattern, parseCursor } from "../operation-cursor.ts";
-import { queryInteger } from "../query-integer.ts";
+import { errorResponses, operationPath, projectPath } from "../codecs/codec.ts";
+import { operationBody, operationView } from "../codecs/operation.ts";
+import { cursorOf, cursorPattern, jsonType, ListBody, parseCursor, queryInteger } from "../lists.ts";
 import type { ServerParts } from "../server-parts.ts";
-import { operationView } from "../views.ts";
-import { errorResponses, operationBody, operationPath, projectPath } from "../wire.ts";
 
 /** Page size when the client names none. The seed does not show one. */
 const defaultLimit = 100;

@@ -3,18 +3,20 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { BranchEndpoint } from "../../engine/branches.ts";
 import type { ProjectRecord } from "../../engine/records.ts";
-import { pageOf, pageQuery } from "../list-page.ts";
-import { newBranchView, projectView } from "../object-views.ts";
+import { newBranchView } from "../codecs/branch.ts";
+import { errorResponses, projectPath } from "../codecs/codec.ts";
+import { changesOf } from "../codecs/endpoint.ts";
+import { operationView } from "../codecs/operation.ts";
 import {
   newProjectBody,
   projectBody,
   projectCreateBody,
   projectMutationBody,
   projectUpdateBody,
-} from "../object-wire.ts";
+  projectView,
+} from "../codecs/project.ts";
+import { pageOf, pageQuery } from "../lists.ts";
 import type { ServerParts } from "../server-parts.ts";
-import { changesOf, operationView } from "../views.ts";
-import { errorResponses, projectPath } from "../wire.ts";
 
 const listBody = z.object({
   projects: z.array(projectBody),
@@ -26,7 +28,7 @@ const listBody = z.object({
 /** List, get, create, update and delete of projects. */
 export function projectRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { engine } = parts;
-  const view = (project: ProjectRecord) => projectView(project, engine.proxyHost(project));
+  const view = (project: ProjectRecord) => projectView({ ...project, proxyHost: engine.proxyHost(project) });
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.get(
     "/projects",
@@ -86,7 +88,7 @@ function createRoute(app: FastifyInstance, { engine }: ServerParts): void {
         endpoint: { ...endpoint, name: undefined } as Omit<BranchEndpoint, "type">,
       });
       return reply.code(201).send({
-        project: projectView(created.project, engine.proxyHost(created.project)),
+        project: projectView({ ...created.project, proxyHost: engine.proxyHost(created.project) }),
         ...newBranchView(created, profile),
       });
     },
@@ -112,7 +114,7 @@ function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
         historyRetentionSeconds: asked.history_retention_seconds,
       });
       return {
-        project: projectView(project, engine.proxyHost(project)),
+        project: projectView({ ...project, proxyHost: engine.proxyHost(project) }),
         operations: operations.map((operation) => operationView(operation, profile)),
       };
     },
@@ -128,7 +130,7 @@ function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
     },
     async ({ params }) => {
       const { project, operations } = engine.deleteProject(params.project_id);
-      const view = projectView(project, engine.proxyHost(project));
+      const view = projectView({ ...project, proxyHost: engine.proxyHost(project) });
       if (!profile.operationsOfDeletedProject) return { project: view };
       return { project: view, operations: operations.map((operation) => operationView(operation, profile)) };
     },

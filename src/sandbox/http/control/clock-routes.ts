@@ -1,10 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { ApiError } from "../api-error.ts";
+import { errorResponses, timeText } from "../codecs/codec.ts";
+import { ApiError } from "../errors.ts";
 import type { ServerParts } from "../server-parts.ts";
-import { timeText } from "../views.ts";
-import { errorResponses } from "../wire.ts";
 
 /** Ten years: everything that is due on the way is carried out. */
 export const longestStepMs = 10 * 365 * 86_400_000;

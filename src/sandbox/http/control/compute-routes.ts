@@ -3,9 +3,10 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { computeSizeOf, maxConnectionsOf, pooledConnections, sharedBuffersMb } from "../../engine/compute-sizes.ts";
 import { type FileCacheUse, fileCacheHitRatio } from "../../engine/file-cache.ts";
+import { errorResponses } from "../codecs/codec.ts";
+import { endpointBody, movingEndpointView } from "../codecs/endpoint.ts";
+import { operationBody, operationView } from "../codecs/operation.ts";
 import type { ServerParts } from "../server-parts.ts";
-import { movingEndpointView, operationView } from "../views.ts";
-import { endpointBody, errorResponses, operationBody } from "../wire.ts";
 
 const computePath = z.object({ endpoint_id: z.string() });
 

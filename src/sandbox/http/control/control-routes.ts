@@ -1,15 +1,34 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { ApiError } from "../api-error.ts";
-import { answerErrors } from "../error-answers.ts";
-import type { KnownMethods } from "../known-methods.ts";
+import { ApiError, answerErrors } from "../errors.ts";
+import type { KnownMethods } from "../openapi/route-list.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { clockRoutes } from "./clock-routes.ts";
 import { computeRoutes } from "./compute-routes.ts";
 import { faultRoutes } from "./fault-routes.ts";
 import { controlKeyRoutes } from "./key-routes.ts";
-import { hostnameOf, isForeignPage, isLoopback } from "./loopback.ts";
 import { snapshotRoutes } from "./snapshot-routes.ts";
 import { stateRoutes } from "./state-routes.ts";
+
+/** Whether only this machine can reach an address: an IP of the loopback network, or `localhost`. */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[|\]$/g, "").toLowerCase();
+  return bare === "localhost" || bare === "::1" || /^127(?:\.\d{1,3}){3}$/.test(bare);
+}
+
+/** The host part of a `Host` header. */
+export function hostnameOf(header: string | undefined): string {
+  return (header ?? "").replace(/:\d+$/, "");
+}
+
+/**
+ * Whether a page that is not of this machine sends the request. Browsers say whose page it is, and let any page send
+ * what has no body; nothing else says it.
+ *
+ * @param origin the header `Origin`.
+ */
+export function isForeignPage(origin: string | undefined): boolean {
+  return origin !== undefined && !isLoopback(URL.parse(origin)?.hostname ?? "");
+}
 
 /** Control over the sandbox, for tests. JSON in and out, no key. */
 export function controlRoutes(app: FastifyInstance, parts: ServerParts, known: KnownMethods): void {

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { ApiError } from "../api-error.ts";
-import { faultSchema } from "../fault.ts";
+import { errorResponses } from "../codecs/codec.ts";
+import { ApiError } from "../errors.ts";
+import { faultSchema } from "../faults.ts";
 import type { ServerParts } from "../server-parts.ts";
-import { errorResponses } from "../wire.ts";
 
 const idPath = z.object({ id: z.string() });
 const stateBody = z.looseObject({ id: z.string(), seen: z.int(), hits: z.int(), held: z.int() });

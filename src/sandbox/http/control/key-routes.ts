@@ -1,11 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import type { KeyRecord } from "../../engine/records.ts";
-import { nameText } from "../../name-text.ts";
-import { ApiError } from "../api-error.ts";
+import { type KeyRecord, nameText } from "../../engine/records.ts";
+import { errorResponses } from "../codecs/codec.ts";
+import { ApiError } from "../errors.ts";
 import type { ServerParts } from "../server-parts.ts";
-import { errorResponses } from "../wire.ts";
 
 const scopeSchema = z.object({
   access: z.enum(["read", "write"]).default("write"),

@@ -1,7 +1,4 @@
-import type { z } from "zod";
-import type { contentBody } from "./snapshot-schema.ts";
-
-type Content = z.output<typeof contentBody>;
+import type { StoreContent as Content } from "../../engine/records.ts";
 
 /**
  * What the engine relies on between the records of a snapshot, and is not so. Each problem names the first record that

@@ -1,14 +1,21 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { endOfTimeMs } from "../../clock.ts";
-import type { StoreContent } from "../../storage/store.ts";
-import { ApiError } from "../api-error.ts";
+import { endOfTimeMs } from "../../engine/clock.ts";
+import { storeContent } from "../../engine/records.ts";
+import { errorResponses } from "../codecs/codec.ts";
+import { ApiError } from "../errors.ts";
 import type { ServerParts } from "../server-parts.ts";
-import { errorResponses } from "../wire.ts";
 import { longestStepMs } from "./clock-routes.ts";
 import { latestTimeMs, snapshotProblems } from "./snapshot-problems.ts";
-import { snapshotBody } from "./snapshot-schema.ts";
+
+/** A snapshot: the state, and the profile that it belongs to. */
+const snapshotBody = z.object({
+  /** Rises when records change their shape. */
+  version: z.literal(1),
+  profile: z.enum(["seed", "public"]),
+  content: storeContent,
+});
 
 /** A snapshot may be much larger than any other body. */
 const snapshotLimit = 64 * 1024 * 1024;
@@ -42,8 +49,7 @@ export function snapshotRoutes(app: FastifyInstance, { engine, clock, restore }:
       if (latestMs > endOfTimeMs) throw new ApiError(400, "content: is later than the clock goes");
       const problems = snapshotProblems(body.content);
       if (problems.length > 0) throw new ApiError(400, problems.join("; "));
-      // A field that is undefined may be missing: nobody can tell the difference by reading it.
-      restore(body.content as unknown as StoreContent);
+      restore(body.content);
       return {};
     },
   );

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { queryInteger } from "../query-integer.ts";
+import { operationActions } from "../../engine/records.ts";
+import { errorResponses, timeText } from "../codecs/codec.ts";
+import { queryInteger } from "../lists.ts";
 import type { ServerParts } from "../server-parts.ts";
-import { timeText } from "../views.ts";
-import { errorResponses, operationActions } from "../wire.ts";
 
 const failNextBody = z.object({
   action: z.enum(operationActions),

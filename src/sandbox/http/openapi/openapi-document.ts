@@ -1,4 +1,6 @@
+import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { referencePage } from "./reference-page.ts";
 import type { DocumentedRoute } from "./route-list.ts";
 
 /** A JSON schema of draft 2020-12, which is what OpenAPI 3.1 speaks. */
@@ -119,4 +121,33 @@ function contentOf(schema: JsonSchema): OpenApiContent {
 function jsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: "draft-2020-12", io });
   return rest;
+}
+
+/**
+ * Serves the document of all routes, and a page of it for people.
+ *
+ * @param routes complete once the server is ready.
+ */
+export function openApiRoutes(
+  app: FastifyInstance,
+  routes: readonly DocumentedRoute[],
+  options: DocumentOptions,
+): void {
+  let made: OpenApiDocument | undefined;
+  const document = (): OpenApiDocument => {
+    made ??= openApiDocument(routes, options);
+    return made;
+  };
+  const config = { isUndocumented: true };
+  app.get("/openapi.json", { config }, async (_request, reply) => {
+    return reply.type("application/json; charset=utf-8").serializer(JSON.stringify).send(document());
+  });
+  app.get("/reference", { config }, async (_request, reply) => {
+    // The page needs its own style and nothing else.
+    reply.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
+    return reply
+      .type("text/html; charset=utf-8")
+      .serializer((page: string) => page)
+      .send(referencePage(document()));
+  });
 }

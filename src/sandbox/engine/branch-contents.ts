@@ -1,0 +1,173 @@
+import { password } from "./identifiers.ts";
+import { requireUnlocked, startOperations } from "./operations.ts";
+import type { BranchRecord, DatabaseRecord, OperationRecord, RoleRecord } from "./records.ts";
+import { Refusal } from "./refusal.ts";
+import { objectsPerBranch, requireRoom } from "./settings.ts";
+import type { World } from "./world.ts";
+
+/** Starts what brings changed roles and databases to the branch: through its read-write endpoint, if it has one. */
+export function applyConfig(world: World, { id: branchId, projectId }: BranchRecord): readonly OperationRecord[] {
+  const endpoint = world.store.endpoints.ofBranch(branchId).find(({ type }) => type === "read_write");
+  return startOperations(world, { projectId, branchId, endpointId: endpoint?.id }, { actions: ["apply_config"] });
+}
+
+/** Which role of which branch of which project. */
+export interface RolePath {
+  readonly projectId: string;
+  readonly branchId: string;
+  readonly roleName: string;
+}
+
+/** A role as it now is (deleted: as it last was), and the operations that its change started. */
+export interface RoleMutation {
+  readonly role: RoleRecord;
+  readonly operations: readonly OperationRecord[];
+}
+
+/** @throws Refusal NotFound */
+export function roleAt(world: World, { projectId, branchId, roleName }: RolePath): RoleRecord {
+  world.branch(projectId, branchId);
+  const role = world.store.roles.get(roleId(branchId, roleName));
+  if (role === undefined) throw new Refusal("NotFound", "role not found");
+  return role;
+}
+
+/** @throws Refusal NotFound, Locked, Conflict, NotAllowed */
+export function createRole(world: World, path: RolePath, { canLogIn }: { readonly canLogIn: boolean }): RoleMutation {
+  const branch = world.branch(path.projectId, path.branchId);
+  requireUnlocked(world, path.projectId);
+  if (world.store.roles.get(roleId(branch.id, path.roleName)) !== undefined) {
+    throw new Refusal("Conflict", "role already exists");
+  }
+  requireRoom(world.store.roles.ofBranch(branch.id).length, objectsPerBranch, "ROLES");
+  const role = addRole(world, branch, { name: path.roleName, password: canLogIn ? password(world.draw) : undefined });
+  return { role, operations: applyConfig(world, branch) };
+}
+
+/** Records a role of a branch. */
+export function addRole(world: World, branch: BranchRecord, given: Pick<RoleRecord, "name" | "password">): RoleRecord {
+  const role: RoleRecord = {
+    ...given,
+    id: roleId(branch.id, given.name),
+    sequence: world.nextSequence(),
+    projectId: branch.projectId,
+    branchId: branch.id,
+    createdMs: world.nowMs,
+    updatedMs: world.nowMs,
+  };
+  world.store.roles.put(role);
+  return role;
+}
+
+/** Gives the role a new password. @throws Refusal NotFound, Locked, NotAllowed (the role cannot log in) */
+export function resetPassword(world: World, path: RolePath): RoleMutation {
+  const role = roleAt(world, path);
+  requireUnlocked(world, path.projectId);
+  if (role.password === undefined) throw new Refusal("NotAllowed", "the role cannot log in");
+  const changed = { ...role, password: password(world.draw), updatedMs: world.nowMs };
+  world.store.roles.put(changed);
+  return { role: changed, operations: applyConfig(world, world.branch(path.projectId, path.branchId)) };
+}
+
+/** @throws Refusal NotFound, Locked, NotAllowed (the role owns a database) */
+export function deleteRole(world: World, path: RolePath): RoleMutation {
+  const role = roleAt(world, path);
+  requireUnlocked(world, path.projectId);
+  if (world.store.databases.ofBranch(path.branchId).some(({ ownerName }) => ownerName === role.name)) {
+    throw new Refusal("NotAllowed", "the role owns a database");
+  }
+  world.store.roles.remove(role.id);
+  return { role, operations: applyConfig(world, world.branch(path.projectId, path.branchId)) };
+}
+
+function roleId(branchId: string, name: string): string {
+  return `${branchId}/${name}`;
+}
+
+/** Which database of which branch of which project. */
+export interface DatabasePath {
+  readonly projectId: string;
+  readonly branchId: string;
+  readonly databaseName: string;
+}
+
+/** What a request may set. A field that is undefined stays. */
+export interface DatabaseChanges {
+  readonly name?: string | undefined;
+  readonly ownerName?: string | undefined;
+}
+
+/** A database as it now is (deleted: as it last was), and the operations that its change started. */
+export interface DatabaseMutation {
+  readonly database: DatabaseRecord;
+  readonly operations: readonly OperationRecord[];
+}
+
+/** @throws Refusal NotFound */
+export function databaseAt(world: World, { projectId, branchId, databaseName }: DatabasePath): DatabaseRecord {
+  const database = named(world, world.branch(projectId, branchId).id, databaseName);
+  if (database === undefined) throw new Refusal("NotFound", "database not found");
+  return database;
+}
+
+/** @throws Refusal NotFound (also of the owner), Locked, Conflict, NotAllowed */
+export function createDatabase(world: World, path: DatabasePath, ownerName: string): DatabaseMutation {
+  const { projectId, branchId, databaseName } = path;
+  const branch = world.branch(projectId, branchId);
+  requireUnlocked(world, projectId);
+  roleAt(world, { projectId, branchId, roleName: ownerName });
+  requireFreeName(world, branchId, databaseName);
+  requireRoom(world.store.databases.ofBranch(branchId).length, objectsPerBranch, "DATABASES");
+  const database = addDatabase(world, branch, { name: databaseName, ownerName });
+  return { database, operations: applyConfig(world, branch) };
+}
+
+/** Records a database of a branch. */
+export function addDatabase(
+  world: World,
+  branch: BranchRecord,
+  given: Pick<DatabaseRecord, "name" | "ownerName">,
+): DatabaseRecord {
+  const sequence = world.nextSequence();
+  const database: DatabaseRecord = {
+    ...given,
+    id: `${branch.id}/${sequence}`,
+    sequence,
+    projectId: branch.projectId,
+    branchId: branch.id,
+    createdMs: world.nowMs,
+    updatedMs: world.nowMs,
+  };
+  world.store.databases.put(database);
+  return database;
+}
+
+/** A change to what is there already starts nothing. @throws Refusal NotFound (also of the owner), Locked, Conflict */
+export function updateDatabase(world: World, path: DatabasePath, changes: DatabaseChanges): DatabaseMutation {
+  const { projectId, branchId } = path;
+  const before = databaseAt(world, path);
+  requireUnlocked(world, projectId);
+  const { name = before.name, ownerName = before.ownerName } = changes;
+  if (name === before.name && ownerName === before.ownerName) return { database: before, operations: [] };
+  roleAt(world, { projectId, branchId, roleName: ownerName });
+  if (name !== before.name) requireFreeName(world, branchId, name);
+  const database = { ...before, name, ownerName, updatedMs: world.nowMs };
+  world.store.databases.put(database);
+  return { database, operations: applyConfig(world, world.branch(projectId, branchId)) };
+}
+
+/** @throws Refusal NotFound, Locked */
+export function deleteDatabase(world: World, path: DatabasePath): DatabaseMutation {
+  const database = databaseAt(world, path);
+  requireUnlocked(world, path.projectId);
+  world.store.databases.remove(database.id);
+  return { database, operations: applyConfig(world, world.branch(path.projectId, path.branchId)) };
+}
+
+function named(world: World, branchId: string, name: string): DatabaseRecord | undefined {
+  return world.store.databases.ofBranch(branchId).find((database) => database.name === name);
+}
+
+function requireFreeName(world: World, branchId: string, name: string): void {
+  if (named(world, branchId, name) !== undefined) throw new Refusal("Conflict", "database already exists");
+}

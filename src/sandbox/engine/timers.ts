@@ -1,0 +1,134 @@
+import { armOperationTimer, rankAfterOperations, startOperations, unfinishedWork } from "./operations.ts";
+import type { BranchRecord, EndpointRecord, StoreContent } from "./records.ts";
+import { defaultSuspendSeconds } from "./settings.ts";
+import type { World } from "./world.ts";
+
+/** Sets the timer by which an active compute without activity is suspended; `-1` (never) has none. */
+export function armAutoSuspend(world: World, endpoint: EndpointRecord): void {
+  const dueMs = suspendsAtMs(endpoint);
+  if (dueMs === undefined) world.store.timers.remove(suspendKey(endpoint.id));
+  else arm(world, endpoint.id, Math.max(dueMs, world.nowMs));
+}
+
+/** For an endpoint that is removed. */
+export function disarmAutoSuspend(world: World, endpointId: string): void {
+  world.store.timers.remove(suspendKey(endpointId));
+}
+
+/** Suspends the compute if it is still due: activity and settings since then count, and running work goes first. */
+export function suspendIfInactive(world: World, endpointId: string): void {
+  disarmAutoSuspend(world, endpointId);
+  const endpoint = world.store.endpoints.get(endpointId);
+  if (endpoint?.state !== "active") return;
+  const dueMs = suspendsAtMs(endpoint);
+  if (dueMs === undefined) return;
+  const busyUntilMs = Math.max(0, ...unfinishedWork(world, endpointId).map((operation) => operation.endsAtMs));
+  if (dueMs > world.nowMs || busyUntilMs > 0) {
+    // Real work may take longer than planned; its end sets the timer again.
+    if (Math.max(dueMs, busyUntilMs) > world.nowMs || !world.work.isReal) {
+      arm(world, endpointId, Math.max(dueMs, busyUntilMs));
+    }
+    return;
+  }
+  if (world.work.isInUse(endpointId)) {
+    armAutoSuspend(world, world.saveEndpoint({ ...endpoint, lastActiveMs: world.nowMs }));
+    return;
+  }
+  world.saveEndpoint({ ...endpoint, pendingState: "idle" });
+  startOperations(
+    world,
+    { projectId: endpoint.projectId, branchId: endpoint.branchId, endpointId },
+    { actions: ["suspend_compute"] },
+  );
+}
+
+function suspendsAtMs(endpoint: EndpointRecord): number | undefined {
+  const { suspendTimeoutSeconds: seconds, lastActiveMs } = endpoint;
+  if (seconds === -1 || lastActiveMs === undefined) return undefined;
+  return lastActiveMs + (seconds === 0 ? defaultSuspendSeconds : seconds) * 1000;
+}
+
+function arm(world: World, endpointId: string, dueMs: number): void {
+  world.store.timers.put({
+    key: suspendKey(endpointId),
+    kind: "autoSuspend",
+    subjectId: endpointId,
+    dueMs,
+    rank: rankAfterOperations,
+  });
+}
+
+function suspendKey(endpointId: string): string {
+  return `autoSuspend ${endpointId}`;
+}
+
+/**
+ * Sets the timer for the next check of a branch that has an endpoint: checks are due at whole intervals after the
+ * branch was created, so setting it twice sets the same.
+ *
+ * @param afterMs the check is later than this, epoch milliseconds; those up to it are left aside. @default now
+ */
+export function armAvailabilityCheck(world: World, branchId: string, afterMs = world.nowMs): void {
+  const branch = world.store.branches.get(branchId);
+  if (branch === undefined) return;
+  world.store.timers.put({
+    key: checkKey(branchId),
+    kind: "availabilityCheck",
+    subjectId: branchId,
+    dueMs: nextCheckMs(world, branch, afterMs),
+    rank: rankAfterOperations,
+  });
+}
+
+/** Sets every check that is due by a time to the first one after it. */
+export function skipMissedChecks(world: World, untilMs: number): void {
+  for (const { kind, subjectId, dueMs } of world.store.timers.list()) {
+    if (kind === "availabilityCheck" && dueMs <= untilMs) armAvailabilityCheck(world, subjectId, untilMs);
+  }
+}
+
+/** For a branch that is removed. */
+export function disarmAvailabilityCheck(world: World, branchId: string): void {
+  world.store.timers.remove(checkKey(branchId));
+}
+
+/**
+ * Checks a branch through its read-write endpoint, or else its oldest one. A branch without any is not checked, and not
+ * looked at again before it has one.
+ */
+export function checkAvailability(world: World, branchId: string): void {
+  world.store.timers.remove(checkKey(branchId));
+  const endpoints = world.store.endpoints.ofBranch(branchId);
+  const endpoint = endpoints.find(({ type }) => type === "read_write") ?? endpoints[0];
+  if (endpoint === undefined) return;
+  armAvailabilityCheck(world, branchId);
+  startOperations(
+    world,
+    { projectId: endpoint.projectId, branchId, endpointId: endpoint.id },
+    { actions: ["check_availability"], course: "scheduled" },
+  );
+}
+
+function nextCheckMs({ settings }: World, { createdMs }: BranchRecord, afterMs: number): number {
+  const intervalMs = settings.availabilityCheckIntervalMs;
+  return createdMs + (Math.floor((afterMs - createdMs) / intervalMs) + 1) * intervalMs;
+}
+
+function checkKey(branchId: string): string {
+  return `availabilityCheck ${branchId}`;
+}
+
+/**
+ * Sets every timer that follows from the records. Timers of a snapshot are not trusted: one that does not match its
+ * subject would fall due for ever.
+ */
+export function rearm(world: World, { operations, endpoints }: StoreContent): void {
+  for (const operation of operations) {
+    const isUnfinished = operation.status === "scheduling" || operation.status === "running";
+    if (isUnfinished) armOperationTimer(world, operation);
+  }
+  for (const endpoint of endpoints) {
+    if (endpoint.state === "active") armAutoSuspend(world, endpoint);
+    armAvailabilityCheck(world, endpoint.branchId);
+  }
+}

@@ -1,0 +1,93 @@
+import { z } from "zod";
+import type { Connection } from "../../engine/branch-objects.ts";
+import { type DatabaseRecord, nameText, type RoleRecord } from "../../engine/records.ts";
+import { codecOf, fieldsOf, stampFields } from "./codec.ts";
+import { operationBody } from "./operation.ts";
+
+const operations = z.array(operationBody);
+const roleField = fieldsOf<RoleRecord>();
+
+const role = codecOf<RoleRecord>()({
+  branch_id: roleField(z.string(), ({ branchId }) => branchId),
+  name: roleField(z.string(), ({ name }) => name),
+  password: roleField(z.string().optional(), ({ password }) => password),
+  protected: roleField(z.boolean(), () => false),
+  ...stampFields<RoleRecord>(),
+});
+
+/** A role, as clients read it. Only the answer to the request that made the password has it. */
+export const roleBody = role.body;
+/** Shows a role without its password. */
+export const roleView = role.viewer(["password"]);
+/** Shows a role with its password. */
+export const newRoleView = role.viewer();
+/** A changed role, and the operations that the change started. */
+export const roleMutationBody = z.object({ role: roleBody, operations });
+/** Body of a role's create. */
+export const roleCreateBody = z.object({
+  role: z.object({ name: nameText(63), no_login: z.boolean().default(false) }),
+});
+
+const databaseField = fieldsOf<DatabaseRecord>();
+
+const database = codecOf<DatabaseRecord>()({
+  id: databaseField(z.int(), ({ sequence }) => sequence),
+  branch_id: databaseField(z.string(), ({ branchId }) => branchId),
+  name: databaseField(z.string(), ({ name }) => name),
+  owner_name: databaseField(z.string(), ({ ownerName }) => ownerName),
+  ...stampFields<DatabaseRecord>(),
+});
+
+/** A database, as clients read it. */
+export const databaseBody = database.body;
+/** Shows a database. */
+export const databaseView = database.viewer();
+/** A changed database, and the operations that the change started. */
+export const databaseMutationBody = z.object({ database: databaseBody, operations });
+/** Body of a database's create. */
+export const databaseCreateBody = z.object({
+  database: z.object({ name: nameText(63), owner_name: nameText(63) }),
+});
+/** Body of a database's update. */
+export const databaseUpdateBody = z.object({
+  database: z.object({ name: nameText(63).optional(), owner_name: nameText(63).optional() }),
+});
+
+const connectionField = fieldsOf<Connection>();
+
+const connection = codecOf<Connection>()({
+  connection_uri: connectionField(z.string(), (made) => connectionUri(made, false)),
+  connection_parameters: connectionField(
+    z.object({
+      database: z.string(),
+      password: z.string(),
+      role: z.string(),
+      host: z.string(),
+      pooler_host: z.string(),
+    }),
+    ({ endpoint, role, databaseName }) => ({
+      database: databaseName,
+      password: role.password ?? "",
+      role: role.name,
+      host: endpoint.host,
+      pooler_host: poolerHost(endpoint),
+    }),
+  ),
+});
+
+/** How to connect, as a whole and in parts. */
+export const connectionBody = connection.body;
+/** Shows how to connect. */
+export const connectionView = connection.viewer();
+
+/** The host name of the connection pooler: `ep-x.region…` → `ep-x-pooler.region…`. */
+export function poolerHost({ host, id }: Connection["endpoint"]): string {
+  return host.replace(id, `${id}-pooler`);
+}
+
+/** A connection string. A role that cannot log in has no password in it. */
+export function connectionUri({ endpoint, role, databaseName }: Connection, isPooled: boolean): string {
+  const user = [role.name, ...(role.password === undefined ? [] : [role.password])].map(encodeURIComponent).join(":");
+  const host = isPooled ? poolerHost(endpoint) : endpoint.host;
+  return `postgresql://${user}@${host}/${encodeURIComponent(databaseName)}?sslmode=require`;
+}

@@ -1,0 +1,159 @@
+import { z } from "zod";
+import type { EndpointChanges } from "../../engine/endpoint-changes.ts";
+import type { Mutation } from "../../engine/endpoints.ts";
+import { endpointExtras, type Profile, profiles } from "../../engine/profile.ts";
+import { type EndpointRecord, longestSuspendSeconds } from "../../engine/records.ts";
+import { codecOf, fieldsOf, optionalTime, stampFields, timestamp } from "./codec.ts";
+import { operationBody, operationView } from "./operation.ts";
+
+const field = fieldsOf<EndpointRecord>();
+
+const endpoint = codecOf<EndpointRecord>()({
+  id: field(z.string(), ({ id }) => id),
+  host: field(z.string(), ({ host }) => host),
+  proxy_host: field(z.string(), ({ proxyHost }) => proxyHost),
+  project_id: field(z.string(), ({ projectId }) => projectId),
+  branch_id: field(z.string(), ({ branchId }) => branchId),
+  region_id: field(z.string(), ({ regionId }) => regionId),
+  type: field(z.string(), ({ type }) => type),
+  autoscaling_limit_min_cu: field(z.number(), ({ minUnits }) => minUnits),
+  autoscaling_limit_max_cu: field(z.number(), ({ maxUnits }) => maxUnits),
+  current_state: field(z.string(), ({ state }) => state),
+  pending_state: field(z.string().optional(), ({ pendingState }) => pendingState),
+  settings: field(z.object({ pg_settings: z.record(z.string(), z.string()) }), ({ pgSettings }) => ({
+    pg_settings: pgSettings,
+  })),
+  pooler_enabled: field(z.boolean(), ({ poolerEnabled }) => poolerEnabled),
+  pooler_mode: field(z.string(), ({ poolerMode }) => poolerMode),
+  disabled: field(z.boolean(), ({ disabled }) => disabled),
+  passwordless_access: field(z.boolean(), ({ passwordlessAccess }) => passwordlessAccess),
+  last_active: field(timestamp.optional(), ({ lastActiveMs }) => optionalTime(lastActiveMs)),
+  ...stampFields<EndpointRecord>(),
+  name: field(z.string().optional(), ({ name }) => name),
+  suspend_timeout_seconds: field(z.int().optional(), ({ suspendTimeoutSeconds }) => suspendTimeoutSeconds),
+  provisioner: field(z.string().optional(), ({ provisioner }) => provisioner),
+  creation_source: field(z.string().optional(), () => "console"),
+  suspended_at: field(timestamp.optional(), ({ suspendedMs }) => optionalTime(suspendedMs)),
+  started_at: field(timestamp.optional(), ({ startedMs }) => optionalTime(startedMs)),
+});
+
+/** An endpoint, as clients read it. */
+export const endpointBody = endpoint.body;
+type EndpointBody = z.output<typeof endpointBody>;
+
+/** The answer to every write of an endpoint. */
+export const mutationBody = z.object({ endpoint: endpointBody, operations: z.array(operationBody) });
+
+const moving = {
+  seed: endpoint.viewer(hiddenIn(profiles.seed)),
+  public: endpoint.viewer(hiddenIn(profiles.public)),
+};
+
+const still = {
+  seed: endpoint.viewer([...hiddenIn(profiles.seed), "pending_state"]),
+  public: endpoint.viewer([...hiddenIn(profiles.public), "pending_state"]),
+};
+
+function hiddenIn(profile: Profile): readonly string[] {
+  return endpointExtras.filter((name) => !profile.endpointExtras.includes(name));
+}
+
+/** An endpoint without `pending_state`, as the answer to a DELETE has it. */
+export function endpointView(record: EndpointRecord, { name }: Profile): EndpointBody {
+  return still[name](record);
+}
+
+/** An endpoint with `pending_state` while it is moving. */
+export function movingEndpointView(record: EndpointRecord, { name }: Profile): EndpointBody {
+  return moving[name](record);
+}
+
+/** An endpoint as lists of the profile show it. */
+export function listedEndpointView(record: EndpointRecord, profile: Profile): EndpointBody {
+  return (profile.pendingStateInLists ? moving : still)[profile.name](record);
+}
+
+/** The answer to a create, an update or a power call, which always names a pending state. */
+export function mutationView({ endpoint: changed, operations }: Mutation, profile: Profile) {
+  const pendingState = changed.pendingState ?? (changed.state === "active" ? "active" : "idle");
+  return {
+    endpoint: movingEndpointView({ ...changed, pendingState }, profile),
+    operations: operations.map((operation) => operationView(operation, profile)),
+  };
+}
+
+const nameField = { name: z.string().min(1).max(64).optional() };
+
+/** For the compiler, an optional field that never has a value. For zod, one more unknown field, which is dropped. */
+const withoutName = {} as typeof nameField;
+
+/**
+ * The fields of an endpoint that create and update share. Unknown fields are ignored, and so is `name` in a profile
+ * without names.
+ */
+export function endpointFields(profile: Profile) {
+  const shortest = profile.shortestSuspendSeconds;
+  const isDelay = (seconds: number): boolean => seconds <= 0 || seconds >= shortest;
+  // The engine tells a size that does not exist (400) from one that is too large (422), so zod does not check it.
+  const size = z
+    .number()
+    .positive()
+    .meta({ enum: [...profile.sizes.scalable, ...profile.sizes.fixedOnly] });
+  return z.object({
+    ...(profile.endpointExtras.includes("name") ? nameField : withoutName),
+    autoscaling_limit_min_cu: size.optional(),
+    autoscaling_limit_max_cu: size.optional(),
+    suspend_timeout_seconds: z
+      .int()
+      .min(-1)
+      .max(longestSuspendSeconds)
+      .refine(isDelay, `must be -1, 0 or at least ${shortest}`)
+      .meta({ anyOf: [{ maximum: 0 }, { minimum: shortest }] })
+      .optional(),
+    settings: z.object({ pg_settings: z.record(z.string(), z.string()).optional() }).optional(),
+    pooler_enabled: z.boolean().optional(),
+    pooler_mode: z.enum(["transaction", "session"]).optional(),
+    disabled: z.boolean().optional(),
+    passwordless_access: z.boolean().optional(),
+    provisioner: z.string().min(1).max(64).optional(),
+  });
+}
+
+/** Body of a create. */
+export function createBody(profile: Profile) {
+  return z.object({
+    endpoint: endpointFields(profile).extend({
+      branch_id: z.string(),
+      type: z.enum(["read_write", "read_only"]),
+      region_id: z.string().optional(),
+    }),
+  });
+}
+
+/** Body of an update. */
+export function updateBody(profile: Profile) {
+  return z.object({ endpoint: endpointFields(profile).extend({ branch_id: z.string().optional() }) });
+}
+
+/** What either body carries about the endpoint, once checked. */
+export type EndpointFields = z.output<ReturnType<typeof endpointFields>> & {
+  readonly branch_id?: string | undefined;
+};
+
+/** What a body asks for, in the engine's words. */
+export function changesOf(fields: EndpointFields): EndpointChanges {
+  return {
+    branchId: fields.branch_id,
+    minUnits: fields.autoscaling_limit_min_cu,
+    maxUnits: fields.autoscaling_limit_max_cu,
+    suspendTimeoutSeconds: fields.suspend_timeout_seconds,
+    // A body replaces the settings as a whole: settings without pg_settings leave none.
+    pgSettings: fields.settings === undefined ? undefined : (fields.settings.pg_settings ?? {}),
+    poolerEnabled: fields.pooler_enabled,
+    poolerMode: fields.pooler_mode,
+    disabled: fields.disabled,
+    passwordlessAccess: fields.passwordless_access,
+    provisioner: fields.provisioner,
+    name: fields.name,
+  };
+}

@@ -1,0 +1,151 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { SqliteFile, StorageError, type StoredRow } from "./sqlite-file.ts";
+import type { ChangeSet, Tracked } from "./transactions.ts";
+
+/** A state directory: what it holds, and how transactions get into it. */
+export interface Durable {
+  /** What the directory held when it was opened. */
+  readonly rows: readonly StoredRow[];
+  /** Takes the changes of a transaction that was just made in memory. @throws StorageError when an earlier one was not written */
+  commit(changes: ChangeSet): void;
+  /** Resolves when every transaction so far is in the file, or rejects with `StorageError`; `undefined`: they are there. */
+  written(): Promise<void> | undefined;
+  /** Writes every transaction so far, now. @throws StorageError CannotWrite */
+  flush(): void;
+  /** Writes what it still can and releases the directory. No commit may follow. */
+  close(): void;
+}
+
+/** How to open a directory. */
+export interface DurableOptions {
+  /** Made if it is missing. */
+  readonly directory: string;
+  /** Gets the error of the first write that failed. From then on memory is ahead of the file: answer nothing from it. */
+  readonly onWriteFailure: (error: StorageError) => void;
+}
+
+/** Name of the one file in the directory. SQLite keeps its write-ahead log beside it. */
+export const stateFileName = "sandbox.db";
+
+/**
+ * Opens a state directory and locks it for this process.
+ *
+ * @throws StorageError
+ * @see docs/decisions/0007-sandbox-state-on-disk.md
+ */
+export function openDurable({ directory, onWriteFailure }: DurableOptions): Durable {
+  makeDirectory(directory);
+  const file = new SqliteFile(join(directory, stateFileName));
+  try {
+    const group = new GroupCommit(file, onWriteFailure);
+    return {
+      rows: file.rows(),
+      commit: (changes) => group.add(changes),
+      written: () => group.written(),
+      flush: () => group.flush(),
+      close: () => {
+        group.flushQuietly();
+        file.close();
+      },
+    };
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+/** The error for a directory whose rows cannot be read into a store. */
+export function unreadable(directory: string, cause: unknown): StorageError {
+  if (cause instanceof StorageError) return cause;
+  const [why] = String((cause as Error).message).split("\n", 1);
+  const message = `${join(directory, stateFileName)} holds records that no sandbox has written (${why}); move it away to start afresh`;
+  return new StorageError("Damaged", message, { cause });
+}
+
+/**
+ * Writes the transactions of one turn of the event loop together, as one SQLite transaction.
+ *
+ * So each transaction is in the file as a whole or not at all, and its answer has to wait for `written`. A group that cannot
+ * be written is the last one.
+ */
+class GroupCommit {
+  readonly #file: SqliteFile;
+  readonly #onFailure: (error: StorageError) => void;
+  #changes = new Map<Tracked, Set<string>>();
+  #round: PromiseWithResolvers<void> | undefined;
+  #failure: StorageError | undefined;
+
+  constructor(file: SqliteFile, onFailure: (error: StorageError) => void) {
+    this.#file = file;
+    this.#onFailure = onFailure;
+  }
+
+  add(changes: ChangeSet): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    for (const [tracked, keys] of changes) {
+      const waiting = this.#changes.get(tracked);
+      if (waiting === undefined) this.#changes.set(tracked, new Set(keys.keys()));
+      else for (const key of keys.keys()) waiting.add(key);
+    }
+    this.#round ??= this.#begin();
+  }
+
+  written(): Promise<void> | undefined {
+    return this.#round?.promise;
+  }
+
+  flush(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    const round = this.#round;
+    if (round === undefined) return;
+    try {
+      // The file reads the values now: every change of these keys until now belongs to the group.
+      this.#file.write(this.#changes);
+    } catch (error) {
+      this.#failure = error as StorageError;
+      round.reject(error);
+      this.#onFailure(this.#failure);
+      throw error;
+    }
+    this.#changes = new Map();
+    this.#round = undefined;
+    round.resolve();
+  }
+
+  /** For callers that cannot use the error: `onFailure` and the waiting answers have it. */
+  flushQuietly(): void {
+    try {
+      this.flush();
+    } catch {
+      // Reported already.
+    }
+  }
+
+  #begin(): PromiseWithResolvers<void> {
+    const round = Promise.withResolvers<void>();
+    // Usually an answer waits for the round. Without one, its failure must not end the process.
+    round.promise.catch(() => {});
+    // After all requests that have arrived by now.
+    setImmediate(() => {
+      if (this.#round === round && this.#failure === undefined) this.flushQuietly();
+    });
+    return round;
+  }
+}
+
+function makeDirectory(directory: string): void {
+  try {
+    makeWithParents(resolve(directory));
+  } catch (error) {
+    throw new StorageError("CannotOpen", `${directory} cannot be made: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Without `recursive`: Node's recursion never ends where the system denies the existence of a parent that it just showed. */
+function makeWithParents(directory: string): void {
+  if (existsSync(directory)) return;
+  makeWithParents(dirname(directory));
+  // Only the owner may read it: it holds passwords of roles.
+  mkdirSync(directory, { mode: 0o700 });
+}

@@ -1,0 +1,94 @@
+/** Something whose values change in transactions: a table, or named values. */
+export interface Tracked {
+  /** Also the name of its collection on disk. */
+  readonly name: string;
+  get(key: string): unknown;
+  /** Sets or removes (`undefined`) a value without noting the change. For `Transactions` and for loading only. */
+  replace(key: string, value: unknown): void;
+}
+
+/** The keys that a transaction changed, by what holds them. Not empty; the values are read from `Tracked`. */
+export type ChangeSet = ReadonlyMap<Tracked, { keys(): Iterable<string> }>;
+
+/** Stores the changes of a transaction. When it throws, the transaction has failed and is undone. */
+export type Commit = (changes: ChangeSet) => void;
+
+/** Makes writes all or nothing: it keeps what each changed key held before, and restores that when the work throws. */
+export class Transactions {
+  readonly #commit: Commit | undefined;
+  #open: Map<Tracked, Map<string, unknown>> | undefined;
+
+  /** @param commit @default changes are not stored anywhere else */
+  constructor(commit?: Commit) {
+    this.#commit = commit;
+  }
+
+  /** Runs `work` as one transaction. When `work` or the commit throws, every write is undone. Nested calls join the outer one. */
+  run<T>(work: () => T): T {
+    if (this.#open !== undefined) return work();
+    const before = new Map<Tracked, Map<string, unknown>>();
+    this.#open = before;
+    try {
+      const result = work();
+      if (before.size > 0) this.#commit?.(before);
+      return result;
+    } catch (error) {
+      for (const [tracked, values] of before) {
+        for (const [key, value] of values) tracked.replace(key, value);
+      }
+      throw error;
+    } finally {
+      this.#open = undefined;
+    }
+  }
+
+  /** Sets or removes (`undefined`) one value. Outside a transaction the write is a transaction of its own. */
+  write(tracked: Tracked, key: string, value: unknown): void {
+    const open = this.#open;
+    if (open === undefined) {
+      this.run(() => this.write(tracked, key, value));
+      return;
+    }
+    let before = open.get(tracked);
+    if (before === undefined) {
+      before = new Map();
+      open.set(tracked, before);
+    }
+    if (!before.has(key)) before.set(key, tracked.get(key));
+    tracked.replace(key, value);
+  }
+}
+
+/** Values by name, such as counters. */
+export class NamedValues<V> implements Tracked {
+  readonly name: string;
+  readonly #transactions: Transactions;
+  readonly #values = new Map<string, V>();
+
+  constructor(name: string, transactions: Transactions) {
+    this.name = name;
+    this.#transactions = transactions;
+  }
+
+  get(key: string): V | undefined {
+    return this.#values.get(key);
+  }
+
+  set(key: string, value: V): void {
+    this.#transactions.write(this, key, value);
+  }
+
+  /** A copy of everything. */
+  entries(): Readonly<Record<string, V>> {
+    return Object.fromEntries(this.#values);
+  }
+
+  clear(): void {
+    for (const key of [...this.#values.keys()]) this.#transactions.write(this, key, undefined);
+  }
+
+  replace(key: string, value: V | undefined): void {
+    if (value === undefined) this.#values.delete(key);
+    else this.#values.set(key, value);
+  }
+}

@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { OperationRecord, ProjectRecord, TimerRecord } from "../../../src/sandbox/engine/records.ts";
+import { Store } from "../../../src/sandbox/engine/store.ts";
+
+const project = (id: string, sequence: number): ProjectRecord => ({
+  id,
+  sequence,
+  name: id,
+  regionId: "aws-x",
+  plan: "paid",
+  pgVersion: 18,
+  historyRetentionSeconds: 0,
+  createdMs: 0,
+  updatedMs: 0,
+  deletedMs: undefined,
+});
+
+const operation = (sequence: number, fields: Partial<OperationRecord> = {}): OperationRecord => ({
+  id: `op-${sequence}`,
+  sequence,
+  projectId: "p",
+  branchId: "b",
+  endpointId: "e",
+  action: "start_compute",
+  status: "running",
+  failuresCount: 0,
+  error: undefined,
+  plannedError: undefined,
+  runsAtMs: 0,
+  endsAtMs: 0,
+  createdMs: 0,
+  updatedMs: 0,
+  ...fields,
+});
+
+const timer = (key: string, dueMs: number, rank = 0): TimerRecord => ({
+  key,
+  kind: "operation",
+  subjectId: key,
+  dueMs,
+  rank,
+});
+
+function everything(store: Store): unknown {
+  const query = { projectId: "p", limit: 100, after: undefined, upTo: undefined };
+  return {
+    projects: store.projects.list(),
+    operations: store.operations.page(query),
+    unfinished: [...store.operations.unfinishedOfProject("p"), ...store.operations.unfinishedOfEndpoint("e")],
+    timer: store.timers.next(),
+    counter: store.counters.get("n"),
+  };
+}
+
+test("a transaction that throws, with another inside → nothing of it remains", () => {
+  const store = new Store();
+  store.projects.put(project("a", 1));
+  store.projects.put(project("b", 2));
+  store.operations.put(operation(1));
+  store.timers.put(timer("t", 5));
+  store.counters.set("n", 1);
+  const before = everything(store);
+  const work = () => {
+    store.projects.remove("a");
+    store.projects.put({ ...project("b", 2), name: "changed" });
+    store.projects.put({ ...project("b", 2), name: "changed again" });
+    store.projects.put(project("c", 3));
+    store.operations.put(operation(1, { status: "finished" }));
+    store.transaction(() => store.operations.put(operation(2)));
+    store.timers.remove("t");
+    store.timers.put(timer("u", 1));
+    store.counters.set("n", 9);
+    expect(everything(store)).not.toEqual(before);
+    throw new Error("no");
+  };
+  expect(() => store.transaction(work)).toThrow("no");
+  expect(everything(store)).toEqual(before);
+  store.transaction(() => store.counters.set("n", 2));
+  expect(store.counters.get("n")).toBe(2);
+});
+
+test("timers put, replaced and removed in any order → next is always the earliest that is left", () => {
+  const key = fc.integer({ min: 0, max: 7 }).map((n) => `t${n}`);
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant("put" as const), key, dueMs: fc.integer({ min: 0, max: 5 }), rank: fc.nat(2) }),
+    fc.record({ kind: fc.constant("remove" as const), key }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const { timers } = new Store();
+      const model = new Map<string, TimerRecord>();
+      for (const action of steps) {
+        if (action.kind === "put") {
+          const put = timer(action.key, action.dueMs, action.rank);
+          timers.put(put);
+          model.set(action.key, put);
+        } else {
+          timers.remove(action.key);
+          model.delete(action.key);
+        }
+        const order = (a: TimerRecord, b: TimerRecord) =>
+          a.dueMs - b.dueMs || a.rank - b.rank || (a.key < b.key ? -1 : 1);
+        expect(timers.next()).toEqual([...model.values()].sort(order)[0]);
+      }
+    }),
+  );
+});
+
+test("a page → newest first, after a position, up to a position", () => {
+  const store = new Store();
+  for (const [sequence, createdMs] of [
+    [1, 10],
+    [2, 10],
+    [3, 20],
+    [4, 30],
+  ] as const) {
+    store.operations.put(operation(sequence, { createdMs }));
+  }
+  const ids = (query: object) =>
+    store.operations
+      .page({ projectId: "p", limit: 10, after: undefined, upTo: undefined, ...query })
+      .map(({ sequence }) => sequence);
+  expect(ids({})).toEqual([4, 3, 2, 1]);
+  expect(ids({ limit: 2 })).toEqual([4, 3]);
+  expect(ids({ after: { createdMs: 20, sequence: 3 } })).toEqual([2, 1]);
+  expect(ids({ after: { createdMs: 10, sequence: 2 } })).toEqual([1]);
+  expect(ids({ after: { createdMs: 10, sequence: 1 } })).toEqual([]);
+  expect(ids({ upTo: { createdMs: 20, sequence: 99 } })).toEqual([3, 2, 1]);
+  expect(ids({ upTo: { createdMs: 10, sequence: 1 } })).toEqual([1]);
+  expect(ids({ projectId: "q" })).toEqual([]);
+});
