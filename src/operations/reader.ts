@@ -2,13 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { isInFlight, isLater, type Operation } from "../domain/operation.ts";
-import {
-  createSnapshot,
-  hasEnded,
-  KnownOperations,
-  type OperationLogGap,
-  type OperationsSnapshot,
-} from "./known-operations.ts";
+import { createSnapshot, KnownOperations, type OperationLogGap, type OperationsSnapshot } from "./known-operations.ts";
 import type { LogNeed } from "./log-need.ts";
 import { WaitedOperations } from "./waited-operations.ts";
 
@@ -20,7 +14,7 @@ export interface ProjectOperationsOptions {
   readonly clock: Clock;
   /** Operations on the first page, which is the only one as long as little happens. @default 50 */
   readonly pageSize?: number;
-  /** Operations on each further page. @default 1000, the most that the control plane gives */
+  /** Operations on a further page, at most; each asks for four times as many as the one before. @default 1000 */
   readonly deepPageSize?: number;
   /** Pages in one read. @default 10 */
   readonly maxPages?: number;
@@ -64,8 +58,11 @@ interface Run {
   readonly end: RunEnd;
 }
 
-/** How much the times of one list may be out of order while the control plane's clocks are right. */
-const listDisorderMs = 60_000;
+/** Operations may stand below others that began up to this much before them: the control plane's machines differ. */
+const listDisorderMs = 10_000;
+
+/** A run that looks for operations with earlier times follows the one before at this distance or more. */
+const orderedRunEveryMs = 10_000;
 
 /**
  * The operation log of one project, as one process knows it.
@@ -82,9 +79,10 @@ export class ProjectOperations {
   readonly #waited: WaitedOperations;
   /** The last revision that each resource has reduced, by uid, and how far back its watermark went then. */
   readonly #reduced = new Map<string, { readonly revision: number; readonly sinceMs: number }>();
-  /** Ids of the operations that the last run over the list showed. */
-  #lastRunIds: ReadonlySet<string> = new Set();
-  #hasListed = false;
+  /** What the last run over the list showed; `undefined` before the first one. Epoch ms of the control plane's clock. */
+  #lastRun: { readonly ids: ReadonlySet<string>; readonly oldestMs: number; readonly newestMs: number } | undefined;
+  /** The last run that went back to `#backToMs`, and the one before it. Monotonic milliseconds. */
+  #orderedRun: { readonly atMs: number; readonly previousAtMs: number; readonly serviceTimeMs: number } | undefined;
   #newestListedTime: string | undefined;
   /** Everything that the lists have shown since then is known; epoch milliseconds of the control plane's clock. */
   #reachMs = Number.POSITIVE_INFINITY;
@@ -121,8 +119,12 @@ export class ProjectOperations {
       this.expect(id);
     }
     const sinceMs = this.#unreadSinceMs(needs);
-    const run = await this.#listBack(source, projectId, { sinceMs, serviceTimeMs });
-    this.#takeRun(run, sinceMs);
+    const backToMs = this.#backToMs(serviceTimeMs);
+    const run = await this.#listBack(source, projectId, { sinceMs, backToMs });
+    const lastNewestMs = this.#lastRun?.newestMs ?? Number.POSITIVE_INFINITY;
+    this.#takeRun(run);
+    this.#noteOrderedRun(backToMs, serviceTimeMs);
+    this.#giveUpBefore(run, needs, lastNewestMs);
     await this.#askForUnseen(source, projectId, run);
     const unreadable = [...run.unreadableIds, ...this.#waited.failingIds()].filter((id) => id !== "");
     return createSnapshot({
@@ -155,19 +157,19 @@ export class ProjectOperations {
    * @param need of the stored state.
    */
   noteReduced({ uid, sinceMs }: LogNeed, { revision, reachMs }: OperationsSnapshot): void {
-    if (this.#reduced.has(uid) || sinceMs >= Math.min(reachMs, this.#reachMs) || sinceMs < this.#floorMs) {
+    if (this.#reduced.has(uid) || sinceMs >= reachMs || sinceMs < this.#floorMs) {
       this.#reduced.set(uid, { revision, sinceMs });
     }
   }
 
-  /** The oldest watermark of the resources that this process has not reduced the log for yet. */
+  /** The needs of the resources that this process has not reduced the log for, as far back as their watermark goes. */
+  #unread(needs: readonly LogNeed[]): readonly LogNeed[] {
+    return needs.filter(({ uid, sinceMs }) => sinceMs < (this.#reduced.get(uid)?.sinceMs ?? Number.POSITIVE_INFINITY));
+  }
+
   #unreadSinceMs(needs: readonly LogNeed[]): number | undefined {
-    const unread = needs.filter(({ uid, sinceMs }) => {
-      const reduced = this.#reduced.get(uid);
-      return reduced === undefined || sinceMs < reduced.sinceMs;
-    });
-    const oldest = unread.reduce((first, { sinceMs }) => Math.min(first, sinceMs), Number.POSITIVE_INFINITY);
-    return Number.isFinite(oldest) ? Math.max(oldest, this.#floorMs) : undefined;
+    const unread = this.#unread(needs).map(({ sinceMs }) => sinceMs);
+    return unread.length === 0 ? undefined : Math.max(Math.min(...unread), this.#floorMs);
   }
 
   /** Before the read and not after it, so that a snapshot shows everything that its read met. */
@@ -183,28 +185,50 @@ export class ProjectOperations {
     const reducedRevision = Math.min(Number.POSITIVE_INFINITY, ...revisions);
     const { all, needed } = this.#known.prune({ sinceMs, reducedRevision }, this.#options);
     for (const operation of all) {
-      this.#reachMs = Math.max(this.#reachMs, justAfter(operation));
+      this.#reachMs = Math.max(this.#reachMs, createdMsOf(operation) + 1);
       this.#waited.forget(operation.id);
     }
-    const times = needed.map(({ createdTime }) => Date.parse(createdTime)).filter(Number.isFinite);
+    const times = needed.map(createdMsOf).filter(Number.isFinite);
     if (times.length > 0) {
-      this.#reportGap({ fromMs: Math.min(...times), untilMs: Math.max(...times) + 1 });
+      this.#options.onGap({ fromMs: Math.min(...times), untilMs: Math.max(...times) + 1 });
+    }
+  }
+
+  /**
+   * How far a run goes back at least, so that it shows operations whose times are earlier than those of operations listed
+   * before: the clocks of the control plane's machines differ, and a clock may step back. Epoch milliseconds of that clock;
+   * Infinity: no such bound.
+   */
+  #backToMs(serviceTimeMs: number | undefined): number {
+    const last = this.#orderedRun;
+    const nowMs = this.#options.clock.monotonicMs();
+    if (serviceTimeMs === undefined || last === undefined || nowMs - last.atMs < orderedRunEveryMs) {
+      return Number.POSITIVE_INFINITY;
+    }
+    return Math.min(last.serviceTimeMs, serviceTimeMs - (nowMs - last.previousAtMs)) - listDisorderMs;
+  }
+
+  #noteOrderedRun(backToMs: number, serviceTimeMs: number | undefined): void {
+    const last = this.#orderedRun;
+    if (last === undefined || Number.isFinite(backToMs)) {
+      const atMs = this.#options.clock.monotonicMs();
+      const known = { atMs, previousAtMs: last?.atMs ?? atMs };
+      this.#orderedRun = { ...known, serviceTimeMs: serviceTimeMs ?? Number.POSITIVE_INFINITY };
     }
   }
 
   async #listBack(
     source: OperationSource,
     projectId: string,
-    target: { readonly sinceMs: number | undefined; readonly serviceTimeMs: number | undefined },
+    target: { readonly sinceMs: number | undefined; readonly backToMs: number },
   ): Promise<Run> {
     const { pageSize, deepPageSize, maxPages } = this.#options;
-    const isBackAtPresent = atPresent(target.serviceTimeMs);
     // Kept apart until the run is complete: a half-read list would pass for a link to what was known before.
     const operations: Operation[] = [];
     const unreadableIds: string[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < maxPages; page++) {
-      const limit = page === 0 ? pageSize : deepPageSize;
+      const limit = Math.min(pageSize * 4 ** page, deepPageSize);
       const answer = await source.listOperations(projectId, { limit, ...(cursor === undefined ? {} : { cursor }) });
       operations.push(...answer.operations);
       unreadableIds.push(...answer.unreadableIds);
@@ -213,7 +237,8 @@ export class ProjectOperations {
         return { operations, unreadableIds, end: "Exhausted" };
       }
       const oldest = answer.operations.at(-1);
-      const end = oldest && isBackAtPresent(operations, oldest) ? this.#endAt(oldest, target.sinceMs) : undefined;
+      const isFarEnough = createdMsOf(oldest) < target.backToMs;
+      const end = oldest && isFarEnough ? this.#endAt(oldest, target.sinceMs) : undefined;
       if (end !== undefined) {
         return { operations, unreadableIds, end };
       }
@@ -223,17 +248,16 @@ export class ProjectOperations {
   }
 
   #endAt(oldest: Operation, sinceMs: number | undefined): RunEnd | undefined {
-    if (this.#lastRunIds.has(oldest.id) && (sinceMs === undefined || sinceMs >= this.#reachMs)) {
+    const oldestMs = Date.parse(oldest.createdTime);
+    const isBackAtLastRun = this.#lastRun && (this.#lastRun.ids.has(oldest.id) || oldestMs <= this.#lastRun.oldestMs);
+    if (isBackAtLastRun && (sinceMs === undefined || sinceMs >= this.#reachMs)) {
       return "Linked";
     }
-    const isSufficient =
-      sinceMs === undefined ? !this.#hasListed && !isInFlight(oldest) : Date.parse(oldest.createdTime) < sinceMs;
+    const isSufficient = sinceMs === undefined ? !this.#lastRun && !isInFlight(oldest) : oldestMs < sinceMs;
     return isSufficient ? "Sufficient" : undefined;
   }
 
-  #takeRun({ operations, end }: Run, sinceMs: number | undefined): void {
-    this.#hasListed = true;
-    this.#lastRunIds = new Set(operations.map(({ id }) => id));
+  #takeRun({ operations, end }: Run): void {
     for (const operation of operations) {
       this.#waited.seen(operation.id);
       this.#add(operation);
@@ -241,15 +265,28 @@ export class ProjectOperations {
         this.#newestListedTime = operation.createdTime;
       }
     }
-    const oldest = operations.at(-1);
+    const oldestMs = createdMsOf(operations.at(-1));
     if (end === "Exhausted") {
       this.#reachMs = Number.NEGATIVE_INFINITY;
-    } else if (end !== "Linked" && oldest !== undefined) {
-      this.#reachMs = justAfter(oldest);
+    } else if (operations.length > 0) {
+      // Another operation of the oldest one's moment may not have been shown.
+      this.#reachMs = end === "Linked" ? Math.min(this.#reachMs, oldestMs + 1) : oldestMs + 1;
     }
-    if (end === "CutShort" && sinceMs !== undefined && sinceMs < this.#reachMs) {
-      this.#floorMs = this.#reachMs;
-      this.#reportGap({ fromMs: sinceMs, untilMs: this.#reachMs });
+    this.#lastRun = { ids: new Set(operations.map(({ id }) => id)), oldestMs, newestMs: createdMsOf(operations[0]) };
+  }
+
+  /** What lies beyond the bound of pages is not read again. It is a gap unless a watermark says that it has been counted. */
+  #giveUpBefore({ end }: Run, needs: readonly LogNeed[], lastNewestMs: number): void {
+    if (end !== "CutShort") {
+      return;
+    }
+    const unread = new Map(this.#unread(needs).map(({ uid, certainMs }) => [uid, certainMs]));
+    const countedMs = Math.min(...needs.map(({ uid }) => unread.get(uid) ?? lastNewestMs));
+    const fromMs = Math.max(countedMs, this.#floorMs);
+    const untilMs = this.#reachMs;
+    this.#floorMs = Math.max(untilMs, this.#floorMs);
+    if (fromMs < untilMs) {
+      this.#options.onGap({ fromMs, untilMs });
     }
   }
 
@@ -285,33 +322,14 @@ export class ProjectOperations {
     const latest = this.#known.get(operation.id) ?? operation;
     if (isInFlight(latest)) {
       this.#waited.add(operation.id, nowMs);
-    } else if (hasEnded(latest) || latest.status === operation.status) {
+    } else {
       this.#waited.forget(operation.id);
     }
   }
-
-  #reportGap(gap: OperationLogGap): void {
-    this.#options.onGap(gap);
-  }
 }
 
-/** Another operation of the same moment may not have been shown. */
-function justAfter({ createdTime }: Operation): number {
-  return finiteOr(Date.parse(createdTime), Number.NEGATIVE_INFINITY) + 1;
-}
-
-function finiteOr(ms: number, otherwise: number): number {
-  return Number.isFinite(ms) ? ms : otherwise;
-}
-
-/**
- * Whether a run has gone back to the present of the control plane's clock. If its clock stepped back, or an operation is
- * dated ahead, new operations stand below old ones in the list.
- */
-function atPresent(serviceTimeMs: number | undefined) {
-  return ([newest]: readonly Operation[], oldest: Operation): boolean =>
-    serviceTimeMs === undefined ||
-    newest === undefined ||
-    Date.parse(newest.createdTime) <= serviceTimeMs + listDisorderMs ||
-    Date.parse(oldest.createdTime) < serviceTimeMs - listDisorderMs;
+/** Epoch milliseconds; -Infinity: no operation, or its time cannot be read. */
+function createdMsOf(operation: Operation | undefined): number {
+  const createdMs = Date.parse(operation?.createdTime ?? "");
+  return Number.isFinite(createdMs) ? createdMs : Number.NEGATIVE_INFINITY;
 }

@@ -42,7 +42,7 @@ const metLimit = 32;
 const unfinishedLimit = 50;
 
 /** The floor stays this far behind the newest listed operation: later operations may carry earlier times by as much. */
-const floorBehindMs = 2 * 3_600_000;
+const floorBehindMs = 90 * 60_000;
 
 /** The clocks of the control plane's machines may differ by this much when an endpoint is created. */
 const clockDifferenceMs = 60_000;
@@ -103,7 +103,7 @@ export function beginAdopted(
 ): { readonly mark: LogMark; readonly dropped: readonly string[] } {
   const { snapshot, operations } = known;
   const referenceMs = known.referenceMs ?? finiteOr(Date.parse(endpoint.createdTime), 0);
-  const floorMs = Math.min(Math.max(snapshot.reachMs - 1, referenceMs - floorBehindMs), referenceMs - 1);
+  const floorMs = Math.max(snapshot.reachMs - 1, referenceMs - floorBehindMs);
   const open = operations.filter(({ operation }) => !hasEnded(operation)).map(({ operation }) => operation.id);
   const { kept, dropped } = keepNewest([...(previous?.unfinishedIds ?? []), ...open], operations);
   const unreadable = snapshot.unreadableIds.slice(0, metLimit).map((id) => [id, referenceMs] as const);

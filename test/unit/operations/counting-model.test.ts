@@ -1,0 +1,106 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { LogModel, type LogNature, type Move } from "./log-model.ts";
+
+const owners = 2;
+const [runs, timeout] = process.env.LONG === "1" ? [20_000, 600_000] : [150, 30_000];
+
+const nature = fc.record({ isCoarse: fc.boolean(), sendsDate: fc.constant(true), pageSize: fc.constantFrom(3, 5, 50) });
+
+const begin = fc.record({
+  kind: fc.constant("Begin" as const),
+  // One endpoint more than there are resources: its operations belong to none of them.
+  owner: fc.nat(owners),
+  action: fc.constantFrom("start_compute", "suspend_compute", "apply_config", "check_availability"),
+  machineMs: fc.integer({ min: -3_000, max: 3_000 }),
+});
+const end = fc.record({
+  kind: fc.constant("End" as const),
+  nth: fc.nat(9),
+  status: fc.constantFrom("finished", "failed", "skipped", "cancelled"),
+});
+const retry = fc.record({ kind: fc.constant("Retry" as const), nth: fc.nat(9) });
+const pass = fc.record({ kind: fc.constant("Pass" as const), seconds: fc.nat(90) });
+const restart = fc.record({ kind: fc.constant("Restart" as const) });
+const look = fc.record({
+  kind: fc.constant("Look" as const),
+  lag: fc.oneof(fc.constant(0), fc.nat(6)),
+  lost: fc.integer({ min: -2, max: owners - 1 }),
+  failsById: fc.boolean(),
+});
+const stepBack = (most: number) =>
+  fc.record({ kind: fc.constant("StepBack" as const), seconds: fc.integer({ min: 1, max: most }) });
+
+const weighed = (steps: fc.Arbitrary<Move>, maxLength: number) =>
+  fc.array(
+    fc.oneof(
+      { weight: 5, arbitrary: begin },
+      { weight: 5, arbitrary: end },
+      { weight: 6, arbitrary: look },
+      { weight: 2, arbitrary: pass },
+      { weight: 1, arbitrary: retry },
+      { weight: 1, arbitrary: restart },
+      { weight: 1, arbitrary: steps },
+    ),
+    { maxLength, size: "max" },
+  );
+
+/** The operator has created both endpoints and looked once; then the moves happen. */
+async function modelAfter(moves: readonly Move[], given: LogNature): Promise<LogModel> {
+  const model = new LogModel(given, owners);
+  await model.look({ lag: 0, lost: -1, failsById: false });
+  for (const move of moves) {
+    await model.make(move);
+  }
+  await model.settle();
+  return model;
+}
+
+const told = ({ log }: LogModel) =>
+  log.map(({ id, endpointId, status, createdTime }) => `${id} ${endpointId} ${status} ${createdTime}`).join("\n");
+
+describe("random histories, lags of the list, restarts, lost status writes, failing reads by id", () => {
+  it("the control plane's machines differ by seconds → each ended operation is counted exactly once", {
+    timeout,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(weighed(restart, 80), nature, async (moves, given) => {
+        const model = await modelAfter(moves, given);
+        expect([...model.counted].sort(), told(model)).toEqual([...model.truth].sort());
+        expect(model.gaps).toEqual([]);
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  it("the control plane's clock steps back, an hour in all → each ended operation is counted exactly once", {
+    timeout,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        weighed(restart, 40),
+        fc.array(fc.integer({ min: 1, max: 1_200 }), { maxLength: 3 }),
+        weighed(restart, 40),
+        nature,
+        async (before, steps, after, given) => {
+          const moves = [...before, ...steps.map((seconds) => ({ kind: "StepBack" as const, seconds })), ...after];
+          const model = await modelAfter(moves, given);
+          expect([...model.counted].sort(), told(model)).toEqual([...model.truth].sort());
+        },
+      ),
+      { numRuns: runs },
+    );
+  });
+
+  it("the clock steps back by days, with or without a Date header → none is counted twice", { timeout }, async () => {
+    const anyNature = fc.record({ isCoarse: fc.boolean(), sendsDate: fc.boolean(), pageSize: fc.constantFrom(3, 50) });
+    await fc.assert(
+      fc.asyncProperty(weighed(stepBack(300_000), 150), anyNature, async (moves, given) => {
+        const { counted, truth } = await modelAfter(moves, given);
+        expect(new Set(counted).size).toBe(counted.length);
+        expect(truth).toEqual(expect.arrayContaining(counted));
+      }),
+      { numRuns: runs },
+    );
+  });
+});

@@ -1,0 +1,124 @@
+import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
+import { compareNewestFirst, type Operation } from "../../../src/domain/operation.ts";
+import { createSnapshot, type OperationsSnapshot } from "../../../src/operations/known-operations.ts";
+import {
+  type LogSubject,
+  type OperationLogState,
+  type OperationLogStep,
+  reduceOperations,
+} from "../../../src/operations/reduce-operations.ts";
+import type { Ownership } from "../../../src/resource/status-schema.ts";
+import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
+
+/** The control plane's time in these tests; epoch milliseconds. */
+export const nowMs = Date.UTC(2026, 10, 21, 12);
+export const project = "green-fox-123456";
+export const branch = "br-main-1";
+export const otherBranch = "br-other-2";
+
+/** RFC 3339: so many seconds from `nowMs`. */
+export function at(seconds: number): string {
+  return new Date(nowMs + seconds * 1_000).toISOString();
+}
+
+/** An endpoint of the main branch, created an hour ago. */
+export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoint {
+  return observedEndpoint({ id: "ep-own-1", projectId: project, branchId: branch, createdTime: at(-3_600), ...change });
+}
+
+/** A finished start of that endpoint, `seconds` from `nowMs`. */
+export function operation(id: string, seconds: number, change: Partial<Operation> = {}): Operation {
+  return {
+    id,
+    projectId: project,
+    branchId: branch,
+    endpointId: "ep-own-1",
+    action: "start_compute",
+    status: "finished",
+    failuresCount: 0,
+    createdTime: at(seconds),
+    updatedTime: at(seconds),
+    totalDurationMs: undefined,
+    error: undefined,
+    ...change,
+  };
+}
+
+/** The record of an endpoint that the operator created. */
+export function ownership(change: Partial<Ownership> = {}): Ownership {
+  return {
+    endpointId: "ep-own-1",
+    origin: "Created",
+    resourceUid: "uid-orders",
+    clusterId: "cluster-a",
+    serviceUrl: "https://service.example/api/v2",
+    projectId: project,
+    ...change,
+  };
+}
+
+/** A snapshot of a log that was read completely and shows these operations. */
+export function snapshot(
+  operations: readonly Operation[],
+  change: Partial<Omit<OperationsSnapshot, "byEndpoint" | "byId">> = {},
+): OperationsSnapshot {
+  const newestFirst = [...operations].sort(compareNewestFirst);
+  return createSnapshot({
+    revision: 1,
+    operations: newestFirst,
+    newestListedTime: newestFirst[0]?.createdTime,
+    reachMs: Number.NEGATIVE_INFINITY,
+    unreadableIds: [],
+    unseenIds: new Set(),
+    lostIds: new Set(),
+    ...change,
+  });
+}
+
+/** A resource that has owned its endpoint for a while; nothing was answered in this reconcile. */
+export function subject(change: Partial<LogSubject> = {}): LogSubject {
+  const owner = "ownership" in change ? change.ownership : ownership();
+  return {
+    ownership: owner,
+    previousOwnership: owner,
+    endpoint: endpoint(),
+    answered: [],
+    ownOperationIds: [],
+    acknowledgedOperationId: undefined,
+    serviceTimeMs: undefined,
+    ...change,
+  };
+}
+
+/** State as the next process reads it. */
+export function stored(state: OperationLogState): OperationLogState {
+  return JSON.parse(JSON.stringify(state)) as OperationLogState;
+}
+
+/** One look at the log: its operations, and what else differs. */
+export interface Look {
+  readonly listed: readonly Operation[];
+  readonly snapshot?: Parameters<typeof snapshot>[1];
+  readonly subject?: Partial<LogSubject>;
+}
+
+/** The state with which the log of the endpoint begins, before it has shown anything. */
+export function begunState(change: Partial<LogSubject> = {}): OperationLogState {
+  const recording = subject({ previousOwnership: undefined, ...change });
+  return stored(reduceOperations({}, snapshot([]), recording).state);
+}
+
+/** Reduces looks one after the other; the state is stored in between. */
+export function reduceAll(looks: readonly Look[], from: OperationLogState = begunState()): readonly OperationLogStep[] {
+  let state = from;
+  return looks.map((look) => {
+    const step = reduceOperations(state, snapshot(look.listed, look.snapshot), subject(look.subject));
+    state = stored(step.state);
+    return step;
+  });
+}
+
+/** Ids of the operations that a step counts, sorted. */
+export function endedIds({ ended }: Pick<OperationLogStep, "ended">): readonly string[] {
+  return ended.map(({ operation: { id } }) => id).sort();
+}
