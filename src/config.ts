@@ -40,6 +40,10 @@ export interface Config {
   /** `undefined`: the uid of the namespace kube-system. */
   readonly clusterId: string | undefined;
   readonly createSettleMs: number;
+  /** The maximum number of requests to the control plane in any 60 seconds. */
+  readonly requestsPerMinute: number;
+  /** The maximum number of requests to the control plane in any second. */
+  readonly requestsPerSecond: number;
   /** Base URL of the receiver of traces, without a trailing slash. `undefined`: no tracing. */
   readonly tracesEndpoint: string | undefined;
 }
@@ -113,6 +117,8 @@ const environmentSchema = z.object({
   LEASE_NAME: matching("must be a name as Kubernetes allows them", subdomain).default("endpoint-operator"),
   CLUSTER_ID: matching("must be 1 to 128 visible ASCII characters", /^[\x21-\x7e]{1,128}$/).optional(),
   CREATE_SETTLE_SECONDS: seconds(0.1, 3_600).default(150_000),
+  CONTROL_PLANE_REQUESTS_PER_MINUTE: wholeNumber(10, 1_000_000).default(700),
+  CONTROL_PLANE_REQUESTS_PER_SECOND: wholeNumber(1, 100_000).default(40),
   OTEL_EXPORTER_OTLP_ENDPOINT: receiverUrl.optional(),
 });
 
@@ -170,6 +176,8 @@ function configOf(settings: Settings): Config {
     leaseName: settings.LEASE_NAME,
     clusterId: settings.CLUSTER_ID,
     createSettleMs: settings.CREATE_SETTLE_SECONDS,
+    requestsPerMinute: settings.CONTROL_PLANE_REQUESTS_PER_MINUTE,
+    requestsPerSecond: settings.CONTROL_PLANE_REQUESTS_PER_SECOND,
     tracesEndpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT,
   });
 }

@@ -3,6 +3,7 @@ import { createControlPlane } from "./control-plane/create-control-plane.ts";
 import { createProjectView } from "./control-plane/create-project-view.ts";
 import { withCredentialGate } from "./control-plane/credential-gate.ts";
 import type { KeySource } from "./control-plane/key-source.ts";
+import { withRequestBudget } from "./control-plane/request-budget.ts";
 import { withThrottleGate } from "./control-plane/throttle-gate.ts";
 import { withUnreadableReport } from "./control-plane/unreadable-objects.ts";
 import { withCallSpans, withRequestAttributes } from "./control-plane/with-call-spans.ts";
@@ -11,6 +12,7 @@ import type { Clock } from "./domain/clock.ts";
 import type { ControlPlane } from "./domain/control-plane.ts";
 import type { LeaderFence } from "./domain/leader-fence.ts";
 import type { Logger } from "./domain/logger.ts";
+import type { RequestBudget } from "./domain/request-budget.ts";
 import { keyText, type ResourceKey } from "./domain/resource-store.ts";
 import type { Tracer } from "./domain/tracer.ts";
 import { ownNamespace } from "./kubernetes/cluster.ts";
@@ -225,6 +227,9 @@ function createLeadership(foundation: Foundation, callbacks: LeadershipCallbacks
   });
 }
 
+/** Until each reconcile has a caller of its own: every request is sent at once. */
+const unlimited: RequestBudget = { take: async () => {}, pollsPerMinute: Number.POSITIVE_INFINITY };
+
 interface ServiceNeeds {
   readonly watch: ResourceWatch;
   readonly metrics: Metrics;
@@ -242,7 +247,8 @@ function connectService(foundation: Foundation, { watch, metrics, ledger, fence,
   const calls = tracer === undefined ? reporting : withCallSpans(reporting, tracer);
   const throttled = withThrottleGate(calls, { clock, observer: metrics.controlPlane });
   const gated = withCredentialGate(throttled, { clock, keys });
-  const controlPlane = withLeaderFence(gated, fence, writeTimeoutMs);
+  const fenced = withLeaderFence(gated, fence, writeTimeoutMs);
+  const controlPlane = withRequestBudget(fenced, unlimited, { urgency: "Urgent", namespace: "" });
   const identity = { clusterId, serviceUrl: client.serviceUrl };
   const neededSinceMs = (projectId: string) => logNeededSinceMs(watch.store.inProject(projectId), ledger, identity);
   const onGap = tellLogGap(logger, metrics.operations);

@@ -34,7 +34,7 @@ export interface ControlPlaneClientOptions {
   readonly observer: ControlPlaneObserver;
   /** `endpoint-operator/<version>`. */
   readonly userAgent: string;
-  /** A whole read, a second try included. @default 10000 */
+  /** A whole read. @default 10000 */
   readonly readTimeoutMs?: number;
   /** A whole write. The lease left before an effect must cover it. @default 8000 */
   readonly writeTimeoutMs?: number;

@@ -61,43 +61,27 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
   return async (call) => {
     const key = await keys.current();
     const request = requestOf(call, key, options);
-    const deadlineMs = clock.monotonicMs() + timeoutOf(call.route, options);
-    const attempt = async () => {
-      const startMs = clock.monotonicMs();
-      const outcome = await send(call.route, request, {
-        transport: options.transport,
-        timeoutMs: deadlineMs - startMs,
-      });
-      if (outcome.kind === "NotSent" && outcome.cause instanceof LeaderFenceError) {
-        throw outcome.cause;
-      }
-      const result = resultOf(call, outcome, { route: call.route, key });
-      observer.requestEnded({
-        route: call.route.template,
-        method: call.route.method,
-        code: codeOf(outcome, result),
-        seconds: (clock.monotonicMs() - startMs) / 1_000,
-      });
-      return result;
-    };
-    let result = await attempt();
-    if (isWorthSecondTry(call.route, result) && clock.monotonicMs() < deadlineMs) {
-      result = await attempt();
+    const startMs = clock.monotonicMs();
+    const outcome = await send(call.route, request, {
+      transport: options.transport,
+      timeoutMs: timeoutOf(call.route, options),
+    });
+    if (outcome.kind === "NotSent" && outcome.cause instanceof LeaderFenceError) {
+      throw outcome.cause;
     }
+    const result = resultOf(call, outcome, { route: call.route, key });
+    observer.requestEnded({
+      route: call.route.template,
+      method: call.route.method,
+      code: codeOf(outcome, result),
+      seconds: (clock.monotonicMs() - startMs) / 1_000,
+    });
     if ("value" in result) {
       return result.value;
     }
     tellOfPushback(result.error, observer);
     throw result.error;
   };
-}
-
-/**
- * A pooled connection may have been closed by the other side just before we used it; a read meets that with one more
- * try. Everything else waits for the requeue of the pass, which backs off and observes again. A write is never repeated.
- */
-function isWorthSecondTry(route: Route, result: Result<unknown>): boolean {
-  return route.method === "GET" && "error" in result && result.error.reason === "ConnectionLost";
 }
 
 function send(

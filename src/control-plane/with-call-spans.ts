@@ -65,6 +65,7 @@ export function withRequestAttributes(inner: ControlPlaneObserver, tracer: Trace
       inner.requestEnded(request);
     },
     throttled: (reason) => inner.throttled(reason),
+    budgetWaited: (urgency, seconds) => inner.budgetWaited(urgency, seconds),
     locked: (reason) => inner.locked(reason),
   };
 }

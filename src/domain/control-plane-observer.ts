@@ -1,3 +1,5 @@
+import type { Urgency } from "./request-budget.ts";
+
 /** One request that went out, or was tried, and how it ended. */
 export interface ControlPlaneRequest {
   /** `/projects/{project_id}/endpoints`: never with the ids filled in, so that it can be a metric label. */
@@ -8,15 +10,20 @@ export interface ControlPlaneRequest {
   readonly seconds: number;
 }
 
-/** `TooManyRequests`: the service answered 429. `HeldBack`: not sent, because it had asked us to wait. */
-export type ThrottledReason = "TooManyRequests" | "HeldBack";
+/**
+ * `TooManyRequests`: the control plane answered 429. `HeldBack`: not sent, because the control plane had asked to wait.
+ * `BudgetUsedUp`: not sent, because the operator's own budget of requests is used up.
+ */
+export type ThrottledReason = "TooManyRequests" | "HeldBack" | "BudgetUsedUp";
 
-/** `ConflictingOperations`: the service answered 423, the project is busy. */
+/** `ConflictingOperations`: the control plane answered 423, the project is busy. */
 export type LockedReason = "ConflictingOperations";
 
-/** Is told of every request to the control plane; for metrics. Must not throw. */
+/** Observes every request to the control plane, for metrics. Must not throw. */
 export interface ControlPlaneObserver {
   requestEnded(request: ControlPlaneRequest): void;
   throttled(reason: ThrottledReason): void;
+  /** A request has waited for the request budget. @param seconds 0 if the budget allowed it at once */
+  budgetWaited(urgency: Urgency, seconds: number): void;
   locked(reason: LockedReason): void;
 }

@@ -1,7 +1,7 @@
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "./endpoint.ts";
 import type { Operation } from "./operation.ts";
 
-/** What a write answered: the endpoint as it now is, and the operations the write started (none for a no-op). */
+/** The answer to a write: the endpoint after it, and the operations that the write started (none for a no-op). */
 export interface Mutation {
   readonly endpoint: ObservedEndpoint;
   readonly operations: readonly Operation[];
@@ -33,15 +33,14 @@ export interface OperationPage {
 }
 
 /**
- * The managed-Postgres service, one credential of it.
+ * The control plane of the managed Postgres, with one credential.
  *
- * Guarantees: every call ends within its deadline; a write is sent at most once and never repeated by the port; reads
- * may be repeated. Assumptions: none of the writes is idempotent, so a caller that meets an error with effect
- * `Unknown` observes before it decides.
- * Errors: every method throws `ControlPlaneError`, and nothing else.
+ * Guarantees: every call ends within its deadline; a call sends at most one request. Assumptions: no write is idempotent,
+ * so a caller that meets an error with effect `Unknown` observes before it decides.
+ * Errors: every method throws `ControlPlaneError`; a write that the leader fence refuses throws `LeaderFenceError`.
  */
 export interface ControlPlane {
-  /** Base URL without a trailing slash; the service's identity in ownership records. */
+  /** Base URL without a trailing slash; it identifies the control plane in ownership records. */
   readonly serviceUrl: string;
   /** Lists the project's endpoints. */
   listEndpoints(projectId: string): Promise<EndpointList>;
@@ -53,6 +52,6 @@ export interface ControlPlane {
   getOperation(projectId: string, operationId: string): Promise<Operation | undefined>;
   createEndpoint(projectId: string, creation: EndpointCreation): Promise<Mutation>;
   updateEndpoint(projectId: string, endpointId: string, changes: EndpointChanges): Promise<Mutation>;
-  /** `undefined`: the service said that there was none (404 or 204). That alone is no proof that it is gone. */
+  /** `undefined`: the control plane answered that there is none (404 or 204). That alone does not prove that it is gone. */
   deleteEndpoint(projectId: string, endpointId: string): Promise<Mutation | undefined>;
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
+import { TokenBucket } from "../runtime/token-bucket.ts";
 
 /** Keeps one object from flooding everybody's events. */
 export interface EventLimiter {
@@ -15,26 +16,19 @@ export interface EventLimiterOptions {
   readonly refillMs?: number;
 }
 
-interface Bucket {
-  readonly tokens: number;
-  readonly atMs: number;
-}
-
 /** Objects that are remembered; a forgotten one starts with a full bucket. */
 const capacity = 10_000;
 
 /** A token bucket for each object. */
 export function createEventLimiter(options: EventLimiterOptions): EventLimiter {
   const { clock, burst = 25, refillMs = 60_000 } = options;
-  const buckets = new Map<string, Bucket>();
+  const buckets = new Map<string, TokenBucket>();
   return {
     mayRecord(uid) {
-      const nowMs = clock.monotonicMs();
-      const before = buckets.get(uid) ?? { tokens: burst, atMs: nowMs };
-      const tokens = Math.min(burst, before.tokens + (nowMs - before.atMs) / refillMs);
-      const mayRecord = tokens >= 1;
+      const bucket = buckets.get(uid) ?? new TokenBucket({ clock, capacity: burst, perSecond: 1_000 / refillMs });
+      const mayRecord = bucket.tryTake();
       buckets.delete(uid);
-      buckets.set(uid, { tokens: mayRecord ? tokens - 1 : tokens, atMs: nowMs });
+      buckets.set(uid, bucket);
       if (buckets.size > capacity) {
         buckets.delete(buckets.keys().next().value ?? "");
       }

@@ -1,4 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
+import { TokenBucket } from "../runtime/token-bucket.ts";
 
 /** Spreads the sending of events, so that what people read never holds up what the operator does. */
 export interface EventPace {
@@ -17,24 +18,19 @@ export interface EventPaceOptions {
   readonly perSecond: number;
 }
 
-/** A token bucket for one sender that takes its turns one after the other. */
+/** Makes the pace of one sender that takes its turns one after the other. */
 export function createEventPace({ clock, burst, perSecond }: EventPaceOptions): EventPace {
+  const bucket = new TokenBucket({ clock, capacity: burst, perSecond });
   const hurried = Promise.withResolvers<void>();
   let isHurried = false;
-  let tokens = burst;
-  let atMs = clock.monotonicMs();
   return {
     async turn() {
-      const nowMs = clock.monotonicMs();
-      tokens = Math.min(burst, tokens + ((nowMs - atMs) / 1000) * perSecond) - 1;
-      atMs = nowMs;
-      if (tokens >= 0 || isHurried) {
-        return;
+      while (!bucket.tryTake() && !isHurried) {
+        const due = Promise.withResolvers<void>();
+        const timer = clock.after(bucket.waitMs(), due.resolve);
+        await Promise.race([due.promise, hurried.promise]);
+        timer.cancel();
       }
-      const due = Promise.withResolvers<void>();
-      const timer = clock.after((-tokens / perSecond) * 1000, due.resolve);
-      await Promise.race([due.promise, hurried.promise]);
-      timer.cancel();
     },
     hurry() {
       isHurried = true;

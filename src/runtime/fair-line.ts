@@ -1,17 +1,17 @@
-/** What waits in a line. */
+/** An entry of a line. */
 export interface LineEntry {
   /** Unique in its line. */
   readonly id: string;
-  /** Whose it is. */
+  /** Groups take turns. */
   readonly group: string;
 }
 
 /**
- * A line of entries whose groups take turns: first in, first out within a group, and nobody waits behind a whole burst
- * of another group. With one group it is an ordinary queue.
+ * A line of entries whose groups take turns: first in, first out within a group. No entry waits behind a whole burst of
+ * another group. With one group it is an ordinary queue.
  */
 export class FairLine<Entry extends LineEntry> {
-  /** In the order of their turns. None of them is empty. */
+  /** In the order of their turns. No group is empty. */
   readonly #groups = new Map<string, Map<string, Entry>>();
   #size = 0;
 
@@ -34,7 +34,18 @@ export class FairLine<Entry extends LineEntry> {
     this.#size++;
   }
 
-  /** Takes the entry out, wherever it stands, and answers it. */
+  /** Joins its group at the front, unless it waits already. The turn of the group does not change. */
+  joinFirst(entry: Entry): void {
+    const others = this.#groups.get(entry.group);
+    if (others === undefined || others.has(entry.id)) {
+      this.join(entry);
+      return;
+    }
+    this.#groups.set(entry.group, new Map([[entry.id, entry], ...others]));
+    this.#size++;
+  }
+
+  /** Takes the entry out, wherever it stands, and returns it. */
   leave({ group, id }: LineEntry): Entry | undefined {
     const members = this.#groups.get(group);
     const entry = members?.get(id);

@@ -5,6 +5,9 @@ import type { MetricsRegistry } from "./metrics-registry.ts";
 /** Up to the longest deadline of a call. */
 const requestBucketsSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 15, 30];
 
+/** From a request that is sent at once to the longest wait. */
+const budgetBucketsSeconds = [0.01, 0.1, 0.5, 1, 5, 15, 60, 120, 240];
+
 /** Counts requests to the control plane. Its labels are bounded by the port: route templates, methods, codes. */
 export function createControlPlaneMetrics(
   registry: MetricsRegistry,
@@ -27,14 +30,21 @@ export function createControlPlaneMetrics(
   });
   const throttled = new Counter({
     name: "control_plane_throttled_total",
-    help: "Requests answered with 429 (TooManyRequests), or not sent because the service had asked to wait (HeldBack).",
+    help: "Requests answered with 429 (TooManyRequests), or not sent because the control plane had asked to wait (HeldBack) or the request budget is used up (BudgetUsedUp).",
     labelNames: ["reason"],
     registers,
   });
   const locked = new Counter({
     name: "control_plane_locked_total",
-    help: "Requests answered with 423: the project was busy.",
+    help: "Requests that the control plane answered with 423 because the project was busy.",
     labelNames: ["reason"],
+    registers,
+  });
+  const waited = new Histogram({
+    name: "control_plane_request_budget_wait_seconds",
+    help: "How long requests to the control plane waited for the operator's own request budget.",
+    labelNames: ["urgency"],
+    buckets: budgetBucketsSeconds,
     registers,
   });
   const unreadable: Gauge = new Gauge({
@@ -46,6 +56,7 @@ export function createControlPlaneMetrics(
   // Present from the start: a counter that first appears at 1 looks to Prometheus as if it had never risen.
   throttled.inc({ reason: "TooManyRequests" }, 0);
   throttled.inc({ reason: "HeldBack" }, 0);
+  throttled.inc({ reason: "BudgetUsedUp" }, 0);
   locked.inc({ reason: "ConflictingOperations" }, 0);
 
   return {
@@ -54,6 +65,7 @@ export function createControlPlaneMetrics(
       seconds.observe({ route, method, code }, durationSeconds);
     },
     throttled: (reason) => throttled.inc({ reason }),
+    budgetWaited: (urgency, waitedSeconds) => waited.observe({ urgency }, waitedSeconds),
     locked: (reason) => locked.inc({ reason }),
   };
 }

@@ -23,6 +23,7 @@ export function fullMetrics(): Metrics {
   metrics.controlPlane.requestEnded({ route, method: "GET", code: "200", seconds: 0.02 });
   metrics.controlPlane.throttled("TooManyRequests");
   metrics.controlPlane.locked("ConflictingOperations");
+  metrics.controlPlane.budgetWaited("Urgent", 0.2);
   metrics.queue.added();
   metrics.queue.taken(0.002);
   metrics.queue.finished(0.2);

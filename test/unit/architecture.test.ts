@@ -47,9 +47,13 @@ const rules: Readonly<Record<string, Rules>> = {
   operations: { folders: ["resource", "domain"], packages: [], isPure: true },
   plan: { folders: ["resource", "domain"], packages: [], isPure: true },
   reconcile: { folders: ["plan", "resource", "domain"], packages: [], isPure: true },
-  "control-plane": { folders: ["resource", "domain"], packages: ["undici", "zod"], isPure: false },
+  "control-plane": { folders: ["runtime", "resource", "domain"], packages: ["undici", "zod"], isPure: false },
   // client-node takes its connections from a dispatcher of undici.
-  kubernetes: { folders: ["resource", "domain"], packages: ["@kubernetes/client-node", "undici"], isPure: false },
+  kubernetes: {
+    folders: ["runtime", "resource", "domain"],
+    packages: ["@kubernetes/client-node", "undici"],
+    isPure: false,
+  },
   runtime: { folders: ["domain"], packages: [], isPure: false },
   telemetry: { folders: ["resource", "domain"], packages: ["pino", "prom-client"], isPure: false },
   tracing: {

@@ -36,6 +36,8 @@ describe("parseConfig", () => {
       leaseName: "endpoint-operator",
       clusterId: undefined,
       createSettleMs: 150_000,
+      requestsPerMinute: 700,
+      requestsPerSecond: 40,
       tracesEndpoint: undefined,
     });
   });
@@ -58,6 +60,8 @@ describe("parseConfig", () => {
       LEASE_NAME: "lease.one",
       CLUSTER_ID: "west-1",
       CREATE_SETTLE_SECONDS: "2",
+      CONTROL_PLANE_REQUESTS_PER_MINUTE: "1200",
+      CONTROL_PLANE_REQUESTS_PER_SECOND: "60",
       OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector.example:4318/",
       UNRELATED: "x",
     });
@@ -78,6 +82,8 @@ describe("parseConfig", () => {
       leaseName: "lease.one",
       clusterId: "west-1",
       createSettleMs: 2_000,
+      requestsPerMinute: 1_200,
+      requestsPerSecond: 60,
       tracesEndpoint: "http://collector.example:4318",
     });
   });
@@ -119,6 +125,8 @@ describe("parseConfig", () => {
       LEASE_NAME: "A",
       CLUSTER_ID: "two words",
       CREATE_SETTLE_SECONDS: "1e3",
+      CONTROL_PLANE_REQUESTS_PER_MINUTE: "9",
+      CONTROL_PLANE_REQUESTS_PER_SECOND: "0",
       OTEL_EXPORTER_OTLP_ENDPOINT: "https://user:password@collector.example",
     });
     expect(problems.map((problem) => problem.split(" ")[0])).toEqual([
@@ -137,6 +145,8 @@ describe("parseConfig", () => {
       "LEASE_NAME",
       "CLUSTER_ID",
       "CREATE_SETTLE_SECONDS",
+      "CONTROL_PLANE_REQUESTS_PER_MINUTE",
+      "CONTROL_PLANE_REQUESTS_PER_SECOND",
       "OTEL_EXPORTER_OTLP_ENDPOINT",
       "CONTROL_PLANE_API_KEY_FILE",
     ]);

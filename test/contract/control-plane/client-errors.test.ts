@@ -1,6 +1,8 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
+import { withRequestBudget } from "../../../src/control-plane/request-budget.ts";
 import type { ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
+import type { Caller } from "../../../src/domain/request-budget.ts";
 import {
   branch,
   clientOf,
@@ -261,7 +263,7 @@ describe("a 2xx that says nothing usable", () => {
 });
 
 describe("a connection that breaks", () => {
-  test("cut after the request, before the answer → a write is lost and not sent again, a read is tried twice", async () => {
+  test("cut after the request, before the answer → the call is lost, and nothing is sent again", async () => {
     await using service = await startRawService(cut);
     await using client = clientOf(service.url);
     for (const [name, kind, call] of everyCall) {
@@ -270,7 +272,7 @@ describe("a connection that breaks", () => {
         reason: "ConnectionLost",
         effect: kind === "read" ? "NotApplied" : "Unknown",
       });
-      expect(service.requests.length - before, name).toBe(kind === "read" ? 2 : 1);
+      expect(service.requests.length - before, name).toBe(1);
     }
   });
 
@@ -282,12 +284,15 @@ describe("a connection that breaks", () => {
       effect: "Unknown",
     });
     expect(await failureOf(client.listEndpoints(project))).toMatchObject({ reason: "ConnectionLost" });
-    expect(service.requests).toHaveLength(3);
+    expect(service.requests).toHaveLength(2);
   });
 
-  test("a kept connection that the service has closed → the read succeeds all the same", async () => {
+  test("a kept connection that the service has closed → with a request budget, the second try of a read succeeds", async () => {
     await using service = await startRawService(json(200, { endpoints: [] }));
-    await using client = clientOf(service.url);
+    await using bare = clientOf(service.url);
+    const taken: Caller[] = [];
+    const budget = { take: async (caller: Caller) => void taken.push(caller), pollsPerMinute: 1 };
+    const client = withRequestBudget(bare, budget, { urgency: "Urgent", namespace: "shop" });
     await client.listEndpoints(project);
     let isFirst = true;
     service.answerWith((response, request) => {
@@ -296,6 +301,7 @@ describe("a connection that breaks", () => {
       answer(response, request);
     });
     expect((await client.listEndpoints(project)).endpoints).toEqual([]);
+    expect(taken).toHaveLength(3);
     service.dropConnections();
     expect((await client.listEndpoints(project)).endpoints).toEqual([]);
   });

@@ -47,6 +47,7 @@ export function recordingObserver() {
   const observer: ControlPlaneObserver = {
     requestEnded: ({ route, method, code }) => told.push(`${method} ${route} ${code}`),
     throttled: (reason) => told.push(`throttled ${reason}`),
+    budgetWaited: () => {},
     locked: (reason) => told.push(`locked ${reason}`),
   };
   return { told, observer };

@@ -97,6 +97,7 @@ describe("withRequestAttributes", () => {
       {
         requestEnded: (request) => void told.push(request.code),
         throttled: (reason) => void told.push(reason),
+        budgetWaited: (urgency) => void told.push(urgency),
         locked: (reason) => void told.push(reason),
       },
       tracer,

@@ -271,6 +271,7 @@ describe("the process", () => {
     expect(await metrics.series("control_plane_throttled_total")).toEqual([
       'control_plane_throttled_total{reason="TooManyRequests"} 1',
       'control_plane_throttled_total{reason="HeldBack"} 0',
+      'control_plane_throttled_total{reason="BudgetUsedUp"} 0',
     ]);
     expect((await metrics.series("control_plane_locked_total"))[0]).toMatch(/ 1$/);
   });

@@ -187,6 +187,8 @@ describe("queries", () => {
     const shown = targets.flatMap(({ target }) => selectorsOf(target.expr).map(({ metric }) => metric));
     const families = [...(await labelsByMetric()).keys()].filter((name) => !/_(sum|count)$/.test(name));
     expect(families.filter((name) => !shown.includes(name)).sort()).toEqual([
+      // Requests that are refused show as throttled.
+      "control_plane_request_budget_wait_seconds_bucket",
       // 0 in normal operation; the log names the objects.
       "control_plane_unreadable_objects",
       "process_start_time_seconds",

@@ -1,0 +1,257 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { bucketFor, createRequestBudget, withRequestBudget } from "../../../src/control-plane/request-budget.ts";
+import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
+import type { Caller, RequestBudget, Urgency } from "../../../src/domain/request-budget.ts";
+import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
+import { FakeControlPlane, project } from "./fake-control-plane.ts";
+
+const urgent = (namespace = "shop"): Caller => ({ urgency: "Urgent", namespace });
+const background = (namespace = "shop"): Caller => ({ urgency: "Background", namespace });
+
+interface Sent {
+  readonly label: string;
+  readonly urgency: Urgency;
+  readonly atMs: number;
+}
+
+function start(limits: { perMinute?: number; perSecond?: number; maxWaitMs?: number } = {}) {
+  const clock = new FakeClock();
+  const told: string[] = [];
+  const budget = createRequestBudget({
+    clock,
+    requestsPerMinute: limits.perMinute ?? 700,
+    requestsPerSecond: limits.perSecond ?? 40,
+    ...(limits.maxWaitMs === undefined ? {} : { maxWaitMs: limits.maxWaitMs }),
+    observer: {
+      throttled: (reason) => void told.push(reason),
+      budgetWaited: (urgency, seconds) => void told.push(`${urgency} ${seconds}`),
+    },
+  });
+  const sent: Sent[] = [];
+  const errors: unknown[] = [];
+  const send = (caller: Caller, label = "") =>
+    void budget.take(caller).then(
+      () => sent.push({ label, urgency: caller.urgency, atMs: clock.monotonicMs() }),
+      (error: unknown) => errors.push(error),
+    );
+  return { clock, budget, told, sent, errors, send };
+}
+
+/** The largest number of times within a window of this length, its end left out. */
+function mostWithin(timesMs: readonly number[], windowMs: number): number {
+  return Math.max(0, ...timesMs.map((fromMs) => timesMs.filter((ms) => ms >= fromMs && ms < fromMs + windowMs).length));
+}
+
+describe("the limits", () => {
+  it("2,000 urgent requests at once → 700 in any minute, 40 in any second, and nearly as many as allowed", async () => {
+    const { clock, sent, send } = start();
+    for (let index = 0; index < 2_000; index += 1) send(urgent());
+    await clock.advance(180_000);
+    const times = sent.map(({ atMs }) => atMs);
+    expect(mostWithin(times, 60_000)).toBeLessThanOrEqual(700);
+    expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(40);
+    expect(times.length).toBeGreaterThan(1_950);
+  });
+
+  it("a quiet minute, then a burst → the first requests at once, still within both limits", async () => {
+    const { clock, sent, send } = start();
+    await clock.advance(60_000);
+    for (let index = 0; index < 1_000; index += 1) send(urgent());
+    await clock.advance(0);
+    expect(sent.length).toBe(28);
+    await clock.advance(60_000);
+    const times = sent.map(({ atMs }) => atMs);
+    expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(40);
+    expect(mostWithin(times, 60_000)).toBeLessThanOrEqual(700);
+    expect(times.length).toBeGreaterThan(680);
+  });
+
+  it("a restart right after a minute of full use → the new process keeps the same minute within the limit", async () => {
+    const first = start();
+    await first.clock.advance(60_000);
+    for (let index = 0; index < 2_000; index += 1) first.send(urgent());
+    await first.clock.advance(20_000);
+    const second = start();
+    for (let index = 0; index < 2_000; index += 1) second.send(urgent());
+    await second.clock.advance(40_000);
+    expect(first.sent.length + second.sent.length).toBeLessThanOrEqual(700);
+  });
+
+  it("any limits, any times of requests → never more in any window, background at most half", async () => {
+    const limits = fc.record({
+      perMinute: fc.integer({ min: 10, max: 3_000 }),
+      perSecond: fc.integer({ min: 1, max: 60 }),
+    });
+    const bursts = fc.array(
+      fc.record({ afterMs: fc.integer({ min: 0, max: 20_000 }), urgent: fc.nat(80), background: fc.nat(80) }),
+      { minLength: 1, maxLength: 6 },
+    );
+    await fc.assert(
+      fc.asyncProperty(limits, bursts, async ({ perMinute, perSecond }, steps) => {
+        const { clock, sent, send } = start({ perMinute, perSecond });
+        for (const step of steps) {
+          await clock.advance(step.afterMs);
+          for (let index = 0; index < step.urgent; index += 1) send(urgent());
+          for (let index = 0; index < step.background; index += 1) send(background());
+        }
+        await clock.advance(30_000);
+        const times = sent.map(({ atMs }) => atMs);
+        const ofBackground = sent.filter(({ urgency }) => urgency === "Background").map(({ atMs }) => atMs);
+        expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(perSecond);
+        expect(mostWithin(times, 60_000)).toBeLessThanOrEqual(perMinute);
+        expect(mostWithin(ofBackground, 60_000)).toBeLessThanOrEqual(Math.ceil(perMinute / 2));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each([
+    [700, 40, 28.8, 11.19],
+    [700, 11, 1, 11],
+    [60, 1, 1, 1],
+    [10, 40, 5, 0.083],
+    [1_000_000, 100_000, 84_745.8, 15_254.2],
+  ])(
+    "%i a minute and %i a second → a bucket that holds %d and gains %d a second",
+    (perMinute, perSecond, capacity, rate) => {
+      const size = bucketFor(perMinute, perSecond);
+      expect(size.capacity).toBeCloseTo(capacity, 0);
+      expect(size.perSecond).toBeCloseTo(rate, 1);
+    },
+  );
+
+  it("only background requests → half of the minute; pollsPerMinute says how many polls that are", async () => {
+    const { clock, budget, sent, send } = start();
+    for (let index = 0; index < 1_000; index += 1) send(background());
+    await clock.advance(120_000);
+    expect(
+      mostWithin(
+        sent.map(({ atMs }) => atMs),
+        60_000,
+      ),
+    ).toBeLessThanOrEqual(350);
+    expect(sent.length).toBeGreaterThan(650);
+    expect(budget.pollsPerMinute * 2).toBeLessThanOrEqual(350);
+    expect(budget.pollsPerMinute).toBeGreaterThan(160);
+  });
+});
+
+describe("the order", () => {
+  it("an urgent request behind 500 background ones → is next", async () => {
+    const { clock, sent, send } = start();
+    for (let index = 0; index < 500; index += 1) send(background());
+    await clock.advance(5_000);
+    const before = sent.length;
+    send(urgent(), "edit");
+    await clock.advance(200);
+    expect(sent[before]?.label).toBe("edit");
+  });
+
+  it("urgent requests without end → a background request now and then", async () => {
+    const { clock, sent, send } = start();
+    for (let index = 0; index < 500; index += 1) send(urgent());
+    send(background(), "poll");
+    await clock.advance(3_000);
+    expect(sent.findIndex(({ label }) => label === "poll")).toBe(16);
+  });
+
+  it("300 requests of one namespace and one of another → the other one is sent second", async () => {
+    const { clock, sent, send } = start();
+    for (let index = 0; index < 300; index += 1) send(urgent("shop"), "shop");
+    send(urgent("bank"), "bank");
+    await clock.advance(1_000);
+    expect(sent.slice(0, 3).map(({ label }) => label)).toEqual(["shop", "bank", "shop"]);
+  });
+
+  it("a reconcile that has begun → its next request goes before those of new ones in its namespace", async () => {
+    const { clock, sent, send } = start();
+    const begun = urgent();
+    send(begun, "begun 1");
+    await clock.advance(100);
+    for (let index = 0; index < 100; index += 1) send(urgent(), "new");
+    send(begun, "begun 2");
+    await clock.advance(100);
+    expect(sent.map(({ label }) => label)).toEqual(["begun 1", "begun 2"]);
+  });
+});
+
+describe("waiting", () => {
+  it("longer than allowed → Throttled, not applied, with the time to wait; counted; no timer is left of it", async () => {
+    const { clock, sent, errors, told, send } = start({ perMinute: 10, perSecond: 1, maxWaitMs: 30_000 });
+    for (let index = 0; index < 8; index += 1) send(urgent());
+    await clock.advance(30_000);
+    expect([sent.length, errors.length]).toEqual([4, 4]);
+    expect(errors[0]).toBeInstanceOf(ControlPlaneError);
+    expect(errors[0]).toMatchObject({ reason: "Throttled", effect: "NotApplied", retryAfterMs: expect.any(Number) });
+    expect(told.filter((each) => each === "BudgetUsedUp")).toHaveLength(4);
+    expect(told.filter((each) => each === "Urgent 30")).toHaveLength(4);
+    await clock.advance(30_000);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("10,000 requests wait → the next one is refused at once", async () => {
+    const { errors, send } = start({ perMinute: 10, perSecond: 1 });
+    for (let index = 0; index < 10_001; index += 1) send(background());
+    await settlePromises();
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe("withRequestBudget", () => {
+  function decorate(failures: readonly string[]) {
+    const taken: Caller[] = [];
+    const budget: RequestBudget = { take: async (caller) => void taken.push(caller), pollsPerMinute: 1 };
+    const inner = new FakeControlPlane();
+    const left = [...failures];
+    inner.beforeAnswer = async () => {
+      const reason = left.shift();
+      if (reason !== undefined) {
+        throw new ControlPlaneError(reason as "ConnectionLost", "cannot", { effect: "Unknown" });
+      }
+    };
+    const caller = urgent();
+    return { taken, inner, caller, controlPlane: withRequestBudget(inner, budget, caller) };
+  }
+
+  it("every call → asks the budget first, as this caller", async () => {
+    const { taken, inner, caller, controlPlane } = decorate([]);
+    await controlPlane.listEndpoints(project);
+    await controlPlane.listOperations(project, { limit: 1 });
+    await controlPlane.getEndpoint(project, "ep-1");
+    await controlPlane.getOperation(project, "op-1");
+    await controlPlane.createEndpoint(project, { branchId: "br-1", type: "ReadWrite", name: "n" });
+    await controlPlane.updateEndpoint(project, "ep-1", {});
+    await controlPlane.deleteEndpoint(project, "ep-1");
+    expect(taken).toEqual(Array.from({ length: 7 }, () => caller));
+    expect([inner.calls.length, controlPlane.serviceUrl]).toEqual([7, inner.serviceUrl]);
+  });
+
+  it("a read whose connection broke → once more, and counted again; twice → the error", async () => {
+    const once = decorate(["ConnectionLost"]);
+    await once.controlPlane.listEndpoints(project);
+    expect([once.taken.length, once.inner.calls.length]).toEqual([2, 2]);
+    const twice = decorate(["ConnectionLost", "ConnectionLost"]);
+    await expect(twice.controlPlane.listEndpoints(project)).rejects.toMatchObject({ reason: "ConnectionLost" });
+    expect(twice.taken).toHaveLength(2);
+  });
+
+  it("a write whose connection broke, a read that timed out → not sent again", async () => {
+    const write = decorate(["ConnectionLost"]);
+    await expect(write.controlPlane.deleteEndpoint(project, "ep-1")).rejects.toThrow();
+    expect(write.taken).toHaveLength(1);
+    const read = decorate(["TimedOut"]);
+    await expect(read.controlPlane.listEndpoints(project)).rejects.toThrow();
+    expect(read.taken).toHaveLength(1);
+  });
+
+  it("the budget refuses → nothing is sent", async () => {
+    const inner = new FakeControlPlane();
+    const refuse = async () => {
+      throw new ControlPlaneError("Throttled", "used up", { effect: "NotApplied" });
+    };
+    const controlPlane = withRequestBudget(inner, { take: refuse, pollsPerMinute: 1 }, urgent());
+    await expect(controlPlane.deleteEndpoint(project, "ep-1")).rejects.toMatchObject({ reason: "Throttled" });
+    expect(inner.calls).toEqual([]);
+  });
+});
