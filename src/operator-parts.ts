@@ -1,9 +1,8 @@
 import type { Config } from "./config.ts";
 import { createControlPlane } from "./control-plane/create-control-plane.ts";
-import { createProjectView } from "./control-plane/create-project-view.ts";
 import { withCredentialGate } from "./control-plane/credential-gate.ts";
 import type { KeySource } from "./control-plane/key-source.ts";
-import { withRequestBudget } from "./control-plane/request-budget.ts";
+import { createRequestBudget, withRequestBudget } from "./control-plane/request-budget.ts";
 import { withThrottleGate } from "./control-plane/throttle-gate.ts";
 import { withUnreadableReport } from "./control-plane/unreadable-objects.ts";
 import { withCallSpans, withRequestAttributes } from "./control-plane/with-call-spans.ts";
@@ -12,8 +11,7 @@ import type { Clock } from "./domain/clock.ts";
 import type { ControlPlane } from "./domain/control-plane.ts";
 import type { LeaderFence } from "./domain/leader-fence.ts";
 import type { Logger } from "./domain/logger.ts";
-import type { RequestBudget } from "./domain/request-budget.ts";
-import { keyText, type ResourceKey } from "./domain/resource-store.ts";
+import type { ResourceKey } from "./domain/resource-store.ts";
 import type { Tracer } from "./domain/tracer.ts";
 import { ownNamespace } from "./kubernetes/cluster.ts";
 import type { KubernetesConnection } from "./kubernetes/connection.ts";
@@ -22,13 +20,11 @@ import { createEventRecorder } from "./kubernetes/event-recorder.ts";
 import { type ElectionOptions, electedLeadership, type Leadership, soleLeadership } from "./kubernetes/leadership.ts";
 import type { LeaseTiming } from "./kubernetes/lease-timing.ts";
 import { createResourceWatch, type ResourceWatch } from "./kubernetes/resource-watch.ts";
-import { CreateTurns } from "./reconcile/create-turns.ts";
-import { Ledger } from "./reconcile/ledger.ts";
-import { logNeededSinceMs, tellLogGap } from "./reconcile/log-need.ts";
-import { ProjectLanes } from "./reconcile/project-lanes.ts";
-import { ProjectPoller } from "./reconcile/project-poller.ts";
-import { Reconciler } from "./reconcile/reconciler.ts";
-import type { Service } from "./reconcile/service.ts";
+import { ProjectOperations } from "./operations/reader.ts";
+import type { ControlPlaneAccess } from "./reconcile/control-plane-access.ts";
+import { ProjectKeys } from "./reconcile/project-keys.ts";
+import { ProjectReconciler } from "./reconcile/project-reconciler.ts";
+import { Projects } from "./reconcile/projects.ts";
 import { type ClosableFence, createClosableFence } from "./runtime/closable-fence.ts";
 import { createLivenessWatchdog, type LivenessWatchdog } from "./runtime/liveness-watchdog.ts";
 import { createWorkQueue, type WorkQueue } from "./runtime/work-queue.ts";
@@ -57,10 +53,10 @@ export interface OperatorOptions {
   readonly leaseTiming?: LeaseTiming;
 }
 
-/** One write at the service takes at most this long; the permit must cover it. Writes to Kubernetes take no longer. */
+/** The time limit of one write, to the control plane or to Kubernetes. The lease must last longer than that. */
 const writeTimeoutMs = 8_000;
 
-/** A pass that may not do anything waits for so long before it looks at the service. */
+/** A process whose lease is too short for an effect looks again after this time. */
 const notPermittedPauseMs = 1_000;
 
 /** Everything that an operator consists of, wired and not started. */
@@ -90,37 +86,50 @@ export type Foundation = OperatorOptions & {
 /**
  * Wires the parts.
  *
- * @throws Error when the times of the lease do not fit, or the URL of the service is none.
+ * @throws Error when the times of the lease do not fit, or the URL of the control plane is not valid.
  */
 export function assembleOperator(foundation: Foundation): OperatorParts {
   const { config, clock, logger, connection, random, instance } = foundation;
   const failed = Promise.withResolvers<string>();
-  let orphanCount = 0;
+  const projectKeys = new ProjectKeys();
   let isLeading = false;
+  const enqueue = (key: ResourceKey, priority: "Urgent" | "Background") => {
+    for (const projectId of projectKeys.noteChange(key, watch.store.get(key))) {
+      queue.add(projectId, priority);
+    }
+  };
+  const stop = (why: string) => {
+    gate.close();
+    void pool.stop(0);
+    failed.resolve(why);
+  };
   const leadership = createLeadership(foundation, {
     mayLead: () => watch.hasSynced(),
     onLeading() {
-      isLeading = true;
-      for (const { key } of watch.store.list()) {
-        wake(key);
-      }
-      pool.start();
-      poller.start();
+      void startLeading().catch((error: unknown) => {
+        logger.error({ err: error }, "cannot list the resources after winning the lease; the process stops");
+        stop("the resources could not be listed after winning the lease");
+      });
     },
-    onLost(why) {
-      gate.close();
-      void stopWork(0);
-      failed.resolve(why);
-    },
+    onLost: stop,
   });
+  const startLeading = async () => {
+    // A watch may have been silent before: the first effect needs the resources as they are now (S5 in docs/reliability.md).
+    await watch.listConsistently();
+    isLeading = true;
+    for (const { key } of watch.store.list()) {
+      enqueue(key, "Background");
+    }
+    pool.start();
+  };
   const gate = createClosableFence(leadership);
   const watch = createResourceWatch({
     connection,
     namespaces: config.watchNamespaces,
     onChange(key, origin) {
-      // Whoever begins to lead looks at everything, so a standby need not remember what has changed.
+      // A new leader looks at every resource, so a standby need not remember changes.
       if (isLeading) {
-        queue.add(key, origin === "Listed" ? "Background" : "Urgent");
+        enqueue(key, origin === "Listed" ? "Background" : "Urgent");
       }
     },
     onList: () => leadership.nudge(),
@@ -133,31 +142,20 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     watch,
     // The leader alone: otherwise two replicas would both report every resource.
     resources: () => (isLeading ? watch.store.list() : []),
-    orphanCount: () => orphanCount,
+    orphanCount: () => projects.orphanCount(),
     unreadableCount: () => unreadableCount(),
     queueStats: () => queue.stats(),
     isLeader: () => gate.mayStartEffect(0),
   });
-  const queue: WorkQueue<ResourceKey> = createResourceQueue(foundation, metrics);
-  const wake = (key: ResourceKey) => queue.add(key, "Background");
+  const queue = createProjectQueue(foundation, metrics, projectKeys);
   const events = createEventRecorder({ connection, fence: gate, clock, logger, instance, random });
-  // Work that was begun goes on before the backlog: at most one key of a project at a time.
-  const callUp = (key: ResourceKey) => queue.add(key);
-  const shared = { watch, metrics, ledger: new Ledger(), fence: gate, wake, callUp };
-  const { service, unreadableCount, close } = connectService(foundation, shared);
-  const pool = createPool(foundation, { ...shared, queue, service, events });
-  const reportOrphans = (count: number) => {
-    orphanCount = count;
-  };
-  const { projectPollMs } = config;
-  const poller = new ProjectPoller({ clock, store: watch.store, service, logger, projectPollMs, wake, reportOrphans });
-  const stopWork = (timeoutMs: number) => {
-    poller.stop();
-    return pool.stop(timeoutMs);
-  };
+  const { access, unreadableCount, close } = connectControlPlane(foundation, { metrics, fence: gate });
+  const projects = createProjects(foundation, metrics);
+  const pool = createPool(foundation, { watch, metrics, queue, access, events, projects, fence: gate });
   const liveness = createLiveness(foundation, queue, pool);
   return {
-    ...{ watch, metrics, liveness, leadership, gate, events, failed: failed.promise, stopWork },
+    ...{ watch, metrics, liveness, leadership, gate, events, failed: failed.promise },
+    stopWork: (timeoutMs) => pool.stop(timeoutMs),
     start() {
       liveness.start();
       watch.start();
@@ -170,7 +168,38 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
   };
 }
 
-function createLiveness({ clock, config }: Foundation, queue: WorkQueue<ResourceKey>, pool: WorkerPool) {
+function createProjectQueue({ clock }: Foundation, metrics: Metrics, projectKeys: ProjectKeys): WorkQueue<string> {
+  return createWorkQueue({
+    clock,
+    idOf: (projectId) => projectId,
+    // A namespace with thousands of resources does not hold up other namespaces.
+    groupOf: (projectId) => projectKeys.namespaceOf(projectId),
+    observer: metrics.queue,
+  });
+}
+
+function createProjects({ clock, logger }: Foundation, metrics: Metrics): Projects {
+  const operationsOf = (projectId: string) =>
+    new ProjectOperations({ clock, ...reportLogTo({ logger, metrics, projectId }) });
+  return new Projects({ clock, operationsOf });
+}
+
+/** Reports what the reader of an operation log could not read. */
+function reportLogTo(to: { readonly logger: Logger; readonly metrics: Metrics; readonly projectId: string }) {
+  const { logger, metrics, projectId } = to;
+  return {
+    onGap({ fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number }) {
+      metrics.operations.logCutShort();
+      const [fromTime, untilTime] = [fromMs, untilMs].map((ms) => new Date(ms).toISOString());
+      logger.warn({ projectId, fromTime, untilTime }, "operations of this time were not read and are not counted");
+    },
+    onLost(operationId: string) {
+      logger.warn({ projectId, operationId }, "the control plane does not show this operation; nothing waits for it");
+    },
+  };
+}
+
+function createLiveness({ clock, config }: Foundation, queue: WorkQueue<string>, pool: WorkerPool) {
   return createLivenessWatchdog({
     clock,
     queueStats: () => queue.stats(),
@@ -196,16 +225,6 @@ function createOperatorMetrics(foundation: Foundation, { watch, isLeader, ...sou
   });
 }
 
-function createResourceQueue({ clock }: Foundation, metrics: Metrics): WorkQueue<ResourceKey> {
-  return createWorkQueue({
-    clock,
-    idOf: keyText,
-    // Whoever applies thousands of resources at once does not hold up other namespaces.
-    groupOf: ({ namespace }) => namespace,
-    observer: metrics.queue,
-  });
-}
-
 type LeadershipCallbacks = Pick<ElectionOptions, "mayLead" | "onLeading" | "onLost">;
 
 function createLeadership(foundation: Foundation, callbacks: LeadershipCallbacks): Leadership {
@@ -227,43 +246,39 @@ function createLeadership(foundation: Foundation, callbacks: LeadershipCallbacks
   });
 }
 
-/** Until each reconcile has a caller of its own: every request is sent at once. */
-const unlimited: RequestBudget = { take: async () => {}, pollsPerMinute: Number.POSITIVE_INFINITY };
-
-interface ServiceNeeds {
-  readonly watch: ResourceWatch;
+interface ClientNeeds {
   readonly metrics: Metrics;
-  readonly ledger: Ledger;
   readonly fence: LeaderFence;
-  readonly wake: (key: ResourceKey) => void;
-  readonly callUp: (key: ResourceKey) => void;
 }
 
-/** The control plane of the settings: client, gates for its one credential, and what all its resources share. */
-function connectService(foundation: Foundation, { watch, metrics, ledger, fence, wake, callUp }: ServiceNeeds) {
-  const { clock, logger, keys, clusterId, tracer } = foundation;
-  const { client, close } = createClient(foundation, { metrics, fence });
+/** The control plane of the settings: the client, and what all its callers share. */
+function connectControlPlane(foundation: Foundation, needs: ClientNeeds) {
+  const { config, clock, logger, keys, clusterId, tracer } = foundation;
+  const { metrics, fence } = needs;
+  const { client, close } = createClient(foundation, needs);
   const { controlPlane: reporting, unreadableCount } = withUnreadableReport(client, { clock, logger });
   const calls = tracer === undefined ? reporting : withCallSpans(reporting, tracer);
   const throttled = withThrottleGate(calls, { clock, observer: metrics.controlPlane });
   const gated = withCredentialGate(throttled, { clock, keys });
-  const fenced = withLeaderFence(gated, fence, writeTimeoutMs);
-  const controlPlane = withRequestBudget(fenced, unlimited, { urgency: "Urgent", namespace: "" });
-  const identity = { clusterId, serviceUrl: client.serviceUrl };
-  const neededSinceMs = (projectId: string) => logNeededSinceMs(watch.store.inProject(projectId), ledger, identity);
-  const onGap = tellLogGap(logger, metrics.operations);
-  const service: Service = {
-    identity,
-    controlPlane,
-    view: createProjectView({ controlPlane, clock, neededSinceMs, onGap }),
-    lanes: new ProjectLanes({ clock, wake: callUp }),
-    turns: new CreateTurns({ clock, wake }),
+  const controlPlane = withLeaderFence(gated, fence, writeTimeoutMs);
+  const budget = createRequestBudget({
+    clock,
+    requestsPerMinute: config.requestsPerMinute,
+    requestsPerSecond: config.requestsPerSecond,
+    observer: metrics.controlPlane,
+  });
+  const access: ControlPlaneAccess = {
+    identity: { clusterId, serviceUrl: client.serviceUrl },
+    forCaller: (caller) => withRequestBudget(controlPlane, budget, caller),
+    reserve: (caller) => budget.take(caller),
+    reserved: controlPlane,
+    pollsPerMinute: budget.pollsPerMinute,
   };
-  return { service, unreadableCount, close };
+  return { access, unreadableCount, close };
 }
 
 /** The control plane that was injected, else the HTTP client. */
-function createClient(foundation: Foundation, { metrics, fence }: Pick<ServiceNeeds, "metrics" | "fence">) {
+function createClient(foundation: Foundation, { metrics, fence }: ClientNeeds) {
   const { config, clock, keys, version, tracer, controlPlane } = foundation;
   if (controlPlane !== undefined) {
     return { client: controlPlane, close: async () => {} };
@@ -280,43 +295,35 @@ function createClient(foundation: Foundation, { metrics, fence }: Pick<ServiceNe
   return { client, close: () => client.close() };
 }
 
-interface PoolNeeds extends ServiceNeeds {
-  readonly queue: WorkQueue<ResourceKey>;
-  readonly service: Service;
+interface PoolNeeds extends ClientNeeds {
+  readonly watch: ResourceWatch;
+  readonly queue: WorkQueue<string>;
+  readonly access: ControlPlaneAccess;
   readonly events: ReturnType<typeof createEventRecorder>;
+  readonly projects: Projects;
 }
 
 function createPool(foundation: Foundation, needs: PoolNeeds): WorkerPool {
-  const { watch, metrics, ledger, queue, service, wake, events, fence } = needs;
+  const { watch, metrics, queue, access, events, projects, fence } = needs;
   const { config, clock, logger, random, tracer } = foundation;
-  const reconciler = new Reconciler({
-    clock,
-    tracer,
+  const { createSettleMs, operationPollMs, resyncMs, projectPollMs } = config;
+  const reconciler = new ProjectReconciler({
+    ...{ clock, tracer, random, logger, events, projects, projectPollMs },
     store: watch.store,
-    ledger,
-    controlPlaneFor: () => service,
-    events,
+    accessFor: () => access,
     metrics: metrics.operations,
-    logger,
-    policy: {
-      createSettleMs: config.createSettleMs,
-      operationPollMs: config.operationPollMs,
-      resyncMs: config.resyncMs,
-    },
-    projectPollMs: config.projectPollMs,
-    wake,
-    random,
+    policy: { createSettleMs, operationPollMs, resyncMs },
   });
   return createWorkerPool({
     clock,
     queue,
     workers: config.workers,
-    // While the lease is too short for any effect, a pass would only read, and be in vain.
-    work: async (key) =>
+    // While the lease is too short for any effect, a reconcile could only read.
+    work: async (projectId, slot) =>
       fence.mayStartEffect(writeTimeoutMs)
-        ? await reconciler.reconcile(key)
+        ? await reconciler.reconcile(projectId, slot)
         : { kind: "RequeueAfter", delayMs: notPermittedPauseMs },
-    onError: (key, error) => logger.error({ ...key, err: error }, "pass failed"),
+    onError: (projectId, error) => logger.error({ projectId, err: error }, "reconcile of a project failed"),
     observer: metrics.reconciles,
   });
 }

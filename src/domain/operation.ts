@@ -79,3 +79,9 @@ export function compareNewestFirst(a: Operation, b: Operation): number {
   const byTime = Date.parse(b.createdTime) - Date.parse(a.createdTime);
   return byTime !== 0 ? byTime : a.id < b.id ? 1 : a.id > b.id ? -1 : 0;
 }
+
+/** Compares two RFC 3339 times of the control plane's clock, older first. Times that cannot be read compare as equal. */
+export function compareServiceTimes(a: string, b: string): number {
+  const difference = Date.parse(a) - Date.parse(b);
+  return Number.isNaN(difference) ? 0 : difference;
+}

@@ -1,51 +1,62 @@
+import { eventsFor } from "../decide/events-for.ts";
+import { answeredOperations, latestEndpoint, type ResourceStep } from "../decide/outcome.ts";
+import { recordsAfter, statusFor } from "../decide/status-for.ts";
 import { KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { Pass } from "../plan/pass.ts";
-import { type StatusStep, statusFor } from "../plan/status-for.ts";
+import type { OperationsSnapshot } from "../operations/known-operations.ts";
+import { type LogSubject, type OperationLogStep, reduceOperations } from "../operations/reduce-operations.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import type { ResourceEntry } from "./project-memory.ts";
 
 type Store = ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
 
-/** What a pass left in the cluster. */
-export interface StoredStep extends StatusStep {
+/** A step whose status is stored. */
+export interface StoredStep {
+  readonly step: ResourceStep;
+  readonly status: ComputeEndpointStatus;
+  readonly log: OperationLogStep;
   readonly hasChanged: boolean;
-  /** Of the resource with this status. */
+  /** The version of the resource with this status. */
   readonly resourceVersion: string;
 }
 
-/** Conflicts in a row over which an answered create is still being stored. */
+/** The maximum number of conflicts in a row over which the answer to a create is still stored. */
 const storeAttemptsLimit = 5;
 
 /**
- * Stores the status after a pass, if it differs. The answer to a create is stored over conflicts, on the resource as it
- * then is, because the endpoint exists already; any other conflict means that the pass must be made again.
+ * Stores the status after a step, if it differs. The answer to a create is stored over conflicts on the resource as it
+ * then is, because the endpoint exists already. After any other conflict the resource is decided again.
  *
- * @param onDoubt is told of the step that may have been stored or not and of its pass, before the error is thrown.
- * @returns `undefined` when the resource is gone or another one: the ledger still knows the endpoint then.
- * @throws KubernetesError
+ * @param operations `undefined`: the log was not read.
+ * @returns `undefined` when the resource is gone, or another one has its name.
+ * @throws KubernetesError. After a write without an answer the entry remembers what follows if the write was stored.
  */
 export async function storeStatus(
   store: Store,
-  pass: Pass,
-  onDoubt: (step: StatusStep, pass: Pass) => void = () => {},
+  step: ResourceStep,
+  operations: OperationsSnapshot | undefined,
+  entry: ResourceEntry,
 ): Promise<StoredStep | undefined> {
-  let current = pass;
+  let current = step;
   for (let attempt = 1; ; attempt += 1) {
     const { resource } = current.local;
-    const step = statusFor(current);
-    if (isSameStored(step.status, resource.status)) {
-      return { ...step, hasChanged: false, resourceVersion: resource.resourceVersion };
+    const log = reduceOperations(resource.status, operations, subjectOf(current));
+    const status = statusFor(current, log);
+    const result = { step: current, status, log };
+    if (isSameStored(status, resource.status)) {
+      return { ...result, hasChanged: false, resourceVersion: resource.resourceVersion };
     }
     try {
-      const { resourceVersion } = await store.patchStatus(resource, step.status);
-      return { ...step, hasChanged: true, resourceVersion };
+      const { resourceVersion } = await store.patchStatus(resource, status);
+      return { ...result, hasChanged: true, resourceVersion };
     } catch (error) {
       if (!hasMoved(error)) {
-        onDoubt(step, current);
+        const { ended, dropped } = log;
+        entry.unconfirmed = { status, ended, dropped, events: eventsFor(current, status) };
       }
-      const isWorthwhile = isAnsweredCreate(pass) && attempt < storeAttemptsLimit && hasMoved(error);
-      if (!isWorthwhile) {
+      if (!isAnsweredCreate(step) || attempt >= storeAttemptsLimit || !hasMoved(error)) {
         throw error;
       }
     }
@@ -53,14 +64,29 @@ export async function storeStatus(
     if (fresh === undefined || fresh.uid !== resource.uid) {
       return undefined;
     }
-    current = { ...pass, local: { ...pass.local, resource: fresh } };
+    current = { ...step, local: { ...step.local, resource: fresh } };
   }
 }
 
-function isAnsweredCreate({ plan, outcome }: Pass): boolean {
+/** The resource's part of the log after a step. */
+export function subjectOf(step: ResourceStep): LogSubject {
+  const { resource, memory } = step.local;
+  return {
+    ownership: recordsAfter(step).ownership,
+    previousOwnership: resource.status.ownership,
+    endpoint: latestEndpoint(step),
+    answered: answeredOperations(step),
+    ownOperationIds: memory.ownOperationIds,
+    acknowledgedOperationId: resource.annotations[annotations.acknowledgeOperation],
+    serviceTimeMs: step.observation?.project.serviceTimeMs,
+  };
+}
+
+function isAnsweredCreate({ plan, outcome }: ResourceStep): boolean {
   return plan?.kind === "CreateEndpoint" && outcome.kind === "Accepted";
 }
 
-function hasMoved(error: unknown): boolean {
+/** Whether the resource has changed or is gone. */
+export function hasMoved(error: unknown): boolean {
   return error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
 }

@@ -26,8 +26,16 @@ export interface ComputeEndpoint extends StoredIdentity {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: ParsedSpec;
   readonly status: ComputeEndpointStatus;
-  /** False when ownership or intent in status cannot be read: then nothing outside may be touched. */
+  /** False when ownership or intent in status cannot be parsed: then the operator changes nothing in the control plane. */
   readonly isOwnershipReadable: boolean;
+  /** What the stored ownership record names, also when the rest of the record cannot be parsed. */
+  readonly claimed: ClaimedEndpoint;
+}
+
+/** The endpoint that a stored ownership record names. A member is `undefined` where the record has no such text. */
+export interface ClaimedEndpoint {
+  readonly endpointId: string | undefined;
+  readonly projectId: string | undefined;
 }
 
 const storedSchema = z.object({
@@ -83,16 +91,26 @@ export function isPaused(resource: ComputeEndpoint): boolean {
   return resource.annotations[annotations.paused] === "true";
 }
 
-/** The project a resource speaks of, even when the rest of its spec is broken. */
+/** The project that a resource names, even when the rest of its spec is broken. */
 export function projectIdOf(resource: ComputeEndpoint): string | undefined {
   return resource.spec.kind === "Valid" ? resource.spec.spec.projectId : resource.spec.projectId;
 }
 
-/** Every project it has to do with, each once: the one its spec names, and those of its records. */
-export function projectsOf(resource: ComputeEndpoint): readonly string[] {
+/** The one project whose reconcile works on the resource: that of its records, else that of its spec. */
+export function workProjectOf(resource: ComputeEndpoint): string {
   const { ownership, createIntent } = resource.status;
-  const named = [projectIdOf(resource), ownership?.projectId, createIntent?.projectId];
-  return [...new Set(named.filter((projectId) => projectId !== undefined))];
+  return ownership?.projectId ?? createIntent?.projectId ?? projectIdOf(resource) ?? noProject;
+}
+
+/** In place of a project id, for resources that name no project at all. */
+export const noProject = "";
+
+/** Every project that its spec or its records name, each once; `noProject` alone if there is none. */
+export function projectsOf(resource: ComputeEndpoint): readonly string[] {
+  const { claimed, status } = resource;
+  const named = [projectIdOf(resource), claimed.projectId, status.createIntent?.projectId];
+  const projects = [...new Set(named.filter((projectId) => projectId !== undefined))];
+  return projects.length === 0 ? [noProject] : projects;
 }
 
 /** What the person asked to happen on deletion; `undefined` when they did not say. */
@@ -128,10 +146,10 @@ function pathOf(path: readonly PropertyKey[]): string {
   return path.map((part) => `.${String(part)}`).join("");
 }
 
-function parseStatus(status: unknown): Pick<ComputeEndpoint, "status" | "isOwnershipReadable"> {
+function parseStatus(status: unknown): Pick<ComputeEndpoint, "status" | "isOwnershipReadable" | "claimed"> {
   const parsed = statusSchema.safeParse(status ?? {});
   if (parsed.success) {
-    return { status: parsed.data, isOwnershipReadable: true };
+    return { status: parsed.data, isOwnershipReadable: true, claimed: claimedBy(parsed.data.ownership) };
   }
   const fields = z.looseObject({}).catch({}).parse(status) as Record<string, unknown>;
   const ownership = trustedStatusSchema.ownership.safeParse(fields.ownership);
@@ -139,7 +157,15 @@ function parseStatus(status: unknown): Pick<ComputeEndpoint, "status" | "isOwner
   return {
     status: { ...readableFields(fields), ownership: ownership.data, createIntent: createIntent.data },
     isOwnershipReadable: ownership.success && createIntent.success,
+    claimed: claimedBy(fields.ownership),
   };
+}
+
+/** A record of a newer version may have another form, but it still names its endpoint. */
+function claimedBy(ownership: unknown): ClaimedEndpoint {
+  const { endpointId, projectId } = (ownership ?? {}) as { readonly [member: string]: unknown };
+  const textOrNone = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
+  return { endpointId: textOrNone(endpointId), projectId: textOrNone(projectId) };
 }
 
 /** What another version wrote, or a hand, must not cost what is beside it: failures, the log, what was accepted. */

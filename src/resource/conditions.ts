@@ -17,6 +17,9 @@ export const stallReasons = [
   "Forbidden",
   "IdentityUnproven",
   "InvalidSpec",
+  "OwnedElsewhere",
+  "OwnershipConflict",
+  "ProjectLocked",
   "ProjectNotFound",
   "Rejected",
 ] as const;

@@ -110,17 +110,32 @@ const adoption = z
       ),
     endpointId: identifier()
       .optional()
-      .describe("The endpoint to take over. Required to adopt a ReadOnly endpoint; not allowed with policy Never."),
+      .describe("The endpoint to adopt. Required to adopt a ReadOnly endpoint; not allowed with policy Never."),
+    takeOver: z
+      .boolean()
+      .optional()
+      .describe(
+        "true: also adopt an endpoint that another cluster or another operator created. Make sure that it no longer manages the endpoint. Not allowed with policy Never.",
+      ),
   })
   .refine((rule) => rule.policy !== "Never" || rule.endpointId === undefined, {
     message: "endpointId is not allowed with policy Never",
   })
-  .describe("Consent to take over an endpoint that has no other owner. Absent: Never.")
+  .refine((rule) => rule.policy !== "Never" || rule.takeOver !== true, {
+    message: "takeOver is not allowed with policy Never",
+  })
+  .describe("Consent to adopt an endpoint that has no other owner. Absent: Never.")
   .meta(
-    celRules({
-      rule: "self.policy != 'Never' || !has(self.endpointId)",
-      message: "endpointId is not allowed with policy Never",
-    }),
+    celRules(
+      {
+        rule: "self.policy != 'Never' || !has(self.endpointId)",
+        message: "endpointId is not allowed with policy Never",
+      },
+      {
+        rule: "self.policy != 'Never' || !has(self.takeOver) || !self.takeOver",
+        message: "takeOver is not allowed with policy Never",
+      },
+    ),
   );
 
 /** What a person asks for. A field that is absent is not managed: neither sent nor called drift. */

@@ -17,6 +17,18 @@ const ownership = z
   })
   .describe("Proof of ownership. If it does not match this resource, cluster and service, nothing outside is touched.");
 
+const requestFields = z
+  .object({
+    minUnits: z.number().optional().describe("Smallest size in compute units."),
+    maxUnits: z.number().optional().describe("Largest size in compute units."),
+    suspendTimeoutSeconds: z.int().optional().describe("Auto-suspend delay; 0: default, -1: never."),
+    poolerEnabled: z.boolean().optional().describe("Whether connections are pooled."),
+    poolerMode: z.string().optional().describe("How the pooler shares connections."),
+    pgSettings: z.record(z.string(), z.string()).optional().describe("Postgres settings."),
+    disabled: z.boolean().optional().describe("Whether the endpoint is disabled."),
+  })
+  .describe("The managed fields that the request sends.");
+
 const createIntent = z
   .object({
     attempt: z.string().min(1).describe("Names this intent in the annotation resolve-create."),
@@ -25,12 +37,14 @@ const createIntent = z
     projectId: z.string().describe("The project the create was meant for."),
     branchId: z.string().describe("The branch the create was meant for."),
     type: z.enum(["ReadWrite", "ReadOnly"]).describe("The type of endpoint it asks for."),
-    bodyHash: z.string().describe("Hash of the request."),
-    preIds: z.array(z.string()).describe("Endpoints of the branch that were there before."),
-    suspectIds: z.array(z.string()).optional().describe("Endpoints that may be the one this create made."),
-    time: time("When the intent was recorded, or last renewed before the request was sent again."),
+    bodyHash: z.string().describe("Hash of the fields that the request sends."),
+    fields: requestFields.optional(),
+    preIds: z.array(z.string()).describe("Endpoints of the branch and type that existed before."),
+    suspectIds: z.array(z.string()).optional().describe("Endpoints that this create may have made."),
+    serviceTime: time("The control plane's clock when preIds was read.").optional(),
+    time: time("When the operator recorded the intent, by the operator's clock."),
   })
-  .describe("Present only while a create is unresolved: written before the request is sent.");
+  .describe("Present only while a create is open. The operator writes it before it sends the request.");
 
 const operation = z.object({
   id: z.string().describe("The operation's id in the service."),
@@ -55,9 +69,13 @@ const acknowledged = z
       .int()
       .describe("How often they were sent in this streak; the delay before the next time grows with it."),
     unmatchedAttempts: z.int().describe("How often they were sent since they last matched; 0: they matched."),
-    time: time("When they were accepted."),
+    time: time("When they were accepted, by the operator's clock."),
+    operationIds: z
+      .array(z.string())
+      .optional()
+      .describe("The operations that the last request started. If one fails, the request may be sent again."),
   })
-  .describe("The last request that the service accepted for this spec.");
+  .describe("The last request that the control plane accepted for this spec.");
 
 const logBranch = z
   .object({

@@ -37,7 +37,7 @@ const rules: Readonly<Record<string, Rules>> = {
   "operator.ts": { folders: ["operator-parts.ts", "kubernetes", "runtime", "telemetry"], packages: [], isPure: false },
   // Wires the parts.
   "operator-parts.ts": {
-    folders: ["config.ts", "control-plane", "domain", "kubernetes", "reconcile", "runtime", "telemetry"],
+    folders: ["config.ts", "control-plane", "domain", "kubernetes", "operations", "reconcile", "runtime", "telemetry"],
     packages: [],
     isPure: false,
   },
@@ -45,8 +45,8 @@ const rules: Readonly<Record<string, Rules>> = {
   domain: { folders: [], packages: [], isPure: true },
   resource: { folders: ["domain"], packages: ["zod"], isPure: true },
   operations: { folders: ["resource", "domain"], packages: [], isPure: true },
-  plan: { folders: ["resource", "domain"], packages: [], isPure: true },
-  reconcile: { folders: ["plan", "resource", "domain"], packages: [], isPure: true },
+  decide: { folders: ["resource", "domain"], packages: [], isPure: true },
+  reconcile: { folders: ["decide", "operations", "resource", "domain"], packages: [], isPure: true },
   "control-plane": { folders: ["runtime", "resource", "domain"], packages: ["undici", "zod"], isPure: false },
   // client-node takes its connections from a dispatcher of undici.
   kubernetes: {
@@ -211,13 +211,13 @@ describe("the checker itself", () => {
   test.each([
     ["domain/a.ts", 'import { z } from "zod";', "package zod"],
     ["domain/a.ts", 'import type { X } from "../resource/x.ts";', "imports resource"],
-    ["domain/a.ts", 'export { x } from "../plan/x.ts";', "imports plan"],
-    ["domain/a.ts", 'export * from "../plan/x.ts";', "imports plan"],
-    ["resource/a.ts", 'import {\n  x,\n  y,\n} from "../plan/x.ts";', "imports plan"],
-    ["plan/a.ts", 'import "../kubernetes/x.ts";', "imports kubernetes"],
-    ["plan/a.ts", 'import { readFile } from "node:fs/promises";', "node:fs/promises in a part that only computes"],
-    ["plan/a.ts", "const t = Date.now();", "reads a clock"],
-    ["plan/a.ts", "const t = new Date();", "reads a clock"],
+    ["domain/a.ts", 'export { x } from "../decide/x.ts";', "imports decide"],
+    ["domain/a.ts", 'export * from "../decide/x.ts";', "imports decide"],
+    ["resource/a.ts", 'import {\n  x,\n  y,\n} from "../decide/x.ts";', "imports decide"],
+    ["decide/a.ts", 'import "../kubernetes/x.ts";', "imports kubernetes"],
+    ["decide/a.ts", 'import { readFile } from "node:fs/promises";', "node:fs/promises in a part that only computes"],
+    ["decide/a.ts", "const t = Date.now();", "reads a clock"],
+    ["decide/a.ts", "const t = new Date();", "reads a clock"],
     ["reconcile/a.ts", 'import { c } from "../control-plane/c.ts";', "imports control-plane"],
     ["reconcile/a.ts", "setTimeout(run, 5);", "sets a timer"],
     ["reconcile/a.ts", "const r = Math.random();", "draws at random"],
@@ -253,10 +253,10 @@ describe("the checker itself", () => {
   test.each([
     ["reconcile/a.ts", 'import type { Clock } from "../domain/clock.ts";'],
     ["kubernetes/a.ts", 'import type { Logger } from "../domain/logger.ts";'],
-    ["plan/deep/a.ts", 'import { x } from "../b.ts";\nimport { y } from "../../domain/y.ts";'],
-    ["plan/a.ts", 'import { createHash } from "node:crypto";\nconst t = new Date(nowMs).toISOString();'],
+    ["decide/deep/a.ts", 'import { x } from "../b.ts";\nimport { y } from "../../domain/y.ts";'],
+    ["decide/a.ts", 'import { createHash } from "node:crypto";\nconst t = new Date(nowMs).toISOString();'],
     [
-      "plan/a.ts",
+      "decide/a.ts",
       '/** Never reads process.env; see import "../sandbox/x.ts". */\n// import { z } from "zod";\nconst a = 1;',
     ],
     ["main.ts", 'const { s } = await import("./sandbox/s.ts");\nprocess.exitCode = process.env.X ? 1 : 0;'],

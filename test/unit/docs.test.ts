@@ -59,7 +59,7 @@ describe("docs/conditions.md", () => {
 
   test("events → those of the planner, with their type; becoming Stalled has its own reasons", async () => {
     const rows = rowsOf(sectionOf(await textOf("docs/conditions.md"), "Events"));
-    const code = await textOf("src/plan/events-for.ts");
+    const code = await textOf("src/decide/events-for.ts");
     const events = [...code.matchAll(/\b(normal|warning)\(\s*"(\w+)"/g)].map(
       ([, type = "", reason = ""]) => `${reason} ${type.charAt(0).toUpperCase()}${type.slice(1)}`,
     );

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createProjectView } from "../../../src/control-plane/create-project-view.ts";
 import type { OperationPage } from "../../../src/domain/control-plane.ts";
-import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { startSandbox } from "../../../src/sandbox/index.ts";
-import { clientOf, failureOf, recordingObserver } from "./client-fixture.ts";
+import { clientOf, failureOf } from "./client-fixture.ts";
 
 const project = "green-fox-123456";
 const [branch, otherBranch] = ["br-quiet-sun-123456", "br-bold-river-123456"];
@@ -153,31 +151,5 @@ describe.each(["seed", "public"] as const)("a whole control plane, profile %s", 
     await pair.fault("POST", `/projects/${project}/endpoints`, { kind: "dropAfter" });
     expect(await failureOf(client.createEndpoint(project, creation))).toMatchObject(unknown);
     expect((await client.listEndpoints(project)).endpoints).toHaveLength(1);
-  });
-
-  test("a hundred readers of one project at once → one list each of operations and endpoints", async () => {
-    await using pair = await startPair(profile);
-    const { told, observer } = recordingObserver();
-    await using client = clientOf(pair.client.serviceUrl, { keys: pair.keys, observer });
-    const view = createProjectView({ controlPlane: client, clock: systemClock });
-    const nowMs = systemClock.monotonicMs();
-    await Promise.all(Array.from({ length: 100 }, () => view.read(project, nowMs)));
-    expect(told).toEqual(["GET /projects/{project_id}/operations 200", "GET /projects/{project_id}/endpoints 200"]);
-  });
-
-  test("the project view → sees an operation of ours at once, its end, and whether names are echoed", async () => {
-    await using pair = await startPair(profile);
-    const view = createProjectView({ controlPlane: pair.client, clock: systemClock });
-    expect(await view.read(project, 0)).toMatchObject({ endpoints: [], echoesNames: false });
-    // Lists now show the past, as those of the real service may for a moment.
-    await pair.control("PUT", "/lists/lag", { milliseconds: 60_000 });
-    const mutation = await pair.client.createEndpoint(project, creation);
-    view.noteWrite(mutation.endpoint.projectId, mutation);
-    const lagging = await view.read(project, systemClock.monotonicMs());
-    expect(lagging).toMatchObject({ endpoints: [], echoesNames: profile === "public" });
-    expect(lagging.operations[0]).toMatchObject({ id: mutation.operations[0]?.id, status: "running" });
-    await pair.advance(10_000);
-    const later = await view.read(project, systemClock.monotonicMs());
-    expect(later.operations[0]).toMatchObject({ id: mutation.operations[0]?.id, status: "finished" });
   });
 });

@@ -1,19 +1,14 @@
 import { createControlPlane } from "../../../src/control-plane/create-control-plane.ts";
-import { createProjectView } from "../../../src/control-plane/create-project-view.ts";
 import { createKeySource } from "../../../src/control-plane/key-source.ts";
 import type { Clock } from "../../../src/domain/clock.ts";
 import type { ResourceEvent } from "../../../src/domain/event-recorder.ts";
 import { LeaderFenceError } from "../../../src/domain/leader-fence.ts";
 import type { LogFields, Logger } from "../../../src/domain/logger.ts";
 import type { ResourceKey, ResourceStore } from "../../../src/domain/resource-store.ts";
-import { CreateTurns } from "../../../src/reconcile/create-turns.ts";
-import { Ledger } from "../../../src/reconcile/ledger.ts";
-import { logNeededSinceMs, tellLogGap } from "../../../src/reconcile/log-need.ts";
-import { ProjectLanes } from "../../../src/reconcile/project-lanes.ts";
-import { ProjectPoller } from "../../../src/reconcile/project-poller.ts";
-import { Reconciler } from "../../../src/reconcile/reconciler.ts";
-import type { Service } from "../../../src/reconcile/service.ts";
-import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import { ProjectOperations } from "../../../src/operations/reader.ts";
+import { ProjectReconciler } from "../../../src/reconcile/project-reconciler.ts";
+import { Projects } from "../../../src/reconcile/projects.ts";
+import { type ComputeEndpoint, projectsOf } from "../../../src/resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
 import { createClosableFence } from "../../../src/runtime/closable-fence.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
@@ -56,11 +51,19 @@ export class LedgerOperator {
   readonly #start: () => void;
   readonly #end: (timeoutMs: number) => Promise<boolean>;
   readonly #gate = createClosableFence();
+  readonly #seenProjects = new Set<string>();
 
   constructor({ clock, store, serviceUrl, apiKey }: LedgerOperatorOptions) {
     this.#store = store;
-    const queue = createWorkQueue<ResourceKey>({ clock, idOf: ({ namespace, name }) => `${namespace}/${name}` });
-    const wake = (key: ResourceKey) => queue.add(key, "Background");
+    const queue = createWorkQueue<string>({ clock, idOf: (projectId) => projectId });
+    const wake = (key: ResourceKey) => {
+      const resource = store.get(key);
+      const projects = resource === undefined ? this.#seenProjects : projectsOf(resource);
+      for (const projectId of projects) {
+        this.#seenProjects.add(projectId);
+        queue.add(projectId, "Background");
+      }
+    };
     const metrics = createMetrics({
       clock,
       version: "0.0.0-test",
@@ -81,7 +84,6 @@ export class LedgerOperator {
       userAgent: "endpoint-operator/0.0.0-test",
       fence: this.#gate,
     });
-    const ledger = new Ledger();
     const outputs = new WorldOutputs(secret(apiKey));
     const events: (ResourceKey & ResourceEvent)[] = [];
     const logger: Logger = {
@@ -96,23 +98,17 @@ export class LedgerOperator {
       },
     };
     const identity = { clusterId: "cluster-a", serviceUrl: client.serviceUrl };
-    const service: Service = {
-      identity,
-      controlPlane: client,
-      view: createProjectView({
-        controlPlane: client,
-        clock,
-        neededSinceMs: (projectId) => logNeededSinceMs(store.inProject(projectId), ledger, identity),
-        onGap: tellLogGap(logger, metrics.operations),
-      }),
-      lanes: new ProjectLanes({ clock, wake }),
-      turns: new CreateTurns({ clock, wake }),
+    const onGap = (gap: object) => {
+      metrics.operations.logCutShort();
+      logger.warn({ ...gap }, "operations of this time were not read and are not counted");
     };
-    const reconciler = new Reconciler({
+    const reserve = async () => {};
+    const access = { identity, forCaller: () => client, reserve, reserved: client, pollsPerMinute: 100_000 };
+    const reconciler = new ProjectReconciler({
       clock,
       store: permitted(store, this.#gate, outputs),
-      ledger,
-      controlPlaneFor: () => service,
+      accessFor: () => access,
+      projects: new Projects({ clock, operationsOf: () => new ProjectOperations({ clock, onGap }) }),
       events: { record: ({ key }, event) => void events.push({ ...key, ...event }) },
       metrics: {
         ...metrics.operations,
@@ -124,29 +120,20 @@ export class LedgerOperator {
       logger,
       policy,
       projectPollMs: 2_000,
-      wake,
       random: Math.random,
     });
-    const onError = (_key: ResourceKey, error: unknown) => void this.errors.push(error);
-    const work = (key: ResourceKey) => reconciler.reconcile(key);
-    const pool = createWorkerPool({ clock, queue, workers, work, onError });
-    const poller = new ProjectPoller({
+    const onError = (_projectId: string, error: unknown) => void this.errors.push(error);
+    const pool = createWorkerPool({
       clock,
-      store,
-      service,
-      logger,
-      projectPollMs: 2_000,
-      wake,
-      reportOrphans: () => {},
+      queue,
+      workers,
+      work: (projectId, slot) => reconciler.reconcile(projectId, slot),
+      onError,
     });
     this.#metrics = metrics;
     this.#wake = wake;
-    this.#start = () => {
-      pool.start();
-      poller.start();
-    };
+    this.#start = () => pool.start();
     this.#end = async (timeoutMs) => {
-      poller.stop();
       const isInTime = await pool.stop(timeoutMs);
       await client.close();
       outputs.save(events);

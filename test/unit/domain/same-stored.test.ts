@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { canonicalJson } from "../../../src/decide/canonical-json.ts";
 import { isSameStored } from "../../../src/domain/same-stored.ts";
-import { canonicalJson } from "../../../src/plan/canonical-json.ts";
 
 const values: readonly unknown[] = [
   undefined,

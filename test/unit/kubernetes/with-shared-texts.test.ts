@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createTextPool } from "../../../src/domain/text-pool.ts";
 import { withSharedTexts } from "../../../src/kubernetes/with-shared-texts.ts";
 import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
-import { condition, operation, ownership, timeAt } from "../plan/builders.ts";
+import { condition, operation, ownership, timeAt } from "../decide/builders.ts";
 
 describe("texts that many resources have in common", () => {
   it("a full status → says the same, and its words are held", () => {

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { parseComputeEndpoint, projectsOf } from "../../../src/resource/compute-endpoint.ts";
+import { noProject, parseComputeEndpoint, projectsOf } from "../../../src/resource/compute-endpoint.ts";
 import { settlePromises } from "../../support/fake-clock.ts";
 
 const metadata = {
@@ -100,7 +100,7 @@ describe("a stored object", () => {
     expect(projectsOf(parseComputeEndpoint({ metadata, spec, status: { ownership } }))).toEqual(["p"]);
     const moved = { ...spec, projectId: "q" };
     expect(projectsOf(parseComputeEndpoint({ metadata, spec: moved, status: { ownership } }))).toEqual(["q", "p"]);
-    expect(projectsOf(parseComputeEndpoint({ metadata }))).toEqual([]);
+    expect(projectsOf(parseComputeEndpoint({ metadata }))).toEqual([noProject]);
   });
 
   it("of another kind → is refused; of a kind that is not said → is not", () => {

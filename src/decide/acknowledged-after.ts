@@ -1,0 +1,57 @@
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import type { Acknowledged } from "../resource/status-schema.ts";
+import { desiredChanges, desiredFields, hashOf } from "./desired-endpoint.ts";
+import { diffEndpoint } from "./diff-endpoint.ts";
+import { acknowledge } from "./drift.ts";
+import type { LocalObservation } from "./observation.ts";
+import { answeredOperations, latestEndpoint, type ResourceStep } from "./outcome.ts";
+
+/** `status.acknowledged` after a step: the last request that the control plane accepted, or that proved unnecessary. */
+export function acknowledgedAfter(step: ResourceStep): Acknowledged | undefined {
+  const { plan, outcome, local } = step;
+  const previous = local.resource.status.acknowledged;
+  switch (plan?.kind) {
+    case "CreateEndpoint":
+    case "UpdateEndpoint":
+      return outcome.kind === "Accepted" ? accepted(step, plan.hash) : previous;
+    case "RecordOwnership":
+      return plan.acknowledgedHash === undefined ? undefined : accepted(step, plan.acknowledgedHash);
+    case "ForgetEndpoint":
+      return undefined;
+    case "Settled":
+      return outcome.kind === "NothingSent" && !isBeingDeleted(local.resource) ? matched(step) : previous;
+    default:
+      return previous;
+  }
+}
+
+function accepted(step: ResourceStep, hash: string): Acknowledged {
+  const { resource, nowMs } = step.local;
+  const operationIds = answeredOperations(step).map(({ id }) => id);
+  const request = { generation: resource.generation, hash, fields: managedFields(step.local), operationIds };
+  return acknowledge(resource.status.acknowledged, request, nowMs);
+}
+
+/** The endpoint shows what was accepted, or everything that spec manages without a request. */
+function matched(step: ResourceStep): Acknowledged | undefined {
+  const { resource, nowMs } = step.local;
+  const previous = resource.status.acknowledged;
+  const endpoint = latestEndpoint(step);
+  if (resource.spec.kind === "Invalid" || endpoint === undefined) {
+    return previous;
+  }
+  const { spec } = resource.spec;
+  if (diffEndpoint(spec, endpoint).differing.length > 0) {
+    return previous;
+  }
+  const { generation } = resource;
+  const hash = hashOf(desiredChanges(spec));
+  const fields = managedFields(step.local);
+  return previous?.hash === hash
+    ? { ...previous, generation, fields, unmatchedAttempts: 0 }
+    : { generation, hash, fields, attempts: 0, unmatchedAttempts: 0, time: new Date(nowMs).toISOString() };
+}
+
+function managedFields({ resource }: LocalObservation): string[] {
+  return resource.spec.kind === "Valid" ? desiredFields(resource.spec.spec).map(({ field }) => field) : [];
+}

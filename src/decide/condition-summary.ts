@@ -1,0 +1,84 @@
+import { isInFlight } from "../domain/operation.ts";
+import { conditionOf } from "../resource/conditions.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import { isFailureStall, summaryOfFailure } from "./failure-summary.ts";
+import type { LocalObservation } from "./observation.ts";
+import type { Outcome } from "./outcome.ts";
+import { latestEndpoint, type ResourceStep } from "./outcome.ts";
+import type { Plan } from "./plan.ts";
+import { entryOf } from "./plan-table.ts";
+import type { ConditionSummary } from "./summary.ts";
+import { waitingMessage } from "./waiting.ts";
+
+/**
+ * A resource without a status need not report that it waits while the project makes progress. In a burst of hundreds
+ * that would cost hundreds of writes which say nothing.
+ */
+const silentStillMs = 20_000;
+const silentWaitMs = 120_000;
+
+/** A resource with a status reports a wait soon, because its status may be out of date. */
+const shortWaitMs = 5_000;
+
+/** Sums up a step. Pure. */
+export function summaryOf(step: ResourceStep): ConditionSummary {
+  const { local, plan, outcome } = step;
+  switch (outcome.kind) {
+    case "Failed":
+      return summaryOfFailure(local, plan, outcome);
+    case "Deferred":
+      return isSilentWait(local, outcome)
+        ? { kind: "Unchanged" }
+        : {
+            kind: "Progressing",
+            reason: "WaitingForProject",
+            message: "Waiting until other changes of the project have ended.",
+          };
+    case "Accepted":
+      return summaryOfAccepted(local, plan, outcome);
+    case "NothingSent":
+      return plan === undefined ? { kind: "Unchanged" } : withEndpointGone(entryOf(plan).summary(plan, local), step);
+  }
+}
+
+/** The next step will say the same, so a different text now would cost a second write. */
+function summaryOfAccepted(
+  local: LocalObservation,
+  plan: Plan | undefined,
+  { answer }: Extract<Outcome, { kind: "Accepted" }>,
+): ConditionSummary {
+  const started = (answer?.operations ?? []).filter(isInFlight);
+  if (started.length > 0 && local.resource.deletionTimestamp === undefined) {
+    return { kind: "Progressing", reason: "OperationInFlight", message: waitingMessage(started) };
+  }
+  return plan === undefined ? { kind: "Unchanged" } : entryOf(plan).summary(plan, local);
+}
+
+/** A paused resource whose endpoint is gone is not Ready. */
+function withEndpointGone(summary: ConditionSummary, step: ResourceStep): ConditionSummary {
+  const isGone =
+    step.observation !== undefined &&
+    step.local.resource.status.ownership !== undefined &&
+    latestEndpoint(step) === undefined;
+  return summary.kind === "Paused" && isGone
+    ? { ...summary, isEndpointGone: true, message: `${summary.message} The endpoint is gone.` }
+    : summary;
+}
+
+function isSilentWait({ resource, memory }: LocalObservation, { waitedMs, stillMs }: WaitTimes): boolean {
+  const { status } = resource;
+  if (isStalledByRow(status, resource.generation, memory.failure !== undefined)) {
+    return true;
+  }
+  return status.conditions === undefined
+    ? stillMs < silentStillMs && waitedMs < silentWaitMs
+    : waitedMs < shortWaitMs && conditionOf(status.conditions, "Stalled") === undefined;
+}
+
+type WaitTimes = Pick<Extract<Outcome, { kind: "Deferred" }>, "waitedMs" | "stillMs">;
+
+/** Stalled stays until a retry succeeds or spec changes; waiting for the retry is neither. */
+function isStalledByRow({ conditions }: ComputeEndpointStatus, generation: number, hasRow: boolean): boolean {
+  const stalled = conditionOf(conditions, "Stalled");
+  return hasRow && stalled?.observedGeneration === generation && isFailureStall(stalled.reason);
+}

@@ -1,0 +1,141 @@
+import type { ResourceEvent } from "../domain/event-recorder.ts";
+import { conditionOf } from "../resource/conditions.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import type { ResourceStep } from "./outcome.ts";
+import type { Plan, PlanOf } from "./plan.ts";
+
+const noteLimit = 1024;
+
+/**
+ * The events of a step. The reconcile publishes them after it has stored the status. Events report transitions only, so
+ * a settled resource has none.
+ *
+ * @param next the status that was stored.
+ */
+export function eventsFor(step: ResourceStep, next: ComputeEndpointStatus): readonly ResourceEvent[] {
+  const previous = step.local.resource.status;
+  return [
+    ...ownershipEvents(step, next),
+    ...operationEvents(previous, next),
+    ...conditionEvents(previous, next),
+    ...fieldEvents(previous, next),
+  ].map((event) => ({ ...event, note: event.note.slice(0, noteLimit) }));
+}
+
+/** Events that must come before a change, so that a person understands why connections drop. */
+export function eventsBefore(plan: Plan): readonly ResourceEvent[] {
+  if (plan.kind !== "UpdateEndpoint" || !plan.restarts) {
+    return [];
+  }
+  const note = "The size changes: the compute restarts and drops its connections.";
+  return [{ ...warning("EndpointRestarting", "Update", note), isAhead: true }];
+}
+
+/** Events that must come before the finalizer is removed: afterwards the resource is gone. */
+export function releaseEvents(plan: PlanOf<"RemoveFinalizer">): readonly ResourceEvent[] {
+  const { abandoned } = plan;
+  if (abandoned !== undefined) {
+    const suspects = (abandoned.suspectIds ?? []).join(", ") || "none so far";
+    return [
+      warning(
+        "CreateAbandoned",
+        "Delete",
+        `The operator gave up an open create: an endpoint with token ${abandoned.token} may exist on branch ${abandoned.branchId}. Candidates: ${suspects}. Delete it by hand if no other client needs it.`,
+      ),
+    ];
+  }
+  switch (plan.cause) {
+    case "Gone":
+      return [normal("EndpointDeleted", "Delete", "The endpoint is proven gone.")];
+    case "Retained":
+      return [normal("EndpointRetained", "Delete", "The operator left the endpoint as it is.")];
+    case "NeverCreated":
+      return [];
+  }
+}
+
+function ownershipEvents({ plan, local }: ResourceStep, next: ComputeEndpointStatus): readonly ResourceEvent[] {
+  const previous = local.resource.status;
+  const { ownership } = next;
+  if (ownership !== undefined && ownership.endpointId !== previous.ownership?.endpointId) {
+    return [ownershipEvent(ownership)];
+  }
+  if (plan?.kind === "ForgetEndpoint") {
+    return [
+      warning(
+        "EndpointGone",
+        "Observe",
+        `Another client deleted endpoint ${plan.endpointId}. The operator creates another one.`,
+      ),
+    ];
+  }
+  return plan?.kind === "CloseIntent" && plan.cause === "Abandoned"
+    ? [warning("CreateAbandoned", "Create", "The operator gave up an open create, as the annotation asks.")]
+    : [];
+}
+
+function ownershipEvent({ origin, endpointId }: NonNullable<ComputeEndpointStatus["ownership"]>): ResourceEvent {
+  switch (origin) {
+    case "Created":
+      return normal("EndpointCreated", "Create", `Created endpoint ${endpointId}.`);
+    case "Adopted":
+      return normal("EndpointAdopted", "Adopt", `Adopted endpoint ${endpointId}.`);
+    case "Presumed":
+      return warning(
+        "EndpointPresumed",
+        "Create",
+        `The answer to a create was lost, and endpoint ${endpointId} must be what the create made. A deletion retains it unless spec.deletionPolicy is Delete.`,
+      );
+  }
+}
+
+function operationEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatus): readonly ResourceEvent[] {
+  const known = new Set((previous.failedActions ?? []).map(({ operationId }) => operationId));
+  return (next.failedActions ?? [])
+    .filter(({ operationId }) => !known.has(operationId))
+    .map(({ action, operationId, error }) => {
+      const said = error === undefined ? "" : `: ${error}`;
+      return warning("OperationFailed", "Observe", `Operation ${action} (${operationId}) failed${said}`);
+    });
+}
+
+function conditionEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatus): readonly ResourceEvent[] {
+  const events: ResourceEvent[] = [];
+  const stalled = conditionOf(next.conditions, "Stalled");
+  if (stalled !== undefined && stalled.reason !== conditionOf(previous.conditions, "Stalled")?.reason) {
+    events.push(warning(stalled.reason, "Reconcile", stalled.message));
+  }
+  const credentials = conditionOf(next.conditions, "CredentialsValid");
+  if (credentials?.status === "False" && conditionOf(previous.conditions, "CredentialsValid")?.status !== "False") {
+    events.push(warning("CredentialsRejected", "Reconcile", credentials.message));
+  }
+  const isReady = conditionOf(next.conditions, "Ready")?.status === "True";
+  if (isReady && conditionOf(previous.conditions, "Ready")?.status !== "True") {
+    events.push(normal("EndpointReady", "Reconcile", "The endpoint matches spec."));
+  }
+  return events;
+}
+
+/** The control plane keeps the last value of a field that left spec. */
+function fieldEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatus): readonly ResourceEvent[] {
+  const fields = next.acknowledged?.fields;
+  const dropped =
+    fields === undefined ? [] : (previous.acknowledged?.fields ?? []).filter((each) => !fields.includes(each));
+  return dropped.length === 0
+    ? []
+    : [
+        normal(
+          "FieldReleased",
+          "Reconcile",
+          `No longer managed, the control plane keeps the last value: ${dropped.map((each) => `spec.${each}`).join(", ")}.`,
+        ),
+      ];
+}
+
+function normal(reason: string, action: string, note: string): ResourceEvent {
+  return { type: "Normal", reason, action, note };
+}
+
+function warning(reason: string, action: string, note: string): ResourceEvent {
+  return { type: "Warning", reason, action, note };
+}

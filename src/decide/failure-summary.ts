@@ -1,0 +1,143 @@
+import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import { conditionOf, type ProgressReason, type StallReason } from "../resource/conditions.ts";
+import type { LocalObservation } from "./observation.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Plan } from "./plan.ts";
+import type { ConditionSummary } from "./summary.ts";
+
+type Failed = Extract<Outcome, { kind: "Failed" }>;
+
+/** For so long a refusal may end without a person: a new project is not ready yet, or a lock is released. */
+export const patienceMs = 5 * 60_000;
+
+/** A Ready resource does not report an outage that is shorter than this. */
+const silentOutageMs = 30_000;
+
+/** The stalls that a failed call leads to. */
+export type FailureStall = Extract<
+  StallReason,
+  "Forbidden" | "Rejected" | "BranchOccupied" | "ProjectNotFound" | "BranchNotFound" | "ProjectLocked"
+>;
+
+/** Whether a reason says that the control plane refused a call. */
+export function isFailureStall(reason: string): reason is FailureStall {
+  return Object.hasOwn(remedies, reason);
+}
+
+/**
+ * What a failed call means for the resource. The same failure gives the same text in every reconcile, and a resource
+ * that is Stalled by a refusal stays so until a retry succeeds or spec changes.
+ */
+export function summaryOfFailure(local: LocalObservation, plan: Plan | undefined, failed: Failed): ConditionSummary {
+  const { error, forMs } = failed;
+  const { resource } = local;
+  const stall = stallReasonFor(plan, failed);
+  const stalled = conditionOf(resource.status.conditions, "Stalled");
+  const isStalledAlready = stalled?.observedGeneration === resource.generation && isFailureStall(stalled.reason);
+  if (isStalledAlready && stall !== stalled.reason && forMs < patienceMs) {
+    return { kind: "Unchanged" };
+  }
+  if (stall !== undefined) {
+    return { kind: "Stalled", reason: stall, message: stallMessage(local, stall, failed) };
+  }
+  const reason = progressReasonFor(error);
+  if (reason === "ServiceUnavailable" && forMs < silentOutageMs && isReadyNow(local)) {
+    return { kind: "Unchanged" };
+  }
+  const remedy = isBeingDeleted(resource) ? ` ${deletionRemedy}` : "";
+  return { kind: "Progressing", reason, message: `${sentence(error.message)} ${nextStep(reason)}${remedy}` };
+}
+
+function stallMessage({ resource }: LocalObservation, stall: FailureStall, { error, lockHolder }: Failed): string {
+  const holder =
+    stall === "ProjectLocked" && lockHolder !== undefined
+      ? ` Operation ${lockHolder.id} (${lockHolder.action}) locks the project.`
+      : "";
+  const remedy = isBeingDeleted(resource) ? deletionRemedy : remedies[stall];
+  return `${sentence(error.message)}${holder} ${remedy}`;
+}
+
+/** `undefined`: the operator tries again, and no person is needed yet. */
+function stallReasonFor(plan: Plan | undefined, { error, forMs }: Failed): FailureStall | undefined {
+  const isPatienceOver = forMs >= patienceMs;
+  switch (error.reason) {
+    case "Forbidden":
+      return "Forbidden";
+    case "Malformed":
+      return "Rejected";
+    case "Conflict":
+      return plan?.kind === "MoveEndpoint" ? "BranchOccupied" : isPatienceOver ? "Rejected" : undefined;
+    case "NotFound":
+      return isPatienceOver ? notFoundReason(error) : undefined;
+    case "Rejected":
+      return isPatienceOver ? "Rejected" : undefined;
+    case "Locked":
+      return isPatienceOver ? "ProjectLocked" : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function notFoundReason(error: ControlPlaneError): FailureStall {
+  switch (error.subject) {
+    case "Project":
+      return "ProjectNotFound";
+    case "Branch":
+      return "BranchNotFound";
+    default:
+      return "Rejected";
+  }
+}
+
+const remedies: Readonly<Record<FailureStall, string>> = {
+  Forbidden:
+    "Give the API key the permission for this project, or use another key. The operator tries again by itself.",
+  Rejected:
+    "Change spec so that the control plane accepts it, or raise the limit that it names. The operator tries again by itself.",
+  BranchOccupied: "Delete the other endpoint of that branch, or set spec.branchId to another branch.",
+  ProjectLocked:
+    "Look at that operation in the control plane, and ask its support if the operation never ends. The operator tries again by itself.",
+  ProjectNotFound:
+    "Make sure that the project exists and that the API key has access to it. projectId cannot be changed: for another project create another ComputeEndpoint.",
+  BranchNotFound: "Create the branch, or set spec.branchId to a branch of the project.",
+};
+
+const deletionRemedy =
+  "To remove this resource without deleting the endpoint, set spec.deletionPolicy to Retain. That works without the control plane.";
+
+function progressReasonFor(error: ControlPlaneError): ProgressReason {
+  switch (error.reason) {
+    case "Unauthorized":
+      return "Unauthorized";
+    case "Throttled":
+      return "Throttled";
+    case "UnreadableAnswer":
+      return "UnreadableAnswer";
+    case "Locked":
+      return "WaitingForProject";
+    case "Unavailable":
+    case "ServerError":
+    case "Unreachable":
+    case "TimedOut":
+    case "ConnectionLost":
+      return "ServiceUnavailable";
+    default:
+      return "Retrying";
+  }
+}
+
+function nextStep(reason: ProgressReason): string {
+  return reason === "Unauthorized"
+    ? "Replace the API key. The operator reads the key's file again and continues by itself."
+    : "The operator tries again.";
+}
+
+function isReadyNow({ resource }: LocalObservation): boolean {
+  const ready = conditionOf(resource.status.conditions, "Ready");
+  return ready?.status === "True" && ready.observedGeneration === resource.generation;
+}
+
+function sentence(message: string): string {
+  return /[.!?]$/.test(message) ? message : `${message}.`;
+}

@@ -1,0 +1,52 @@
+import { hash } from "node:crypto";
+
+const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
+const clusterPartLength = 6;
+const resourcePartLength = 16;
+const nameLimit = 64;
+const separator = "-k8s-";
+
+/**
+ * The token that a resource puts into the name of the endpoint that it creates. Its first part names the cluster, its
+ * second part the resource.
+ *
+ * @returns lower-case base32 of hashes; always the same for the same cluster id and uid.
+ */
+export function ownershipToken(clusterId: string, resourceUid: string): string {
+  return clusterPart(clusterId) + base32Hash(`${clusterId}\n${resourceUid}`, resourcePartLength);
+}
+
+/** The name of the endpoint that a resource creates: the resource's name, shortened, then the token. */
+export function endpointName(resourceName: string, token: string): string {
+  const room = nameLimit - separator.length - token.length;
+  const readable = resourceName.slice(0, room).replace(/[^a-z0-9]+$/, "");
+  return `${readable}${separator}${token}`;
+}
+
+/**
+ * The token in an endpoint's name; `undefined` when the name carries none.
+ *
+ * Early operators wrote a token of one part. Such a token is returned as it is, and no cluster id matches it.
+ */
+export function tokenIn(name: string | undefined): string | undefined {
+  const at = name?.lastIndexOf(separator) ?? -1;
+  if (name === undefined || at < 0) {
+    return undefined;
+  }
+  const token = name.slice(at + separator.length);
+  return token.length >= resourcePartLength && /^[a-z2-7]+$/.test(token) ? token : undefined;
+}
+
+/** Whether an operator of this cluster made the token. */
+export function isTokenOfCluster(token: string, clusterId: string): boolean {
+  return token.length === clusterPartLength + resourcePartLength && token.startsWith(clusterPart(clusterId));
+}
+
+function clusterPart(clusterId: string): string {
+  return base32Hash(clusterId, clusterPartLength);
+}
+
+function base32Hash(text: string, length: number): string {
+  const digest = hash("sha256", text, "buffer");
+  return Array.from(digest.subarray(0, length), (byte) => alphabet[byte % alphabet.length]).join("");
+}

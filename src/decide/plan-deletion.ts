@@ -1,0 +1,44 @@
+import type { Ownership } from "../resource/status-schema.ts";
+import type { Observation } from "./observation.ts";
+import type { Plan } from "./plan.ts";
+import { ownershipConflict } from "./plan-owned.ts";
+import { planRediscovery } from "./plan-unowned.ts";
+import { remoteStateOf } from "./remote-state.ts";
+
+/** The operator sends an accepted DELETE again after this number of looks that still showed the endpoint. */
+const looksBeforeDeletingAgain = 6;
+
+/** The next step of a resource that is being deleted together with its endpoint. */
+export function planDeletion({ endpointId }: Ownership, observation: Observation): Plan {
+  const conflict = ownershipConflict(observation, endpointId);
+  if (conflict !== undefined) {
+    return conflict;
+  }
+  const { memory, project, policy } = observation;
+  const remote = remoteStateOf(project, endpointId, memory);
+  switch (remote.kind) {
+    case "Absent":
+      return { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };
+    case "Unproven":
+      return waitForProof(observation);
+    case "Present": {
+      const deleteAgainAfterMs = looksBeforeDeletingAgain * policy.operationPollMs;
+      const { lastDelete } = memory;
+      const isJustAccepted =
+        lastDelete?.isAnswered === true && observation.monotonicMs - lastDelete.atMs < deleteAgainAfterMs;
+      return isJustAccepted ? waitForProof(observation) : { kind: "DeleteEndpoint", endpointId };
+    }
+  }
+}
+
+/** The next step of a resource that is being deleted and whose status names no endpoint. */
+export function planUnrecordedDeletion(observation: Observation): Plan {
+  return planRediscovery(observation) ?? { kind: "RemoveFinalizer", cause: "NeverCreated", abandoned: undefined };
+}
+
+/** The message that status shows from before the DELETE until the endpoint is proven gone. */
+export const deletingMessage = "The endpoint is being deleted. The operator waits for proof that it is gone.";
+
+function waitForProof({ policy }: Observation): Plan {
+  return { kind: "Wait", reason: "Deleting", message: deletingMessage, waitMs: policy.operationPollMs };
+}

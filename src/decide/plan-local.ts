@@ -1,0 +1,55 @@
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import { annotations } from "../resource/names.ts";
+import type { LocalObservation } from "./observation.ts";
+import { assertNever, type Plan } from "./plan.ts";
+import type { LocalSituation } from "./situation.ts";
+
+/** The next step in a situation that needs no snapshot. Pure and total. */
+export function planLocal(situation: LocalSituation, observation: LocalObservation): Plan {
+  switch (situation.kind) {
+    case "Released":
+      return { kind: "Settled", unverifiable: [] };
+    case "Paused":
+      return {
+        kind: "Wait",
+        reason: "Paused",
+        message: `Paused: the operator changes nothing, deletion included. Remove the annotation ${annotations.paused} to continue.`,
+        waitMs: undefined,
+      };
+    case "Retained":
+      return { kind: "RemoveFinalizer", cause: "Retained", abandoned: situation.abandoned };
+    case "NeverCreated":
+      return { kind: "RemoveFinalizer", cause: "NeverCreated", abandoned: undefined };
+    case "DeleteUnsettled":
+      return {
+        kind: "Wait",
+        reason: "Deleting",
+        message:
+          "A delete request may still take effect. The operator waits for that before it hands the endpoint over.",
+        waitMs: situation.waitMs,
+      };
+    case "IdentityUnproven":
+      return identityUnproven(observation);
+    case "InvalidSpec":
+      return {
+        kind: "Stall",
+        reason: "InvalidSpec",
+        message: `The stored spec is not valid: ${situation.problems}. Apply a corrected spec.`,
+      };
+    case "WithoutFinalizer":
+      return { kind: "AddFinalizer" };
+    default:
+      return assertNever(situation);
+  }
+}
+
+function identityUnproven({ resource }: LocalObservation): Plan {
+  const remedy = isBeingDeleted(resource)
+    ? "To remove this resource and leave the endpoint as it is, set spec.deletionPolicy to Retain."
+    : "Start the operator with the control plane's URL and the CLUSTER_ID of the record, or delete this resource with spec.deletionPolicy Retain and create it again with spec.adoption.";
+  return {
+    kind: "Stall",
+    reason: "IdentityUnproven",
+    message: `The ownership record in status was not made for this resource in this cluster with this control plane, so the operator changes nothing there. ${remedy}`,
+  };
+}

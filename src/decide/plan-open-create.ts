@@ -1,0 +1,142 @@
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import { annotations } from "../resource/names.ts";
+import type { CreateIntent } from "../resource/status-schema.ts";
+import { type Candidates, candidatesOf, recordOwnership } from "./candidates.ts";
+import { canPresume, createUnder, isForPlaceOf } from "./create-intent.ts";
+import type { Observation } from "./observation.ts";
+import { ownershipToken, tokenIn } from "./ownership-token.ts";
+import type { Plan } from "./plan.ts";
+import type { IntentMemory } from "./resource-memory.ts";
+import type { Situation } from "./situation.ts";
+import { waitForOtherCreate } from "./waiting.ts";
+
+type OpenCreate = Extract<Situation, { kind: "OpenCreate" }>;
+
+/**
+ * The next step of a resource with an open create. At most one POST of it is ever unresolved: another one goes out only
+ * when no earlier one can take effect any more.
+ */
+export function planOpenCreate(situation: OpenCreate, observation: Observation): Plan {
+  const { intent } = situation;
+  const answer = planPersonsAnswer(observation, intent);
+  if (answer !== undefined) {
+    return answer;
+  }
+  const candidates = candidatesOf(observation, intent);
+  const [own, second] = candidates.own;
+  if (own !== undefined) {
+    return second === undefined
+      ? recordOwnership(observation, own, "Created")
+      : ambiguous(observation, intent, candidates.own);
+  }
+  const isEveryPostRefused = memoryOf(observation, intent)?.posts !== "Unresolved";
+  return isEveryPostRefused
+    ? planNextCreate(situation, observation)
+    : planUnresolved(situation, observation, candidates);
+}
+
+/** What this process remembers of the intent; `posts` is `Unresolved` for an intent of an earlier process. */
+function memoryOf({ memory }: Observation, { attempt }: CreateIntent): Pick<IntentMemory, "posts"> {
+  return memory.intent?.attempt === attempt ? memory.intent : { posts: "Unresolved" };
+}
+
+/** No POST under the intent can take effect any more: create again if that is still wanted, else close the intent. */
+function planNextCreate({ intent, spec }: OpenCreate, observation: Observation): Plan {
+  if (spec === undefined || !isForPlaceOf(intent, spec) || isPlaceTaken(observation, intent)) {
+    return { kind: "CloseIntent", intent, cause: "NothingCreated" };
+  }
+  return waitForOtherCreate(observation, spec) ?? createUnder(observation, spec, intent);
+}
+
+/** A branch has room for one read-write endpoint and any number of replicas. */
+function isPlaceTaken({ project }: Observation, intent: CreateIntent): boolean {
+  return (
+    intent.type === "ReadWrite" &&
+    [...project.endpoints.values()].some(({ branchId, type }) => branchId === intent.branchId && type === "ReadWrite")
+  );
+}
+
+/** A POST may have taken effect, or may still do so. */
+function planUnresolved(situation: OpenCreate, observation: Observation, candidates: Candidates): Plan {
+  const { intent } = situation;
+  const suspects = suspectsOf(observation, intent, candidates);
+  const waitMs = settleLeftMs(observation, intent);
+  const [first, second] = suspects;
+  if (first !== undefined && second === undefined && intent.type === "ReadWrite" && canPresume(intent)) {
+    return recordOwnership(observation, first, "Presumed");
+  }
+  if (first !== undefined && (waitMs <= 0 || intent.suspectIds !== undefined)) {
+    return ambiguous(observation, intent, suspects);
+  }
+  if (waitMs > 0) {
+    return {
+      kind: "Wait",
+      reason: "CreateUnresolved",
+      message: "The answer to a create was lost. The operator waits until that request can no longer take effect.",
+      waitMs,
+    };
+  }
+  return candidates.foreign.length > 0 && intent.type === "ReadWrite"
+    ? { kind: "CloseIntent", intent, cause: "TakenByAnother" }
+    : planNextCreate(situation, observation);
+}
+
+/**
+ * Milliseconds until a snapshot can prove that no POST is on its way. They count from the last POST, and from the moment
+ * at which this process first read the intent: an earlier process may have sent one just before.
+ */
+function settleLeftMs({ memory, project, policy }: Observation, { attempt }: CreateIntent): number {
+  const { intent } = memory;
+  if (intent === undefined || intent.attempt !== attempt) {
+    return policy.createSettleMs;
+  }
+  const settledAtMs = Math.max(intent.firstSeenMs, intent.lastPostMs ?? 0) + policy.createSettleMs;
+  return settledAtMs - project.startedAtMs;
+}
+
+/** Recorded suspects stay until a person decides, they are gone, or another resource owns them. */
+function suspectsOf(
+  { project, claims, resource }: Observation,
+  intent: CreateIntent,
+  { suspects }: Candidates,
+): readonly ObservedEndpoint[] {
+  const recorded = (intent.suspectIds ?? [])
+    .map((id) => project.endpoints.get(id))
+    .filter((endpoint) => endpoint !== undefined)
+    .filter(({ id }) => claims.ownerOf(id, resource.uid) === undefined);
+  return recorded.length > 0 ? recorded : suspects;
+}
+
+function ambiguous(observation: Observation, intent: CreateIntent, suspects: readonly ObservedEndpoint[]): Plan {
+  const ids = suspects.map(({ id }) => id).sort();
+  const retain = isBeingDeleted(observation.resource)
+    ? " To remove this resource and leave them all, set spec.deletionPolicy to Retain."
+    : "";
+  return {
+    kind: "Stall",
+    reason: "CreateAmbiguous",
+    message: `The answer to a create was lost, and the create may have made ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours, or with ${annotations.resolveCreate}=abandon=${intent.attempt} if none is.${retain}`,
+    suspectIds: ids,
+  };
+}
+
+/** A person's annotation, where it fits. One that does not fit changes nothing. */
+function planPersonsAnswer(observation: Observation, intent: CreateIntent): Plan | undefined {
+  const { resource, project, claims, identity } = observation;
+  const [verb, value = ""] = resource.annotations[annotations.resolveCreate]?.split("=") ?? [];
+  if (verb === "abandon" && value === intent.attempt) {
+    return { kind: "CloseIntent", intent, cause: "Abandoned" };
+  }
+  const chosen = verb === "adopt" ? project.endpoints.get(value) : undefined;
+  if (chosen === undefined || chosen.branchId !== intent.branchId || chosen.type !== intent.type) {
+    return undefined;
+  }
+  const token = tokenIn(chosen.name);
+  const isFree =
+    !intent.preIds.includes(chosen.id) &&
+    claims.ownerOf(chosen.id, resource.uid) === undefined &&
+    (token === undefined || claims.creatorByToken(token, resource.uid) === undefined);
+  const origin = token === ownershipToken(identity.clusterId, resource.uid) ? "Created" : "Adopted";
+  return isFree ? recordOwnership(observation, chosen, origin) : undefined;
+}

@@ -1,0 +1,162 @@
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
+import type { Acknowledged, Ownership } from "../resource/status-schema.ts";
+import { desiredChanges, hashOf, mergeChanges } from "./desired-endpoint.ts";
+import { diffEndpoint, type EndpointDiff, restartsCompute } from "./diff-endpoint.ts";
+import { mayResend, resendWaitMs } from "./drift.ts";
+import type { Observation } from "./observation.ts";
+import type { Plan } from "./plan.ts";
+import { claimedByAnother, holderOf, isOwnedElsewhere } from "./plan-unowned.ts";
+import { remoteStateOf } from "./remote-state.ts";
+import type { Situation } from "./situation.ts";
+import { pollDelayMs, waitingMessage } from "./waiting.ts";
+
+type Owned = Extract<Situation, { kind: "Owned" }>;
+
+/** The next step of a resource that owns an endpoint: make it match spec, wait for our operations, or be settled. */
+export function planOwned({ ownership, spec }: Owned, observation: Observation): Plan {
+  const conflict = ownershipConflict(observation, ownership.endpointId);
+  if (conflict !== undefined) {
+    return conflict;
+  }
+  const remote = remoteStateOf(observation.project, ownership.endpointId, observation.memory);
+  switch (remote.kind) {
+    case "Absent":
+      return planReplacement(ownership);
+    case "Unproven":
+      return {
+        kind: "Wait",
+        reason: "Retrying",
+        message: "The control plane's list and its answer by id disagree about the endpoint. The operator reads again.",
+        waitMs: observation.policy.operationPollMs,
+      };
+    case "Present":
+      return (
+        planOperationWait(observation) ??
+        planMove(observation, spec, remote.endpoint) ??
+        planUpdate(observation, spec, remote.endpoint) ?? {
+          kind: "Settled",
+          unverifiable: diffEndpoint(spec, remote.endpoint).unverifiable.map(({ field }) => field),
+        }
+      );
+  }
+}
+
+/** Two valid records name one endpoint, for instance after etcd was restored. Then the operator changes nothing. */
+export function ownershipConflict(observation: Observation, endpointId: string): Plan | undefined {
+  const { claims, resource } = observation;
+  const other = claims.ownerOf(endpointId, resource.uid);
+  if (other === undefined) {
+    return undefined;
+  }
+  const owner =
+    other.key.namespace === resource.key.namespace
+      ? `ComputeEndpoint ${other.key.name}`
+      : "a ComputeEndpoint of another namespace";
+  return {
+    kind: "Stall",
+    reason: "OwnershipConflict",
+    message: `This resource and ${owner} both own endpoint ${endpointId}, so the operator changes nothing. Set spec.deletionPolicy to Retain on one of the two and delete that one.`,
+  };
+}
+
+/** Another client deleted the endpoint. The operator replaces what this resource created, and nothing that was adopted. */
+function planReplacement({ origin, endpointId }: Ownership): Plan {
+  if (origin !== "Adopted") {
+    return { kind: "ForgetEndpoint", endpointId };
+  }
+  return {
+    kind: "Stall",
+    reason: "EndpointGone",
+    message: `Another client deleted the adopted endpoint ${endpointId}, and the operator does not replace an adopted endpoint. Delete this resource. To get a new endpoint, create a resource without spec.adoption.`,
+  };
+}
+
+/** Our own operation locks the project, so every change would be refused until it ends. */
+function planOperationWait({ operations, policy }: Observation): Plan | undefined {
+  return operations.ownInFlight.length === 0
+    ? undefined
+    : {
+        kind: "Wait",
+        reason: "OperationInFlight",
+        message: waitingMessage(operations.ownInFlight),
+        waitMs: pollDelayMs(operations.inFlightForMs, policy),
+      };
+}
+
+function planMove(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
+  if (endpoint.branchId === spec.branchId) {
+    return undefined;
+  }
+  const obstacle = spec.type === "ReadWrite" ? planOccupiedTarget(observation, spec.branchId, endpoint) : undefined;
+  return obstacle ?? { kind: "MoveEndpoint", endpointId: endpoint.id, branchId: spec.branchId };
+}
+
+function planOccupiedTarget(observation: Observation, branchId: string, moving: ObservedEndpoint): Plan | undefined {
+  const { project, claims, resource } = observation;
+  const occupant = [...project.endpoints.values()].find(
+    (each) => each.branchId === branchId && each.type === "ReadWrite" && each.id !== moving.id,
+  );
+  const rival = (occupant && holderOf(observation, occupant)) ?? claims.rivalForBranch(branchId, resource);
+  if (rival !== undefined) {
+    return claimedByAnother(observation, rival, `the read-write endpoint of branch ${branchId}`);
+  }
+  return occupant === undefined
+    ? undefined
+    : {
+        kind: "Stall",
+        reason: "BranchOccupied",
+        message: `Branch ${branchId} already has ${isOwnedElsewhere(observation, occupant) ? "a read-write endpoint" : `the read-write endpoint ${occupant.id}`}, so the endpoint cannot move there. Delete that endpoint, or set spec.branchId to ${moving.branchId} or another branch.`,
+      };
+}
+
+function planUpdate(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
+  const diff = diffEndpoint(spec, endpoint);
+  const hash = hashOf(desiredChanges(spec));
+  const { acknowledged } = observation.resource.status;
+  if (acknowledged?.hash !== hash) {
+    const isNothingToSend = diff.differing.length === 0 && diff.unverifiable.length === 0;
+    return isNothingToSend ? undefined : update(diff, endpoint, hash);
+  }
+  return diff.differing.length === 0 ? undefined : planDrift(observation, { diff, endpoint, hash, acknowledged });
+}
+
+interface Drift {
+  readonly diff: EndpointDiff;
+  readonly endpoint: ObservedEndpoint;
+  readonly hash: string;
+  readonly acknowledged: Acknowledged;
+}
+
+/** The control plane accepted these values and shows others. */
+function planDrift(observation: Observation, { diff, endpoint, hash, acknowledged }: Drift): Plan {
+  const { memory, monotonicMs, nowMs, operations } = observation;
+  const fields = diff.differing.map(({ field }) => `spec.${field}`).join(", ");
+  if (!mayResend(acknowledged, operations.failedIds)) {
+    return {
+      kind: "Stall",
+      reason: "DriftPersists",
+      message: `The control plane accepted ${fields} twice and still shows other values, so the operator does not send them a third time. Set the fields to what the control plane shows, or remove them from spec.`,
+    };
+  }
+  const sentAgoMs = memory.acknowledgedAtMs === undefined ? undefined : monotonicMs - memory.acknowledgedAtMs;
+  const waitMs = resendWaitMs(acknowledged, nowMs, sentAgoMs);
+  return waitMs <= 0
+    ? update({ ...diff, unverifiable: [] }, endpoint, hash)
+    : {
+        kind: "Wait",
+        reason: "Retrying",
+        message: `The control plane shows other values for ${fields} than it accepted. The operator sends them again later.`,
+        waitMs,
+      };
+}
+
+function update(diff: EndpointDiff, endpoint: ObservedEndpoint, hash: string): Plan {
+  return {
+    kind: "UpdateEndpoint",
+    endpointId: endpoint.id,
+    changes: mergeChanges([...diff.differing, ...diff.unverifiable]),
+    hash,
+    restarts: restartsCompute(diff.differing) && endpoint.state === "active",
+  };
+}

@@ -1,0 +1,163 @@
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import { annotations } from "../resource/names.ts";
+import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
+import { recordOwnership, unrecordedOwn } from "./candidates.ts";
+import type { Claim } from "./claims.ts";
+import { createUnder } from "./create-intent.ts";
+import type { Observation } from "./observation.ts";
+import { isTokenOfCluster, tokenIn } from "./ownership-token.ts";
+import type { Plan } from "./plan.ts";
+import { waitForOtherCreate } from "./waiting.ts";
+
+/** The next step of a resource that owns nothing and has no open create: adopt, create, or say why not. */
+export function planUnowned(spec: ComputeEndpointSpec, observation: Observation): Plan {
+  return (
+    planRediscovery(observation) ??
+    planNamedAdoption(observation, spec) ??
+    planReadWritePlace(observation, spec) ??
+    planAdoptOnlyMiss(spec) ??
+    waitForOtherCreate(observation, spec) ??
+    createUnder(observation, spec, undefined)
+  );
+}
+
+/** The record was lost, and an endpoint carries our token. */
+export function planRediscovery(observation: Observation): Plan | undefined {
+  const { proven, unproven } = unrecordedOwn(observation);
+  const [first, second] = proven;
+  if (first !== undefined && second === undefined) {
+    return recordOwnership(observation, first, "Created");
+  }
+  const [verb, value] = observation.resource.annotations[annotations.resolveCreate]?.split("=") ?? [];
+  const all = [...proven, ...unproven];
+  if (all.length === 0 || (verb === "abandon" && value === "all")) {
+    return undefined;
+  }
+  const chosen = verb === "adopt" ? all.find(({ id }) => id === value) : undefined;
+  if (chosen !== undefined) {
+    return recordOwnership(observation, chosen, "Adopted");
+  }
+  const ids = all.map(({ id }) => id).sort();
+  return {
+    kind: "Stall",
+    reason: "CreateAmbiguous",
+    message: `Status names no endpoint, and the token of this resource is in the name of ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours, or with ${annotations.resolveCreate}=abandon=all if none is.`,
+  };
+}
+
+function planNamedAdoption(observation: Observation, spec: ComputeEndpointSpec): Plan | undefined {
+  const wantedId = hasConsent(spec) ? spec.adoption?.endpointId : undefined;
+  const endpoint = wantedId === undefined ? undefined : observation.project.endpoints.get(wantedId);
+  return endpoint === undefined ? undefined : planAdoption(observation, spec, endpoint);
+}
+
+/** A branch has at most one read-write endpoint: an endpoint or a claim that is there already decides. */
+function planReadWritePlace(observation: Observation, spec: ComputeEndpointSpec): Plan | undefined {
+  if (spec.type !== "ReadWrite") {
+    return undefined;
+  }
+  const present = readWriteEndpointOf(observation, spec.branchId);
+  if (present === undefined) {
+    const rival = observation.claims.rivalForBranch(spec.branchId, observation.resource);
+    return rival && claimedByAnother(observation, rival, branchPlace);
+  }
+  if (hasConsent(spec) && spec.adoption?.endpointId === undefined) {
+    return planAdoption(observation, spec, present);
+  }
+  const holder = holderOf(observation, present);
+  if (holder !== undefined) {
+    return claimedByAnother(observation, holder, branchPlace);
+  }
+  return isOwnedElsewhere(observation, present) ? ownedElsewhere(spec) : endpointExists(present);
+}
+
+const branchPlace = "the read-write endpoint of this branch";
+
+function planAdoption(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
+  const { claims, resource } = observation;
+  const rival = holderOf(observation, endpoint) ?? claims.rivalForAdoption(endpoint, resource);
+  if (rival !== undefined) {
+    return claimedByAnother(observation, rival, "the endpoint to adopt");
+  }
+  if (isOwnedElsewhere(observation, endpoint) && spec.adoption?.takeOver !== true) {
+    return ownedElsewhere(spec);
+  }
+  if (endpoint.type !== spec.type || endpoint.branchId !== spec.branchId) {
+    return {
+      kind: "Stall",
+      reason: "AdoptionMismatch",
+      message: `Endpoint ${endpoint.id} is ${endpoint.type} on branch ${endpoint.branchId}; this resource asks for ${spec.type} on branch ${spec.branchId}. Change spec to match the endpoint, or name another endpoint in spec.adoption.endpointId.`,
+    };
+  }
+  return recordOwnership(observation, endpoint, "Adopted");
+}
+
+function planAdoptOnlyMiss(spec: ComputeEndpointSpec): Plan | undefined {
+  if (spec.adoption?.policy !== "AdoptOnly") {
+    return undefined;
+  }
+  const wanted =
+    spec.adoption.endpointId === undefined
+      ? `Branch ${spec.branchId} has no read-write endpoint`
+      : `Project ${spec.projectId} has no endpoint ${spec.adoption.endpointId}`;
+  return {
+    kind: "Stall",
+    reason: "AdoptionTargetMissing",
+    message: `${wanted}, and policy AdoptOnly never creates one. Correct spec.adoption.endpointId, or set spec.adoption.policy to AdoptOrCreate.`,
+  };
+}
+
+function hasConsent({ adoption }: ComputeEndpointSpec): boolean {
+  return adoption !== undefined && adoption.policy !== "Never";
+}
+
+function readWriteEndpointOf({ project }: Observation, branchId: string): ObservedEndpoint | undefined {
+  return [...project.endpoints.values()].find(
+    (endpoint) => endpoint.branchId === branchId && endpoint.type === "ReadWrite",
+  );
+}
+
+/** Another resource that owns the endpoint, created it, or whose open create may have made it. */
+export function holderOf({ claims, resource }: Observation, endpoint: ObservedEndpoint): Claim | undefined {
+  const token = tokenIn(endpoint.name);
+  return (
+    claims.ownerOf(endpoint.id, resource.uid) ??
+    (token === undefined ? undefined : claims.creatorByToken(token, resource.uid)) ??
+    claims.possibleCreatorOf(endpoint, resource.uid)
+  );
+}
+
+/** Whether an operator of another cluster made the endpoint, by the token in its name. */
+export function isOwnedElsewhere({ identity }: Observation, { name }: ObservedEndpoint): boolean {
+  const token = tokenIn(name);
+  return token !== undefined && !isTokenOfCluster(token, identity.clusterId);
+}
+
+function ownedElsewhere({ branchId }: ComputeEndpointSpec): Plan {
+  return {
+    kind: "Stall",
+    reason: "OwnedElsewhere",
+    message: `Another cluster or another operator created the endpoint that this resource asks for (branch ${branchId}). If nothing manages the endpoint there any more, set spec.adoption.takeOver to true, with spec.adoption.policy AdoptOrCreate or AdoptOnly. Otherwise choose another branch.`,
+  };
+}
+
+/** The message names the other resource only within the namespace. */
+export function claimedByAnother({ resource }: Observation, rival: Claim, what: string): Plan {
+  const owner =
+    rival.key.namespace === resource.key.namespace
+      ? `ComputeEndpoint ${rival.key.name}`
+      : "a ComputeEndpoint of another namespace";
+  return {
+    kind: "Stall",
+    reason: "ClaimedByAnother",
+    message: `${what.charAt(0).toUpperCase()}${what.slice(1)} belongs to ${owner}. Delete one of the two resources. The operator continues with this one when the other is gone.`,
+  };
+}
+
+function endpointExists(endpoint: ObservedEndpoint): Plan {
+  return {
+    kind: "Stall",
+    reason: "EndpointExists",
+    message: `Branch ${endpoint.branchId} already has the read-write endpoint ${endpoint.id}, and no resource owns it. To adopt it, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${endpoint.id}}. Or delete that endpoint.`,
+  };
+}

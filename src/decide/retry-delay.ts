@@ -1,0 +1,50 @@
+import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import { patienceMs } from "./failure-summary.ts";
+import type { FailureRow, Policy } from "./resource-memory.ts";
+
+const longestBackoffMs = 60_000;
+
+/**
+ * The time until a failed call is tried again. This is the one place that turns a reason into a schedule.
+ *
+ * @param row `count` failures, the first `forMs` milliseconds ago.
+ * @returns milliseconds, without jitter.
+ */
+export function retryDelayMs(
+  error: ControlPlaneError,
+  row: { readonly count: number; readonly forMs: number; readonly isMove: boolean },
+  policy: Policy,
+): number {
+  const backoffMs = (firstMs: number) => Math.min(longestBackoffMs, firstMs * 2 ** Math.min(row.count - 1, 20));
+  const isPatienceOver = row.forMs >= patienceMs;
+  switch (error.reason) {
+    case "Locked":
+      return isPatienceOver ? longestBackoffMs : Math.min(policy.operationPollMs, backoffMs(250));
+    case "Forbidden":
+    case "Malformed":
+      return policy.resyncMs;
+    case "Conflict":
+      return row.isMove || isPatienceOver ? policy.resyncMs : backoffMs(1_000);
+    case "NotFound":
+    case "Rejected":
+      return isPatienceOver ? policy.resyncMs : backoffMs(5_000);
+    case "Unauthorized":
+      return backoffMs(2_000);
+    default:
+      return Math.max(error.retryAfterMs ?? 0, backoffMs(1_000));
+  }
+}
+
+/** A row of failures after one more. Failures for the same reason and generation form a row. */
+export function nextRow(
+  previous: Pick<FailureRow, "error" | "generation" | "sinceMs" | "count"> | undefined,
+  latest: { readonly error: ControlPlaneError; readonly generation: number; readonly nowMs: number },
+): Pick<FailureRow, "error" | "generation" | "sinceMs" | "count"> {
+  const isSameRow = previous?.error.reason === latest.error.reason && previous.generation === latest.generation;
+  return {
+    error: latest.error,
+    generation: latest.generation,
+    sinceMs: isSameRow ? previous.sinceMs : latest.nowMs,
+    count: isSameRow ? previous.count + 1 : 1,
+  };
+}

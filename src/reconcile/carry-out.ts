@@ -1,0 +1,242 @@
+import { type ChangeUrgency, orderOfChanges } from "../decide/choose-mutation.ts";
+import type { Outcome, ResourceStep } from "../decide/outcome.ts";
+import type { Mutation, Plan } from "../decide/plan.ts";
+import { isMutation } from "../decide/plan-table.ts";
+import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
+import type { ControlPlane } from "../domain/control-plane.ts";
+import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { Operation } from "../domain/operation.ts";
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import { deleteAbandoned } from "./delete-abandoned.ts";
+import { isAskedFor } from "./due.ts";
+import { inParallel } from "./in-parallel.ts";
+import type { Decided, ProjectLook } from "./look.ts";
+import { remember } from "./project-memory.ts";
+import type { ReconcileContext } from "./project-reconciler.ts";
+import { inResourceSpan } from "./report.ts";
+import type { Round, WorkedResource } from "./round.ts";
+import { lockHolderOf } from "./schedule.ts";
+import { sendChange } from "./send-change.ts";
+import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
+
+/** What carrying out needs. */
+export interface CarryOutContext extends ReconcileContext {
+  readonly controlPlane: ControlPlane;
+  /** Waits for the place of one change in the request budget. @throws ControlPlaneError after a bounded wait */
+  readonly reserve: () => Promise<void>;
+  /** The control plane for that one change. */
+  readonly reserved: ControlPlane;
+}
+
+/** The maximum number of waiting changes that one reconcile decides anew to find one that is still wanted. */
+const triesLimit = 50;
+
+/** A resource whose change comes next. */
+type Chosen = Decided & { readonly plan: Mutation };
+
+/**
+ * Carries out the decisions of one reconcile: at most one change of the control plane, and beside it the status patches
+ * that do not depend on it.
+ */
+export async function carryOut(
+  context: CarryOutContext,
+  round: Round,
+  { look, decided }: { readonly look: ProjectLook; readonly decided: readonly Decided[] },
+): Promise<void> {
+  const ready = withoutDoubleAdoption(decided);
+  for (const each of ready) {
+    noteWish(round, each);
+  }
+  const { chosen, others } = await choose(context, round, { look, decided: ready });
+  const settle = (each: Decided) =>
+    guarded(context, round, each.worked, () => settleStep(context, round, stepOf(round, look, each), look.operations));
+  await Promise.all([
+    chosen === undefined
+      ? deleteAbandoned(context, round)
+      : guarded(context, round, chosen.worked, () => change(context, round, look, chosen)),
+    inParallel(others, storesAtOnce, settle),
+  ]);
+}
+
+/** Two resources that find the same endpoint in one reconcile cannot both record it; the second is decided again. */
+function withoutDoubleAdoption(decided: readonly Decided[]): readonly Decided[] {
+  const recorded = new Set<string>();
+  return decided.filter(({ plan, worked }) => {
+    const endpointId = recordedIdOf(plan);
+    if (endpointId !== undefined && recorded.has(endpointId)) {
+      worked.entry.dueAtMs = 0;
+      return false;
+    }
+    recorded.add(endpointId ?? "");
+    return true;
+  });
+}
+
+function recordedIdOf(plan: Plan): string | undefined {
+  return "ownership" in plan ? plan.ownership.endpointId : undefined;
+}
+
+/** Remembers since when a resource waits to change something. */
+function noteWish({ facts }: Round, { plan, worked, observation }: Decided): void {
+  const { entry } = worked;
+  const isWish = isMutation(plan) && heldBack({ plan, worked, observation }) === undefined;
+  const sinceMs = entry.waiting?.sinceMs ?? facts.monotonicMs;
+  entry.waiting = isWish ? { sinceMs, urgency: urgencyOf(worked) } : undefined;
+}
+
+function urgencyOf({ resource }: WorkedResource): ChangeUrgency {
+  if (isBeingDeleted(resource)) {
+    return "Deletion";
+  }
+  return resource.status.createIntent === undefined ? "Other" : "OpenCreate";
+}
+
+/** Finds the first waiting change that is still wanted. */
+async function choose(
+  context: CarryOutContext,
+  round: Round,
+  { look, decided }: { readonly look: ProjectLook; readonly decided: readonly Decided[] },
+): Promise<{ readonly chosen: Chosen | undefined; readonly others: readonly Decided[] }> {
+  const byUid = new Map(decided.map((each) => [each.worked.resource.uid, each]));
+  const { project, facts } = round;
+  const isLocked = lockHolderOf(project, facts.monotonicMs) !== undefined || facts.monotonicMs < project.lockedUntilMs;
+  const order = isLocked ? [] : orderOfChanges(wishes(round), project.lastChange?.namespace);
+  for (const uid of order.slice(0, triesLimit)) {
+    const worked = round.get(uid);
+    const each = byUid.get(uid) ?? (worked && (await decideAgain(context, round, { look, worked })));
+    if (each === undefined) {
+      continue;
+    }
+    byUid.set(uid, each);
+    if (isMutation(each.plan) && heldBack(each) === undefined && look.allows(each.plan)) {
+      byUid.delete(uid);
+      return { chosen: { ...each, plan: each.plan }, others: [...byUid.values()] };
+    }
+  }
+  return { chosen: undefined, others: [...byUid.values()] };
+}
+
+function wishes({ worked }: Round) {
+  return worked.flatMap(({ resource: { uid, key }, entry: { waiting } }) =>
+    waiting === undefined ? [] : [{ uid, namespace: key.namespace, ...waiting }],
+  );
+}
+
+/** A resource that waited was decided in an earlier reconcile, from an older snapshot. */
+async function decideAgain(
+  { store }: CarryOutContext,
+  round: Round,
+  { look, worked }: { readonly look: ProjectLook; readonly worked: WorkedResource },
+): Promise<Decided | undefined> {
+  const current = await store.current(worked.resource.key);
+  if (current?.uid !== worked.resource.uid) {
+    worked.entry.dueAtMs = 0;
+    return undefined;
+  }
+  worked.resource = current;
+  let each = look.decide(worked);
+  if (!look.allows(each.plan)) {
+    await look.refresh();
+    await look.readMissing([worked]);
+    each = look.decide(worked);
+  }
+  noteWish(round, each);
+  return each;
+}
+
+/** Sends the change, and stores what follows from the answer. */
+function change(context: CarryOutContext, round: Round, look: ProjectLook, chosen: Chosen): Promise<void> {
+  const { worked, observation, plan } = chosen;
+  const { project } = round;
+  const { entry } = worked;
+  return inResourceSpan(context, worked.resource, async () => {
+    const local = round.observe(worked);
+    const step = { local, observation, plan, outcome: { kind: "NothingSent" } } as const;
+    await context.reserve();
+    const sent = await sendChange({ ...context, controlPlane: context.reserved, project }, step, entry);
+    entry.waiting = undefined;
+    if (sent.kind === "Outdated") {
+      entry.dueAtMs = 0;
+      return;
+    }
+    worked.resource = sent.resource;
+    const nowMs = context.clock.monotonicMs();
+    let outcome: Outcome;
+    if (sent.kind === "Accepted") {
+      project.lastChange = { namespace: sent.resource.key.namespace, atMs: nowMs };
+      outcome = { kind: "Accepted", answer: sent.answer };
+    } else {
+      outcome = noteRefusal(context, round, { look, chosen, error: sent.error });
+    }
+    // The observation after the answer: memory and resource have changed by it.
+    const after = round.observe(worked);
+    await settleStep(context, round, { worked, step: { local: after, observation, plan, outcome } }, look.operations);
+  });
+}
+
+/** One more failure of the row. */
+function noteRefusal(
+  { clock, policy, random }: CarryOutContext,
+  round: Round,
+  { look, chosen, error }: { readonly look: ProjectLook; readonly chosen: Chosen; readonly error: ControlPlaneError },
+): Outcome {
+  const { project } = round;
+  const { entry, resource } = chosen.worked;
+  const nowMs = clock.monotonicMs();
+  const row = nextRow(entry.memory.failure, { error, generation: resource.generation, nowMs });
+  const forMs = nowMs - row.sinceMs;
+  const isMove = chosen.plan.kind === "MoveEndpoint";
+  const retryAtMs = nowMs + retryDelayMs(error, { count: row.count, forMs, isMove }, policy) * (1 + 0.2 * random());
+  remember(entry, { failure: { ...row, retryAtMs, isOfChange: true } });
+  if (error.reason === "Locked") {
+    project.lockedUntilMs = retryAtMs;
+  }
+  return { kind: "Failed", error, forMs, lockHolder: lockHolderIn(round, look) };
+}
+
+function lockHolderIn({ project }: Round, { operations }: ProjectLook): Operation | undefined {
+  const [id] = project.lockHolders.keys();
+  return id === undefined ? undefined : operations.byId.get(id);
+}
+
+/** The step of a decision that sends nothing. */
+function stepOf(round: Round, look: ProjectLook, each: Decided): { worked: WorkedResource; step: ResourceStep } {
+  const { worked, observation, plan } = each;
+  const local = round.observe(worked);
+  const readError = look.readErrorOf(worked);
+  if (readError !== undefined) {
+    const outcome = { kind: "Failed", error: readError, forMs: 0, lockHolder: undefined } as const;
+    return { worked, step: { local, observation: undefined, plan: undefined, outcome } };
+  }
+  return { worked, step: { local, observation, plan, outcome: outcomeOf(round, look, each) } };
+}
+
+function outcomeOf(round: Round, look: ProjectLook, each: Decided): Outcome {
+  const { facts, project } = round;
+  if (!isMutation(each.plan)) {
+    return { kind: "NothingSent" };
+  }
+  const failure = heldBack(each);
+  if (failure !== undefined) {
+    const forMs = facts.monotonicMs - failure.sinceMs;
+    return { kind: "Failed", error: failure.error, forMs, lockHolder: lockHolderIn(round, look) };
+  }
+  const sinceMs = each.worked.entry.waiting?.sinceMs ?? facts.monotonicMs;
+  const lastChangeMs = project.lastChange?.atMs ?? Number.NEGATIVE_INFINITY;
+  const stillMs = facts.monotonicMs - Math.max(sinceMs, lastChangeMs);
+  return { kind: "Deferred", waitedMs: facts.monotonicMs - sinceMs, stillMs };
+}
+
+/** A refused change is not tried again before its time, unless a person asks for it or its obstacle is gone. */
+function heldBack({ worked, observation, plan }: Decided) {
+  const { failure } = worked.entry.memory;
+  if (failure === undefined || !failure.isOfChange || isAskedFor(worked.resource)) {
+    return undefined;
+  }
+  const isTargetFree =
+    plan.kind === "MoveEndpoint" &&
+    failure.error.reason === "Conflict" &&
+    ![...observation.project.endpoints.values()].some(({ branchId }) => branchId === plan.branchId);
+  const isHeld = failure.generation === worked.resource.generation && observation.monotonicMs < failure.retryAtMs;
+  return isHeld && !isTargetFree ? failure : undefined;
+}

@@ -1,0 +1,56 @@
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { CarryOutContext } from "./carry-out.ts";
+import { noteWrite } from "./observe-project.ts";
+import type { AbandonedEndpoint } from "./project-memory.ts";
+import type { Round } from "./round.ts";
+import { lockHolderOf } from "./schedule.ts";
+
+/** A refused DELETE of an abandoned endpoint is tried again after this time. */
+const retryMs = 2_000;
+
+/**
+ * Deletes one endpoint whose resource was gone when its create was answered. It is forgotten when it is proven gone, or
+ * when another resource owns it by now.
+ */
+export async function deleteAbandoned(context: CarryOutContext, round: Round): Promise<void> {
+  const { project, facts } = round;
+  const [abandoned] = project.abandoned.values();
+  const isLocked = lockHolderOf(project, facts.monotonicMs) !== undefined || facts.monotonicMs < project.lockedUntilMs;
+  if (abandoned === undefined || isLocked) {
+    return;
+  }
+  const isOwned = round.all.some(({ status }) => status.ownership?.endpointId === abandoned.endpointId);
+  if (isOwned || (await isDeleted(context, round, abandoned))) {
+    project.abandoned.delete(abandoned.endpointId);
+  } else {
+    project.lockedUntilMs = context.clock.monotonicMs() + retryMs;
+  }
+}
+
+async function isDeleted(
+  { controlPlane, clock, logger }: CarryOutContext,
+  { project }: Round,
+  { key, uid, endpointId }: AbandonedEndpoint,
+): Promise<boolean> {
+  const fields = { namespace: key.namespace, name: key.name, uid, endpointId };
+  try {
+    const answer = await controlPlane.deleteEndpoint(project.projectId, endpointId).finally(() => {
+      noteWrite(project, undefined, { isDelete: true, nowMs: clock.monotonicMs() });
+    });
+    project.operations.noteAnswer(answer?.operations ?? []);
+    const isGone = (await controlPlane.getEndpoint(project.projectId, endpointId)) === undefined;
+    if (isGone) {
+      logger.warn(fields, "deleted the endpoint of a resource that was gone when its create was answered");
+    }
+    return isGone;
+  } catch (error) {
+    if (!(error instanceof ControlPlaneError)) {
+      throw error;
+    }
+    logger.warn(
+      { ...fields, reason: error.reason },
+      "cannot delete the endpoint of a resource that is gone; trying again",
+    );
+    return false;
+  }
+}

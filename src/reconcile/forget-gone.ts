@@ -1,0 +1,33 @@
+import type { ResourceEntry } from "./project-memory.ts";
+import type { ReconcileContext } from "./project-reconciler.ts";
+import { countEnded } from "./report.ts";
+import type { Round } from "./round.ts";
+
+/**
+ * Forgets resources that are gone. If an answered create of one was never stored, the operator deletes its endpoint: no
+ * status names it, so no other reconcile would find it.
+ */
+export function forgetGone(context: ReconcileContext, round: Round): void {
+  const { project, facts } = round;
+  const isKnown = new Set(round.all.map(({ uid }) => uid));
+  for (const [uid, entry] of project.resources) {
+    if (isKnown.has(uid)) {
+      continue;
+    }
+    const { answeredCreate } = entry.memory;
+    if (answeredCreate !== undefined) {
+      const endpointId = answeredCreate.endpoint.id;
+      project.abandoned.set(endpointId, { key: entry.key, uid, endpointId, sinceMs: facts.monotonicMs });
+    }
+    forget(context, entry);
+    project.resources.delete(uid);
+    round.wakeWaiting();
+  }
+}
+
+function forget(context: ReconcileContext, { key, unconfirmed }: ResourceEntry): void {
+  countEnded(context, key, unconfirmed?.status === undefined ? (unconfirmed?.ended ?? []) : []);
+  if (context.store.get(key) === undefined) {
+    context.metrics.forgetResource(key);
+  }
+}

@@ -1,0 +1,142 @@
+import { needsReadById } from "../decide/remote-state.ts";
+import type { ResourceMemory } from "../decide/resource-memory.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { ControlPlane, Mutation } from "../domain/control-plane.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import { holdsProjectLock } from "../domain/operation.ts";
+import type { ProjectSnapshot, ReadById } from "../domain/project-snapshot.ts";
+import type { OperationsSnapshot } from "../operations/known-operations.ts";
+import type { LogNeed } from "../operations/log-need.ts";
+import { inParallel } from "./in-parallel.ts";
+import type { ProjectMemory } from "./project-memory.ts";
+
+/** What reading a project needs. */
+export interface ReadContext {
+  readonly clock: Clock;
+  readonly controlPlane: ControlPlane;
+}
+
+/** The maximum number of endpoints that one reconcile reads by id. */
+export const readsByIdLimit = 20;
+
+const readsAtOnce = 4;
+
+/**
+ * Reads the operations of a project. They come before the endpoints: an endpoint is then never older than the report
+ * that its operation has ended, which would look like drift.
+ *
+ * @throws ControlPlaneError
+ */
+export async function readOperations(
+  { clock, controlPlane }: ReadContext,
+  project: ProjectMemory,
+  needs: readonly LogNeed[],
+): Promise<OperationsSnapshot> {
+  const { projectId, serviceTimeMs } = project;
+  const snapshot = await project.operations.read(controlPlane, { projectId, needs, serviceTimeMs });
+  noteLockHolders(project, snapshot, clock.monotonicMs());
+  return snapshot;
+}
+
+/** Remembers since when each operation locks the project. */
+function noteLockHolders({ lockHolders }: ProjectMemory, snapshot: OperationsSnapshot, nowMs: number): void {
+  const holders = snapshot.operations.filter(({ id }) => !snapshot.lostIds.has(id)).filter(holdsProjectLock);
+  const ids = new Set(holders.map(({ id }) => id));
+  for (const id of [...lockHolders.keys()].filter((known) => !ids.has(known))) {
+    lockHolders.delete(id);
+  }
+  for (const id of ids) {
+    lockHolders.set(id, lockHolders.get(id) ?? nowMs);
+  }
+}
+
+/** Lists the endpoints of a project and keeps the list as its snapshot. @throws ControlPlaneError */
+export async function readEndpoints(
+  { clock, controlPlane }: ReadContext,
+  project: ProjectMemory,
+): Promise<ProjectSnapshot> {
+  const startedAtMs = clock.monotonicMs();
+  project.snapshot = undefined;
+  const list = await controlPlane.listEndpoints(project.projectId);
+  const endpoints = new Map(list.endpoints.map((endpoint) => [endpoint.id, endpoint]));
+  const snapshot: ProjectSnapshot = {
+    projectId: project.projectId,
+    startedAtMs,
+    serviceTimeMs: list.serviceTimeMs,
+    endpoints,
+    unreadableIds: list.unreadableIds,
+    readsById: new Map(),
+    echoesNames: seesNames(project, list.endpoints),
+  };
+  project.snapshot = snapshot;
+  project.serviceTimeMs = list.serviceTimeMs ?? project.serviceTimeMs;
+  return snapshot;
+}
+
+/** Whether the control plane has ever shown a name, these endpoints included. */
+function seesNames({ shared }: ProjectMemory, endpoints: readonly ObservedEndpoint[]): boolean {
+  shared.hasSeenNames ||= endpoints.some(({ name }) => name !== undefined);
+  return shared.hasSeenNames;
+}
+
+/** An owned endpoint that may have to be read by id. */
+export interface OwnedEndpoint {
+  readonly endpointId: string;
+  readonly memory: Pick<ResourceMemory, "lastAnswer">;
+}
+
+/** The result of reading endpoints by id. */
+export interface ReadsById {
+  readonly snapshot: ProjectSnapshot;
+  /** By endpoint id. One endpoint that cannot be read does not block the others. */
+  readonly errors: ReadonlyMap<string, ControlPlaneError>;
+}
+
+/** Reads by id what the list does not show, or shows older than our own answer. Never more than `readsByIdLimit`. */
+export async function readMissing(
+  { clock, controlPlane }: ReadContext,
+  snapshot: ProjectSnapshot,
+  owned: readonly OwnedEndpoint[],
+): Promise<ReadsById> {
+  const missing = owned.filter(({ endpointId, memory }) => needsReadById(snapshot, endpointId, memory));
+  const reads = new Map<string, ReadById>(snapshot.readsById);
+  const errors = new Map<string, ControlPlaneError>();
+  await inParallel(missing.slice(0, readsByIdLimit), readsAtOnce, async ({ endpointId }) => {
+    const startedAtMs = clock.monotonicMs();
+    try {
+      const endpoint = await controlPlane.getEndpoint(snapshot.projectId, endpointId);
+      reads.set(endpointId, { startedAtMs, endpoint });
+    } catch (error) {
+      if (!(error instanceof ControlPlaneError)) {
+        throw error;
+      }
+      errors.set(endpointId, error);
+    }
+  });
+  return { snapshot: { ...snapshot, readsById: reads }, errors };
+}
+
+/**
+ * Brings the snapshot up to date after a write of ours. An answer shows the endpoint as it is now. Without an answer, or
+ * after a DELETE, the snapshot proves nothing any more.
+ */
+export function noteWrite(
+  project: ProjectMemory,
+  answer: Mutation | undefined,
+  { isDelete, nowMs }: { readonly isDelete: boolean; readonly nowMs: number },
+): void {
+  project.lastWriteMs = nowMs;
+  const { snapshot } = project;
+  if (answer === undefined || isDelete || snapshot === undefined) {
+    project.snapshot = undefined;
+  } else {
+    const endpoints = new Map(snapshot.endpoints).set(answer.endpoint.id, answer.endpoint);
+    project.snapshot = { ...snapshot, endpoints, echoesNames: seesNames(project, [answer.endpoint]) };
+  }
+  const started = answer?.operations ?? [];
+  project.operations.noteAnswer(started);
+  for (const { id } of started.filter(holdsProjectLock)) {
+    project.lockHolders.set(id, nowMs);
+  }
+}

@@ -1,0 +1,22 @@
+import { isTokenOfCluster, ownershipToken, tokenIn } from "../decide/ownership-token.ts";
+import type { Logger } from "../domain/logger.ts";
+import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
+import type { Round } from "./round.ts";
+
+/** Notes and logs endpoints that carry this cluster's token and belong to no resource. The operator never deletes them. */
+export function noteOrphans({ logger }: { readonly logger: Logger }, round: Round, snapshot: ProjectSnapshot): void {
+  const { project, facts, all } = round;
+  const { clusterId } = facts.identity;
+  const tokens = new Set(all.map(({ uid }) => ownershipToken(clusterId, uid)));
+  const ownedIds = new Set(all.map(({ claimed }) => claimed.endpointId));
+  const orphans = [...snapshot.endpoints.values()].filter(({ id, name }) => {
+    const token = tokenIn(name);
+    const isOfCluster = token !== undefined && isTokenOfCluster(token, clusterId);
+    return isOfCluster && !tokens.has(token) && !ownedIds.has(id) && !project.abandoned.has(id);
+  });
+  for (const { id } of orphans.filter(({ id: orphanId }) => !project.orphanIds.has(orphanId))) {
+    const fields = { projectId: project.projectId, endpointId: id };
+    logger.warn(fields, "an endpoint carries this cluster's token and belongs to no resource");
+  }
+  project.orphanIds = new Set(orphans.map(({ id }) => id));
+}

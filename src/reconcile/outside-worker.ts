@@ -1,0 +1,19 @@
+import type { ControlPlane } from "../domain/control-plane.ts";
+import type { WorkerSlot } from "../domain/worker.ts";
+
+/** Gives the worker back while a call waits for the control plane, so that other projects can use it. */
+export function outsideWorker(controlPlane: ControlPlane, slot: WorkerSlot): ControlPlane {
+  return {
+    serviceUrl: controlPlane.serviceUrl,
+    listEndpoints: (projectId) => slot.whileWaiting(() => controlPlane.listEndpoints(projectId)),
+    getEndpoint: (projectId, endpointId) => slot.whileWaiting(() => controlPlane.getEndpoint(projectId, endpointId)),
+    listOperations: (projectId, page) => slot.whileWaiting(() => controlPlane.listOperations(projectId, page)),
+    getOperation: (projectId, operationId) =>
+      slot.whileWaiting(() => controlPlane.getOperation(projectId, operationId)),
+    createEndpoint: (projectId, creation) => slot.whileWaiting(() => controlPlane.createEndpoint(projectId, creation)),
+    updateEndpoint: (projectId, endpointId, changes) =>
+      slot.whileWaiting(() => controlPlane.updateEndpoint(projectId, endpointId, changes)),
+    deleteEndpoint: (projectId, endpointId) =>
+      slot.whileWaiting(() => controlPlane.deleteEndpoint(projectId, endpointId)),
+  };
+}

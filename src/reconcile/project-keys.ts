@@ -1,0 +1,32 @@
+import { keyText, type ResourceKey } from "../domain/resource-store.ts";
+import { type ComputeEndpoint, projectsOf } from "../resource/compute-endpoint.ts";
+
+/**
+ * Finds the projects that a change of a resource concerns. It remembers the projects of each resource, because a watch
+ * event about a deleted resource carries only its key.
+ */
+export class ProjectKeys {
+  readonly #byResource = new Map<string, readonly string[]>();
+  readonly #namespaces = new Map<string, string>();
+
+  /** The projects to reconcile after a change. @param resource as it is now; `undefined`: it is gone */
+  noteChange(key: ResourceKey, resource: ComputeEndpoint | undefined): readonly string[] {
+    const name = keyText(key);
+    const before = this.#byResource.get(name) ?? [];
+    const now = resource === undefined ? [] : projectsOf(resource);
+    if (resource === undefined) {
+      this.#byResource.delete(name);
+    } else {
+      this.#byResource.set(name, now);
+    }
+    for (const projectId of now) {
+      this.#namespaces.set(projectId, this.#namespaces.get(projectId) ?? key.namespace);
+    }
+    return [...new Set([...before, ...now])];
+  }
+
+  /** The namespace that named the project first. It never changes, so that the queue finds a key where it put it. */
+  namespaceOf(projectId: string): string {
+    return this.#namespaces.get(projectId) ?? "";
+  }
+}

@@ -1,0 +1,129 @@
+import type { ChangeUrgency } from "../decide/choose-mutation.ts";
+import type { ResourceMemory } from "../decide/resource-memory.ts";
+import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ResourceEvent } from "../domain/event-recorder.ts";
+import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
+import type { ResourceKey } from "../domain/resource-store.ts";
+import type { AttributedOperation } from "../operations/attribution.ts";
+import type { ProjectOperations } from "../operations/reader.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+
+/**
+ * What this process remembers of one project. A restart may forget all of it at any moment: what must survive is stored
+ * in a resource's status before the operator relies on it. All times are monotonic milliseconds.
+ */
+export interface ProjectMemory {
+  readonly projectId: string;
+  /** What all projects of the control plane have in common. */
+  readonly shared: ControlPlaneMemory;
+  readonly operations: ProjectOperations;
+  /** By uid. */
+  readonly resources: Map<string, ResourceEntry>;
+  /** `undefined`: none was read yet, or a write had an unknown outcome since. */
+  snapshot: ProjectSnapshot | undefined;
+  /** The `Date` header of the last list that had one: epoch milliseconds of the control plane's clock. */
+  serviceTimeMs: number | undefined;
+  /** When the next poll at rest is due. */
+  nextPollAtMs: number;
+  /** The end of our last write to the project; a snapshot that began earlier proves nothing absent. */
+  lastWriteMs: number;
+  /** The last change that the control plane accepted. */
+  lastChange: { readonly namespace: string; readonly atMs: number } | undefined;
+  /** The control plane refused a change with 423: no change is sent before this time. */
+  lockedUntilMs: number;
+  /** Operations that lock the project, by id, and since when this process has seen them so. */
+  readonly lockHolders: Map<string, number>;
+  /** A row of failed reads; while it lasts, one read at a time tries the project again. */
+  readFailure: ReadFailure | undefined;
+  /** Endpoints that our creates made for resources that are gone, by endpoint id. The operator deletes them. */
+  readonly abandoned: Map<string, AbandonedEndpoint>;
+  /** Endpoints with this cluster's token that belong to no resource, as the last snapshot showed them. */
+  orphanIds: ReadonlySet<string>;
+}
+
+/** What this process remembers of a control plane. */
+export interface ControlPlaneMemory {
+  /** Whether it has ever shown the name of an endpoint. */
+  hasSeenNames: boolean;
+}
+
+/** A row of failed reads of a project. */
+export interface ReadFailure {
+  readonly error: ControlPlaneError;
+  readonly sinceMs: number;
+  readonly count: number;
+  readonly retryAtMs: number;
+}
+
+/** An endpoint of a resource that was gone when its create was answered. */
+export interface AbandonedEndpoint {
+  readonly key: ResourceKey;
+  readonly uid: string;
+  readonly endpointId: string;
+  readonly sinceMs: number;
+}
+
+/** What this process remembers of one resource, beside what decisions see. */
+export interface ResourceEntry {
+  readonly key: ResourceKey;
+  memory: ResourceMemory;
+  /** The version of the resource at its last step; another version makes it due. */
+  version: string | undefined;
+  /** When it is due without a change. */
+  dueAtMs: number;
+  /** Its wish to change something in the control plane; `undefined`: it has none. */
+  waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
+  /** Failed writes of its status in a row. */
+  storeFailures: number;
+  /** A status write that timed out. Its consequences follow when the operator knows that it was stored. */
+  unconfirmed: UnconfirmedWrite | undefined;
+}
+
+/** A write to the API server whose answer was lost, and what follows from it. */
+export interface UnconfirmedWrite {
+  /** The status that it stores; `undefined`: it removes the finalizer. */
+  readonly status: ComputeEndpointStatus | undefined;
+  readonly ended: readonly AttributedOperation[];
+  readonly dropped: readonly string[];
+  readonly events: readonly ResourceEvent[];
+}
+
+/** The maximum number of own operation ids kept for one resource; one request starts far fewer. */
+const ownOperationsLimit = 50;
+
+/** An empty memory of a resource that this process sees for the first time. */
+export function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: number): ResourceEntry {
+  return {
+    key,
+    memory: {
+      firstSeenMs: nowMs,
+      wasDeletingAtFirst: isDeleting,
+      hasAddedFinalizer: false,
+      hasPosted: false,
+      intent: undefined,
+      answeredCreate: undefined,
+      failure: undefined,
+      ownOperationIds: [],
+      lastAnswer: undefined,
+      lastDelete: undefined,
+      acknowledgedAtMs: undefined,
+    },
+    version: undefined,
+    dueAtMs: nowMs,
+    waiting: undefined,
+    storeFailures: 0,
+    unconfirmed: undefined,
+  };
+}
+
+/** Changes the memory of a resource. */
+export function remember(entry: ResourceEntry, changes: Partial<ResourceMemory>): void {
+  entry.memory = { ...entry.memory, ...changes };
+}
+
+/** Adds ids of operations that an answer named. */
+export function rememberOperations(entry: ResourceEntry, ids: readonly string[]): void {
+  if (ids.length > 0) {
+    remember(entry, { ownOperationIds: [...entry.memory.ownOperationIds, ...ids].slice(-ownOperationsLimit) });
+  }
+}

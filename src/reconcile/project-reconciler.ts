@@ -1,0 +1,166 @@
+import type { Policy } from "../decide/resource-memory.ts";
+import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
+import type { Clock } from "../domain/clock.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ResourceStore } from "../domain/resource-store.ts";
+import type { Requeue, WorkerSlot } from "../domain/worker.ts";
+import { type ComputeEndpoint, noProject, workProjectOf } from "../resource/compute-endpoint.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import { carryOut } from "./carry-out.ts";
+import type { ControlPlaneAccess } from "./control-plane-access.ts";
+import { callerFor, isAskedFor, isDue } from "./due.ts";
+import { forgetGone } from "./forget-gone.ts";
+import { lookAt } from "./look.ts";
+import { noteOrphans } from "./orphans.ts";
+import { outsideWorker } from "./outside-worker.ts";
+import type { ProjectMemory } from "./project-memory.ts";
+import { entryFor, type Projects } from "./projects.ts";
+import type { ReportTargets } from "./report.ts";
+import { Round, type WorkedResource } from "./round.ts";
+import { nextDueMs, pollIntervalMs } from "./schedule.ts";
+import { settleLocally } from "./settle-locally.ts";
+import { failResources } from "./settle-step.ts";
+
+/** What reconciling needs. */
+export interface ReconcileContext extends ReportTargets {
+  readonly clock: Clock;
+  /** Uniform in [0, 1); spreads what would otherwise happen all at once. */
+  readonly random: () => number;
+  readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
+  readonly projects: Projects;
+  /** The control plane of a project. Today every project has the one of the settings. */
+  readonly accessFor: (projectId: string) => ControlPlaneAccess;
+  readonly policy: Policy;
+  readonly projectPollMs: number;
+}
+
+/** What one reconcile reads the control plane for. */
+interface WantedLook {
+  readonly due: readonly WorkedResource[];
+  /** True: the poll at rest is due, and every resource of the project is looked at. */
+  readonly isPoll: boolean;
+}
+
+/**
+ * Reconciles one project: observe → decide → choose → act → store → schedule.
+ *
+ * Level-triggered: it does not matter why the project is due. Guarantees: at most one change of the control plane in one
+ * reconcile; at most one status patch per resource, besides the one that stores an intent or the begin of a deletion; a
+ * crash between any two steps leaves an ordinary starting state. Assumption: no two reconciles of one project overlap.
+ */
+export class ProjectReconciler {
+  readonly #context: ReconcileContext;
+
+  constructor(context: ReconcileContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Reconciles the project once.
+   *
+   * Errors: none that is expected. A failure of one resource does not concern the others.
+   */
+  async reconcile(projectId: string, slot: WorkerSlot): Promise<Requeue> {
+    const { clock, projects } = this.#context;
+    const project = projects.of(projectId);
+    const round = this.#begin(project);
+    forgetGone(this.#context, round);
+    await settleLocally(this.#context, round);
+    const wanted = this.#wantedLook(round);
+    if (wanted !== undefined) {
+      await this.#look(round, wanted, slot);
+    }
+    projects.forgetEmpty();
+    if (!projects.has(projectId)) {
+      return { kind: "Done" };
+    }
+    const nowMs = clock.monotonicMs();
+    return { kind: "RequeueAfter", delayMs: Math.max(0, nextDueMs(project, nowMs, this.#context.policy) - nowMs) };
+  }
+
+  #begin(project: ProjectMemory): Round {
+    const { clock, store, policy, accessFor } = this.#context;
+    const { identity } = accessFor(project.projectId);
+    const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy };
+    const all = store.inProject(project.projectId);
+    const own = all.filter((resource) => workProjectOf(resource) === project.projectId);
+    const worked = own.map((resource) => ({ resource, entry: entryFor(project, resource, facts.monotonicMs) }));
+    return new Round(facts, project, { all, worked });
+  }
+
+  /** What the control plane is read for now; `undefined`: it is not read. */
+  #wantedLook(round: Round): WantedLook | undefined {
+    const { project, facts } = round;
+    const nowMs = facts.monotonicMs;
+    if (project.projectId === noProject) {
+      return undefined;
+    }
+    const isPoll = project.nextPollAtMs <= nowMs;
+    const due = round
+      .lookable()
+      .filter((worked) => isPoll || round.isWatched(worked) || isDue(worked.resource, worked.entry, nowMs));
+    const isChangeDue = project.lockedUntilMs <= nowMs && (round.isWaiting() || project.abandoned.size > 0);
+    return due.length > 0 || isPoll || isChangeDue ? { due, isPoll } : undefined;
+  }
+
+  /** Reads the project, and works on what is due. A failed read is part of the result. */
+  async #look(round: Round, wanted: WantedLook, slot: WorkerSlot): Promise<void> {
+    const { project, facts } = round;
+    const { due } = wanted;
+    const held = project.readFailure;
+    if (held !== undefined && facts.monotonicMs < held.retryAtMs && !mayTryEarly(held.error, due)) {
+      await failResources(this.#context, round, due, held);
+      return;
+    }
+    const access = this.#context.accessFor(project.projectId);
+    const resources = due.map(({ resource }) => resource);
+    const caller = callerFor(resources, round.all);
+    const context = {
+      ...this.#context,
+      controlPlane: outsideWorker(access.forCaller(caller), slot),
+      reserved: outsideWorker(access.reserved, slot),
+      reserve: () => slot.whileWaiting(() => access.reserve(caller)),
+    };
+    try {
+      const seen = await lookAt(context, round, wanted);
+      project.readFailure = undefined;
+      if (wanted.isPoll) {
+        this.#schedulePoll(project, access);
+        noteOrphans(context, round, seen.look.snapshot);
+      }
+      await carryOut(context, round, seen);
+    } catch (error) {
+      if (!(error instanceof ControlPlaneError)) {
+        throw error;
+      }
+      await this.#readFailed(round, due, error);
+    }
+  }
+
+  #schedulePoll(project: ProjectMemory, { pollsPerMinute }: ControlPlaneAccess): void {
+    const { clock, random, projectPollMs, projects } = this.#context;
+    const intervalMs = pollIntervalMs({ projectPollMs, projects: projects.size, pollsPerMinute });
+    project.nextPollAtMs = clock.monotonicMs() + intervalMs * (1 - 0.1 * random());
+  }
+
+  async #readFailed(round: Round, due: readonly WorkedResource[], error: ControlPlaneError): Promise<void> {
+    const { clock, policy, random } = this.#context;
+    const { project } = round;
+    const nowMs = clock.monotonicMs();
+    const previous = project.readFailure && { ...project.readFailure, generation: 0 };
+    const row = nextRow(previous, { error, generation: 0, nowMs });
+    const forMs = nowMs - row.sinceMs;
+    const delayMs = retryDelayMs(error, { count: row.count, forMs, isMove: false }, policy) * (1 + 0.2 * random());
+    const { sinceMs, count } = row;
+    project.readFailure = { error, sinceMs, count, retryAtMs: nowMs + delayMs };
+    // The next try is a poll, so that every resource of the project learns of its result.
+    project.nextPollAtMs = nowMs + delayMs;
+    await failResources(this.#context, round, due, project.readFailure);
+  }
+}
+
+/** A refusal may end with an edit; a control plane that does not answer in time is tried by one read at a time. */
+function mayTryEarly({ reason }: ControlPlaneError, due: readonly WorkedResource[]): boolean {
+  const isRefusal = reason === "Forbidden" || reason === "NotFound" || reason === "Malformed";
+  return isRefusal && due.some(({ resource }) => isAskedFor(resource));
+}

@@ -1,0 +1,90 @@
+import type { Clock } from "../domain/clock.ts";
+import type { ProjectOperations } from "../operations/reader.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { type ControlPlaneMemory, newResourceEntry, type ProjectMemory, type ResourceEntry } from "./project-memory.ts";
+
+/** The maximum number of projects without resources that stay in memory, so that their orphans stay visible. */
+const emptyProjectsLimit = 200;
+
+/** What the memory of projects needs. */
+export interface ProjectsOptions {
+  readonly clock: Clock;
+  /** Makes the reader of a project's operation log. */
+  readonly operationsOf: (projectId: string) => ProjectOperations;
+}
+
+/** The memory of all projects of one control plane. */
+export class Projects {
+  readonly #options: ProjectsOptions;
+  readonly #projects = new Map<string, ProjectMemory>();
+  readonly #shared: ControlPlaneMemory = { hasSeenNames: false };
+
+  constructor(options: ProjectsOptions) {
+    this.#options = options;
+  }
+
+  /** The number of projects in memory. */
+  get size(): number {
+    return this.#projects.size;
+  }
+
+  /** The memory of a project; an empty one for a project that is new. */
+  of(projectId: string): ProjectMemory {
+    const known = this.#projects.get(projectId);
+    if (known !== undefined) {
+      return known;
+    }
+    const nowMs = this.#options.clock.monotonicMs();
+    const project: ProjectMemory = {
+      projectId,
+      shared: this.#shared,
+      operations: this.#options.operationsOf(projectId),
+      resources: new Map(),
+      snapshot: undefined,
+      serviceTimeMs: undefined,
+      nextPollAtMs: nowMs,
+      lastWriteMs: Number.NEGATIVE_INFINITY,
+      lastChange: undefined,
+      lockedUntilMs: Number.NEGATIVE_INFINITY,
+      lockHolders: new Map(),
+      readFailure: undefined,
+      abandoned: new Map(),
+      orphanIds: new Set(),
+    };
+    this.#projects.set(projectId, project);
+    return project;
+  }
+
+  /** Endpoints with this cluster's token that belong to no resource, in all projects. */
+  orphanCount(): number {
+    return [...this.#projects.values()].reduce((sum, { orphanIds }) => sum + orphanIds.size, 0);
+  }
+
+  /** Forgets the oldest projects without resources beyond the limit, and those that were never read. */
+  forgetEmpty(): void {
+    const empty = [...this.#projects.values()].filter(
+      ({ resources, abandoned }) => resources.size === 0 && abandoned.size === 0,
+    );
+    const never = empty.filter(({ snapshot }) => snapshot === undefined);
+    const tooMany = empty.filter(({ snapshot }) => snapshot !== undefined).slice(0, -emptyProjectsLimit);
+    for (const { projectId } of [...never, ...tooMany]) {
+      this.#projects.delete(projectId);
+    }
+  }
+
+  /** Whether the process remembers a project. */
+  has(projectId: string): boolean {
+    return this.#projects.has(projectId);
+  }
+}
+
+/** The entry of a resource; a new one at its first sight. */
+export function entryFor(project: ProjectMemory, resource: ComputeEndpoint, nowMs: number): ResourceEntry {
+  const known = project.resources.get(resource.uid);
+  if (known !== undefined) {
+    return known;
+  }
+  const entry = newResourceEntry(resource.key, resource.deletionTimestamp !== undefined, nowMs);
+  project.resources.set(resource.uid, entry);
+  return entry;
+}

@@ -1,0 +1,153 @@
+import { eventsFor } from "../decide/events-for.ts";
+import type { Outcome, ResourceStep } from "../decide/outcome.ts";
+import type { Plan } from "../decide/plan.ts";
+import type { EventRecorder, ResourceEvent } from "../domain/event-recorder.ts";
+import type { Logger } from "../domain/logger.ts";
+import { durationMsOf } from "../domain/operation.ts";
+import type { OperationMetrics } from "../domain/operation-metrics.ts";
+import type { ResourceKey } from "../domain/resource-store.ts";
+import type { Tracer } from "../domain/tracer.ts";
+import type { AttributedOperation } from "../operations/attribution.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { StoredStep } from "./store-status.ts";
+
+/** The maximum number of operation ids in one log line or span. */
+const operationIdsLimit = 20;
+
+/** Where the results of a reconcile are reported. */
+export interface ReportTargets {
+  readonly events: EventRecorder;
+  readonly metrics: OperationMetrics;
+  readonly logger: Logger;
+  /** @default nothing is traced */
+  readonly tracer?: Tracer | undefined;
+}
+
+/** Reports a step whose status is stored: counts what ended, publishes events, logs one line if the step did anything. */
+export function reportStep(targets: ReportTargets, { step, status, log, hasChanged }: StoredStep): void {
+  const { resource } = step.local;
+  countEnded(targets, resource.key, log.ended);
+  if (hasChanged) {
+    reportDropped(targets, resource, log.dropped);
+    publish(targets, resource, eventsFor(step, status));
+    targets.logger.info(stepFields(step, log.ended), "reconciled: the status changed");
+  } else if (step.outcome.kind === "Accepted") {
+    targets.logger.info(stepFields(step, log.ended), "reconciled: only the endpoint changed");
+  }
+}
+
+/** Counts operations that have ended. Call it after the watermark that remembers them is stored. */
+export function countEnded(
+  { metrics }: Pick<ReportTargets, "metrics">,
+  key: ResourceKey,
+  ended: readonly AttributedOperation[],
+): void {
+  for (const { operation, outcome, cause } of ended) {
+    metrics.countEnded({
+      ...key,
+      operationId: operation.id,
+      action: operation.action,
+      outcome: outcome === "Succeeded" ? "succeeded" : "failed",
+      cause,
+      durationMs: durationMsOf(operation),
+    });
+  }
+}
+
+/** Reports operations for which status has no room. They are never counted. */
+export function reportDropped(
+  { metrics, logger }: Pick<ReportTargets, "metrics" | "logger">,
+  resource: ComputeEndpoint,
+  dropped: readonly string[],
+): void {
+  if (dropped.length > 0) {
+    metrics.logCutShort();
+    const fields = { dropped: dropped.length, operationIds: dropped.slice(0, operationIdsLimit) };
+    logger.warn(
+      { ...resourceFields(resource), ...fields },
+      "too many operations have not ended: the oldest are not counted",
+    );
+  }
+}
+
+/** Publishes events in their order. */
+export function publish(
+  { events: recorder }: Pick<ReportTargets, "events">,
+  resource: ComputeEndpoint,
+  events: readonly ResourceEvent[],
+): void {
+  for (const event of events) {
+    recorder.record(resource, event);
+  }
+}
+
+/** Does the work of one resource within a span of its own. */
+export function inResourceSpan<Result>(
+  { tracer }: Pick<ReportTargets, "tracer">,
+  { key, uid, generation }: ComputeEndpoint,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (tracer === undefined) {
+    return work();
+  }
+  const attributes = {
+    "k8s.namespace.name": key.namespace,
+    "resource.name": key.name,
+    "resource.uid": uid,
+    "resource.generation": generation,
+  };
+  return tracer.inSpan({ name: "reconcile", attributes }, work);
+}
+
+/** Describes a step on the span of its resource. */
+export function traceStep({ tracer }: Pick<ReportTargets, "tracer">, { local, plan, outcome }: ResourceStep): void {
+  tracer?.annotate({
+    "endpoint.id": local.resource.status.ownership?.endpointId,
+    "reconcile.plan": plan?.kind,
+    "reconcile.outcome": outcome.kind,
+    "reconcile.reason": reasonOfStep(plan, outcome),
+    "operation.ids": startedBy(outcome),
+  });
+  if (outcome.kind === "Failed") {
+    tracer?.fail(outcome.error.reason);
+  }
+}
+
+/** Names the resource in a log line. */
+export function resourceFields({ key, uid }: Pick<ComputeEndpoint, "key" | "uid">) {
+  return { namespace: key.namespace, name: key.name, uid };
+}
+
+/** The number of operations by which the counters rose; absent if there are none. */
+export function countedField(ended: readonly AttributedOperation[]): { readonly counted?: number } {
+  return ended.length === 0 ? {} : { counted: ended.length };
+}
+
+/** `operationId` is the last operation that the step started, else the latest one that it saw to have ended. */
+function stepFields({ local, plan, outcome }: ResourceStep, ended: readonly AttributedOperation[]) {
+  const operationIds = startedBy(outcome) ?? ended.map(({ operation }) => operation.id).slice(0, operationIdsLimit);
+  const endpoint = outcome.kind === "Accepted" ? outcome.answer?.endpoint.id : undefined;
+  return {
+    ...resourceFields(local.resource),
+    endpointId: endpoint ?? local.resource.status.ownership?.endpointId,
+    operationId: operationIds.at(-1),
+    ...(operationIds.length > 1 ? { operationIds } : {}),
+    ...countedField(ended),
+    plan: plan?.kind,
+    outcome: outcome.kind,
+    reason: reasonOfStep(plan, outcome),
+    ...(outcome.kind === "Failed" ? { error: outcome.error.message } : {}),
+  };
+}
+
+function startedBy(outcome: Outcome): readonly string[] | undefined {
+  const operations = outcome.kind === "Accepted" ? (outcome.answer?.operations ?? []) : [];
+  return operations.length === 0 ? undefined : operations.map(({ id }) => id).slice(0, operationIdsLimit);
+}
+
+function reasonOfStep(plan: Plan | undefined, outcome: Outcome): string | undefined {
+  if (outcome.kind === "Failed") {
+    return outcome.error.reason;
+  }
+  return plan !== undefined && "reason" in plan ? plan.reason : undefined;
+}

@@ -1,0 +1,115 @@
+import { type Claim, claimOf, claimOfGone, ProjectClaims } from "../decide/claims.ts";
+import { type Identity, isIdentityProven } from "../decide/identity.ts";
+import type { LocalObservation } from "../decide/observation.ts";
+import type { Policy, PostState } from "../decide/resource-memory.ts";
+import { isLocal, situationOf } from "../decide/situation.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { waitsForOthers } from "./due.ts";
+import type { ProjectMemory, ResourceEntry } from "./project-memory.ts";
+
+/** One resource of the project, as this reconcile knows it now. */
+export interface WorkedResource {
+  resource: ComputeEndpoint;
+  readonly entry: ResourceEntry;
+}
+
+/** What every observation of one reconcile shares. Times are those of its begin. */
+export interface RoundFacts {
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+  readonly monotonicMs: number;
+  readonly identity: Identity;
+  readonly policy: Policy;
+}
+
+/** One reconcile of one project: its resources, and what is known of them without the control plane. */
+export class Round {
+  readonly facts: RoundFacts;
+  readonly project: ProjectMemory;
+  /** Every resource that names the project, also one whose records name another project. */
+  readonly all: readonly ComputeEndpoint[];
+  readonly #worked: Map<string, WorkedResource>;
+  /** Resources that are decided without the control plane, and are due to be looked at all the same. */
+  readonly #watched = new Set<string>();
+
+  constructor(
+    facts: RoundFacts,
+    project: ProjectMemory,
+    resources: { readonly all: readonly ComputeEndpoint[]; readonly worked: readonly WorkedResource[] },
+  ) {
+    this.facts = facts;
+    this.project = project;
+    this.all = resources.all;
+    this.#worked = new Map(resources.worked.map((worked) => [worked.resource.uid, worked]));
+  }
+
+  /** The resources that this project's reconcile works on. */
+  get worked(): readonly WorkedResource[] {
+    return [...this.#worked.values()];
+  }
+
+  get(uid: string): WorkedResource | undefined {
+    return this.#worked.get(uid);
+  }
+
+  /** A resource that was released, is gone, or could not be read: this reconcile leaves it out from now on. */
+  leaveOut({ resource }: WorkedResource): void {
+    this.#worked.delete(resource.uid);
+  }
+
+  /** What is known of a resource without the control plane. */
+  observe({ resource, entry }: WorkedResource): LocalObservation {
+    return { ...this.facts, resource, memory: entry.memory };
+  }
+
+  /** Notes that a resource which is decided already is still due for a look at its endpoint. */
+  watch({ resource }: WorkedResource): void {
+    this.#watched.add(resource.uid);
+  }
+
+  isWatched({ resource }: WorkedResource): boolean {
+    return this.#watched.has(resource.uid);
+  }
+
+  /** The resources for which the control plane has to be read, or is worth reading. */
+  lookable(): readonly WorkedResource[] {
+    return this.worked.filter((worked) => !isLocal(situationOf(this.observe(worked))) || this.isObservable(worked));
+  }
+
+  /** Whether the resource owns an endpoint that may be looked at, whatever else is decided about it. */
+  isObservable({ resource }: WorkedResource): boolean {
+    return resource.status.ownership !== undefined && isIdentityProven(resource, this.facts.identity);
+  }
+
+  /** Whether any resource waits to change something. */
+  isWaiting(): boolean {
+    return this.worked.some(({ entry }) => entry.waiting !== undefined);
+  }
+
+  /** Makes the resources due that wait for another one of the project to give way. */
+  wakeWaiting(): void {
+    for (const { resource, entry } of this.worked) {
+      if (waitsForOthers(resource)) {
+        entry.dueAtMs = this.facts.monotonicMs;
+      }
+    }
+  }
+
+  /** The claims of all resources, and those on endpoints that the operator is about to delete, as they are now. */
+  claims(): ProjectClaims {
+    const { project, facts } = this;
+    const claims: readonly Claim[] = this.all.map((stored) => {
+      const resource = this.get(stored.uid)?.resource ?? stored;
+      const memory = project.resources.get(resource.uid)?.memory;
+      const answeredEndpointId = memory?.answeredCreate?.endpoint.id;
+      return claimOf(resource, facts.identity, { answeredEndpointId, posts: postsOf(resource, memory) });
+    });
+    const gone = [...project.abandoned.values()].map(({ key, uid, endpointId }) => claimOfGone(key, uid, endpointId));
+    return new ProjectClaims([...claims, ...gone], facts.identity);
+  }
+}
+
+function postsOf({ status }: ComputeEndpoint, memory: ResourceEntry["memory"] | undefined): PostState {
+  const intent = memory?.intent;
+  return intent !== undefined && intent.attempt === status.createIntent?.attempt ? intent.posts : "Unresolved";
+}

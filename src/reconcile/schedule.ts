@@ -1,0 +1,53 @@
+import type { Policy } from "../decide/resource-memory.ts";
+import { pollDelayMs } from "../decide/waiting.ts";
+import type { ProjectMemory } from "./project-memory.ts";
+
+/** A project that holds its lock for so long does not hold back changes any more: they are tried, and may get a 423. */
+const lockPatienceMs = 60_000;
+
+/** An operation that locks the project, as long as waiting for its end is better than trying; `undefined`: none. */
+export function lockHolderOf(project: ProjectMemory, nowMs: number): string | undefined {
+  for (const [id, sinceMs] of project.lockHolders) {
+    if (nowMs - sinceMs < lockPatienceMs) {
+      return id;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * The earliest time at which anything in the project is due again. Pure.
+ *
+ * @returns monotonic milliseconds.
+ */
+export function nextDueMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
+  const entries = [...project.resources.values()];
+  const dues = entries.map(({ dueAtMs }) => dueAtMs);
+  const isWaiting = entries.some(({ waiting }) => waiting !== undefined) || project.abandoned.size > 0;
+  const look = isWaiting ? nextChangeMs(project, nowMs, policy) : Number.POSITIVE_INFINITY;
+  const next = dues.reduce((first, each) => Math.min(first, each), Math.min(project.nextPollAtMs, look));
+  // A row of failed reads has one try at a time.
+  return project.readFailure === undefined ? next : Math.max(next, project.readFailure.retryAtMs);
+}
+
+/** When the next change may be sent. */
+function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
+  const holder = lockHolderOf(project, nowMs);
+  if (holder !== undefined) {
+    return nowMs + pollDelayMs(nowMs - (project.lockHolders.get(holder) ?? nowMs), policy);
+  }
+  return Math.max(nowMs, project.lockedUntilMs);
+}
+
+/**
+ * The interval of polls at rest. With many projects it grows, so that polls stay within their share of the request budget.
+ *
+ * @param options `pollsPerMinute` is the number of projects that the budget lets the operator poll in a minute.
+ */
+export function pollIntervalMs(options: {
+  readonly projectPollMs: number;
+  readonly projects: number;
+  readonly pollsPerMinute: number;
+}): number {
+  return Math.max(options.projectPollMs, (options.projects / options.pollsPerMinute) * 60_000);
+}

@@ -1,0 +1,222 @@
+import { eventsBefore } from "../decide/events-for.ts";
+import type { ResourceStep } from "../decide/outcome.ts";
+import { assertNever, type Mutation, type PlanOf } from "../decide/plan.ts";
+import { statusBefore } from "../decide/status-for.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Mutation as Answer, ControlPlane } from "../domain/control-plane.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { EventRecorder } from "../domain/event-recorder.ts";
+import { LeaderFenceError } from "../domain/leader-fence.ts";
+import type { ResourceStore } from "../domain/resource-store.ts";
+import { isSameStored } from "../domain/same-stored.ts";
+import { type ComputeEndpoint, isPaused } from "../resource/compute-endpoint.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import { noteWrite } from "./observe-project.ts";
+import { type ProjectMemory, type ResourceEntry, remember, rememberOperations } from "./project-memory.ts";
+
+/** What sending a change needs. */
+export interface ChangeContext {
+  readonly clock: Clock;
+  readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
+  readonly events: EventRecorder;
+  readonly controlPlane: ControlPlane;
+  readonly project: ProjectMemory;
+}
+
+/** The result of sending a change. */
+export type Sent =
+  | { readonly kind: "Accepted"; readonly resource: ComputeEndpoint; readonly answer: Answer | undefined }
+  | { readonly kind: "Failed"; readonly resource: ComputeEndpoint; readonly error: ControlPlaneError }
+  /** The resource changed before anything was sent: decide again. */
+  | { readonly kind: "Outdated" };
+
+/** A check of the resource that is older than this is made again before a POST. */
+const checkAgeLimitMs = 1_000;
+
+/**
+ * Carries out the one change of a project.
+ *
+ * Before a create it stores the intent, and before a delete that a DELETE may be on its way. It then checks the API
+ * server's answer to that write: if the resource is paused, being deleted or of another generation by then, it sends
+ * nothing.
+ *
+ * @throws KubernetesError when the resource cannot be stored or read; LeaderFenceError when nothing may be sent.
+ */
+export async function sendChange(
+  context: ChangeContext,
+  step: ResourceStep & { readonly plan: Mutation },
+  entry: ResourceEntry,
+): Promise<Sent> {
+  const resource = await prepare(context, step, entry);
+  if (resource === undefined) {
+    return { kind: "Outdated" };
+  }
+  for (const event of eventsBefore(step.plan)) {
+    context.events.record(resource, event);
+  }
+  try {
+    return { kind: "Accepted", resource, answer: await send(context, step.plan, entry) };
+  } catch (error) {
+    if (!(error instanceof ControlPlaneError)) {
+      throw error;
+    }
+    return { kind: "Failed", resource, error };
+  }
+}
+
+/** Stores what must be stored first. `undefined`: the resource is no longer the one that the plan was made for. */
+async function prepare(
+  { clock, store }: ChangeContext,
+  step: ResourceStep & { readonly plan: Mutation },
+  entry: ResourceEntry,
+): Promise<ComputeEndpoint | undefined> {
+  const { plan } = step;
+  const { resource } = step.local;
+  const known = store.get(resource.key);
+  if (known === undefined || !isSameWish(resource, known)) {
+    return undefined;
+  }
+  if (plan.kind !== "CreateEndpoint" && plan.kind !== "DeleteEndpoint") {
+    return resource;
+  }
+  let checkedAtMs = clock.monotonicMs();
+  if (plan.kind === "CreateEndpoint" && !plan.isIntentStored) {
+    const { attempt } = plan.intent;
+    remember(entry, { intent: { attempt, posts: "NoneSent", firstSeenMs: checkedAtMs, lastPostMs: undefined } });
+  }
+  const status = statusBefore(step);
+  const hasToStore = !isSameStored(status, resource.status);
+  let current: ComputeEndpoint | undefined = hasToStore ? await store.patchStatus(resource, status) : resource;
+  entry.version = current.resourceVersion;
+  if (plan.kind === "DeleteEndpoint") {
+    return isSameWish(resource, current) ? current : undefined;
+  }
+  if (!hasToStore || clock.monotonicMs() - checkedAtMs > checkAgeLimitMs) {
+    checkedAtMs = clock.monotonicMs();
+    current = await store.read(resource.key);
+  }
+  const isWanted =
+    current !== undefined &&
+    isSameWish(resource, current) &&
+    current.status.createIntent?.attempt === plan.intent.attempt &&
+    current.status.ownership === undefined;
+  return isWanted ? current : undefined;
+}
+
+function isSameWish(before: ComputeEndpoint, now: ComputeEndpoint): boolean {
+  return (
+    now.uid === before.uid &&
+    now.generation === before.generation &&
+    now.deletionTimestamp === before.deletionTimestamp &&
+    !isPaused(now)
+  );
+}
+
+async function send(context: ChangeContext, plan: Mutation, entry: ResourceEntry): Promise<Answer | undefined> {
+  const { clock, controlPlane, project } = context;
+  const { projectId } = project;
+  let answer: Answer | undefined;
+  try {
+    switch (plan.kind) {
+      case "CreateEndpoint":
+        answer = await post(context, plan, entry);
+        break;
+      case "UpdateEndpoint":
+        answer = await controlPlane.updateEndpoint(projectId, plan.endpointId, plan.changes);
+        remember(entry, { acknowledgedAtMs: clock.monotonicMs() });
+        break;
+      case "MoveEndpoint":
+        answer = await move(controlPlane, projectId, plan);
+        break;
+      case "DeleteEndpoint":
+        remember(entry, { lastDelete: { atMs: clock.monotonicMs(), isAnswered: false } });
+        answer = await deleteEndpoint(context, plan.endpointId, entry);
+        break;
+      default:
+        assertNever(plan);
+    }
+    return answer;
+  } finally {
+    noteAnswer(context, answer, { entry, isDelete: plan.kind === "DeleteEndpoint" });
+  }
+}
+
+function noteAnswer(
+  { clock, project }: ChangeContext,
+  answer: Answer | undefined,
+  { entry, isDelete }: { readonly entry: ResourceEntry; readonly isDelete: boolean },
+): void {
+  const nowMs = clock.monotonicMs();
+  noteWrite(project, answer, { isDelete, nowMs });
+  rememberOperations(
+    entry,
+    (answer?.operations ?? []).map(({ id }) => id),
+  );
+  if (answer !== undefined && !isDelete) {
+    const { id: endpointId, updatedTime } = answer.endpoint;
+    remember(entry, { lastAnswer: { endpointId, updatedTime, atMs: nowMs } });
+  }
+}
+
+/** Exactly one POST. Until it is answered it may take effect at any moment. */
+async function post(
+  { clock, controlPlane, project }: ChangeContext,
+  { intent, creation, hash }: PlanOf<"CreateEndpoint">,
+  entry: ResourceEntry,
+): Promise<Answer> {
+  const before = entry.memory.intent?.attempt === intent.attempt ? entry.memory.intent : undefined;
+  const firstSeenMs = before?.firstSeenMs ?? clock.monotonicMs();
+  const { attempt } = intent;
+  remember(entry, {
+    hasPosted: true,
+    intent: { attempt, posts: "Unresolved", firstSeenMs, lastPostMs: clock.monotonicMs() },
+  });
+  try {
+    const answer = await controlPlane.createEndpoint(project.projectId, creation);
+    const acknowledgedAtMs = clock.monotonicMs();
+    remember(entry, { answeredCreate: { ...answer, hash, attempt }, acknowledgedAtMs });
+    return answer;
+  } catch (error) {
+    const wasClean = before !== undefined && before.posts !== "Unresolved";
+    const posts = wasClean && isNeverApplied(error) ? "AllRefused" : "Unresolved";
+    remember(entry, { intent: { attempt, posts, firstSeenMs, lastPostMs: clock.monotonicMs() } });
+    throw error;
+  }
+}
+
+/** Anything else, a bug of ours included, leaves the outcome unknown. */
+function isNeverApplied(error: unknown): boolean {
+  return error instanceof LeaderFenceError || (error instanceof ControlPlaneError && error.effect === "NotApplied");
+}
+
+/** A move that is accepted without effect would be accepted again and again, so it counts as refused. */
+async function move(
+  controlPlane: ControlPlane,
+  projectId: string,
+  { endpointId, branchId }: PlanOf<"MoveEndpoint">,
+): Promise<Answer> {
+  const answer = await controlPlane.updateEndpoint(projectId, endpointId, { branchId });
+  if (answer.endpoint.branchId !== branchId) {
+    const message = "the control plane accepted the move and left the endpoint on its branch";
+    throw new ControlPlaneError("Rejected", message, { effect: "NotApplied", subject: "Endpoint" });
+  }
+  return answer;
+}
+
+async function deleteEndpoint(
+  { clock, controlPlane, project }: ChangeContext,
+  endpointId: string,
+  entry: ResourceEntry,
+): Promise<Answer | undefined> {
+  const settle = () => remember(entry, { lastDelete: { atMs: clock.monotonicMs(), isAnswered: true } });
+  try {
+    const answer = await controlPlane.deleteEndpoint(project.projectId, endpointId);
+    settle();
+    return answer;
+  } catch (error) {
+    if (isNeverApplied(error)) {
+      remember(entry, { lastDelete: undefined });
+    }
+    throw error;
+  }
+}

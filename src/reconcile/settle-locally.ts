@@ -1,0 +1,102 @@
+import { planLocal } from "../decide/plan-local.ts";
+import { isLocal, type LocalSituation, situationOf } from "../decide/situation.ts";
+import { isSameStored } from "../domain/same-stored.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import { isDue } from "./due.ts";
+import { inParallel } from "./in-parallel.ts";
+import { remember, type UnconfirmedWrite } from "./project-memory.ts";
+import type { ReconcileContext } from "./project-reconciler.ts";
+import { countEnded, publish, reportDropped, resourceFields } from "./report.ts";
+import type { Round, WorkedResource } from "./round.ts";
+import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
+
+/**
+ * Decides and stores what needs no control plane: pauses, `Retain`, invalid specs, finalizers. It comes first, so that an
+ * outage of the control plane never delays it.
+ */
+export async function settleLocally(context: ReconcileContext, round: Round): Promise<void> {
+  const due = round.worked.filter(({ resource, entry }) => isDue(resource, entry, round.facts.monotonicMs));
+  await inParallel(due, storesAtOnce, (worked) =>
+    guarded(context, round, worked, () => settle(context, round, worked)),
+  );
+}
+
+async function settle(context: ReconcileContext, round: Round, worked: WorkedResource): Promise<void> {
+  const current = await context.store.current(worked.resource.key);
+  if (current?.uid !== worked.resource.uid) {
+    round.leaveOut(worked);
+    worked.entry.dueAtMs = context.clock.monotonicMs() + goneAgainMs;
+    return;
+  }
+  worked.resource = current;
+  catchUp(context, round, worked);
+  let situation = situationOf(round.observe(worked));
+  if (situation.kind === "WithoutFinalizer") {
+    await addFinalizer(context, worked);
+    situation = situationOf(round.observe(worked));
+  }
+  if (isLocal(situation)) {
+    await settleSituation(context, round, worked, situation);
+  }
+}
+
+/** The watch reports a resource that is gone; until then it is looked for this often. */
+const goneAgainMs = 1_000;
+
+async function settleSituation(
+  context: ReconcileContext,
+  round: Round,
+  worked: WorkedResource,
+  situation: LocalSituation,
+): Promise<void> {
+  worked.entry.waiting = undefined;
+  const local = round.observe(worked);
+  const plan = planLocal(situation, local);
+  const isLookPending = plan.kind !== "RemoveFinalizer" && plan.kind !== "Settled" && round.isObservable(worked);
+  const step = { local, observation: undefined, plan, outcome: { kind: "NothingSent" }, isLookPending } as const;
+  await settleStep(context, round, { worked, step }, undefined);
+  if (isLookPending) {
+    round.watch(worked);
+  }
+}
+
+async function addFinalizer({ store, logger }: ReconcileContext, worked: WorkedResource): Promise<void> {
+  const { resource, entry } = worked;
+  worked.resource = await store.addFinalizer(resource);
+  const { conditions, ownership, createIntent } = resource.status;
+  const isNew = conditions === undefined && ownership === undefined && createIntent === undefined;
+  remember(entry, { hasAddedFinalizer: isNew });
+  logger.info(resourceFields(resource), "finalizer added");
+}
+
+/** Compares the memory with what is stored now. */
+function catchUp(context: ReconcileContext, { facts }: Round, { resource, entry }: WorkedResource): void {
+  const { ownership, createIntent } = resource.status;
+  if (ownership !== undefined && entry.memory.answeredCreate !== undefined) {
+    remember(entry, { answeredCreate: undefined });
+  }
+  if (createIntent === undefined) {
+    remember(entry, { intent: undefined });
+  } else if (entry.memory.intent?.attempt !== createIntent.attempt) {
+    const { attempt } = createIntent;
+    // An earlier process may have sent a POST under it.
+    remember(entry, {
+      intent: { attempt, posts: "Unresolved", firstSeenMs: facts.monotonicMs, lastPostMs: undefined },
+    });
+  }
+  const { unconfirmed } = entry;
+  if (unconfirmed !== undefined && hasLanded(unconfirmed, resource.status)) {
+    entry.unconfirmed = undefined;
+    countEnded(context, resource.key, unconfirmed.ended);
+    reportDropped(context, resource, unconfirmed.dropped);
+    publish(context, resource, unconfirmed.events);
+  }
+}
+
+/** A write that counted something moved the watermark. Any other is recognized by the whole status. */
+function hasLanded({ status, ended }: UnconfirmedWrite, now: ComputeEndpointStatus): boolean {
+  if (status === undefined) {
+    return false;
+  }
+  return ended.length > 0 ? isSameStored(now.operationWatermark, status.operationWatermark) : isSameStored(now, status);
+}

@@ -1,0 +1,196 @@
+import { releaseEvents } from "../decide/events-for.ts";
+import type { ResourceStep } from "../decide/outcome.ts";
+import type { PlanOf } from "../decide/plan.ts";
+import { entryOf } from "../decide/plan-table.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import { LeaderFenceError } from "../domain/leader-fence.ts";
+import { reasonOf } from "../domain/tracer.ts";
+import type { OperationsSnapshot } from "../operations/known-operations.ts";
+import { logNeedOf } from "../operations/log-need.ts";
+import { reduceOperations } from "../operations/reduce-operations.ts";
+import { conditionOf } from "../resource/conditions.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import { inParallel } from "./in-parallel.ts";
+import type { ReadFailure } from "./project-memory.ts";
+import { remember } from "./project-memory.ts";
+import type { ReconcileContext } from "./project-reconciler.ts";
+import { countEnded, countedField, publish, reportStep, resourceFields, traceStep } from "./report.ts";
+import type { Round, WorkedResource } from "./round.ts";
+import { hasMoved, type StoredStep, storeStatus, subjectOf } from "./store-status.ts";
+
+/** Status patches of one project that are sent at once. */
+export const storesAtOnce = 8;
+
+/** A resource that waits for its turn reports that after these times, depending on whether it has a status yet. */
+const waitReportMs = { first: 20_000, later: 5_000 };
+
+/** A step of one resource that is ready to be stored. */
+export interface SettledStep {
+  readonly worked: WorkedResource;
+  readonly step: ResourceStep;
+}
+
+/** Stores the result of a step, reports it, and notes when the resource is due again. @throws KubernetesError */
+export async function settleStep(
+  context: ReconcileContext,
+  round: Round,
+  { worked, step }: SettledStep,
+  operations: OperationsSnapshot | undefined,
+): Promise<void> {
+  const { entry } = worked;
+  const { resource } = step.local;
+  traceStep(context, step);
+  if (step.plan?.kind === "RemoveFinalizer" && step.outcome.kind === "NothingSent") {
+    await release(context, round, { worked, step, plan: step.plan, operations });
+    return;
+  }
+  const stored = await storeStatus(context.store, step, operations, entry);
+  if (stored === undefined) {
+    // The resource is gone or replaced. What its create made stays in memory until the operator has deleted it.
+    entry.dueAtMs = 0;
+    return;
+  }
+  entry.version = stored.resourceVersion;
+  entry.storeFailures = 0;
+  forgetStored(round, worked, stored);
+  reportStep(context, stored);
+  const need = operations && logNeedOf(resource.uid, stored.status.operationWatermark);
+  if (operations !== undefined && need !== undefined) {
+    round.project.operations.noteReduced(need, operations);
+  }
+  if (hasNewStanding(resource.status, stored.status)) {
+    round.wakeWaiting();
+  }
+  entry.dueAtMs = dueAtMs(context, worked, stored);
+}
+
+/** Forgets what status holds from now on. */
+function forgetStored(_round: Round, { entry }: WorkedResource, { status, step, hasChanged }: StoredStep): void {
+  if (status.ownership !== undefined) {
+    remember(entry, { answeredCreate: undefined, intent: undefined });
+  } else if (status.createIntent === undefined) {
+    remember(entry, { intent: undefined });
+  }
+  if (hasChanged) {
+    entry.unconfirmed = undefined;
+  }
+  const isWorking =
+    step.outcome.kind === "Accepted" || (step.outcome.kind === "NothingSent" && step.plan?.kind !== "CloseIntent");
+  if (isWorking && entry.memory.failure !== undefined) {
+    remember(entry, { failure: undefined });
+  }
+}
+
+function dueAtMs({ clock, policy }: ReconcileContext, { entry }: WorkedResource, { step }: StoredStep): number {
+  const nowMs = clock.monotonicMs();
+  switch (step.outcome.kind) {
+    case "Failed":
+      return entry.memory.failure?.retryAtMs ?? Number.POSITIVE_INFINITY;
+    case "Deferred": {
+      const isNew = step.local.resource.status.conditions === undefined;
+      return nowMs + (isNew ? waitReportMs.first : waitReportMs.later);
+    }
+    default: {
+      const delayMs = step.plan && entryOf(step.plan).nextLookMs(step.plan, step.outcome, policy);
+      return delayMs === undefined ? Number.POSITIVE_INFINITY : nowMs + delayMs;
+    }
+  }
+}
+
+async function release(
+  context: ReconcileContext,
+  round: Round,
+  released: SettledStep & {
+    readonly plan: PlanOf<"RemoveFinalizer">;
+    readonly operations: OperationsSnapshot | undefined;
+  },
+): Promise<void> {
+  const { worked, step, plan, operations } = released;
+  const { resource } = step.local;
+  const { ended } = reduceOperations(resource.status, operations, subjectOf(step));
+  publish(context, resource, releaseEvents(plan));
+  try {
+    await context.store.removeFinalizer(resource);
+  } catch (error) {
+    // If the resource turns out to be gone, no later step counts these.
+    worked.entry.unconfirmed = { status: undefined, ended, dropped: [], events: [] };
+    throw error;
+  }
+  countEnded(context, resource.key, ended);
+  round.project.resources.delete(resource.uid);
+  round.leaveOut(worked);
+  round.wakeWaiting();
+  const endpointId = resource.status.ownership?.endpointId;
+  const fields = {
+    ...resourceFields(resource),
+    endpointId,
+    plan: plan.kind,
+    cause: plan.cause,
+    ...countedField(ended),
+  };
+  context.logger.info(fields, "finalizer removed");
+}
+
+/** Reports a failed read of the project in the status of these resources. */
+export async function failResources(
+  context: ReconcileContext,
+  round: Round,
+  due: readonly WorkedResource[],
+  { error, sinceMs }: Pick<ReadFailure, "error" | "sinceMs">,
+): Promise<void> {
+  const forMs = context.clock.monotonicMs() - sinceMs;
+  await inParallel(due, storesAtOnce, (worked) =>
+    guarded(context, round, worked, async () => {
+      const outcome = { kind: "Failed", error, forMs, lockHolder: undefined } as const;
+      const step = { local: round.observe(worked), observation: undefined, plan: undefined, outcome };
+      const isDecided = round.isWatched(worked);
+      if (!isDecided || error.reason === "Unauthorized") {
+        await settleStep(context, round, { worked, step }, undefined);
+      }
+      worked.entry.dueAtMs = Number.POSITIVE_INFINITY;
+    }),
+  );
+}
+
+/** Does the work of one resource. Its failure concerns no other resource: it is logged, and the resource is due again. */
+export async function guarded(
+  { clock, logger, tracer }: ReconcileContext,
+  round: Round,
+  worked: WorkedResource,
+  work: () => Promise<void>,
+): Promise<void> {
+  const { entry, resource } = worked;
+  try {
+    await work();
+  } catch (error) {
+    tracer?.fail(reasonOf(error));
+    round.leaveOut(worked);
+    entry.storeFailures += 1;
+    entry.dueAtMs = clock.monotonicMs() + storeBackoffMs(error, entry.storeFailures);
+    // A conflict is ordinary, and a process that lost its lease reports that elsewhere.
+    if (!hasMoved(error) && !(error instanceof LeaderFenceError) && !isThrottled(error)) {
+      logger.error({ ...resourceFields(resource), err: error }, "reconcile failed; the operator tries again");
+    }
+  }
+}
+
+/** The request budget had no room for the change in time. */
+function isThrottled(error: unknown): boolean {
+  return error instanceof ControlPlaneError && error.reason === "Throttled";
+}
+
+function storeBackoffMs(error: unknown, failures: number): number {
+  const [firstMs, longestMs] = hasMoved(error) ? [5, 1_000] : [500, 60_000];
+  return Math.min(longestMs, firstMs * 2 ** Math.min(failures - 1, 20));
+}
+
+/** Whether other resources may have to be decided anew. */
+function hasNewStanding(before: ComputeEndpointStatus, next: ComputeEndpointStatus): boolean {
+  const reasonOfType = (status: ComputeEndpointStatus, type: "Ready" | "Stalled") =>
+    conditionOf(status.conditions, type)?.reason;
+  return (
+    reasonOfType(before, "Stalled") !== reasonOfType(next, "Stalled") ||
+    before.ownership?.endpointId !== next.ownership?.endpointId ||
+    before.createIntent?.attempt !== next.createIntent?.attempt
+  );
+}

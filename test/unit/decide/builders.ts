@@ -1,0 +1,305 @@
+import { type Claim, ProjectClaims } from "../../../src/decide/claims.ts";
+import { desiredChanges, desiredFields, hashOf } from "../../../src/decide/desired-endpoint.ts";
+import type { Identity } from "../../../src/decide/identity.ts";
+import type { Observation, OperationFacts } from "../../../src/decide/observation.ts";
+import type { Outcome } from "../../../src/decide/outcome.ts";
+import { endpointName, ownershipToken } from "../../../src/decide/ownership-token.ts";
+import type { Policy, ResourceMemory } from "../../../src/decide/resource-memory.ts";
+import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
+import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
+import type { Operation } from "../../../src/domain/operation.ts";
+import type { ReadById } from "../../../src/domain/project-snapshot.ts";
+import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import { annotations, finalizer } from "../../../src/resource/names.ts";
+import type { ComputeEndpointSpec } from "../../../src/resource/spec-schema.ts";
+import type {
+  Acknowledged,
+  ComputeEndpointStatus,
+  Condition,
+  CreateIntent,
+  Ownership,
+} from "../../../src/resource/status-schema.ts";
+import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
+
+/** The moment of every observation unless a test says otherwise; epoch milliseconds. */
+export const nowMs = Date.UTC(2026, 10, 21, 12);
+/** The same moment on the monotonic clock: far from the other, so that mixing them up shows. */
+export const monotonicMs = 5_000_000;
+
+export const uid = "uid-orders";
+export const otherUid = "uid-billing";
+export const project = "green-fox-123456";
+export const branch = "br-main-1";
+export const otherBranch = "br-other-2";
+export const identity: Identity = { clusterId: "cluster-a", serviceUrl: "https://service.example/api/v2" };
+export const policy: Policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_000 };
+
+export const token = ownershipToken(identity.clusterId, uid);
+export const otherToken = ownershipToken(identity.clusterId, otherUid);
+export const ownName = endpointName("orders", token);
+export const otherName = endpointName("billing", otherToken);
+
+/** RFC 3339, so many milliseconds from the moment of the observation. */
+export function timeAt(offsetMs: number): string {
+  return new Date(nowMs + offsetMs).toISOString();
+}
+
+/** An endpoint of the service: read-write on the main branch, idle, nameless, an hour old. */
+export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoint {
+  const createdTime = timeAt(-3_600_000);
+  const given = { id: "ep-own-1", projectId: project, branchId: branch, createdTime, updatedTime: createdTime };
+  return observedEndpoint({ ...given, ...change });
+}
+
+/** An operation of the default endpoint: a start that ended well, half an hour ago. */
+export function operation(change: Partial<Operation> = {}): Operation {
+  const createdTime = change.createdTime ?? timeAt(-1_800_000);
+  return {
+    id: "op-1",
+    projectId: project,
+    branchId: branch,
+    endpointId: "ep-own-1",
+    action: "start_compute",
+    status: "finished",
+    failuresCount: 0,
+    createdTime,
+    updatedTime: createdTime,
+    totalDurationMs: undefined,
+    error: undefined,
+    ...change,
+  };
+}
+
+/** A spec that manages nothing but place and type. */
+export function spec(change: Partial<ComputeEndpointSpec> = {}): ComputeEndpointSpec {
+  return { projectId: project, branchId: branch, type: "ReadWrite", ...change };
+}
+
+/** A record of the default endpoint, made here by this resource. */
+export function ownership(change: Partial<Ownership> = {}): Ownership {
+  return {
+    endpointId: "ep-own-1",
+    origin: "Created",
+    resourceUid: uid,
+    clusterId: identity.clusterId,
+    serviceUrl: identity.serviceUrl,
+    projectId: project,
+    ...change,
+  };
+}
+
+/** An open create on the main branch, recorded just now, with nothing there before. */
+export function intent(change: Partial<CreateIntent> = {}): CreateIntent {
+  return {
+    attempt: "attempt-1",
+    token,
+    serviceUrl: identity.serviceUrl,
+    projectId: project,
+    branchId: branch,
+    type: "ReadWrite",
+    bodyHash: hashOf(desiredChanges(spec())),
+    preIds: [],
+    fields: {},
+    serviceTime: timeAt(-2_000),
+    time: timeAt(-1_000),
+    ...change,
+  };
+}
+
+/** What the service accepted for a spec, a minute ago, and showed. */
+export function acknowledged(of: ComputeEndpointSpec, change: Partial<Acknowledged> = {}): Acknowledged {
+  return {
+    generation: 1,
+    hash: hashOf(desiredChanges(of)),
+    fields: desiredFields(of).map(({ field }) => field),
+    attempts: 1,
+    unmatchedAttempts: 0,
+    time: timeAt(-60_000),
+    ...change,
+  };
+}
+
+/** What is said of the custom resource; everything else is that of a plain live one with its finalizer. */
+export interface ResourceChange extends Partial<Omit<ComputeEndpoint, "spec">> {
+  readonly spec?: Partial<ComputeEndpointSpec>;
+  /** A stored spec that no longer fits. */
+  readonly brokenSpec?: { readonly deletionPolicy?: "Delete" | "Retain" };
+  readonly isDeleting?: boolean;
+  readonly isPaused?: boolean;
+  readonly hasFinalizer?: boolean;
+}
+
+/** The resource shop/orders. */
+export function resource(change: ResourceChange = {}): ComputeEndpoint {
+  const { spec: specChange, brokenSpec, isDeleting, isPaused, hasFinalizer = true, ...rest } = change;
+  return {
+    key: { namespace: "shop", name: "orders" },
+    uid,
+    resourceVersion: "7",
+    generation: 1,
+    creationTimestamp: timeAt(-7_200_000),
+    deletionTimestamp: isDeleting ? timeAt(-10_000) : undefined,
+    finalizers: hasFinalizer ? [finalizer] : [],
+    status: {},
+    isOwnershipReadable: true,
+    claimed: {
+      endpointId: rest.status?.ownership?.endpointId,
+      projectId: rest.status?.ownership?.projectId,
+    },
+    ...rest,
+    annotations: { ...(isPaused ? { [annotations.paused]: "true" } : {}), ...rest.annotations },
+    spec:
+      brokenSpec === undefined
+        ? { kind: "Valid", spec: spec(specChange) }
+        : {
+            kind: "Invalid",
+            problems: "spec.type: not a type",
+            projectId: project,
+            deletionPolicy: brokenSpec.deletionPolicy,
+          },
+  };
+}
+
+/** A claim of another resource: an older one of the same namespace that neither owns nor asks for anything. */
+export function claim(change: Partial<Claim> = {}): Claim {
+  return {
+    key: { namespace: "shop", name: "billing" },
+    uid: otherUid,
+    creationTimestamp: timeAt(-9_000_000),
+    ownedEndpointId: undefined,
+    openCreate: undefined,
+    wish: undefined,
+    ...change,
+  };
+}
+
+/** The memory of a process that has just started. */
+export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
+  return {
+    firstSeenMs: monotonicMs - 60_000,
+    wasDeletingAtFirst: false,
+    hasAddedFinalizer: false,
+    hasPosted: false,
+    intent: undefined,
+    answeredCreate: undefined,
+    failure: undefined,
+    ownOperationIds: [],
+    lastAnswer: undefined,
+    lastDelete: undefined,
+    acknowledgedAtMs: undefined,
+    ...change,
+  };
+}
+
+/** What this process remembers of the default intent: first read a second ago, and it does not know what was posted. */
+export function intentMemory(change: Partial<NonNullable<ResourceMemory["intent"]>> = {}): ResourceMemory {
+  const intentPart = { attempt: "attempt-1", posts: "Unresolved", firstSeenMs: monotonicMs - 1_000 } as const;
+  return memory({ intent: { ...intentPart, lastPostMs: undefined, ...change } });
+}
+
+/** What differs from an empty project. */
+export interface ObservationChange {
+  readonly resource?: ComputeEndpoint;
+  readonly endpoints?: readonly ObservedEndpoint[];
+  /** Ids of endpoints whose read by id was answered 404. */
+  readonly absentIds?: readonly string[];
+  readonly unreadableIds?: readonly string[];
+  readonly operations?: Partial<OperationFacts>;
+  readonly echoesNames?: boolean;
+  readonly startedAtMs?: number;
+  readonly nowMs?: number;
+  readonly claims?: readonly Claim[];
+  readonly memory?: ResourceMemory;
+  readonly identity?: Identity;
+}
+
+/** A complete observation. An owned endpoint that is not listed was also read by id, and answered 404. */
+export function observation(change: ObservationChange = {}): Observation {
+  const self = change.resource ?? resource();
+  const listed = change.endpoints ?? [];
+  const ownedId = self.status.ownership?.endpointId;
+  const isGone = ownedId !== undefined && !listed.some(({ id }) => id === ownedId);
+  const absentIds = change.absentIds ?? (isGone ? [ownedId] : []);
+  const reads = absentIds.map((id): [string, ReadById] => [id, { startedAtMs: monotonicMs, endpoint: undefined }]);
+  return {
+    nowMs: change.nowMs ?? nowMs,
+    monotonicMs,
+    resource: self,
+    identity: change.identity ?? identity,
+    policy,
+    claims: new ProjectClaims(change.claims ?? [], change.identity ?? identity),
+    memory: change.memory ?? memory(),
+    project: {
+      projectId: project,
+      startedAtMs: change.startedAtMs ?? monotonicMs,
+      serviceTimeMs: nowMs,
+      endpoints: new Map(listed.map((each) => [each.id, each])),
+      unreadableIds: change.unreadableIds ?? [],
+      readsById: new Map(reads),
+      echoesNames: change.echoesNames ?? false,
+    },
+    operations: { ownInFlight: [], inFlightForMs: 0, failedIds: new Set(), ...change.operations },
+  };
+}
+
+/** An observation of a resource that owns the default endpoint and whose spec manages what is given. */
+export function owned(managed: Partial<ComputeEndpointSpec> = {}, change: OwnedChange = {}): Observation {
+  const { status, resource: resourceChange, endpoint: endpointChange, ...rest } = change;
+  return observation({
+    resource: resource({
+      ...resourceChange,
+      spec: managed,
+      status: {
+        ownership: ownership(),
+        acknowledged: acknowledged(spec(managed)),
+        ...status,
+      },
+    }),
+    endpoints: [endpoint(endpointChange)],
+    ...rest,
+  });
+}
+
+/** What differs from a settled resource with its endpoint. */
+export interface OwnedChange extends Omit<ObservationChange, "resource"> {
+  readonly status?: ComputeEndpointStatus;
+  readonly resource?: Omit<ResourceChange, "spec" | "status" | "brokenSpec">;
+  readonly endpoint?: Partial<ObservedEndpoint>;
+}
+
+/** An observation of a resource with an open create. */
+export function creating(open: Partial<CreateIntent> = {}, change: CreatingChange = {}): Observation {
+  const { resource: resourceChange, ...rest } = change;
+  const type = open.type ?? "ReadWrite";
+  return observation({
+    resource: resource({ spec: { type }, ...resourceChange, status: { createIntent: intent(open) } }),
+    memory: intentMemory(),
+    ...rest,
+  });
+}
+
+/** What differs from a resource whose create is unresolved since a second. */
+export interface CreatingChange extends Omit<ObservationChange, "resource"> {
+  readonly resource?: Omit<ResourceChange, "status">;
+}
+
+/** A failed call. */
+export function failed(
+  reason: ControlPlaneReason,
+  change: Partial<Extract<Outcome, { kind: "Failed" }>> & { readonly subject?: ControlPlaneError["subject"] } = {},
+): Extract<Outcome, { kind: "Failed" }> {
+  const { subject, ...rest } = change;
+  const error = new ControlPlaneError(reason, "cannot do it: the service said no", { effect: "NotApplied", subject });
+  return { kind: "Failed", error, forMs: 0, lockHolder: undefined, ...rest };
+}
+
+/** A condition of the first generation. */
+export function condition(change: Partial<Condition> & Pick<Condition, "type" | "status">): Condition {
+  return {
+    observedGeneration: 1,
+    lastTransitionTime: "2026-11-21T11:00:00Z",
+    reason: "UpToDate",
+    message: "The endpoint matches spec.",
+    ...change,
+  };
+}
