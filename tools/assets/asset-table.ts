@@ -89,6 +89,18 @@ function kubernetesBuild(command: string, roughly: string): GoBuild {
   };
 }
 
+/** With the version of Kubernetes that `helm template` assumes; without it Helm would say 1.20. */
+function helmFlags(): string {
+  const [major, minor] = kubernetesVersion.slice(1).split(".");
+  const modulePath = "helm.sh/helm/v3";
+  return [
+    "-s -w",
+    `-X ${modulePath}/internal/version.version=${helmVersion}`,
+    `-X ${modulePath}/pkg/chartutil.k8sVersionMajor=${major}`,
+    `-X ${modulePath}/pkg/chartutil.k8sVersionMinor=${minor}`,
+  ].join(" ");
+}
+
 function prometheusBuild(command: string, roughly: string): GoBuild {
   return {
     moduleDirectory: moduleDirectory("prometheus"),
@@ -150,7 +162,7 @@ export const assetTable: Readonly<Record<AssetName, Asset>> = {
     build: {
       moduleDirectory: moduleDirectory("helm"),
       packagePath: "helm.sh/helm/v3/cmd/helm",
-      linkerFlags: `-s -w -X helm.sh/helm/v3/internal/version.version=${helmVersion}`,
+      linkerFlags: helmFlags(),
       roughly: "a minute and a half",
     },
   },

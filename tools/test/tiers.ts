@@ -45,6 +45,7 @@ export const tiers: readonly Tier[] = [
   {
     name: "integration",
     assets: withApiServer,
+    wantedAssets: ["helm"],
     leaves: {
       logs: ['"pass changed the status"', "[redacted]"],
       metrics: ["compute_endpoint_info{", "control_plane_requests_total{"],

@@ -1,0 +1,104 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { adminKubectl } from "../support/api-server.ts";
+import { type Helm, helmOf, refusalOf } from "../support/helm.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: a manifest of any kind, compared as a whole
+type Manifest = any;
+
+const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const namespace = "endpoint-operator-system";
+const url = "https://control-plane.example.com/api/v2";
+
+async function chartObjects(helm: Helm, chart: string, values: readonly string[]): Promise<readonly Manifest[]> {
+  const sets = values.flatMap((value) => ["--set", value]);
+  return objectsIn(await helm(["template", chart, pathOf(`charts/${chart}`), "--namespace", namespace, ...sets]));
+}
+
+async function kustomizeObjects(...folders: readonly string[]): Promise<readonly Manifest[]> {
+  const texts = await Promise.all(folders.map((folder) => adminKubectl().run(["kustomize", pathOf(folder)])));
+  return texts.flatMap(objectsIn);
+}
+
+function objectsIn(text: string): readonly Manifest[] {
+  return parseAllDocuments(text, { version: "1.1" }).flatMap((document) => document.toJS() ?? []);
+}
+
+/**
+ * By kind, namespace and name, without what differs on purpose: Helm leaves the Namespace to its user, kustomize rolls the
+ * Deployment by a hash in the name of the ConfigMap and Helm by an annotation, and Helm keeps the CRD by an annotation.
+ */
+function comparable(manifests: readonly Manifest[]): Readonly<Record<string, Manifest>> {
+  const entries = manifests.flatMap((manifest) => {
+    if (manifest.kind === "Namespace") return [];
+    const object = JSON.parse(JSON.stringify(manifest).replaceAll(/(endpoint-operator-settings)-[a-z0-9]{10}/g, "$1"));
+    delete object.metadata.annotations?.["helm.sh/resource-policy"];
+    if (Object.keys(object.metadata.annotations ?? {}).length === 0) delete object.metadata.annotations;
+    delete object.spec?.template?.metadata?.annotations?.["checksum/settings"];
+    return [[`${object.kind} ${object.metadata.namespace ?? ""}/${object.metadata.name}`, object] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+describe("charts/endpoint-operator", () => {
+  for (const { name, values, folders } of [
+    { name: "no value but the URL", values: [], folders: ["deploy/base"] },
+    { name: "watchNamespaces", values: ["watchNamespaces={shop}"], folders: ["deploy/namespaced"] },
+    { name: "monitoring", values: ["monitoring.enabled=true"], folders: ["deploy/base", "deploy/monitoring"] },
+  ]) {
+    test(`${name} → the objects of kustomize, field by field`, async (context) => {
+      const helm = await helmOf(context);
+      const chart = await chartObjects(helm, "endpoint-operator", [`controlPlane.url=${url}`, ...values]);
+      const kustomize = await kustomizeObjects(...folders);
+      expect(kustomize.length).toBeGreaterThan(10);
+      expect(comparable(chart)).toEqual(comparable(kustomize));
+    });
+  }
+
+  test("the values that are lists or maps → stand in the Deployment", async (context) => {
+    const helm = await helmOf(context);
+    const values = ["nodeSelector.disk=ssd", "podLabels.team=db", "podAnnotations.note=x", "priorityClassName=high"];
+    const image = ["image.repository=registry.example.com/op", `image.digest=sha256:${"a".repeat(64)}`];
+    const sets = [`controlPlane.url=${url}`, ...values, ...image, "controlPlane.apiKeySecret.key=key", "replicas=3"];
+    const objects = await chartObjects(helm, "endpoint-operator", sets);
+    const { spec } = objects.find(({ kind }) => kind === "Deployment");
+    expect(spec.replicas).toBe(3);
+    expect(spec.template.metadata).toMatchObject({ labels: { team: "db" }, annotations: { note: "x" } });
+    expect(spec.template.spec).toMatchObject({ nodeSelector: { disk: "ssd" }, priorityClassName: "high" });
+    const [container] = spec.template.spec.containers;
+    expect(container.image).toBe(`registry.example.com/op@sha256:${"a".repeat(64)}`);
+    expect(container.env[0].value).toBe("/etc/endpoint-operator/control-plane/key");
+  });
+
+  test.each([
+    ["no URL", [], "controlPlane.url is required"],
+    ["a URL that does not end in /v2", ["controlPlane.url=https://x/v1"], "/controlPlane/url"],
+    ["a setting that does not exist", [`controlPlane.url=${url}`, "settings.LOGLEVEL=info"], "LOGLEVEL"],
+    ["a setting that another value states", [`controlPlane.url=${url}`, "settings.HEALTH_ADDR=:1"], "HEALTH_ADDR"],
+    ["an unknown value", [`controlPlane.url=${url}`, "replica=1"], "replica"],
+    ["a digest that is none", [`controlPlane.url=${url}`, "image.digest=latest"], "/image/digest"],
+  ])("%s → refused, and the message names it", async (_, values, named) => {
+    const helm = await helmOf({ skip: (note) => expect.unreachable(note) });
+    expect(await refusalOf(chartObjects(helm, "endpoint-operator", values))).toContain(named);
+  });
+});
+
+describe("charts/endpoint-operator-crds", () => {
+  test("the chart → the CRD of crds/, kept when the chart is removed", async (context) => {
+    const helm = await helmOf(context);
+    const objects = await chartObjects(helm, "endpoint-operator-crds", []);
+    const crds = (await kustomizeObjects("deploy/base")).filter(({ kind }) => kind === "CustomResourceDefinition");
+    expect(crds.length).toBeGreaterThan(0);
+    expect(comparable(objects)).toEqual(comparable(crds));
+    for (const { metadata } of objects) expect(metadata.annotations).toEqual({ "helm.sh/resource-policy": "keep" });
+  });
+});
+
+test("both charts → Helm's linter finds no error", async (context) => {
+  const helm = await helmOf(context);
+  const charts = ["endpoint-operator", "endpoint-operator-crds"].map((name) => pathOf(`charts/${name}`));
+  expect(await helm(["lint", ...charts, "--set", `controlPlane.url=${url}`])).toContain(
+    "2 chart(s) linted, 0 chart(s) failed",
+  );
+});

@@ -1,0 +1,166 @@
+import { stringify } from "yaml";
+import { type DeploySources, type Manifest, manifestsOf } from "./deploy-sources.ts";
+import { block, expression, mergedKey, optionalBlock, templateText, verbatim } from "./template-text.ts";
+
+const nameLabel = { "app.kubernetes.io/name": "endpoint-operator" };
+const releaseNamespace = expression("{{ $.Release.Namespace }}");
+
+/** Kinds without a namespace. */
+const clusterKinds: ReadonlySet<string> = new Set(["ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"]);
+
+/** The templates of the operator's chart by file name. Each starts from an object of `deploy/`. Pure. */
+export function operatorTemplates(sources: DeploySources): ReadonlyMap<string, string> {
+  const base = (name: string) => manifestsOf(sources, `deploy/base/${name}.yaml`);
+  return new Map([
+    ["service-account.yaml", documents(base("service-account").map(placed))],
+    ["cluster-role.yaml", clusterRole(base("cluster-role"))],
+    ["lease-role.yaml", documents(base("lease-role").map(placed))],
+    ["people-roles.yaml", documents(base("people-roles").map(placed))],
+    ["settings.yaml", settings(sources)],
+    ["deployment.yaml", documents(base("deployment").map(deployment))],
+    ["disruption-budget.yaml", documents(base("disruption-budget").map(placed))],
+    ["network-policy.yaml", networkPolicy(base("network-policy"))],
+    ["watched-namespaces.yaml", watchedNamespaces(sources)],
+    ["monitoring.yaml", monitoring(sources)],
+    ["crd.yaml", onlyIf(".Values.crds.enabled", crdTemplate(sources))],
+  ]);
+}
+
+/** The CRD as a template: `helm upgrade` replaces it, `helm uninstall` keeps it. Pure. */
+export function crdTemplate({ crd }: DeploySources): string {
+  const body = verbatim(crd.replace(/^#.*\n/, ""));
+  return body.replace(
+    /^metadata:\n/m,
+    `metadata:\n  annotations:\n    helm.sh/resource-policy: keep\n  labels:\n    ${Object.entries(nameLabel)[0]?.join(": ")}\n`,
+  );
+}
+
+/** As kustomize does: the namespace of the release, the common label, and both in what refers to the service account. */
+function placed(manifest: Manifest): Manifest {
+  const { name, labels, namespace: _, ...metadata } = manifest.metadata;
+  const subjects = manifest.subjects as readonly Record<string, unknown>[] | undefined;
+  return {
+    ...manifest,
+    metadata: {
+      name,
+      ...(clusterKinds.has(manifest.kind) ? {} : { namespace: releaseNamespace }),
+      labels: { ...(labels as object | undefined), ...nameLabel },
+      ...metadata,
+    },
+    ...(subjects && { subjects: subjects.map((subject) => ({ ...subject, namespace: releaseNamespace })) }),
+  };
+}
+
+function documents(manifests: readonly unknown[]): string {
+  return manifests.map(templateText).join("---\n");
+}
+
+function onlyIf(condition: string, text: string): string {
+  return `{{- if ${condition} }}\n${text}{{- end }}\n`;
+}
+
+/** With `watchNamespaces`, the rights on resources move to Roles in these namespaces. */
+function clusterRole([role, binding]: readonly Manifest[]): string {
+  if (role === undefined || binding === undefined) throw new Error("cluster-role.yaml holds a role and its binding");
+  const { rules, ...rest } = placed(role);
+  const all = rules as readonly { readonly resources: readonly string[] }[];
+  const isClusterWide = (rule: { readonly resources: readonly string[] }) => rule.resources.includes("namespaces");
+  const everywhere = stringify(all.filter((rule) => !isClusterWide(rule)));
+  const always = stringify(all.filter(isClusterWide));
+  return `${templateText(rest)}rules:\n${onlyIf("not .Values.watchNamespaces", everywhere)}${always}---\n${documents([placed(binding)])}`;
+}
+
+function watchedNamespaces(sources: DeploySources): string {
+  const inEach = manifestsOf(sources, "deploy/namespaced/watched-namespace.yaml").map((manifest) => {
+    const { labels: _, ...metadata } = placed(manifest).metadata;
+    return { ...placed(manifest), metadata: { ...metadata, namespace: expression("{{ . }}") } };
+  });
+  return `{{- range .Values.watchNamespaces }}\n---\n${documents(inEach)}{{- end }}\n`;
+}
+
+function settings(sources: DeploySources): string {
+  const head = templateText({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "endpoint-operator-settings", namespace: releaseNamespace, labels: nameLabel },
+  });
+  const [urlName] = [...sources.settings.keys()].filter((name) => name === "CONTROL_PLANE_URL");
+  return `${head}data:
+  ${urlName}: {{ required "controlPlane.url is required, for instance https://control-plane.example.com/api/v2" .Values.controlPlane.url | quote }}
+  {{- with .Values.watchNamespaces }}
+  WATCH_NAMESPACES: {{ join "," . | quote }}
+  {{- end }}
+  {{- range $name, $value := .Values.settings }}
+  {{ $name }}: {{ $value | toString | quote }}
+  {{- end }}
+`;
+}
+
+const imageReference =
+  "{{ .Values.image.repository }}{{ with .Values.image.digest }}@{{ . }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}";
+
+// biome-ignore lint/suspicious/noExplicitAny: a Deployment, rewritten by path
+function deployment(manifest: any): unknown {
+  const spec = structuredClone(manifest.spec);
+  const { template } = spec;
+  const [container] = template.spec.containers;
+  spec.replicas = expression("{{ .Values.replicas }}");
+  template.metadata.labels[mergedKey(".Values.podLabels")] = "";
+  template.metadata.annotations["checksum/settings"] = expression(
+    '{{ include (print $.Template.BasePath "/settings.yaml") . | sha256sum }}',
+  );
+  template.metadata.annotations[mergedKey(".Values.podAnnotations")] = "";
+  container.image = expression(imageReference);
+  container.imagePullPolicy = expression("{{ .Values.image.pullPolicy }}");
+  container.resources = block(".Values.resources");
+  const { name, key } = {
+    name: ".Values.controlPlane.apiKeySecret.name",
+    key: ".Values.controlPlane.apiKeySecret.key",
+  };
+  const [keyFile] = container.env;
+  keyFile.value = `${keyFile.value.slice(0, keyFile.value.lastIndexOf("/"))}/${expression(`{{ ${key} }}`)}`;
+  template.spec.volumes[0].secret.secretName = expression(`{{ ${name} }}`);
+  template.spec.affinity = optionalBlock(".Values.affinity");
+  for (const field of [
+    "nodeSelector",
+    "tolerations",
+    "topologySpreadConstraints",
+    "priorityClassName",
+    "imagePullSecrets",
+  ])
+    template.spec[field] = optionalBlock(`.Values.${field}`);
+  return placed({ ...manifest, spec });
+}
+
+function networkPolicy(manifests: readonly Manifest[]): string {
+  const [policy] = manifests.map(placed);
+  if (policy === undefined) throw new Error("network-policy.yaml holds a policy");
+  const { policyTypes: _, ...spec } = policy.spec as Record<string, unknown>;
+  const text = `${templateText({ ...policy, spec })}  policyTypes:
+    - Ingress
+  {{- with .Values.networkPolicy.egress }}
+    - Egress
+  egress:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+`;
+  return onlyIf(".Values.networkPolicy.enabled", text);
+}
+
+/** Rules and dashboard hold braces of their own, so they come from files of the chart that Helm does not read as templates. */
+function monitoring(sources: DeploySources): string {
+  const [podMonitor] = manifestsOf(sources, "deploy/monitoring/pod-monitor.yaml");
+  const metadata = { name: "endpoint-operator", namespace: releaseNamespace, labels: nameLabel };
+  const rule = { apiVersion: "monitoring.coreos.com/v1", kind: "PrometheusRule", metadata };
+  const dashboard = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "endpoint-operator-dashboard", namespace: releaseNamespace, labels: { grafana_dashboard: "1" } },
+  };
+  const text = [
+    documents([podMonitor && placed(podMonitor)]),
+    `${templateText(rule)}spec:\n{{ .Files.Get "files/rules.yaml" | indent 2 }}\n`,
+    `${templateText(dashboard)}data:\n  compute-endpoints.json: |-\n{{ .Files.Get "files/compute-endpoints.json" | trimSuffix "\\n" | indent 4 }}\n`,
+  ].join("---\n");
+  return onlyIf(".Values.monitoring.enabled", text);
+}

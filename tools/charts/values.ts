@@ -1,0 +1,121 @@
+import type { DeploySources } from "./deploy-sources.ts";
+import { manifestsOf } from "./deploy-sources.ts";
+
+/** Settings that other values of the chart state, or that must stay as the Deployment's ports say. */
+const fixedSettings: ReadonlySet<string> = new Set([
+  "CONTROL_PLANE_URL",
+  "CONTROL_PLANE_API_KEY",
+  "CONTROL_PLANE_API_KEY_FILE",
+  "KUBECONFIG",
+  "METRICS_ADDR",
+  "HEALTH_ADDR",
+  "WATCH_NAMESPACES",
+]);
+
+interface DeploymentSpec {
+  readonly replicas: number;
+  readonly template: {
+    readonly spec: {
+      readonly affinity: unknown;
+      readonly terminationGracePeriodSeconds: number;
+      readonly containers: readonly [{ readonly imagePullPolicy: string; readonly resources: unknown }];
+    };
+  };
+}
+
+/** One value of the chart: its default, its JSON schema, and a line for people. */
+interface Value {
+  readonly value: unknown;
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly comment: string;
+}
+
+const text = { type: "string" };
+const map = { type: "object", additionalProperties: { type: "string" } };
+const anyObject = { type: "object" };
+const list = (items: unknown) => ({ type: "array", items });
+const closed = (properties: Readonly<Record<string, unknown>>) => ({
+  ...{ type: "object", additionalProperties: false, properties },
+});
+
+/** The values of the operator's chart, in the order of values.yaml. Defaults come from `deploy/base`. Pure. */
+export function operatorValues(sources: DeploySources): Readonly<Record<string, Value>> {
+  const [deployment] = manifestsOf(sources, "deploy/base/deployment.yaml");
+  const spec = deployment?.spec as DeploymentSpec;
+  const [container] = spec.template.spec.containers;
+  return {
+    ...connectionValues(sources),
+    image: {
+      value: { repository: "endpoint-operator", tag: "", digest: "", pullPolicy: container.imagePullPolicy },
+      schema: closed({
+        repository: { ...text, minLength: 1 },
+        tag: text,
+        digest: { ...text, pattern: "^(sha256:[0-9a-f]{64})?$" },
+        pullPolicy: { enum: ["Always", "IfNotPresent", "Never"] },
+      }),
+      comment: "tag: empty means the version of the chart. digest: takes precedence over tag.",
+    },
+    imagePullSecrets: { value: [], schema: list(anyObject), comment: "References to Secrets, as a pod has them." },
+    replicas: {
+      value: spec.replicas,
+      schema: { type: "integer", minimum: 1, maximum: 10 },
+      comment: "One replica acts, the others stand by.",
+    },
+    crds: {
+      value: { enabled: true },
+      schema: closed({ enabled: { type: "boolean" } }),
+      comment:
+        "Installs and upgrades the CRD with this chart; it stays when the chart goes. false: use endpoint-operator-crds.",
+    },
+    networkPolicy: {
+      value: { enabled: true, egress: [] },
+      schema: closed({ enabled: { type: "boolean" }, egress: list(anyObject) }),
+      comment: "egress: rules of a NetworkPolicy. Empty: what the operator calls is not limited.",
+    },
+    monitoring: {
+      value: { enabled: false },
+      schema: closed({ enabled: { type: "boolean" } }),
+      comment: "PodMonitor, PrometheusRule and Grafana dashboard; needs the Prometheus operator.",
+    },
+    resources: { value: container.resources, schema: anyObject, comment: "Of the one container." },
+    ...podValues(spec),
+  };
+}
+
+function connectionValues(sources: DeploySources): Readonly<Record<string, Value>> {
+  const adjustable = sources.settingNames.filter((name) => !fixedSettings.has(name));
+  const settings = [...sources.settings].filter(([name]) => !fixedSettings.has(name));
+  const setting = { type: ["string", "number", "boolean"] };
+  return {
+    controlPlane: {
+      value: { url: "", apiKeySecret: { name: "control-plane-api-key", key: "api-key" } },
+      schema: closed({
+        url: { ...text, pattern: "^(https?://.+/v2)?$" },
+        apiKeySecret: closed({ name: { ...text, minLength: 1 }, key: { ...text, minLength: 1 } }),
+      }),
+      comment: "url is required and ends in /v2. apiKeySecret: the Secret with the API key, which you create.",
+    },
+    settings: {
+      value: Object.fromEntries(settings),
+      schema: closed(Object.fromEntries(adjustable.map((name) => [name, setting]))),
+      comment: "Environment variables, see docs/settings.md. A change rolls the pods.",
+    },
+    watchNamespaces: {
+      value: [],
+      schema: { ...list({ ...text, pattern: "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" }), uniqueItems: true },
+      comment: "Empty: all namespaces. Else the operator has rights in these alone; they must exist.",
+    },
+  };
+}
+
+function podValues(spec: DeploymentSpec): Readonly<Record<string, Value>> {
+  return {
+    affinity: { value: spec.template.spec.affinity, schema: anyObject, comment: "Of the pods." },
+    nodeSelector: { value: {}, schema: map, comment: "Of the pods." },
+    tolerations: { value: [], schema: list(anyObject), comment: "Of the pods." },
+    topologySpreadConstraints: { value: [], schema: list(anyObject), comment: "Of the pods." },
+    priorityClassName: { value: "", schema: text, comment: "Of the pods." },
+    podAnnotations: { value: {}, schema: map, comment: "More annotations of the pods." },
+    podLabels: { value: {}, schema: map, comment: "More labels of the pods." },
+  };
+}
