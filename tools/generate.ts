@@ -3,6 +3,7 @@ import { dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
 import { buildCrd, buildStructuralSchema } from "../src/resource/crd.ts";
+import { argoActions, renderConfigMapPatch } from "./argocd/config-map-patch.ts";
 import { chartFiles } from "./charts/chart-files.ts";
 import { readDeploySources } from "./charts/deploy-sources.ts";
 import { buildDashboard, dashboardPath } from "./dashboard/dashboard.ts";
@@ -30,8 +31,19 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "deploy/monitoring/rules.yaml", content: rules },
     { path: "deploy/monitoring/prometheus-rule.yaml", content: renderPrometheusRule() },
     { path: dashboardPath, content: dashboard },
+    { path: "deploy/argocd/argocd-cm-patch.yaml", content: await argoConfigMapPatch() },
     ...[...charts].map(([path, content]) => ({ path, content })),
   ];
+}
+
+async function argoConfigMapPatch(): Promise<string> {
+  const read = (name: string) => readFile(new URL(`deploy/argocd/${name}.lua`, repositoryRoot), "utf8");
+  const actions = await Promise.all(argoActions.map(async (name) => [name, await read(`actions/${name}`)] as const));
+  return renderConfigMapPatch({
+    health: await read("health"),
+    discovery: await read("discovery"),
+    actions: Object.fromEntries(actions),
+  });
 }
 
 /** The generated files whose content on disk is missing or not what the code says now. */

@@ -81,6 +81,7 @@ describe("manifests", () => {
           "configmap",
           "deployment.apps",
           "poddisruptionbudget.policy",
+          "networkpolicy.networking.k8s.io",
         ]),
       );
     },

@@ -118,7 +118,7 @@ describe("README.md", () => {
 });
 
 test("links between pages → lead to a file and a heading that exist", async () => {
-  const pages = ["README.md", "CHANGELOG.md", ...(await markdownBelow("docs"))];
+  const pages = ["README.md", "CHANGELOG.md", "SECURITY.md", ...(await markdownBelow("docs"))];
   const broken = await Promise.all(pages.map(brokenLinksOf));
   expect(broken.flat()).toEqual([]);
 });

@@ -160,7 +160,7 @@ function monitoring(sources: DeploySources): string {
   const text = [
     documents([podMonitor && placed(podMonitor)]),
     `${templateText(rule)}spec:\n{{ .Files.Get "files/rules.yaml" | indent 2 }}\n`,
-    `${templateText(dashboard)}data:\n  compute-endpoints.json: |-\n{{ .Files.Get "files/compute-endpoints.json" | trimSuffix "\\n" | indent 4 }}\n`,
+    `${templateText(dashboard)}data:\n  compute-endpoints.json: |\n{{ .Files.Get "files/compute-endpoints.json" | trimSuffix "\\n" | indent 4 }}\n`,
   ].join("---\n");
   return onlyIf(".Values.monitoring.enabled", text);
 }

@@ -1,0 +1,54 @@
+import { type ConditionReason, otherReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
+import type { ComputeEndpointStatus, Condition } from "../../src/resource/status-schema.ts";
+
+/** Every reason of docs/conditions.md. */
+export const everyReason: readonly ConditionReason[] = [...otherReasons, ...progressReasons, ...stallReasons];
+
+const time = "2026-11-20T10:00:00Z";
+const generation = 3;
+
+/** A resource as the API server returns it, in which this reason is what matters. Its status follows the rules of `checkConditions`. */
+export function resourceSaying(reason: ConditionReason) {
+  return {
+    apiVersion: "endpoint-operator.dev/v1alpha1",
+    kind: "ComputeEndpoint",
+    metadata: { name: "orders", namespace: "shop", uid: "uid-1", resourceVersion: "7", generation },
+    spec: { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" },
+    status: statusSaying(reason),
+  };
+}
+
+function statusSaying(reason: ConditionReason): ComputeEndpointStatus {
+  const failedActions =
+    reason === "OperationFailed" ? [{ action: "start_compute", operationId: "op-9", time, error: "no capacity" }] : [];
+  return {
+    observedGeneration: generation,
+    conditions: [
+      ...progress(reason),
+      reason === "OperationFailed"
+        ? condition("LastOperationSucceeded", "False", reason)
+        : condition("LastOperationSucceeded", "True", "NoFailure"),
+      reason === "Unauthorized"
+        ? condition("CredentialsValid", "False", reason)
+        : condition("CredentialsValid", "True", "Accepted"),
+    ],
+    ...(failedActions.length > 0 && { failedActions }),
+  };
+}
+
+function progress(reason: ConditionReason): readonly Condition[] {
+  if (reason === "Paused") return [condition("Ready", "Unknown", reason)];
+  if (isOneOf(stallReasons, reason)) return [condition("Ready", "False", reason), condition("Stalled", "True", reason)];
+  if (isOneOf(progressReasons, reason))
+    return [condition("Ready", "False", reason), condition("Reconciling", "True", reason)];
+  return [condition("Ready", "True", reason === "OperationFailed" ? reason : "UpToDate")];
+}
+
+function isOneOf(reasons: readonly string[], reason: string): boolean {
+  return reasons.includes(reason);
+}
+
+function condition(type: string, status: Condition["status"], reason: ConditionReason): Condition {
+  const message = `The message of ${reason}.`;
+  return { type, status, reason, message, observedGeneration: generation, lastTransitionTime: time };
+}

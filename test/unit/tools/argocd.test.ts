@@ -1,0 +1,105 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { statusSchema } from "../../../src/resource/status-schema.ts";
+import { argoActions } from "../../../tools/argocd/config-map-patch.ts";
+import { checkConditions } from "../../support/check-conditions.ts";
+import { runLua } from "../../support/lua.ts";
+import { everyReason, resourceSaying } from "../../support/status-saying.ts";
+
+const patch = await readFile(new URL("../../../deploy/argocd/argocd-cm-patch.yaml", import.meta.url), "utf8");
+const { data } = parse(patch) as { data: Readonly<Record<string, string>> };
+const health = data["resource.customizations.health.endpoint-operator.dev_ComputeEndpoint"] ?? "";
+const actions = parse(data["resource.customizations.actions.endpoint-operator.dev_ComputeEndpoint"] ?? "") as {
+  readonly "discovery.lua": string;
+  readonly definitions: readonly { readonly name: string; readonly "action.lua": string }[];
+};
+
+/** What Argo CD shows for each reason. A reason that is missing here fails the test. */
+const wanted: Readonly<Record<string, string>> = {
+  UpToDate: "Healthy",
+  NoFailure: "Healthy",
+  Accepted: "Healthy",
+  OperationFailed: "Degraded",
+  Unauthorized: "Degraded",
+  Paused: "Suspended",
+  ...each("Progressing", "Creating CreateUnresolved Adopting OperationInFlight Updating Moving Forgetting Deleting"),
+  ...each("Progressing", "WaitingForProject Retrying ServiceUnavailable Throttled UnreadableAnswer"),
+  ...each("Degraded", "EndpointExists ClaimedByAnother AdoptionMismatch AdoptionTargetMissing EndpointGone"),
+  ...each("Degraded", "CreateAmbiguous DriftPersists BranchOccupied BranchNotFound ProjectNotFound Forbidden Rejected"),
+  ...each("Degraded", "InvalidSpec IdentityUnproven"),
+};
+
+function each(status: string, reasons: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(reasons.split(" ").map((reason) => [reason, status]));
+}
+
+describe("the health check", () => {
+  test.each(everyReason)("%s → its health, with the message of the condition", (reason) => {
+    const resource = resourceSaying(reason);
+    expect(statusSchema.safeParse(resource.status).error).toBeUndefined();
+    expect(checkConditions(resource.status, resource.metadata.generation)).toEqual([]);
+    const result = runLua(health, resource) as { status: string; message: string };
+    expect(result.status).toBe(wanted[reason]);
+    if (reason !== "NoFailure" && reason !== "Accepted") expect(result.message).toContain(`The message of ${reason}.`);
+  });
+
+  const ready = resourceSaying("UpToDate");
+  const { status: _, ...fresh } = ready;
+  test.each([
+    ["no status yet", fresh, "Progressing"],
+    ["an empty status", { ...ready, status: {} }, "Progressing"],
+    ["a newer spec than was compared", { ...ready, metadata: { ...ready.metadata, generation: 4 } }, "Progressing"],
+    [
+      "deletion",
+      { ...ready, metadata: { ...ready.metadata, deletionTimestamp: "2026-11-20T10:00:00Z" } },
+      "Progressing",
+    ],
+  ])("%s → %s", (_name, resource, status) => {
+    expect(runLua(health, resource)).toMatchObject({ status, message: expect.stringMatching(/\w/) });
+  });
+});
+
+describe("the actions", () => {
+  const discover = (resource: unknown) => runLua(actions["discovery.lua"], resource);
+  const run = (name: string, resource: unknown) =>
+    runLua(actions.definitions.find((definition) => definition.name === name)?.["action.lua"] ?? "", resource) as {
+      metadata: { annotations?: Record<string, string> };
+    };
+
+  test("discovery → names exactly the actions that have a script", () => {
+    expect(Object.keys(discover(resourceSaying("UpToDate")) as object).sort()).toEqual([...argoActions].sort());
+    expect(actions.definitions.map(({ name }) => name)).toEqual(argoActions);
+  });
+
+  test("a resource that is not paused and has no failure → resume and acknowledge-failure are disabled", () => {
+    expect(discover(resourceSaying("UpToDate"))).toEqual({
+      reconcile: { disabled: false },
+      pause: { disabled: false },
+      resume: { disabled: true },
+      "acknowledge-failure": { disabled: true },
+    });
+  });
+
+  test("pause, then resume → the annotation comes and goes; other annotations stay", () => {
+    const resource = resourceSaying("UpToDate");
+    const noted = { ...resource, metadata: { ...resource.metadata, annotations: { note: "x" } } };
+    const paused = run("pause", noted);
+    expect(paused.metadata.annotations).toEqual({ note: "x", "endpoint-operator.dev/paused": "true" });
+    expect(discover(paused)).toMatchObject({ pause: { disabled: true }, resume: { disabled: false } });
+    expect(run("resume", paused).metadata.annotations).toEqual({ note: "x" });
+  });
+
+  test("acknowledge-failure → the annotation names the operation that failed", () => {
+    const failed = resourceSaying("OperationFailed");
+    expect(discover(failed)).toMatchObject({ "acknowledge-failure": { disabled: false } });
+    const { metadata } = run("acknowledge-failure", failed);
+    expect(metadata.annotations).toEqual({ "endpoint-operator.dev/acknowledge-operation": "op-9" });
+  });
+
+  test("reconcile → the annotation holds a time", () => {
+    const { metadata } = run("reconcile", resourceSaying("UpToDate"));
+    const time = metadata.annotations?.["endpoint-operator.dev/reconcile-requested-at"];
+    expect(time).toMatch(/^\d{10}$/);
+  });
+});
