@@ -1,5 +1,5 @@
 import { isLater, type Operation, outcomeOf } from "../domain/operation.ts";
-import type { ComputeEndpointStatus, StatusOperation } from "../resource/status-schema.ts";
+import { type ComputeEndpointStatus, type StatusOperation, statusOperationsLimit } from "../resource/status-schema.ts";
 import type { AttributedOperation } from "./attribution.ts";
 import { shortError } from "./shown.ts";
 
@@ -17,6 +17,8 @@ export interface FailureContext {
   readonly endedIds: ReadonlySet<string>;
   /** Operations as status shows them now. */
   readonly shown: readonly StatusOperation[];
+  /** Ids of operations that are not counted only because their times are too far back: the clock stepped back. */
+  readonly missedIds: ReadonlySet<string>;
 }
 
 /**
@@ -65,11 +67,22 @@ export function withoutAcknowledged(
   return failures.filter(({ operationId }) => operationId !== acknowledgedOperationId);
 }
 
-/** An operation that was counted before is a new failure only if status shows that it has failed once more since. */
-function isNewFailure(operation: Operation, { shown, endedIds }: FailureContext): boolean {
+/**
+ * An operation that was counted before is a new failure only if status shows that it has failed once more since. One
+ * that is not counted for its time alone is reported all the same.
+ */
+function isNewFailure(operation: Operation, { shown, endedIds, missedIds }: FailureContext): boolean {
+  if (endedIds.has(operation.id)) {
+    return true;
+  }
   const before = shown.find(({ id }) => id === operation.id);
-  return (
-    endedIds.has(operation.id) ||
-    (before !== undefined && (outcomeOf(before) !== "Failed" || before.failuresCount !== operation.failuresCount))
-  );
+  return before === undefined
+    ? missedIds.has(operation.id) && !isPushedOut(operation, shown)
+    : outcomeOf(before) !== "Failed" || before.failuresCount !== operation.failuresCount;
+}
+
+/** Status has room for the most recent operations only: one older than the last of them may have been there before. */
+function isPushedOut({ createdTime }: Operation, shown: readonly StatusOperation[]): boolean {
+  const oldest = shown.at(-1);
+  return oldest !== undefined && shown.length >= statusOperationsLimit && !isLater(createdTime, oldest.createdTime);
 }

@@ -1,5 +1,5 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
-import { compareNewestFirst, isInFlight, type Operation } from "../domain/operation.ts";
+import { compareNewestFirst, isInFlight, isLater, type Operation } from "../domain/operation.ts";
 import type { ComputeEndpointStatus, Ownership } from "../resource/status-schema.ts";
 import { type AttributedOperation, type Attribution, attribute, attributedBranch, explain } from "./attribution.ts";
 import { type FailedAction, failuresAfter, withoutAcknowledged } from "./failures.ts";
@@ -166,6 +166,7 @@ function counted(
     acknowledgedOperationId: subject.acknowledgedOperationId,
     endedIds: new Set(step.ended.map(({ operation }) => operation.id)),
     shown: state.operations ?? [],
+    missedIds: new Set(own.filter(({ operation }) => isMissed(operation, mark)).map(({ operation }) => operation.id)),
   });
   const knownIds = new Set((state.failedActions ?? []).map(({ operationId }) => operationId));
   return {
@@ -179,6 +180,11 @@ function counted(
     failed: isOwned ? failedActions.filter(({ operationId }) => !knownIds.has(operationId)) : [],
     ownInFlight: isOwned ? ownInFlightOf(own, log) : [],
   };
+}
+
+/** Created after the log began, and below the floor all the same. */
+function isMissed({ id, createdTime }: Operation, { met, sinceTime, floorMs }: LogMark): boolean {
+  return !met.has(id) && isLater(createdTime, sinceTime) && Date.parse(createdTime) <= floorMs;
 }
 
 function isWorthStoring(stored: LogMark | undefined, next: LogMark): boolean {

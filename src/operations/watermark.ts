@@ -59,7 +59,7 @@ export function referenceMsOf(
   if (!Number.isFinite(newestMs)) {
     return undefined;
   }
-  return serviceTimeMs === undefined ? newestMs : Math.min(newestMs, serviceTimeMs);
+  return Math.min(newestMs, finiteOr(serviceTimeMs, newestMs));
 }
 
 /**
@@ -195,8 +195,8 @@ function branchOf({ type, branchId }: ObservedEndpoint, sinceTime: string): LogB
   return type === "ReadWrite" ? { id: branchId, sinceTime } : undefined;
 }
 
-function finiteOr(ms: number, otherwise: number): number {
-  return Number.isFinite(ms) ? ms : otherwise;
+function finiteOr(ms: number | undefined, otherwise: number): number {
+  return ms !== undefined && Number.isFinite(ms) ? ms : otherwise;
 }
 
 /**
@@ -230,18 +230,19 @@ export function parseMark(stored: OperationWatermark | undefined): LogMark | und
 export function formatMark({ floorMs, met, createdMs, ...rest }: LogMark): OperationWatermark {
   const oldestFirst = [...met].sort(([a, aMs], [b, bMs]) => aMs - bMs || (a < b ? -1 : 1));
   const floor = floorMs === createdMs - 1 ? [] : [timeText(floorMs)];
+  const isPlain = (id: string, ms: number) => ms === createdMs && !timedEntry.test(id);
   const { sinceTime, branch, formerEndpointId, unfinishedIds } = rest;
   return {
     sinceTime,
     ...(branch === undefined ? {} : { branch }),
     ...(formerEndpointId === undefined ? {} : { formerEndpointId }),
     createdTime: timeText(createdMs),
-    ids: [...floor, ...oldestFirst.map(([id, ms]) => (ms === createdMs ? id : `${timeText(ms)} ${id}`))],
+    ids: [...floor, ...oldestFirst.map(([id, ms]) => (isPlain(id, ms) ? id : `${timeText(ms)} ${id}`))],
     unfinishedIds: [...unfinishedIds],
   };
 }
 
-const timedEntry = /^((?:\d{4}|[+-]\d{6})-\d\d-\d\dT\S+Z)(?: (.+))?$/s;
+const timedEntry = /^((?:\d{4}|[+-]\d{6})-\d\d-\d\dT\S+Z)(?: (.*))?$/s;
 
 function parseEntry(entry: string, createdMs: number): { readonly id: string | undefined; readonly ms: number } {
   const [, time = "", id] = timedEntry.exec(entry) ?? [];

@@ -1,0 +1,116 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Operation } from "../../../src/domain/operation.ts";
+import { reduceOperations } from "../../../src/operations/reduce-operations.ts";
+import { begunState, endedIds, operation, ownership, reduceAll, snapshot, stored, subject } from "./log-builders.ts";
+
+const running = (id: string, seconds: number, change: Partial<Operation> = {}) =>
+  operation(id, seconds, { status: "running", ...change });
+
+describe("our own operations in flight", () => {
+  const inFlightOf = (operations: readonly Operation[], change: Parameters<typeof snapshot>[1] = {}) => {
+    const given = subject({ ownOperationIds: ["a", "b"] });
+    return reduceOperations(begunState(), snapshot(operations, change), given).ownInFlight.map(({ id }) => id);
+  };
+
+  it("two run, one of the control plane runs too → the two, newest first", () => {
+    expect(inFlightOf([running("a", -9), running("b", -5), running("c", -1)])).toEqual(["b", "a"]);
+  });
+
+  it.each(["finished", "failed", "levitating"])("%s → holds nothing", (status) => {
+    expect(inFlightOf([operation("a", -9, { status })])).toEqual([]);
+  });
+
+  it("neither a list nor a read by id shows it for a minute → holds nothing, and status still shows it", () => {
+    const given = subject({ ownOperationIds: ["a"] });
+    const lost = snapshot([running("a", -9)], { lostIds: new Set(["a"]) });
+    const step = reduceOperations(begunState(), lost, given);
+    expect(step.ownInFlight).toEqual([]);
+    expect(step.state.operations).toMatchObject([{ id: "a", status: "running" }]);
+  });
+
+  it("named by this reconcile's answer, not in the snapshot → in flight at once", () => {
+    const step = reduceOperations(begunState(), snapshot([]), subject({ answered: [running("a", -9)] }));
+    expect(step.ownInFlight).toMatchObject([{ id: "a" }]);
+    expect(step.state.operationWatermark?.unfinishedIds).toEqual(["a"]);
+  });
+
+  it("the snapshot has shown its end before the answer came → it has ended", () => {
+    const given = subject({ answered: [running("a", -9)] });
+    const step = reduceOperations(begunState(), snapshot([operation("a", -9)]), given);
+    expect([step.ownInFlight, endedIds(step)]).toEqual([[], ["a"]]);
+  });
+});
+
+describe("an endpoint that goes", () => {
+  const gone = subject({ ownership: undefined, previousOwnership: ownership(), endpoint: undefined });
+
+  it("its suspend shows up after that → is counted once, by the resource's next endpoint too", () => {
+    const left = reduceOperations(begunState(), snapshot([]), gone);
+    const next = subject({ ownership: ownership({ endpointId: "ep-new-2" }), previousOwnership: undefined });
+    const suspend = operation("s", -2, { action: "suspend_compute" });
+    const begun = reduceOperations(stored(left.state), snapshot([suspend]), next);
+    const after = { ...next, previousOwnership: next.ownership };
+    const [again] = reduceAll([{ listed: [suspend], subject: after }], stored(begun.state));
+    expect([endedIds(begun), endedIds(again ?? { ended: [] })]).toEqual([["s"], []]);
+    expect(begun.state.operations).toEqual([]);
+  });
+
+  it("with its resource → everything known to have ended is counted, also what no list shows yet", () => {
+    const step = reduceOperations(begunState(), snapshot([operation("a", -1)], { newestListedTime: undefined }), gone);
+    expect(endedIds(step)).toEqual(["a"]);
+  });
+});
+
+describe("a log that was not read", () => {
+  it("nothing changes, and nothing need be stored", () => {
+    const [before] = reduceAll([{ listed: [operation("a", -9, { status: "failed" }), running("b", -5)] }]);
+    const step = reduceOperations(stored(before?.state ?? {}), undefined, subject());
+    expect(step).toMatchObject({ state: stored(before?.state ?? {}), mustStore: false, ended: [], failed: [] });
+  });
+
+  it("no endpoint was seen and no log has begun → it does not begin", () => {
+    const given = subject({ previousOwnership: undefined, endpoint: undefined });
+    expect(reduceOperations({}, snapshot([operation("a", -9)]), given).state.operationWatermark).toBeUndefined();
+  });
+});
+
+describe("any state and any log", () => {
+  const text = fc.oneof(
+    fc.string(),
+    fc.constantFrom("op-1", "2026-11-21T12:00:00Z", "+275760-09-13T00:00:00.000Z", ""),
+  );
+  const anyOperation = fc.record({
+    ...{ id: text, projectId: text, branchId: fc.option(text, { nil: undefined }) },
+    ...{ endpointId: fc.constantFrom("ep-own-1", undefined, "ep-else-2"), action: text, createdTime: text },
+    ...{ status: fc.constantFrom("running", "finished", "failed", "levitating"), failuresCount: fc.integer() },
+    ...{ updatedTime: text, totalDurationMs: fc.option(fc.double(), { nil: undefined }) },
+    error: fc.option(text, { nil: undefined }),
+  });
+  const anyWatermark = fc.record({
+    ...{ sinceTime: text, createdTime: text, ids: fc.array(text), unfinishedIds: fc.array(text) },
+    branch: fc.option(fc.record({ id: text, sinceTime: text }), { nil: undefined }),
+  });
+
+  it("the reducer never throws, stays within its bounds, and reads its own state back", () => {
+    fc.assert(
+      fc.property(
+        fc.option(anyWatermark, { nil: undefined }),
+        fc.uniqueArray(anyOperation, { maxLength: 80, selector: ({ id }) => id }),
+        fc.constantFrom("Created" as const, "Adopted" as const),
+        fc.option(fc.double(), { nil: undefined }),
+        (operationWatermark, operations, origin, serviceTimeMs) => {
+          const given = subject({ ownership: ownership({ origin }), serviceTimeMs });
+          const step = reduceOperations({ operationWatermark }, snapshot(operations), given);
+          const again = reduceOperations(stored(step.state), snapshot(operations), given);
+          const mark = step.state.operationWatermark;
+          expect(mark?.unfinishedIds.length ?? 0).toBeLessThanOrEqual(50);
+          expect(mark?.ids.length ?? 0).toBeLessThanOrEqual(33);
+          expect(step.state.operations?.length ?? 0).toBeLessThanOrEqual(20);
+          expect(endedIds(again)).toEqual([]);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
