@@ -1,4 +1,4 @@
-import { compareNewestFirst, isInFlight, type Operation, outcomeOf } from "../domain/operation.ts";
+import { isInFlight, type Operation, outcomeOf } from "../domain/operation.ts";
 import { createTextPool } from "../domain/text-pool.ts";
 
 /** What the operator knows of one project's operation log at one moment. Times in it are the control plane's. */
@@ -56,6 +56,9 @@ export interface Needs {
 
 interface Known {
   operation: Operation;
+  /** Epoch milliseconds of the control plane's clock: parsed once, because each read sorts by them. */
+  readonly createdMs: number;
+  updatedMs: number;
   /** The revision of the first snapshot that shows the operation as it is now. */
   changedRevision: number;
   /** Monotonic milliseconds of the last read that did not look older than `operation`. */
@@ -90,11 +93,13 @@ export class KnownOperations {
     const known = this.#known.get(incoming.id);
     if (known === undefined) {
       const operation = this.#withSharedTexts(incoming, incoming.id);
-      this.#known.set(incoming.id, { operation, changedRevision: this.#revision, confirmedMs: nowMs });
+      const times = { createdMs: Date.parse(incoming.createdTime), updatedMs: Date.parse(incoming.updatedTime) };
+      this.#known.set(incoming.id, { operation, ...times, changedRevision: this.#revision, confirmedMs: nowMs });
     } else if (isBelieved(known, incoming, nowMs)) {
       known.confirmedMs = nowMs;
       if (!isSame(known.operation, incoming)) {
         known.operation = this.#withSharedTexts(incoming, known.operation.id);
+        known.updatedMs = Date.parse(incoming.updatedTime);
         known.changedRevision = this.#revision;
       }
     }
@@ -106,7 +111,7 @@ export class KnownOperations {
 
   /** Everything known, newest first; what changes from now on belongs to the next revision. */
   takeRevision(): { readonly revision: number; readonly operations: readonly Operation[] } {
-    const operations = [...this.#known.values()].map(({ operation }) => operation).sort(compareNewestFirst);
+    const operations = [...this.#known.values()].sort(compareLatestCreated).map(operationOf);
     this.#revision += 1;
     return { revision: this.#revision - 1, operations };
   }
@@ -160,11 +165,11 @@ export function hasEnded(operation: Pick<Operation, "status">): boolean {
   return outcome === "Succeeded" || outcome === "Failed";
 }
 
-function isBelieved({ operation, confirmedMs }: Known, incoming: Operation, nowMs: number): boolean {
+function isBelieved({ operation, updatedMs, confirmedMs }: Known, incoming: Operation, nowMs: number): boolean {
   if (hasEnded(operation) !== hasEnded(incoming)) {
     return hasEnded(incoming);
   }
-  const looksOlder = Date.parse(incoming.updatedTime) < Date.parse(operation.updatedTime);
+  const looksOlder = Date.parse(incoming.updatedTime) < updatedMs;
   return !looksOlder || nowMs - confirmedMs >= looksOlderMs;
 }
 
@@ -180,21 +185,17 @@ function isSame(a: Operation, b: Operation): boolean {
   );
 }
 
-function isNeeded({ operation, changedRevision }: Known, { sinceMs, reducedRevision }: Needs): boolean {
-  const isSinceThen =
-    sinceMs !== undefined && (atOrAfter(operation.createdTime, sinceMs) || atOrAfter(operation.updatedTime, sinceMs));
+function isNeeded({ createdMs, updatedMs, changedRevision }: Known, { sinceMs, reducedRevision }: Needs): boolean {
+  const isSinceThen = sinceMs !== undefined && (createdMs >= sinceMs || updatedMs >= sinceMs);
   return isSinceThen || changedRevision > reducedRevision;
 }
 
-function atOrAfter(time: string, ms: number): boolean {
-  return Date.parse(time) >= ms;
+/** Newest first; the operations of one request share their time, so the id decides. */
+function compareLatestCreated(a: Known, b: Known): number {
+  return b.createdMs - a.createdMs || (a.operation.id < b.operation.id ? 1 : -1);
 }
 
 /** By our own order of reads first, because the control plane's clock may step back. */
 function compareLatestChange(a: Known, b: Known): number {
-  return (
-    b.changedRevision - a.changedRevision ||
-    Date.parse(b.operation.updatedTime) - Date.parse(a.operation.updatedTime) ||
-    compareNewestFirst(a.operation, b.operation)
-  );
+  return b.changedRevision - a.changedRevision || b.updatedMs - a.updatedMs || compareLatestCreated(a, b);
 }

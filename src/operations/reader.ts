@@ -1,13 +1,10 @@
 import type { Clock } from "../domain/clock.ts";
-import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { isInFlight, isLater, type Operation } from "../domain/operation.ts";
 import { createSnapshot, KnownOperations, type OperationLogGap, type OperationsSnapshot } from "./known-operations.ts";
+import { createdMsOf, listBack, type OperationSource, type Run, type RunEnd } from "./list-run.ts";
 import type { LogNeed } from "./log-need.ts";
 import { WaitedOperations } from "./waited-operations.ts";
-
-/** The control plane's calls that a read makes. */
-export type OperationSource = Pick<ControlPlane, "listOperations" | "getOperation">;
 
 /** What the operation log of one project is read with, and its bounds. */
 export interface ProjectOperationsOptions {
@@ -39,23 +36,6 @@ export interface OperationsRead {
   readonly needs: readonly LogNeed[];
   /** The `Date` header seen last, epoch milliseconds of the control plane's clock; `undefined`: none has been seen. */
   readonly serviceTimeMs: number | undefined;
-}
-
-/** How far a run over the list went. */
-type RunEnd =
-  /** To the last operation there is. */
-  | "Exhausted"
-  /** To an operation of the run before: together they go back as far as that one. */
-  | "Linked"
-  /** As far as a resource needs. */
-  | "Sufficient"
-  /** The bound of pages came first. */
-  | "CutShort";
-
-interface Run {
-  readonly operations: readonly Operation[];
-  readonly unreadableIds: readonly string[];
-  readonly end: RunEnd;
 }
 
 /** Operations may stand below others that began up to this much before them: the control plane's machines differ. */
@@ -120,7 +100,9 @@ export class ProjectOperations {
     }
     const sinceMs = this.#unreadSinceMs(needs);
     const backToMs = this.#backToMs(serviceTimeMs);
-    const run = await this.#listBack(source, projectId, { sinceMs, backToMs });
+    const run = await listBack(source, projectId, this.#options, (oldest) =>
+      createdMsOf(oldest) < backToMs ? this.#endAt(oldest, sinceMs) : undefined,
+    );
     const lastNewestMs = this.#lastRun?.newestMs ?? Number.POSITIVE_INFINITY;
     this.#takeRun(run);
     this.#noteOrderedRun(backToMs, serviceTimeMs);
@@ -217,36 +199,6 @@ export class ProjectOperations {
     }
   }
 
-  async #listBack(
-    source: OperationSource,
-    projectId: string,
-    target: { readonly sinceMs: number | undefined; readonly backToMs: number },
-  ): Promise<Run> {
-    const { pageSize, deepPageSize, maxPages } = this.#options;
-    // Kept apart until the run is complete: a half-read list would pass for a link to what was known before.
-    const operations: Operation[] = [];
-    const unreadableIds: string[] = [];
-    let cursor: string | undefined;
-    for (let page = 0; page < maxPages; page++) {
-      const limit = Math.min(pageSize * 4 ** page, deepPageSize);
-      const answer = await source.listOperations(projectId, { limit, ...(cursor === undefined ? {} : { cursor }) });
-      operations.push(...answer.operations);
-      unreadableIds.push(...answer.unreadableIds);
-      const isEmpty = answer.operations.length === 0 && answer.unreadableIds.length === 0;
-      if (isEmpty || answer.cursor === undefined || answer.cursor === cursor) {
-        return { operations, unreadableIds, end: "Exhausted" };
-      }
-      const oldest = answer.operations.at(-1);
-      const isFarEnough = createdMsOf(oldest) < target.backToMs;
-      const end = oldest && isFarEnough ? this.#endAt(oldest, target.sinceMs) : undefined;
-      if (end !== undefined) {
-        return { operations, unreadableIds, end };
-      }
-      cursor = answer.cursor;
-    }
-    return { operations, unreadableIds, end: "CutShort" };
-  }
-
   #endAt(oldest: Operation, sinceMs: number | undefined): RunEnd | undefined {
     const oldestMs = Date.parse(oldest.createdTime);
     const isBackAtLastRun = this.#lastRun && (this.#lastRun.ids.has(oldest.id) || oldestMs <= this.#lastRun.oldestMs);
@@ -326,10 +278,4 @@ export class ProjectOperations {
       this.#waited.forget(operation.id);
     }
   }
-}
-
-/** Epoch milliseconds; -Infinity: no operation, or its time cannot be read. */
-function createdMsOf(operation: Operation | undefined): number {
-  const createdMs = Date.parse(operation?.createdTime ?? "");
-  return Number.isFinite(createdMs) ? createdMs : Number.NEGATIVE_INFINITY;
 }
