@@ -1,31 +1,85 @@
+/*
+ * Each rule below takes time that grows linearly with the text, because the text may come from another program: a rule
+ * matches a whole run of characters at once and looks inside it, in place of trying every start within the run.
+ */
+
 const hidden = "[redacted]";
 
-/** What a secret looks like when we do not know it. In this order: a whole connection string goes before its password. */
-const shapes: readonly (readonly [pattern: RegExp, replacement: string])[] = [
-  [/\b(postgres(?:ql)?):\/\/[^\s"'<>]+/gi, `$1://${hidden}`],
-  [/\b([a-z][a-z0-9+.-]{1,20}):\/\/[^\s"'<>]*@/gi, `$1://${hidden}@`],
-  [/\bbearer\s+[^\s"',;]{6,}/gi, `Bearer ${hidden}`],
-  [/\bbasic\s+[a-z0-9+/=]{12,}/gi, `Basic ${hidden}`],
-  [
-    /\b((?:pg)?password|passwd|passphrase|pwd|secret|credentials?|(?:access[_ -]?)?token|api[_ -]?key|authorization)\b(["']?\s*(?:=>?|:|%3D)\s*)(?!Bearer \[|Basic \[)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s,;&})]+)/gi,
+/** Takes one kind of secret out of a text. */
+type Rule = (text: string) => string;
+
+const quoted = String.raw`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`;
+const secretNames =
+  "(?:pg)?password|passwd|passphrase|pwd|secret|credentials?|(?:access[_ -]?)?token|api[_ -]?key|authorization";
+
+/** In this order: a whole connection string goes before the password inside it. */
+const rules: readonly Rule[] = [
+  replacing(/\b(postgres(?:ql)?):\/\/[^\s"'<>]+/gi, `$1://${hidden}`),
+  withoutUserOfUrl,
+  replacing(/\bbearer\s+[^\s"',;]{6,}/gi, `Bearer ${hidden}`),
+  replacing(/\bbasic\s+[a-z0-9+/=]{12,}/gi, `Basic ${hidden}`),
+  replacing(
+    new RegExp(
+      String.raw`\b(${secretNames})\b(["']?\s*(?:=>?|:|%3D)\s*)(?!Bearer \[|Basic \[)(${quoted}|[^\s,;&})]+)`,
+      "gi",
+    ),
     `$1$2${hidden}`,
-  ],
-  [/\b(password|passwd|secret|token|key)\s+(?:is\s+)?("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')/gi, `$1 ${hidden}`],
-  [/[^\s:@/"'<>]{1,63}:[^\s@/"'<>[]{1,200}@(?=[\w-]+\.\w)/g, `${hidden}@`],
-  [/\beyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)?/g, hidden],
-  [/\b(?:napi|npg|sk|ghp|gho)[_-][\w-]{6,}/gi, hidden],
+  ),
+  replacing(new RegExp(String.raw`\b(password|passwd|secret|token|key)\s+(?:is\s+)?(${quoted})`, "gi"), `$1 ${hidden}`),
+  withoutUserOfAddress,
+  withoutJsonWebToken,
+  replacing(/\b(?:napi|npg|sk|ghp|gho)[_-][\w-]{6,}/gi, hidden),
 ];
 
 /**
- * Takes connection strings, passwords, bearer tokens and API keys out of a text, wherever they came from, and the very
- * values in `known`.
+ * Takes connection strings, passwords, bearer tokens and API keys out of a text, and the values in `known`.
  *
- * Rather takes too much: of an address with a user everything up to the last `@` of the word goes. Its time grows with
- * the square of the text's length at worst: a text from outside is to be cut before.
+ * It rather takes too much than too little. Its time grows linearly with the length of the text.
  *
- * @param known secrets in use; an empty one is passed over.
+ * @param known secrets in use; an empty one is ignored.
  */
 export function withoutSecrets(text: string, known: readonly string[] = []): string {
   const unnamed = known.reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, hidden)), text);
-  return shapes.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), unnamed);
+  return rules.reduce((rest, rule) => rule(rest), unnamed);
+}
+
+function replacing(pattern: RegExp, replacement: string): Rule {
+  return (text) => text.replace(pattern, replacement);
+}
+
+/** `https://user:password@host` → `https://[redacted]@host`: everything up to the last `@` of the run. */
+function withoutUserOfUrl(text: string): string {
+  return text.replace(/\b([a-z][a-z0-9+.-]{1,20}):\/\/([^\s"'<>]*)/gi, (url, scheme: string, rest: string) => {
+    const end = rest.lastIndexOf("@");
+    return end === -1 ? url : `${scheme}://${hidden}${rest.slice(end)}`;
+  });
+}
+
+/** `user:password@host.example` → `[redacted]@host.example`. */
+function withoutUserOfAddress(text: string): string {
+  const parts = text.split("@");
+  return parts
+    .map((part, index) => {
+      const isBeforeHost = /^[\w-]+\.\w/.test(parts[index + 1] ?? "");
+      const word = isBeforeHost ? lastWordOf(part) : "";
+      return /^[^:[]+:[^[]+$/.test(word) ? `${part.slice(0, part.length - word.length)}${hidden}` : part;
+    })
+    .join("@");
+}
+
+/** The characters behind the last blank, quote, slash or angle bracket. */
+function lastWordOf(text: string): string {
+  let start = text.length;
+  while (start > 0 && !/[\s/"'<>]/.test(text.charAt(start - 1))) {
+    start -= 1;
+  }
+  return text.slice(start);
+}
+
+/** `eyJ….eyJ….…` → `[redacted]`. */
+function withoutJsonWebToken(text: string): string {
+  return text.replace(/(?<![\w-])[\w-]+(?:\.[\w-]+)+/g, (run) => {
+    const start = run.search(/\beyJ[\w-]{5}/);
+    return start !== -1 && run.indexOf(".", start) !== -1 ? `${run.slice(0, start)}${hidden}` : run;
+  });
 }

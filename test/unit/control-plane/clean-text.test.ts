@@ -75,4 +75,19 @@ describe("cleanText", () => {
   ])("a hostile megabyte of %s → one bounded line, before the test's deadline", (_what, text) => {
     expect(cleanText(text).length).toBeLessThanOrEqual(300);
   });
+
+  test.each([
+    ["words", "the storage did not answer in time; "],
+    ["dashes", "-=/"],
+    ["key prefixes", "sk_"],
+    ["users of addresses", `${"a".repeat(62)}:${"b".repeat(199)} `],
+    ["addresses", "a:b@c.d"],
+    ["beginnings of tokens", "-eyJabcdef"],
+    ["open quotes", "password='x \""],
+  ])("600 texts of 4,000 characters made of %s → cleaned before the test's deadline", (_what, piece) => {
+    const text = piece.repeat(Math.floor(3_990 / piece.length));
+    for (let count = 0; count < 600; count += 1) {
+      expect(cleanText(`${count} ${text}`, { maxLength: 1_000 }).length).toBeLessThanOrEqual(1_000);
+    }
+  });
 });
