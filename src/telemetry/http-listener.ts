@@ -3,14 +3,14 @@ import type { AddressInfo } from "node:net";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 
-/** What a route answers. */
+/** The answer of a route. */
 export interface HttpAnswer {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string;
+  readonly body: string | Buffer;
 }
 
-/** What a route is told of a request. */
+/** The part of a request that a route sees. */
 export interface HttpRequest {
   /** The Accept header; empty when there is none. */
   readonly accept: string;
@@ -18,26 +18,30 @@ export interface HttpRequest {
 
 /** A small server for probes and scrapes. */
 export interface HttpListenerOptions {
-  /** The setting that named the address; for messages. */
+  /** The setting that contains the address; for messages. */
   readonly setting: string;
   /** Port 0 lets the system choose. */
   readonly address: { readonly host: string; readonly port: number };
-  /** Answers GET and HEAD, by exact path. */
+  /** The routes for GET and HEAD, by exact path. */
   readonly routes: Readonly<Record<string, (request: HttpRequest) => Promise<HttpAnswer>>>;
+  /** The server refuses connections beyond this number. @default 256 */
+  readonly maxConnections?: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** A server that listens. */
 export interface HttpListener {
-  /** As it was given out by the system. */
+  /** The port in use, also if the system chose it. */
   readonly port: number;
-  /** Stops accepting, lets running answers end for a moment, and then cuts what is left. Never rejects. */
+  /** Stops accepting, waits one second for answers in progress, and closes the connections that are left. Never rejects. */
   close(): Promise<void>;
 }
 
-/** Nobody who means well needs longer to send a few hundred bytes. */
+/** A request has a few hundred bytes. */
 const requestTimeoutMs = 5_000;
+/** The server closes the connection of a reader that has not taken the whole answer by then. */
+const writeTimeoutMs = 10_000;
 const closeGraceMs = 1_000;
 
 /**
@@ -56,13 +60,13 @@ export async function startHttpListener(options: HttpListenerOptions): Promise<H
     },
     (request, response) => {
       void answer(request, options).then((result) => {
-        // Once closed, a connection kept alive would only hold the process up.
+        // After the server has closed, a kept connection would only delay the end of the process.
         response.shouldKeepAlive &&= server.listening;
-        send(response, result);
+        send(response, result, options.clock);
       });
     },
   );
-  server.maxConnections = 256;
+  server.maxConnections = options.maxConnections ?? 256;
   await listen(server, options);
   return {
     port: (server.address() as AddressInfo).port,
@@ -111,13 +115,15 @@ async function answer(request: IncomingMessage, options: HttpListenerOptions): P
   }
 }
 
-function send(response: ServerResponse, { status, contentType, body }: HttpAnswer): void {
+function send(response: ServerResponse, { status, contentType, body }: HttpAnswer, clock: Clock): void {
+  const deadline = clock.after(writeTimeoutMs, () => response.destroy());
+  response.once("close", () => deadline.cancel());
   const allow = status === 405 ? { allow: "GET, HEAD" } : {};
   response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(body), ...allow });
   response.end(body);
 }
 
-/** An answer for people. */
+/** A short answer in plain text. */
 export function plainText(status: number, body: string): HttpAnswer {
   return { status, contentType: "text/plain; charset=utf-8", body };
 }

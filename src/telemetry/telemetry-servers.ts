@@ -4,8 +4,12 @@ import { answerHealth, type HealthCheck } from "./health-checks.ts";
 import { type HttpListener, type HttpRequest, startHttpListener } from "./http-listener.ts";
 import type { Metrics } from "./metrics.ts";
 import { scrapeFormatFor } from "./scrape-format.ts";
+import { createSharedScrape } from "./shared-scrape.ts";
 
 type Address = { readonly host: string; readonly port: number };
+
+/** Two scrapers for each of a few Prometheus servers, and people. Each connection may hold a whole scrape unsent. */
+const maxScrapers = 32;
 
 /** `/livez` and `/readyz`. */
 export interface HealthServerOptions {
@@ -40,11 +44,9 @@ export function startHealthServer(options: HealthServerOptions): Promise<HttpLis
 /** @throws Error that names METRICS_ADDR when it cannot be listened on. */
 export function startMetricsServer(options: MetricsServerOptions): Promise<HttpListener> {
   const { address, metrics, clock, logger } = options;
+  const scrape = createSharedScrape({ clock, render: metrics.render });
   const routes = {
-    "/metrics": async ({ accept }: HttpRequest) => ({
-      status: 200,
-      ...(await metrics.render(scrapeFormatFor(accept))),
-    }),
+    "/metrics": async ({ accept }: HttpRequest) => ({ status: 200, ...(await scrape(scrapeFormatFor(accept))) }),
   };
-  return startHttpListener({ setting: "METRICS_ADDR", address, routes, clock, logger });
+  return startHttpListener({ setting: "METRICS_ADDR", address, routes, maxConnections: maxScrapers, clock, logger });
 }

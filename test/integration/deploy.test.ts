@@ -104,7 +104,6 @@ describe("roles", () => {
       "watch computeendpoints.endpoint-operator.dev",
       "patch computeendpoints.endpoint-operator.dev",
       "patch computeendpoints/status.endpoint-operator.dev",
-      "update computeendpoints/finalizers.endpoint-operator.dev",
       "create events.events.k8s.io",
       "patch events.events.k8s.io",
       "get namespaces. kube-system",

@@ -7,6 +7,8 @@ import type { HealthCheck } from "../../../src/telemetry/health-checks.ts";
 import type { HttpListener } from "../../../src/telemetry/http-listener.ts";
 import type { Metrics } from "../../../src/telemetry/metrics.ts";
 import { startHealthServer, startMetricsServer } from "../../../src/telemetry/telemetry-servers.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 
 const address = { host: "127.0.0.1", port: 0 };
 const contentType = "text/plain; version=0.0.4; charset=utf-8";
@@ -129,6 +131,46 @@ describe("metrics server", () => {
     const { url } = await metrics(() => Promise.reject(error));
     expect(await answerOf(`${url}/metrics`)).toMatchObject({ status: 500, body: "failed; the log says why\n" });
     expect(logged).toEqual([{ path: "/metrics", error }]);
+  });
+});
+
+describe("metrics server and its readers", () => {
+  const request = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+
+  test("readers that do not read 20 MB → one copy of the answer; they are closed after the write deadline", async () => {
+    const body = "x".repeat(20_000_000);
+    const clock = new FakeClock();
+    const listener = await startMetricsServer({
+      ...{ address, clock, logger },
+      metrics: { render: async () => ({ contentType, body }) },
+    });
+    running.push(listener);
+    const before = process.memoryUsage().arrayBuffers;
+    const readers = await Promise.all(Array.from({ length: 20 }, () => openSocket(listener.port, request)));
+    for (const reader of readers) {
+      reader.pause();
+    }
+    await waitUntil(() => (clock.pendingTimers >= readers.length ? true : undefined), {
+      what: "all answers under way",
+    });
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(3 * body.length);
+    await clock.advance(10_000);
+    for (const reader of readers) {
+      reader.resume();
+    }
+    await waitUntil(() => (readers.every(({ closed }) => closed) ? true : undefined), { what: "closed" });
+    expect(readers.every((reader) => reader.bytesRead < body.length)).toBe(true);
+  });
+
+  test("33 connections → the last one is refused", async () => {
+    const { listener } = await metrics(async () => ({ contentType, body: "x 1\n" }));
+    const held = await Promise.all(
+      Array.from({ length: 32 }, () => openSocket(listener.port, "GET /metrics HTTP/1.1\r\n")),
+    );
+    const refused = await openSocket(listener.port, request);
+    await waitUntil(() => (refused.closed ? true : undefined), { what: "refused" });
+    expect([refused.bytesRead, held.filter(({ closed }) => closed).length]).toEqual([0, 0]);
+    for (const socket of held) socket.destroy();
   });
 });
 
