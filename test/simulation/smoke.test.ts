@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { noFault } from "./faults/fault.ts";
+import { faultless } from "./faults/fault-plan.ts";
 import { run } from "./run/run.ts";
 import { conditionOf } from "./run/settled.ts";
 import { rightServiceClock } from "./service/calendar.ts";
@@ -15,7 +15,7 @@ test("one resource, one replica, no fault → Ready, its endpoint is there, no p
       serviceClock: rightServiceClock,
       operationLatencyMs: { min: 300, max: 1_000 },
       hasElection: true,
-      faults: { of: () => noFault },
+      faults: faultless,
       settings: {},
     },
     steps: [

@@ -1,8 +1,26 @@
 import type { World } from "../run/world.ts";
+import { atRest } from "./at-rest.ts";
+import { countedOnce } from "./counted-once.ts";
+import { finalizerLast } from "./finalizer-last.ts";
+import { leaderOnly } from "./leader-only.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 import { oneEndpointEach } from "./one-endpoint-each.ts";
+import { oneOwner } from "./one-owner.ts";
+import { onlyOwnEndpoints } from "./only-own-endpoints.ts";
 import type { Oracle } from "./oracle.ts";
+import { trueWords } from "./true-words.ts";
 
 /** Every oracle of a run. */
 export function createOracles(world: World): readonly Oracle[] {
-  return [oneEndpointEach(world)];
+  return [
+    onlyOwnEndpoints(world),
+    oneEndpointEach(world),
+    oneOwner(world),
+    finalizerLast(world),
+    leaderOnly(world),
+    oneAtATime(world),
+    trueWords(world),
+    atRest(world),
+    countedOnce(world),
+  ];
 }

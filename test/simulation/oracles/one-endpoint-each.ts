@@ -1,13 +1,19 @@
+import { isRetained, resolutionOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
+import type { SentCall } from "../service/sim-control-plane.ts";
 import type { Oracle } from "./oracle.ts";
 
-/** S2: at most one live endpoint per resource uid, and no POST without a stored intent. */
+/** How long a POST without an answer may still take effect. The operator's default. */
+export const settleMs = 150_000;
+
+/** Clocks of machines may differ in their rate by so much. */
+const rateTolerance = 0.99;
+
+/** S2: at most one live endpoint per resource uid, no POST without a stored intent, none beside an unresolved one. S10. */
 export function oneEndpointEach(world: World): Oracle {
   return {
-    onServiceCall({ call, creator }) {
-      if (call.method === "POST" && creator.by === "Operator" && creator.uid === "") {
-        world.violate("S2", "a POST was sent under a name whose token stands in no stored intent");
-      }
+    onServiceCall(sent) {
+      if (sent.call.method === "POST") judgePost(world, sent);
     },
     onServiceApplied({ creator }) {
       if (creator.by !== "Operator" || creator.uid === "") return;
@@ -16,7 +22,41 @@ export function oneEndpointEach(world: World): Oracle {
         const made = world.service.creators.get(id);
         return made?.by === "Operator" && made.uid === uid;
       });
-      if (own.length > 1) world.violate("S2", `${own.length} live endpoints were made for one resource`);
+      if (own.length > 1 && !world.history.robbed.has(uid) && !isLetGo(world, uid)) {
+        world.violate("S2", `${own.length} live endpoints were made for one resource`);
+      }
     },
   };
+}
+
+/** A person has told the operator to forget an endpoint that may exist. */
+function isLetGo(world: World, uid: string): boolean {
+  const resource = world.history.lastStored.get(uid);
+  return resource !== undefined && (isRetained(resource) || resolutionOf(resource).startsWith("abandon="));
+}
+
+function judgePost(world: World, sent: SentCall): void {
+  const { call, creator, process } = sent;
+  const { history, time } = world;
+  if (creator.by !== "Operator") return;
+  if (creator.uid === "") {
+    world.violate("S2", "a POST was sent under a name whose token stands in no stored intent");
+    return;
+  }
+  const earlier = history.posts.filter(({ uid, sent: other }) => uid === creator.uid && other !== sent);
+  const unresolved = history.unresolvedPosts(creator.uid).filter((post) => post.sent !== sent);
+  const listedMs = history.listedMs.get(`${process.identity} ${call.projectId}`) ?? Number.NEGATIVE_INFINITY;
+  const isEarly = unresolved.some(({ sentAtMs }) => time.nowMs() - sentAtMs < settleMs * rateTolerance);
+  if (isEarly && !isLetGo(world, creator.uid)) {
+    world.violate("S2", "a second POST was sent while an earlier one could still take effect");
+  }
+  const isBlind = unresolved.some(({ sentAtMs }) => listedMs < sentAtMs + settleMs * rateTolerance);
+  if (isBlind && !isEarly && !isLetGo(world, creator.uid)) {
+    world.violate(
+      "S2",
+      "a second POST was sent without a list from after the time in which the first could take effect",
+    );
+  }
+  const lastMs = Math.max(...earlier.map(({ sentAtMs }) => sentAtMs));
+  if (listedMs < lastMs) world.violate("S10", "a POST was sent again without a list since the one before");
 }

@@ -63,8 +63,12 @@ export class Replica {
   }
 
   #ended(): void {
+    // What it has counted is seen no more, but it was seen.
+    const page = this.parts?.metrics.render("Prometheus").then(({ body }) => body);
+    if (page !== undefined) this.#world.lastPages.push(page);
     if (this.#isOver) return;
     const world = this.#world;
+    world.history.deaths += 1;
     world.log.add(this.machine.name, "is gone, with everything in its memory");
     world.time.after(restartMs, { isDead: false, pausedUntilMs: 0 }, () => this.start());
   }
@@ -155,17 +159,19 @@ function serviceTap(world: World) {
         isEffect: call.method !== "GET",
         isRead: call.method === "GET",
       };
-      const sent: SentCall = { call, process, planned, creator };
+      const sent: SentCall = { call, process, planned, creator, sentAtMs: world.time.nowMs() };
       world.log.add(replica, `asks the control plane to ${call.purpose.replace("cannot ", "")}`);
       if (planned.isEffect) world.history.noteEffect();
-      if (call.method === "POST") world.history.notePost(sent);
+      world.history.noteSent(sent);
       for (const oracle of world.oracles) oracle.onServiceCall?.(sent);
       return sent;
     },
     applied(sent: SentCall, outcome: Parameters<NonNullable<World["oracles"][number]["onServiceApplied"]>>[1]) {
+      world.history.noteApplied(sent, outcome);
       for (const oracle of world.oracles) oracle.onServiceApplied?.(sent, outcome);
     },
     settled(sent: SentCall, error: Error | undefined) {
+      world.history.noteSettled(sent, error);
       for (const oracle of world.oracles) oracle.onServiceSettled?.(sent, error);
     },
   };

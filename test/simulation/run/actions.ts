@@ -6,6 +6,7 @@ export type Action =
   | { readonly kind: "Apply"; readonly name: string; readonly spec: JsonObject }
   | { readonly kind: "Delete"; readonly name: string }
   /** Deletes, and creates again under the same name as soon as it is gone. */
+  | { readonly kind: "Recreate"; readonly name: string; readonly spec: JsonObject }
   | { readonly kind: "Annotate"; readonly name: string; readonly annotations: Readonly<Record<string, string | null>> }
   /** What a backup tool does: the object comes back without its status, as another uid. */
   | { readonly kind: "RestoreWithoutStatus"; readonly name: string }
@@ -17,7 +18,7 @@ export type Action =
   | { readonly kind: "FailNext"; readonly action: "start_compute" | "apply_config" | "suspend_compute" }
   | { readonly kind: "ListLag"; readonly lagMs: number }
   | {
-      readonly kind: "DisguiseNewest";
+      readonly kind: "DisguiseNext";
       readonly status?: string;
       readonly aheadMs?: number;
       readonly isBroken?: boolean;

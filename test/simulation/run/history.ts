@@ -1,7 +1,10 @@
 import type { StoredObject } from "../kubernetes/answers.ts";
-import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
+import type { Change } from "../kubernetes/object-store.ts";
+import type { Mutation } from "../ports.ts";
+import { Refusal } from "../service/engine.ts";
 import type { Creator } from "../service/service.ts";
 import type { SentCall } from "../service/sim-control-plane.ts";
+import { intentOf, ownershipOf } from "./stored-records.ts";
 
 /** A create intent as a resource once stored it. */
 export interface StoredIntent {
@@ -17,22 +20,38 @@ export interface StoredIntent {
 export interface SentPost {
   readonly sent: SentCall;
   readonly uid: string;
+  /** True milliseconds. */
   readonly sentAtMs: number;
   /** What the sender knows: `undefined` while it waits, and for ever when it was killed. */
   knownAs: "Applied" | "NotApplied" | "Unknown" | undefined;
-  /** True milliseconds; `undefined`: not yet, or never. */
-  appliedAtMs: number | undefined;
+  /** The endpoint that it made; `undefined`: none, or not yet. */
   endpointId: string | undefined;
 }
 
-/** What really happened in a run, beyond what any client can see. Oracles read it. */
+/** What really happened in a run, beyond what any client can see. Oracles read it. All times are true milliseconds. */
 export class History {
   readonly intents: StoredIntent[] = [];
   readonly posts: SentPost[] = [];
-  /** When the operator last tried to change anything: a resource, or an endpoint. True milliseconds. */
+  /** When the operator last tried to change anything: a resource, or an endpoint. */
   lastEffectMs = 0;
-  /** When etcd last went back. True milliseconds. */
+  /** When etcd last went back. */
   etcdRestoredAtMs: number | undefined;
+  /** How often a process was killed or ended itself. */
+  deaths = 0;
+  /** When a generation of a resource was stored, by `uid generation`. */
+  readonly generationMs = new Map<string, number>();
+  /** Every endpoint that a resource has ever recorded, by uid. */
+  readonly recordedIds = new Map<string, Set<string>>();
+  /** Every state of a resource's spec, newest last, by uid. */
+  readonly lastStored = new Map<string, StoredObject>();
+  /** When an endpoint went, by id. */
+  readonly goneMs = new Map<string, number>();
+  /** When a process last sent a list of a project's endpoints that was answered, by `identity project`. */
+  readonly listedMs = new Map<string, number>();
+  /** The same for any read of a project that was answered: of a list, an endpoint or operations. */
+  readonly readMs = new Map<string, number>();
+  /** Resources whose status a person or a restore has taken away, by uid. */
+  readonly robbed = new Set<string>();
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {
@@ -43,42 +62,63 @@ export class History {
     this.lastEffectMs = this.#nowMs();
   }
 
-  noteEtcdRestore(): void {
-    this.etcdRestoredAtMs = this.#nowMs();
-  }
-
   /** Takes in an object as it is stored now. */
-  noteObject({ metadata, status }: StoredObject): void {
-    const intent = intentOf(status);
-    if (intent === undefined) return;
-    const isKnown = this.intents.some(({ uid, attempt }) => uid === metadata.uid && attempt === intent.attempt);
-    if (!isKnown) this.intents.push({ ...intent, uid: metadata.uid, storedAtMs: this.#nowMs() });
+  noteObject({ object, type }: Change): void {
+    const { uid, generation } = object.metadata;
+    const key = `${uid} ${generation}`;
+    if (!this.generationMs.has(key)) this.generationMs.set(key, this.#nowMs());
+    if (type !== "DELETED") this.lastStored.set(uid, object);
+    const recorded = ownershipOf(object)?.endpointId;
+    if (recorded !== undefined) {
+      const ids = this.recordedIds.get(uid) ?? new Set();
+      this.recordedIds.set(uid, ids.add(recorded));
+    }
+    const intent = intentOf(object);
+    const isNew = !this.intents.some((known) => known.uid === uid && known.attempt === intent?.attempt);
+    if (intent !== undefined && isNew) this.intents.push({ ...intent, uid, storedAtMs: this.#nowMs() });
   }
 
   /** For whom a create is: the resource that has stored an intent with the token in the name. */
   creatorOf(name: string, replica: string): Creator {
     const intent = this.intents.findLast(({ token }) => name.includes(token));
-    return intent === undefined
-      ? { by: "Operator", uid: "", attempt: "", replica }
-      : { by: "Operator", uid: intent.uid, attempt: intent.attempt, replica };
+    const { uid = "", attempt = "" } = intent ?? {};
+    return { by: "Operator", uid, attempt, replica };
   }
 
-  notePost(sent: SentCall): void {
+  noteSent(sent: SentCall): void {
+    if (sent.call.method !== "POST") return;
     const uid = sent.creator.by === "Operator" ? sent.creator.uid : "";
-    const blank = { knownAs: undefined, appliedAtMs: undefined, endpointId: undefined };
-    this.posts.push({ sent, uid, sentAtMs: this.#nowMs(), ...blank });
+    this.posts.push({ sent, uid, sentAtMs: this.#nowMs(), knownAs: undefined, endpointId: undefined });
   }
 
-  postOf(sent: SentCall): SentPost | undefined {
-    return this.posts.find((post) => post.sent === sent);
+  noteApplied(sent: SentCall, outcome: Mutation | Refusal | undefined): void {
+    if (outcome === undefined || outcome instanceof Refusal) return;
+    const post = this.posts.find((each) => each.sent === sent);
+    if (post !== undefined) post.endpointId = outcome.endpoint.id;
+    if (sent.call.method === "DELETE") this.goneMs.set(outcome.endpoint.id, this.#nowMs());
   }
-}
 
-function intentOf(status: unknown): Pick<StoredIntent, "attempt" | "token" | "preIds"> | undefined {
-  const intent = isObject(status) ? status.createIntent : undefined;
-  if (!isObject(intent)) return undefined;
-  const { attempt, token, preIds } = intent as JsonObject;
-  return typeof attempt === "string" && typeof token === "string" && Array.isArray(preIds)
-    ? { attempt, token, preIds: preIds as readonly string[] }
-    : undefined;
+  noteSettled(sent: SentCall, error: Error | undefined): void {
+    const { call, process, sentAtMs } = sent;
+    if (error === undefined && call.method === "GET")
+      this.readMs.set(`${process.identity} ${call.projectId}`, sentAtMs);
+    if (error === undefined && call.purpose.startsWith("list the project's endpoints")) {
+      this.listedMs.set(`${process.identity} ${call.projectId}`, sentAtMs);
+    }
+    const post = this.posts.find((each) => each.sent === sent);
+    if (post === undefined) return;
+    const { effect } = (error ?? {}) as { readonly effect?: string };
+    post.knownAs = error === undefined ? "Applied" : effect === "NotApplied" ? "NotApplied" : "Unknown";
+  }
+
+  /** POSTs of a resource that may have made, or may yet make, an endpoint that the resource has not recorded. */
+  unresolvedPosts(uid: string): readonly SentPost[] {
+    const recorded = this.recordedIds.get(uid);
+    return this.posts.filter(
+      (post) =>
+        post.uid === uid &&
+        (post.knownAs === undefined || post.knownAs === "Unknown") &&
+        !(post.endpointId !== undefined && (recorded?.has(post.endpointId) || this.goneMs.has(post.endpointId))),
+    );
+  }
 }

@@ -3,6 +3,7 @@ import type { ApiRequest } from "../kubernetes/api-server.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { group, kind, plural, version } from "../ports.ts";
 import { Refusal } from "../service/engine.ts";
+import { everlasting } from "../time/virtual-time.ts";
 import type { Action } from "./actions.ts";
 import type { World } from "./world.ts";
 
@@ -30,7 +31,9 @@ export function performAction(world: World, action: Action): void {
 
 function actorOf({ kind }: Action): string {
   if (kind.startsWith("Person")) return "person";
-  return ["Apply", "Delete", "Annotate", "RestoreWithoutStatus", "PatchStatus"].includes(kind) ? "user" : "world";
+  return ["Apply", "Delete", "Recreate", "Annotate", "RestoreWithoutStatus", "PatchStatus"].includes(kind)
+    ? "user"
+    : "world";
 }
 
 function perform(world: World, action: Action): void {
@@ -41,6 +44,10 @@ function perform(world: World, action: Action): void {
     case "Delete":
       call(world, { method: "DELETE", path: pathOf(action.name) });
       break;
+    case "Recreate":
+      call(world, { method: "DELETE", path: pathOf(action.name) });
+      createOnceGone(world, action);
+      break;
     case "Annotate": {
       const { annotations } = action;
       call(world, { method: "PATCH", path: pathOf(action.name), body: { metadata: { annotations } } });
@@ -48,6 +55,7 @@ function perform(world: World, action: Action): void {
     }
     case "PatchStatus": {
       const { status } = action;
+      world.history.robbed.add(world.stored(action.name)?.metadata.uid ?? "");
       call(world, { method: "PATCH", path: `${pathOf(action.name)}/status`, body: { status } });
       break;
     }
@@ -128,7 +136,7 @@ type ServiceAction = Exclude<
   Action,
   | ReplicaAction
   | WatchAction
-  | { readonly kind: "Apply" | "Delete" | "Annotate" | "PatchStatus" | "RestoreWithoutStatus" }
+  | { readonly kind: "Apply" | "Delete" | "Recreate" | "Annotate" | "PatchStatus" | "RestoreWithoutStatus" }
   | { readonly kind: "Compact" | "Backup" | "RestoreEtcd" }
 >;
 
@@ -142,7 +150,10 @@ function performOnService(world: World, action: ServiceAction): void {
       onEndpoint(world, action.branchId, (projectId, id) => service.update(projectId, id, action.changes));
       break;
     case "PersonDeletes":
-      onEndpoint(world, action.branchId, (projectId, id) => service.delete(projectId, id));
+      onEndpoint(world, action.branchId, (projectId, id) => {
+        service.delete(projectId, id);
+        world.history.goneMs.set(id, world.time.nowMs());
+      });
       break;
     case "PersonSuspends":
       onEndpoint(world, action.branchId, (projectId, id) => service.suspend(projectId, id));
@@ -159,10 +170,9 @@ function performOnService(world: World, action: ServiceAction): void {
     case "ListLag":
       service.setListLag(action.lagMs);
       break;
-    case "DisguiseNewest": {
+    case "DisguiseNext": {
       const { kind: _, ...disguise } = action;
-      const newest = world.projectIds.flatMap((projectId) => service.operations(projectId)).at(0);
-      if (newest !== undefined) service.disguises.set(newest.id, disguise);
+      service.disguiseNext(disguise);
     }
   }
 }
@@ -187,9 +197,15 @@ function apply(world: World, { name, spec }: { readonly name: string; readonly s
   call(world, { method: "PATCH", path: pathOf(name), body: { spec: { ...gone, ...spec } } });
 }
 
+function createOnceGone(world: World, subject: { readonly name: string; readonly spec: JsonObject }): void {
+  if (world.stored(subject.name) === undefined) apply(world, subject);
+  else world.time.after(1_000, everlasting, () => createOnceGone(world, subject));
+}
+
 function restoreWithoutStatus(world: World, name: string): void {
   const before = world.stored(name);
   if (before === undefined) return;
+  world.history.robbed.add(before.metadata.uid);
   call(world, { method: "PATCH", path: pathOf(name), body: { metadata: { finalizers: null } } });
   call(world, { method: "DELETE", path: pathOf(name) });
   const { finalizers, annotations } = before.metadata;

@@ -28,7 +28,8 @@ export async function run(plan: RunPlan): Promise<RunResult> {
   for (const replica of world.replicas) replica.start();
   await world.time.run(plan.quietFromMs, () => false);
   await world.time.run(plan.quietFromMs + plan.restWithinMs, () => world.isAtRest());
-  for (const oracle of world.oracles) oracle.atEnd?.();
   for (const replica of world.replicas) replica.end();
+  world.metricsPages = await Promise.all(world.lastPages);
+  for (const oracle of world.oracles) oracle.atEnd?.();
   return { world, violations: world.violations };
 }

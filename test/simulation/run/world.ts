@@ -1,12 +1,14 @@
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
 import { EventLog } from "../event-log.ts";
-import { type Fault, type FaultSource, type PlannedCall, wordsOf } from "../faults/fault.ts";
+import { type Fault, type PlannedCall, wordsOf } from "../faults/fault.ts";
+import { createFaultSource, type FaultPlan, type RecordingSource } from "../faults/fault-plan.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { ApiServer, computeEndpoints } from "../kubernetes/api-server.ts";
 import type { Backup, Change } from "../kubernetes/object-store.ts";
 import { WatchHub } from "../kubernetes/watch-hub.ts";
 import { Network } from "../network/exchange.ts";
 import { createOracles } from "../oracles/all-oracles.ts";
+import { problemOf } from "../oracles/at-rest.ts";
 import type { Oracle } from "../oracles/oracle.ts";
 import { Replica } from "../replica/replica.ts";
 import type { ServiceClock } from "../service/calendar.ts";
@@ -16,7 +18,7 @@ import { type ClockError, epochMs, Machine } from "../time/machine.ts";
 import { VirtualTime } from "../time/virtual-time.ts";
 import { History } from "./history.ts";
 import { namespace } from "./perform-action.ts";
-import { isSettled } from "./settled.ts";
+import { conditionOf } from "./settled.ts";
 import type { Promised, Violation } from "./violation.ts";
 
 /** So long without any change by the operator, and the run is at rest: longer than two polls of a project. */
@@ -31,7 +33,7 @@ export interface WorldOptions {
   readonly serviceClock: ServiceClock;
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
   readonly hasElection: boolean;
-  readonly faults: FaultSource;
+  readonly faults: FaultPlan;
   /** Settings of the operator beside those that a run needs. */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -57,11 +59,15 @@ export class World {
   readonly service: Service;
   readonly history: History;
   readonly replicas: readonly Replica[];
+  readonly faults: RecordingSource;
   readonly violations: Violation[] = [];
   readonly watchConditions: WatchConditions = { lagMs: 5, lostPerMille: 0, repeatedPerMille: 0 };
   readonly oracles: readonly Oracle[];
   /** Replicas, by name, that cannot reach a server. */
   readonly cut = new Set<string>();
+  /** The metrics of each process as it ended. */
+  readonly lastPages: Promise<string>[] = [];
+  metricsPages: readonly string[] = [];
   /** Whether faults still happen. */
   isQuiet = false;
   #backup: Backup | undefined;
@@ -70,6 +76,7 @@ export class World {
     this.options = options;
     const { seed, profile, serviceClock, operationLatencyMs } = options;
     this.random = createSeededRandom(seed);
+    this.faults = createFaultSource(options.faults);
     const nowMs = () => this.time.nowMs();
     this.log = new EventLog(nowMs);
     this.network = new Network(this.time);
@@ -117,7 +124,7 @@ export class World {
   restoreEtcd(): void {
     if (this.#backup === undefined) return;
     this.apiServer.restore(this.#backup);
-    this.history.noteEtcdRestore();
+    this.#noteRestore();
     this.hub.breakOff();
   }
 
@@ -128,12 +135,14 @@ export class World {
     this.cut.clear();
     this.service.setListLag(0);
     this.service.unreadable.clear();
+    this.service.endDisguises();
     Object.assign(this.watchConditions, { lagMs: 5, lostPerMille: 0, repeatedPerMille: 0 });
   }
 
   /** Whether every resource is where it will stay, and the operator has changed nothing for a while. */
   isAtRest(): boolean {
-    return this.time.nowMs() - this.history.lastEffectMs > restMs && this.resources().every(isSettled);
+    if (this.time.nowMs() - this.history.lastEffectMs <= restMs) return false;
+    return this.resources().every((resource) => problemOf(this, resource) === undefined);
   }
 
   violate(promise: Promised, text: string): void {
@@ -145,13 +154,24 @@ export class World {
 
   faultOf(call: PlannedCall): Fault {
     if (this.cut.has(`${call.replica} ${call.server}`)) return { kind: "Unreachable" };
-    const fault: Fault = this.isQuiet ? { kind: "None" } : this.options.faults.of(call);
+    const fault: Fault = this.isQuiet ? { kind: "None" } : this.faults.of(call);
     if (fault.kind !== "None") this.log.add("fault", `${call.what}: ${wordsOf(fault)}`);
     return fault;
   }
 
   latencyMs(): number {
     return 5 + this.random.below(20);
+  }
+
+  /** A resource whose restored state knows nothing of the endpoint that was made for it cannot be expected to find it. */
+  #noteRestore(): void {
+    this.history.etcdRestoredAtMs = this.time.nowMs();
+    const restored = new Map(this.resources().map((resource) => [resource.metadata.uid, resource]));
+    for (const uid of this.history.lastStored.keys()) {
+      const resource = restored.get(uid);
+      const isManaged = resource !== undefined && conditionOf(resource, "Ready") !== undefined;
+      if (!isManaged || !this.service.echoesNames) this.history.robbed.add(uid);
+    }
   }
 
   #deliver(): readonly number[] {
@@ -163,7 +183,7 @@ export class World {
 
   #changed(change: Change): void {
     if (change.collection.startsWith("computeendpoints")) {
-      this.history.noteObject(change.object);
+      this.history.noteObject(change);
       for (const oracle of this.oracles) oracle.onObject?.(change);
     }
     this.hub.publish(change);

@@ -48,13 +48,17 @@ export class Service {
   readonly calendar: ServiceCalendar;
   readonly creators = new Map<string, Creator>();
   readonly disguises = new Map<string, Disguise>();
+  readonly everDisguised = new Set<string>();
   /** Endpoints that no client can parse. */
   readonly unreadable = new Set<string>();
   readonly #engine: ReturnType<typeof createEngine>["engine"];
   readonly #live: ReturnType<typeof createEngine>["live"];
+  #nextDisguise: Disguise | undefined;
   readonly #nowMs: () => number;
+  readonly #epochMs: number;
 
   constructor({ profile, seed, epochMs, trueNowMs, clock, operationLatencyMs }: ServiceOptions) {
+    this.#epochMs = epochMs;
     this.#nowMs = () => epochMs + trueNowMs();
     this.calendar = new ServiceCalendar(clock, epochMs);
     const { engine, live } = createEngine({ profile, seed, nowMs: this.#nowMs, operationLatencyMs });
@@ -138,6 +142,27 @@ export class Service {
     return this.#live(projectId);
   }
 
+  /** Epoch milliseconds, as records are dated before any clock error. */
+  engineNowMs(): number {
+    return this.#nowMs();
+  }
+
+  /** Shows the next operation that a call starts otherwise than it is. */
+  disguiseNext(disguise: Disguise): void {
+    this.#nextDisguise = disguise;
+  }
+
+  /** Operations are shown as they are, but for their times, which never change. */
+  endDisguises(): void {
+    for (const [id, { aheadMs = 0 }] of this.disguises) this.disguises.set(id, { aheadMs });
+    this.#nextDisguise = undefined;
+  }
+
+  /** When an endpoint was made, true milliseconds. */
+  madeAtMs({ createdMs }: EndpointRecord): number {
+    return createdMs - this.#epochMs;
+  }
+
   /** Every operation there has been, whatever lists show. For oracles. */
   history(projectId: string): readonly OperationRecord[] {
     return this.#engine.snapshot().operations.filter((record) => record.projectId === projectId);
@@ -159,6 +184,12 @@ export class Service {
     { endpoint, operations }: { readonly endpoint: EndpointRecord; readonly operations: readonly OperationRecord[] },
     place: EndpointPlace,
   ): Mutation {
+    const last = operations.at(-1);
+    if (last !== undefined && this.#nextDisguise !== undefined) {
+      this.disguises.set(last.id, this.#nextDisguise);
+      this.everDisguised.add(last.id);
+      this.#nextDisguise = undefined;
+    }
     return {
       endpoint: this.#view(endpoint, place),
       operations: operations.map((operation) => this.#operationView(operation)),

@@ -39,6 +39,8 @@ export interface SentCall {
   readonly planned: PlannedCall;
   /** Of a create: for whom it is. */
   readonly creator: Creator;
+  /** True milliseconds. */
+  readonly sentAtMs: number;
 }
 
 /** What the port stands on. */

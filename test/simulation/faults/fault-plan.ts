@@ -1,0 +1,119 @@
+import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
+import { type Fault, type FaultSource, noFault, type PlannedCall } from "./fault.ts";
+
+/** How often each kind of fault happens to a call: from 0, never, to 1, always. */
+export interface FaultRates {
+  readonly crashBefore: number;
+  readonly crashAfter: number;
+  readonly refused: number;
+  readonly answerLost: number;
+  readonly appliedLate: number;
+  readonly requestLost: number;
+  readonly paused: number;
+  /** Of reads: refused, lost or not reachable. */
+  readonly readFails: number;
+  /** Of a change of a resource: another client was quicker. */
+  readonly conflict: number;
+}
+
+/** No fault at all. */
+export const noRates: FaultRates = {
+  crashBefore: 0,
+  crashAfter: 0,
+  refused: 0,
+  answerLost: 0,
+  appliedLate: 0,
+  requestLost: 0,
+  paused: 0,
+  readFails: 0,
+  conflict: 0,
+};
+
+/** Which calls go wrong, as data. */
+export type FaultPlan =
+  /** What happens to a call depends on the seed and on its key alone, not on what else happens in the run. */
+  | { readonly kind: "Seeded"; readonly seed: number; readonly rates: FaultRates; readonly spared: readonly string[] }
+  /** Only the calls that are named, by key. */
+  | { readonly kind: "Scripted"; readonly faults: Readonly<Record<string, Fault>> };
+
+/** Nothing goes wrong. */
+export const faultless: FaultPlan = { kind: "Scripted", faults: {} };
+
+/** A source that also says which calls went wrong, so that a run can be made shorter. */
+export interface RecordingSource extends FaultSource {
+  /** Calls to which something happened, by key. */
+  readonly hit: ReadonlyMap<string, Fault>;
+}
+
+/** Makes the source of a plan; a run needs one of its own. */
+export function createFaultSource(plan: FaultPlan): RecordingSource {
+  const counts = new Map<string, number>();
+  const hit = new Map<string, Fault>();
+  return {
+    hit,
+    of(call) {
+      const count = (counts.get(call.what) ?? 0) + 1;
+      counts.set(call.what, count);
+      const key = `${call.what} #${count}`;
+      const fault = plan.kind === "Scripted" ? (plan.faults[key] ?? noFault) : seededFault(plan, call, key);
+      if (fault.kind !== "None") hit.set(key, fault);
+      return fault;
+    },
+  };
+}
+
+function seededFault(plan: Extract<FaultPlan, { readonly kind: "Seeded" }>, call: PlannedCall, key: string): Fault {
+  if (plan.spared.includes(key)) return noFault;
+  const random = createSeededRandom(hashOf(key) ^ Math.imul(plan.seed + 1, 0x9e3779b9));
+  return call.isEffect ? effectFault(plan.rates, call, random) : otherFault(plan.rates, call, random);
+}
+
+function otherFault({ readFails }: FaultRates, { isRead, server }: PlannedCall, random: SeededRandom): Fault {
+  if (random.next() >= readFails) return noFault;
+  const statuses = server === "control plane" ? [429, 500, 503, 423] : [429, 500, 503];
+  const choices: readonly Fault[] = [
+    { kind: "Refused", status: random.pick(statuses), ...retryAfter(random) },
+    { kind: "RequestLost", asTimeout: random.next() < 0.5 },
+    { kind: "Unreachable" },
+  ];
+  return isRead ? random.pick(choices) : random.pick(choices.slice(1));
+}
+
+function effectFault(rates: FaultRates, { server }: PlannedCall, random: SeededRandom): Fault {
+  const draw = random.next();
+  const asTimeout = random.next() < 0.5;
+  const isService = server === "control plane";
+  const statuses = isService ? [400, 403, 422, 423, 429, 500, 502, 503] : [429, 500, 503];
+  const faults: readonly (readonly [rate: number, fault: () => Fault])[] = [
+    [rates.crashBefore, () => ({ kind: "CrashBefore" })],
+    [rates.crashAfter, () => ({ kind: "CrashAfter" })],
+    [rates.refused, () => ({ kind: "Refused", status: random.pick(statuses), ...retryAfter(random) })],
+    [rates.answerLost, () => ({ kind: "AnswerLost", asTimeout })],
+    [
+      rates.appliedLate,
+      () => ({ kind: "AppliedLate", asTimeout, afterMs: 500 + random.below(isService ? 140_000 : 20_000) }),
+    ],
+    [rates.requestLost, () => ({ kind: "RequestLost", asTimeout })],
+    [rates.paused, () => ({ kind: "Paused", durationMs: 20_000 + random.below(30_000) })],
+    [isService ? 0 : rates.conflict, () => ({ kind: "Refused", status: 409 })],
+  ];
+  let sum = 0;
+  for (const [rate, fault] of faults) {
+    sum += rate;
+    if (draw < sum) return fault();
+  }
+  return noFault;
+}
+
+function retryAfter(random: SeededRandom): {
+  readonly retryAfter?: { readonly seconds: number; readonly asDate: boolean };
+} {
+  return random.next() < 0.5 ? {} : { retryAfter: { seconds: 1 + random.below(30), asDate: random.next() < 0.5 } };
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}

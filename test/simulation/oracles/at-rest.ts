@@ -1,0 +1,93 @@
+import type { StoredObject } from "../kubernetes/answers.ts";
+import { isObject } from "../kubernetes/merge-patch.ts";
+import { conditionOf, isPausedByPerson, isSettled } from "../run/settled.ts";
+import { ownershipOf, specOf } from "../run/stored-records.ts";
+import type { Promised } from "../run/violation.ts";
+import type { World } from "../run/world.ts";
+import type { EndpointRecord } from "../service/engine.ts";
+import type { Oracle } from "./oracle.ts";
+import { whyNotJustified } from "./stall-reasons.ts";
+
+/** L1, L2, L4: long after faults have ended each resource is as its spec says, or a Stalled that is true says why not. */
+export function atRest(world: World): Oracle {
+  return {
+    atEnd() {
+      for (const resource of world.resources()) {
+        const problem = problemOf(world, resource);
+        if (problem !== undefined) world.violate(problem.promise, `${resource.metadata.name} ${problem.text}`);
+      }
+    },
+  };
+}
+
+/** What keeps a resource from being where it should stay; `undefined`: nothing. */
+export interface Problem {
+  readonly promise: Promised;
+  readonly text: string;
+}
+
+/** Judges a resource as it is now, as if all had been quiet for long. */
+export function problemOf(world: World, resource: StoredObject): Problem | undefined {
+  const stalled = conditionOf(resource, "Stalled");
+  if (isPausedByPerson(resource)) return pausedProblem(world, resource);
+  if (!isSettled(resource)) {
+    const { status, reason, message } = conditionOf(resource, "Ready") ?? {};
+    const promise = resource.metadata.deletionTimestamp === undefined ? "L1" : "L2";
+    return { promise, text: `is not at rest: Ready is ${status} ${reason}: ${message}` };
+  }
+  if (stalled === undefined) return readyProblem(world, resource);
+  const why = whyNotJustified(world, resource, String(stalled.reason));
+  return why === undefined
+    ? undefined
+    : { promise: "L1", text: `is Stalled ${stalled.reason}, but ${why}: ${stalled.message}` };
+}
+
+/** The pause hides nothing: an endpoint that is gone is not Ready. */
+function pausedProblem(world: World, resource: StoredObject): Problem | undefined {
+  const endpointId = ownershipOf(resource)?.endpointId;
+  const isReady = conditionOf(resource, "Ready")?.status === "True";
+  const isGone = endpointId !== undefined && world.history.goneMs.has(endpointId);
+  return isReady && isGone ? { promise: "S8", text: "is paused and Ready although its endpoint is gone" } : undefined;
+}
+
+function readyProblem(world: World, resource: StoredObject): Problem | undefined {
+  const endpointId = ownershipOf(resource)?.endpointId;
+  const endpoint = world.endpoints().find(({ id }) => id === endpointId);
+  if (endpoint === undefined) return { promise: "S8", text: "is Ready, and there is no endpoint" };
+  const wrong = differences(resource, endpoint, world.service.echoesNames);
+  return wrong.length === 0
+    ? undefined
+    : { promise: "L1", text: `is Ready, but its endpoint differs in ${wrong.join(", ")}` };
+}
+
+/** The managed fields in which an endpoint is not as the spec says. One that no read shows may have been changed unseen. */
+export function differences(
+  resource: StoredObject,
+  endpoint: EndpointRecord,
+  showsSuspend: boolean,
+): readonly string[] {
+  const { branchId, type, compute, pooler, settings, disabled, suspend } = specOf(resource);
+  const { minUnits, maxUnits } = isObject(compute) ? compute : {};
+  const { pgSettings } = isObject(settings) ? settings : {};
+  const { enabled, mode } = isObject(pooler) ? pooler : {};
+  const wanted: readonly (readonly [name: string, wanted: unknown, found: unknown])[] = [
+    ["branchId", branchId, endpoint.branchId],
+    ["type", type, endpoint.type === "read_write" ? "ReadWrite" : "ReadOnly"],
+    ["minUnits", minUnits, endpoint.minUnits],
+    ["maxUnits", maxUnits, endpoint.maxUnits],
+    ["pgSettings", pgSettings, endpoint.pgSettings],
+    ["pooler.enabled", enabled, endpoint.poolerEnabled],
+    ["pooler.mode", mode === undefined ? undefined : String(mode).toLowerCase(), endpoint.poolerMode],
+    ["disabled", disabled, endpoint.disabled],
+    ["suspend", showsSuspend ? suspendSecondsOf(suspend) : undefined, endpoint.suspendTimeoutSeconds],
+  ];
+  return wanted.flatMap(([name, want, found]) =>
+    want === undefined || JSON.stringify(want) === JSON.stringify(found) ? [] : [name],
+  );
+}
+
+function suspendSecondsOf(suspend: unknown): number | undefined {
+  if (!isObject(suspend)) return undefined;
+  if (suspend.mode === "After") return Number(suspend.afterSeconds);
+  return suspend.mode === "Never" ? -1 : 0;
+}

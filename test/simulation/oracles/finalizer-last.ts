@@ -1,0 +1,42 @@
+import type { StoredObject } from "../kubernetes/answers.ts";
+import { isRetained, resolutionOf } from "../run/stored-records.ts";
+import type { World } from "../run/world.ts";
+import { settleMs } from "./one-endpoint-each.ts";
+import type { Oracle } from "./oracle.ts";
+
+/** S4: the finalizer goes only when the endpoint is gone or retained and no POST is unresolved, or was abandoned. */
+export function finalizerLast(world: World): Oracle {
+  const released = new Map<string, StoredObject>();
+  return {
+    onObject({ object, type }) {
+      if (type !== "DELETED" || world.history.robbed.has(object.metadata.uid)) return;
+      released.set(object.metadata.uid, object);
+      if (isLetGo(object)) return;
+      if (ownEndpoints(world, object.metadata.uid).length > 0) {
+        world.violate("S4", "a resource was let go while the endpoint that it created is there");
+      }
+      const open = world.history
+        .unresolvedPosts(object.metadata.uid)
+        .some(({ sentAtMs }) => world.time.nowMs() - sentAtMs < settleMs * 0.99);
+      if (open) world.violate("S4", "a resource was let go while a POST of it could still take effect");
+    },
+    atEnd() {
+      for (const [uid, object] of released) {
+        if (!isLetGo(object) && ownEndpoints(world, uid).length > 0) {
+          world.violate("S4", "an endpoint lives on that was created for a resource which is gone");
+        }
+      }
+    },
+  };
+}
+
+function isLetGo(resource: StoredObject): boolean {
+  return isRetained(resource) || resolutionOf(resource).startsWith("abandon=");
+}
+
+function ownEndpoints(world: World, uid: string) {
+  return world.endpoints().filter(({ id }) => {
+    const creator = world.service.creators.get(id);
+    return creator?.by === "Operator" && creator.uid === uid;
+  });
+}

@@ -1,0 +1,19 @@
+import type { World } from "../run/world.ts";
+import type { SentCall } from "../service/sim-control-plane.ts";
+import type { Oracle } from "./oracle.ts";
+
+/** S7: one process never works on one project twice at once, which shows where two of its writes overlap. */
+export function oneAtATime(world: World): Oracle {
+  const underWay = new Map<string, SentCall>();
+  const keyOf = ({ call, process }: SentCall) => `${process.identity} ${call.projectId}`;
+  return {
+    onServiceCall(sent) {
+      if (sent.call.method === "GET") return;
+      if (underWay.has(keyOf(sent))) world.violate("S7", "two writes to one project are under way at once");
+      underWay.set(keyOf(sent), sent);
+    },
+    onServiceSettled(sent) {
+      if (underWay.get(keyOf(sent)) === sent) underWay.delete(keyOf(sent));
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import type { StoredObject } from "../kubernetes/answers.ts";
+import { ownershipOf, resolutionOf } from "../run/stored-records.ts";
+import type { World } from "../run/world.ts";
+import type { Oracle } from "./oracle.ts";
+
+/** S3: an endpoint has at most one owner; a recorded id changes only by a person or after the endpoint is gone. */
+export function oneOwner(world: World): Oracle {
+  const records = new Map<string, string>();
+  return {
+    onObject({ object, type }) {
+      if (type === "DELETED") return;
+      judgeChange(world, object, records);
+      judgeOwners(world, object);
+    },
+  };
+}
+
+function judgeOwners(world: World, { metadata, status }: StoredObject): void {
+  const endpointId = ownershipOf({ metadata, status } as StoredObject)?.endpointId;
+  if (endpointId === undefined || world.history.etcdRestoredAtMs !== undefined) return;
+  const owners = world.resources().filter((resource) => {
+    const record = ownershipOf(resource);
+    return record?.endpointId === endpointId && record.resourceUid === resource.metadata.uid;
+  });
+  if (owners.length > 1) world.violate("S3", "two resources record one endpoint as theirs");
+}
+
+function judgeChange(world: World, resource: StoredObject, records: Map<string, string>): void {
+  const { uid } = resource.metadata;
+  const before = records.get(uid);
+  const after = ownershipOf(resource)?.endpointId;
+  if (after !== undefined) records.set(uid, after);
+  if (before === undefined || after === before || world.history.robbed.has(uid)) return;
+  if (world.history.etcdRestoredAtMs !== undefined || resolutionOf(resource) !== "") return;
+  const isLive = world.endpoints().some(({ id }) => id === before);
+  if (isLive) world.violate("S3", "the recorded id of a resource changes although the endpoint is there");
+}

@@ -1,0 +1,103 @@
+import type { StoredObject } from "../kubernetes/answers.ts";
+import { adoptionOf, ownershipOf, resolutionOf } from "../run/stored-records.ts";
+import type { World } from "../run/world.ts";
+import type { SentCall } from "../service/sim-control-plane.ts";
+import type { Oracle } from "./oracle.ts";
+
+/** S1: no PATCH or DELETE of an endpoint that is not proven the resource's own, adopted with consent, or rightly presumed. */
+export function onlyOwnEndpoints(world: World): Oracle {
+  /** For whom each write was sent, by uid. */
+  const senders = new Map<SentCall, string>();
+  const judged = new Set<string>();
+  return {
+    onServiceCall(sent) {
+      const { method, endpointId } = sent.call;
+      if (endpointId === undefined || method === "GET") return;
+      const owner = ownerOf(world, endpointId);
+      if (owner !== undefined) senders.set(sent, owner.metadata.uid);
+      else if (!isOwnLeftover(world, endpointId)) {
+        world.violate("S1", `${method} of an endpoint that no resource has recorded`);
+      }
+    },
+    onServiceApplied(sent, outcome) {
+      const { method, endpointId } = sent.call;
+      const uid = senders.get(sent);
+      if (endpointId === undefined || uid === undefined || outcome instanceof Error) return;
+      const owner = ownerOf(world, endpointId)?.metadata.uid;
+      if (owner !== undefined && owner !== uid) {
+        world.violate("S1", `a ${method} lands on an endpoint that another resource owns by now`);
+      }
+    },
+    onObject({ object, type }) {
+      const key = `${object.metadata.uid} ${ownershipOf(object)?.endpointId}`;
+      if (type !== "DELETED" && !judged.has(key)) judgeRecord(world, object);
+      judged.add(key);
+    },
+  };
+}
+
+/** An endpoint that the operator made itself, for a resource that can no longer record it. */
+function isOwnLeftover(world: World, endpointId: string): boolean {
+  const creator = world.service.creators.get(endpointId);
+  if (creator?.by !== "Operator") return false;
+  const resource = world.resources().find(({ metadata }) => metadata.uid === creator.uid);
+  return resource === undefined || resource.metadata.deletionTimestamp !== undefined;
+}
+
+function ownerOf(world: World, endpointId: string): StoredObject | undefined {
+  return world.resources().find((resource) => {
+    const record = ownershipOf(resource);
+    return record?.endpointId === endpointId && record.resourceUid === resource.metadata.uid;
+  });
+}
+
+/** A record must be true at the moment in which it is first stored. */
+function judgeRecord(world: World, resource: StoredObject): void {
+  const record = ownershipOf(resource);
+  const { uid } = resource.metadata;
+  if (record === undefined || record.resourceUid !== uid) return;
+  const creator = world.service.creators.get(record.endpointId);
+  if (creator?.by === "Operator" && creator.uid === uid) return;
+  switch (record.origin) {
+    case "Created":
+      world.violate("S1", "a resource records as its own creation an endpoint that it did not create");
+      break;
+    case "Presumed":
+      if (!mayPresume(world, uid, record.endpointId)) {
+        world.violate("S1", "a resource presumes to have created an endpoint that cannot be the one it sent for");
+      }
+      break;
+    case "Adopted":
+      if (!hasConsent(resource, record.endpointId)) {
+        world.violate("S1", "a resource adopts an endpoint without the consent of its spec");
+      }
+  }
+}
+
+function hasConsent(resource: StoredObject, endpointId: string): boolean {
+  return adoptionOf(resource).policy !== "Never" || resolutionOf(resource) === `adopt=${endpointId}`;
+}
+
+/**
+ * Rule 6 of creates: with names dropped, one endpoint that appeared after the snapshot of the intent and shows every field
+ * that was sent may be presumed. That can be wrong, and no client can know it.
+ */
+function mayPresume(world: World, uid: string, endpointId: string): boolean {
+  if (world.service.echoesNames) return false;
+  const endpoint = world.endpoints().find(({ id }) => id === endpointId);
+  const post = world.history.unresolvedPosts(uid).at(-1);
+  const creation = post?.sent.call.creation;
+  if (endpoint === undefined || post === undefined || creation === undefined) return false;
+  if (world.service.creators.get(endpointId)?.by === "Operator") return false;
+  const intent = world.history.intents.findLast((each) => each.uid === uid);
+  const snapshotMs = (intent?.storedAtMs ?? 0) - longestReconcileMs;
+  const isLater = world.service.madeAtMs(endpoint) >= snapshotMs;
+  const { name: _, type: __, suspendTimeoutSeconds: ___, ...sent } = creation;
+  const isEqual = Object.entries(sent).every(
+    ([field, value]) => JSON.stringify(endpoint[field as keyof typeof endpoint]) === JSON.stringify(value),
+  );
+  return isLater && isEqual;
+}
+
+/** From the first read of a reconcile to the write of its intent, when nothing is slow. */
+const longestReconcileMs = 1_000;

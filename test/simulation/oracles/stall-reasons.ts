@@ -1,0 +1,88 @@
+import type { StoredObject } from "../kubernetes/answers.ts";
+import { ownershipOf, specOf } from "../run/stored-records.ts";
+import type { World } from "../run/world.ts";
+import { world as places } from "../service/engine.ts";
+
+type Judge = (world: World, resource: StoredObject) => boolean;
+
+const branches: readonly unknown[] = [...places.branches, ...places.freeBranches];
+
+const hasOtherOnBranch: Judge = (world, resource) => {
+  const { branchId } = specOf(resource);
+  const ownId = ownershipOf(resource)?.endpointId;
+  return world.endpoints().some((endpoint) => endpoint.branchId === branchId && endpoint.id !== ownId);
+};
+
+const hasRival: Judge = (world, resource) => {
+  const { branchId, projectId } = specOf(resource);
+  return world.resources().some((other) => {
+    const isOther = other.metadata.uid !== resource.metadata.uid;
+    return (
+      isOther &&
+      (specOf(other).branchId === branchId || ownershipOf(other)?.endpointId !== undefined) &&
+      specOf(other).projectId === projectId
+    );
+  });
+};
+
+const hasUnknownCreate: Judge = ({ history }, { metadata }) =>
+  history.posts.some(
+    ({ uid, knownAs, endpointId }) =>
+      uid === metadata.uid &&
+      knownAs !== "NotApplied" &&
+      !(endpointId !== undefined && history.recordedIds.get(uid)?.has(endpointId)),
+  );
+
+const mayAdopt: Judge = (_, resource) => specOf(resource).adoption !== undefined || isTakenOver(resource);
+
+const isTakenOver = (resource: StoredObject): boolean => {
+  const origin = ownershipOf(resource)?.origin;
+  return origin === "Adopted" || origin === "Presumed";
+};
+
+const isRefusable: Judge = (world, resource) => {
+  const { projectId, type, compute, suspend } = specOf(resource) as Readonly<
+    Record<string, { readonly [field: string]: unknown }>
+  >;
+  const maxUnits = Number(compute?.maxUnits ?? 0.25);
+  const minUnits = Number(compute?.minUnits ?? 0.25);
+  const seconds = Number(suspend?.afterSeconds ?? 0);
+  const isFree = (projectId as unknown) === places.freeProject;
+  const isTooShort = world.service.echoesNames && seconds > 0 && seconds < 60;
+  const isTooLarge = world.service.echoesNames ? maxUnits - minUnits > 8 || maxUnits > 16 : maxUnits > 8;
+  return isTooShort || isTooLarge || (isFree && ((type as unknown) === "ReadOnly" || maxUnits !== 0.25));
+};
+
+/** When each reason can be true; a reason that is missing here can never be, once faults have ended. */
+const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwise: string }>> = {
+  EndpointExists: { isTrue: hasOtherOnBranch, otherwise: "no other endpoint is on its branch" },
+  BranchOccupied: { isTrue: hasOtherOnBranch, otherwise: "no other endpoint is on its branch" },
+  ClaimedByAnother: { isTrue: hasRival, otherwise: "no other resource names its branch" },
+  OwnershipConflict: { isTrue: hasRival, otherwise: "no other resource names its endpoint" },
+  CreateAmbiguous: { isTrue: hasUnknownCreate, otherwise: "every create of it had a known outcome" },
+  AdoptionMismatch: { isTrue: mayAdopt, otherwise: "it does not adopt" },
+  AdoptionTargetMissing: { isTrue: mayAdopt, otherwise: "it does not adopt" },
+  EndpointGone: { isTrue: mayAdopt, otherwise: "it has adopted nothing" },
+  OwnedElsewhere: { isTrue: mayAdopt, otherwise: "it does not adopt" },
+  BranchNotFound: {
+    isTrue: (_, resource) => !branches.includes(specOf(resource).branchId),
+    otherwise: "its branch is there",
+  },
+  ProjectNotFound: {
+    isTrue: (world, resource) => !world.projectIds.includes(String(specOf(resource).projectId)),
+    otherwise: "its project is there",
+  },
+  Rejected: { isTrue: isRefusable, otherwise: "the control plane takes such a spec" },
+  InvalidSpec: { isTrue: isRefusable, otherwise: "its spec is valid" },
+  IdentityUnproven: {
+    isTrue: ({ history }, { metadata }) => history.robbed.has(metadata.uid) || history.etcdRestoredAtMs !== undefined,
+    otherwise: "its records were never touched",
+  },
+};
+
+/** @returns why a reason cannot be true now; `undefined`: it can. */
+export function whyNotJustified(world: World, resource: StoredObject, reason: string): string | undefined {
+  const judge = judges[reason];
+  if (judge === undefined) return "that reason cannot hold once faults have ended";
+  return judge.isTrue(world, resource) ? undefined : judge.otherwise;
+}

@@ -1,0 +1,63 @@
+import { checkConditions } from "../../support/check-conditions.ts";
+import { isSuccess, type StoredObject } from "../kubernetes/answers.ts";
+import { isObject } from "../kubernetes/merge-patch.ts";
+import type { KubernetesCall } from "../ports.ts";
+import type { Process } from "../replica/process.ts";
+import { secretKey } from "../replica/replica.ts";
+import { conditionOf } from "../run/settled.ts";
+import { ownershipOf, specOf } from "../run/stored-records.ts";
+import type { World } from "../run/world.ts";
+import type { Oracle } from "./oracle.ts";
+
+/** S6: every write names uid and version. S8: Ready is never said of what was not compared. S9: no secret. Conditions. */
+export function trueWords(world: World): Oracle {
+  return {
+    onKubernetesCall(call) {
+      if (call.body === undefined) return;
+      if (JSON.stringify(call.body).includes(secretKey)) world.violate("S9", `a secret stands in: ${call.what}`);
+      if (isPatch(call) && !namesItsObject(call)) world.violate("S6", `no uid or no resourceVersion: ${call.what}`);
+    },
+    onKubernetesApplied(call, process, answer) {
+      if (!isPatch(call) || !isSuccess(answer)) return;
+      const stored = answer.body as StoredObject;
+      judgeConditions(world, stored);
+      if (saysConditions(call)) judgeReady(world, stored, process);
+    },
+    atEnd() {
+      if (world.log.entries.some(({ text }) => text.includes(secretKey)))
+        world.violate("S9", "a secret stands in the log");
+    },
+  };
+}
+
+function isPatch({ method, path }: KubernetesCall): boolean {
+  return method === "PATCH" && path.includes("/computeendpoints/");
+}
+
+function namesItsObject({ body }: KubernetesCall): boolean {
+  const metadata = isObject(body) ? body.metadata : undefined;
+  return isObject(metadata) && metadata.uid !== undefined && metadata.resourceVersion !== undefined;
+}
+
+function saysConditions({ body }: KubernetesCall): boolean {
+  const status = isObject(body) ? body.status : undefined;
+  return isObject(status) && status.conditions !== undefined;
+}
+
+function judgeConditions(world: World, { status, metadata }: StoredObject): void {
+  if (!isObject(status)) return;
+  for (const breach of checkConditions(status as never, metadata.generation)) world.violate("Conditions", breach);
+}
+
+function judgeReady(world: World, resource: StoredObject, process: Process): void {
+  const ready = conditionOf(resource, "Ready");
+  if (ready?.status !== "True") return;
+  const { uid } = resource.metadata;
+  const writtenMs = world.history.generationMs.get(`${uid} ${ready.observedGeneration}`) ?? 0;
+  const readMs = world.history.readMs.get(`${process.identity} ${specOf(resource).projectId}`) ?? -1;
+  if (readMs < writtenMs)
+    world.violate("S8", "Ready is said of a generation that was not compared since it was written");
+  const endpointId = ownershipOf(resource)?.endpointId ?? "";
+  const goneMs = world.history.goneMs.get(endpointId);
+  if (goneMs !== undefined && goneMs < readMs) world.violate("S8", "Ready is said of an endpoint that is gone");
+}

@@ -1,0 +1,57 @@
+import type { StoredObject } from "../kubernetes/answers.ts";
+import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
+import { annotations } from "../ports.ts";
+
+/** An ownership record as it is stored. */
+export interface StoredOwnership {
+  readonly endpointId: string;
+  readonly origin: string;
+  readonly resourceUid: string;
+  readonly clusterId: string;
+}
+
+/** The ownership record of a resource; `undefined`: it has none that can be read. */
+export function ownershipOf({ status }: StoredObject): StoredOwnership | undefined {
+  const record = isObject(status) ? status.ownership : undefined;
+  if (!isObject(record)) return undefined;
+  const { endpointId, origin, resourceUid, clusterId } = record;
+  const isReadable = [endpointId, origin, resourceUid, clusterId].every((field) => typeof field === "string");
+  return isReadable ? (record as unknown as StoredOwnership) : undefined;
+}
+
+/** What oracles need of a create intent; `undefined`: there is none. */
+export function intentOf({
+  status,
+}: StoredObject): { readonly attempt: string; readonly token: string; readonly preIds: readonly string[] } | undefined {
+  const intent = isObject(status) ? status.createIntent : undefined;
+  if (!isObject(intent)) return undefined;
+  const { attempt, token, preIds } = intent;
+  return typeof attempt === "string" && typeof token === "string" && Array.isArray(preIds)
+    ? { attempt, token, preIds: preIds as readonly string[] }
+    : undefined;
+}
+
+/** The spec, whatever is in it. */
+export function specOf({ spec }: StoredObject): JsonObject {
+  return isObject(spec) ? spec : {};
+}
+
+/** The policy by which a resource may take an endpoint over. */
+export function adoptionOf(resource: StoredObject): JsonObject {
+  const { adoption } = specOf(resource);
+  return isObject(adoption) ? adoption : { policy: "Never" };
+}
+
+/** What a person has answered to a create that is not resolved: `adopt=<id>`, `abandon=<attempt>`, or nothing. */
+export function resolutionOf({ metadata }: StoredObject): string {
+  const given = isObject(metadata.annotations) ? metadata.annotations[annotations.resolveCreate] : undefined;
+  return typeof given === "string" ? given : "";
+}
+
+/** Whether deleting the resource leaves its endpoint where it is. */
+export function isRetained(resource: StoredObject): boolean {
+  const { deletionPolicy } = specOf(resource);
+  if (typeof deletionPolicy === "string") return deletionPolicy === "Retain";
+  const origin = ownershipOf(resource)?.origin;
+  return origin === "Adopted" || origin === "Presumed";
+}

@@ -1,0 +1,22 @@
+import type { JsonObject } from "../kubernetes/merge-patch.ts";
+import { world as places } from "../service/engine.ts";
+
+/** The branch of a run by its number. */
+export function branch(at: number): string {
+  return places.branches[at % places.branches.length] as string;
+}
+
+/** A read-write spec on a branch, and what else is asked for. */
+export function readWrite(branchId: string, more: JsonObject = {}): JsonObject {
+  return { projectId: places.project, branchId, type: "ReadWrite", ...more };
+}
+
+/** A replica's spec on a branch, and what else is asked for. */
+export function readOnly(branchId: string, more: JsonObject = {}): JsonObject {
+  return { projectId: places.project, branchId, type: "ReadOnly", ...more };
+}
+
+/** A fixed size. */
+export function size(units: number, maxUnits = units): JsonObject {
+  return { compute: { minUnits: units, maxUnits } };
+}
