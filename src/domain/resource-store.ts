@@ -11,6 +11,8 @@ export function keyText({ namespace, name }: ResourceKey): string {
 
 /** The parts of a stored object that every write must name, so that it cannot hit another object or a newer one. */
 export interface StoredIdentity {
+  /** The kind of the object. @default "ComputeEndpoint" */
+  readonly kind?: string;
   readonly key: ResourceKey;
   readonly uid: string;
   readonly resourceVersion: string;

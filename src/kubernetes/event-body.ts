@@ -41,7 +41,7 @@ export function newEventBody(content: EventContent, instance: string): object {
     note: shorten(event.note),
     regarding: {
       apiVersion: `${group}/${version}`,
-      kind,
+      kind: resource.kind ?? kind,
       namespace,
       name,
       uid: resource.uid,

@@ -1,15 +1,25 @@
 import type { ResourceKey } from "../domain/resource-store.ts";
 import { group, plural, version } from "../resource/names.ts";
 
-/** ComputeEndpoints of one namespace, or of all. */
-export function computeEndpointsPath(namespace: string | undefined): string {
+/** Custom resources of one namespace, or of all. @param plural of their kind */
+export function resourcesPath(plural: string, namespace: string | undefined): string {
   const inNamespace = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
   return `/apis/${group}/${version}${inNamespace}/${plural}`;
 }
 
+/** One custom resource. @param plural of its kind */
+export function resourcePath(plural: string, key: ResourceKey): string {
+  return `${resourcesPath(plural, key.namespace)}/${encodeURIComponent(key.name)}`;
+}
+
+/** ComputeEndpoints of one namespace, or of all. */
+export function computeEndpointsPath(namespace: string | undefined): string {
+  return resourcesPath(plural, namespace);
+}
+
 /** One ComputeEndpoint. */
 export function computeEndpointPath(key: ResourceKey): string {
-  return `${computeEndpointsPath(key.namespace)}/${encodeURIComponent(key.name)}`;
+  return resourcePath(plural, key);
 }
 
 /** Events of one namespace; of one event with a name. */

@@ -1,16 +1,19 @@
 import type { Clock } from "../domain/clock.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
-import type { ResourceKey } from "../domain/resource-store.ts";
-import { type ComputeEndpoint, projectsOf } from "../resource/compute-endpoint.ts";
-import { createComputeEndpointParser } from "./compute-endpoint-parser.ts";
-import { type ComputeEndpointStore, createComputeEndpointStore } from "./compute-endpoint-store.ts";
+import type { ResourceKey, ResourceStore, StoredIdentity } from "../domain/resource-store.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import { computeEndpointKind } from "./compute-endpoint-kind.ts";
 import type { KubernetesConnection } from "./connection.ts";
+import { createKindParser, type KindParser } from "./kind-parser.ts";
+import { createKindStore } from "./kind-store.ts";
 import { createListWatch } from "./list-watch.ts";
-import { computeEndpointsPath } from "./paths.ts";
+import { resourcesPath } from "./paths.ts";
 import { Reflector } from "./reflector.ts";
 import { defaultTiming, type ReflectorTiming } from "./reflector-options.ts";
 import { type ChangeOrigin, ResourceCache } from "./resource-cache.ts";
+import type { ResourceKind, StoredResource } from "./resource-kind.ts";
 
 /** What to watch, and whom to tell. */
 export interface ResourceWatchOptions {
@@ -47,9 +50,9 @@ export interface ResourceWatchStats {
   readonly resources: number;
 }
 
-/** The custom resources of the cluster as they are now, and every change of them. */
-export interface ResourceWatch {
-  readonly store: ComputeEndpointStore;
+/** The custom resources of one kind as they are now, and every change of them. */
+export interface KindWatch<Resource extends StoredResource<Status>, Status extends object> {
+  readonly store: ResourceStore<Resource, Status>;
   start(): void;
   /** Opens nothing any more and closes what is open. The store's writes go on as long as the permit lets them. */
   stop(): Promise<void>;
@@ -68,20 +71,31 @@ export interface ResourceWatch {
 /** Thousands of resources take seconds; after a minute it is better to report the failure. */
 const consistentListTimeoutMs = 60_000;
 
-/** One reflector per namespace, or one for all; they share a cache and a store. */
+/** The watch of ComputeEndpoints. */
+export type ResourceWatch = KindWatch<ComputeEndpoint, ComputeEndpointStatus>;
+
+/** Watches ComputeEndpoints. */
 export function createResourceWatch(options: ResourceWatchOptions): ResourceWatch {
+  return createKindWatch(computeEndpointKind, options);
+}
+
+/** One reflector per namespace, or one for all; they share a cache and a store. */
+export function createKindWatch<Resource extends StoredResource<Status>, Status extends object>(
+  kind: ResourceKind<Resource, Status>,
+  options: ResourceWatchOptions,
+): KindWatch<Resource, Status> {
   const { connection, logger, fence } = options;
-  const parser = createComputeEndpointParser(logger);
-  const cache = new ResourceCache<ComputeEndpoint>({
-    projectsOf,
+  const parser = createKindParser(kind, logger);
+  const cache = new ResourceCache<Resource>({
+    projectsOf: kind.projectsOf,
     onChange: options.onChange,
     onHandlerError: ({ namespace, name }, error) =>
       logger.error({ namespace, name, err: error }, "a handler of changes failed"),
   });
   const scopes = options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)];
-  const reflectors = scopes.map((namespace) => createReflector(options, cache, { namespace, parser }));
+  const reflectors = scopes.map((namespace) => createReflector(options, cache, { namespace, parser, kind }));
   return {
-    store: createComputeEndpointStore({ connection, cache, parser, fence }),
+    store: createKindStore({ kind, connection, cache, parser, fence }),
     start() {
       for (const reflector of reflectors) {
         reflector.start();
@@ -101,24 +115,30 @@ export function createResourceWatch(options: ResourceWatchOptions): ResourceWatc
   };
 }
 
-function createReflector(
+interface WatchScope<Resource> {
+  readonly namespace: string | undefined;
+  readonly parser: KindParser<Resource>;
+  readonly kind: { readonly many: string; readonly plural: string };
+}
+
+function createReflector<Resource extends StoredIdentity>(
   options: ResourceWatchOptions,
-  cache: ResourceCache<ComputeEndpoint>,
-  scope: { readonly namespace: string | undefined; readonly parser: ReturnType<typeof createComputeEndpointParser> },
-): Reflector<ComputeEndpoint> {
+  cache: ResourceCache<Resource>,
+  { namespace, parser, kind }: WatchScope<Resource>,
+): Reflector<Resource> {
   const { connection, clock, logger, random = Math.random } = options;
   const timing = { ...defaultTiming, ...options.timing };
   const listWatch = createListWatch({
     connection,
-    path: computeEndpointsPath(scope.namespace),
-    what: scope.namespace === undefined ? "ComputeEndpoints" : `ComputeEndpoints of namespace ${scope.namespace}`,
+    path: resourcesPath(kind.plural, namespace),
+    what: namespace === undefined ? kind.many : `${kind.many} of namespace ${namespace}`,
     listTimeoutMs: timing.pageTimeoutMs,
     openTimeoutMs: timing.openTimeoutMs,
   });
-  const { parseOrSkip } = scope.parser;
+  const { parseOrSkip } = parser;
   return new Reflector({
     listWatch,
-    scope: cache.scope(scope.namespace),
+    scope: cache.scope(namespace),
     parse: (object) => knownTwin(cache, object) ?? parseOrSkip(object),
     ...(options.onList === undefined ? {} : { onList: options.onList }),
     clock,
@@ -129,7 +149,10 @@ function createReflector(
 }
 
 /** Most events of a busy time are the echo of our own writes, whose answers were read and checked already. */
-function knownTwin(cache: ResourceCache<ComputeEndpoint>, object: unknown): ComputeEndpoint | undefined {
+function knownTwin<Resource extends StoredIdentity>(
+  cache: ResourceCache<Resource>,
+  object: unknown,
+): Resource | undefined {
   const { namespace, name, uid, resourceVersion } = metadataOf(object);
   const known = typeof namespace === "string" && typeof name === "string" ? cache.get({ namespace, name }) : undefined;
   return known?.uid === uid && known?.resourceVersion === resourceVersion ? known : undefined;
@@ -140,9 +163,9 @@ function metadataOf(object: unknown): Readonly<Record<string, unknown>> {
   return typeof metadata === "object" && metadata !== null ? (metadata as Readonly<Record<string, unknown>>) : {};
 }
 
-function statsOf(
-  reflectors: readonly Reflector<ComputeEndpoint>[],
-  cache: ResourceCache<ComputeEndpoint>,
+function statsOf<Resource extends StoredIdentity>(
+  reflectors: readonly Reflector<Resource>[],
+  cache: ResourceCache<Resource>,
 ): Omit<ResourceWatchStats, "unlistedNamespaces"> {
   const all = reflectors.map((reflector) => reflector.stats());
   const silences = all.map((stats) => stats.silentForMs ?? Number.POSITIVE_INFINITY);

@@ -5,27 +5,23 @@ import {
   type ResourceKey,
   type ResourceStore,
 } from "../domain/resource-store.ts";
-import { type ComputeEndpoint, hasFinalizer } from "../resource/compute-endpoint.ts";
-import { finalizer, kind } from "../resource/names.ts";
-import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { type ComputeEndpointParser, storedStatus } from "./compute-endpoint-parser.ts";
 import type { KubernetesConnection } from "./connection.ts";
+import { type KindParser, storedStatus } from "./kind-parser.ts";
 import { diffForMerge, type Json } from "./merge-diff.ts";
-import { computeEndpointPath } from "./paths.ts";
+import { resourcePath } from "./paths.ts";
 import type { ResourceCache } from "./resource-cache.ts";
+import type { ResourceKind, StoredResource } from "./resource-kind.ts";
 
-/** The port, bound to our resource. */
-export type ComputeEndpointStore = ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
-
-/** What the store works with. */
-export interface ComputeEndpointStoreOptions {
+/** What the store of one kind works with. */
+export interface KindStoreOptions<Resource extends StoredResource<Status>, Status extends object> {
+  readonly kind: ResourceKind<Resource, Status>;
   readonly connection: KubernetesConnection;
-  readonly cache: ResourceCache<ComputeEndpoint>;
-  readonly parser: ComputeEndpointParser;
+  readonly cache: ResourceCache<Resource>;
+  readonly parser: KindParser<Resource>;
   readonly fence: LeaderFence;
 }
 
-type Parts = ComputeEndpointStoreOptions & {
+type Parts<Resource extends StoredResource<Status>, Status extends object> = KindStoreOptions<Resource, Status> & {
   /** Names of objects that a write of ours showed the cache to be wrong or doubtful about, and that were not read since. */
   readonly doubtful: Set<string>;
 };
@@ -37,19 +33,22 @@ const callTimeoutMs = 8_000;
 const fieldManager = "endpoint-operator";
 
 /**
- * The custom resources of the cluster, over cache and connection.
+ * The custom resources of one kind, over cache and connection.
  *
  * Every write is a JSON merge patch that names uid and resourceVersion, asks the permit first, and puts its answer
  * into the cache before it answers.
  */
-export function createComputeEndpointStore(options: ComputeEndpointStoreOptions): ComputeEndpointStore {
-  const { cache } = options;
-  const parts: Parts = { ...options, doubtful: new Set() };
+export function createKindStore<Resource extends StoredResource<Status>, Status extends object>(
+  options: KindStoreOptions<Resource, Status>,
+): ResourceStore<Resource, Status> {
+  const { cache, kind } = options;
+  const { finalizer } = kind;
+  const parts: Parts<Resource, Status> = { ...options, doubtful: new Set() };
   const reader = new Reader(parts);
   return {
     get: (key) => cache.get(key),
     async current(key) {
-      if (parts.doubtful.has(nameOf(key))) {
+      if (parts.doubtful.has(nameOf(parts, key))) {
         await reader.read(key);
       }
       return cache.get(key);
@@ -58,14 +57,14 @@ export function createComputeEndpointStore(options: ComputeEndpointStoreOptions)
     list: () => cache.list(),
     read: (key) => reader.read(key),
     async addFinalizer(resource) {
-      if (hasFinalizer(resource)) {
+      if (resource.finalizers.includes(finalizer)) {
         return resource;
       }
       const finalizers = [...resource.finalizers, finalizer];
       return putOwnWrite(parts, resource, await patch(parts, resource, { metadata: { finalizers } }));
     },
     async removeFinalizer(resource) {
-      if (!hasFinalizer(resource)) {
+      if (!resource.finalizers.includes(finalizer)) {
         return resource;
       }
       const finalizers = resource.finalizers.filter((name) => name !== finalizer);
@@ -78,7 +77,8 @@ export function createComputeEndpointStore(options: ComputeEndpointStoreOptions)
     },
     async patchStatus(resource, status) {
       const stored = await reader.storedStatusOf(resource);
-      const wanted = { ...status, ...unreadableRecords(resource, stored) };
+      const kept = Object.fromEntries(kind.unreadableMembers(resource).map((member) => [member, stored[member]]));
+      const wanted = { ...status, ...kept };
       const changes = diffForMerge(stored, wanted as { readonly [key: string]: Json | undefined });
       if (changes === undefined) {
         return resource;
@@ -88,14 +88,14 @@ export function createComputeEndpointStore(options: ComputeEndpointStoreOptions)
   };
 }
 
-class Reader {
-  readonly #parts: Parts;
+class Reader<Resource extends StoredResource<Status>, Status extends object> {
+  readonly #parts: Parts<Resource, Status>;
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts<Resource, Status>) {
     this.#parts = parts;
   }
 
-  async read(key: ResourceKey): Promise<ComputeEndpoint | undefined> {
+  async read(key: ResourceKey): Promise<Resource | undefined> {
     const { parser, cache, doubtful } = this.#parts;
     const before = cache.get(key);
     const stored = await this.#readStored(key);
@@ -103,15 +103,16 @@ class Reader {
       this.#noteGone(key, before);
       return undefined;
     }
-    const resource = parseAnswer(`read ${nameOf(key)}`, () => parser.parse(stored));
-    doubtful.delete(nameOf(key));
+    const name = nameOf(this.#parts, key);
+    const resource = parseAnswer(this.#parts, `read ${name}`, () => parser.parse(stored));
+    doubtful.delete(name);
     cache.putRead(resource);
     return resource;
   }
 
   /** Without a doubtful write the watch tells soon enough; with one, the object may have gone by our own hand. */
-  #noteGone(key: ResourceKey, before: ComputeEndpoint | undefined): void {
-    if (this.#parts.doubtful.delete(nameOf(key)) && before !== undefined) {
+  #noteGone(key: ResourceKey, before: Resource | undefined): void {
+    if (this.#parts.doubtful.delete(nameOf(this.#parts, key)) && before !== undefined) {
       this.#parts.cache.putOwnDeletion(before);
     }
   }
@@ -122,18 +123,21 @@ class Reader {
    * The cache keeps only what the schema knows. For the rare object whose status holds anything else, it is read
    * again, so that the difference to the new status is complete.
    */
-  async storedStatusOf(resource: ComputeEndpoint): Promise<{ readonly [key: string]: Json | undefined }> {
+  async storedStatusOf(resource: Resource): Promise<{ readonly [key: string]: Json | undefined }> {
     if (this.#parts.parser.hasWholeStatus(resource)) {
-      return resource.status;
+      return resource.status as { readonly [key: string]: Json | undefined };
     }
     const stored = await this.#readStored(resource.key);
     if (stored === undefined) {
-      throw new KubernetesError("NotFound", `cannot patch status of ${nameOf(resource.key)}: it does not exist`);
+      throw new KubernetesError(
+        "NotFound",
+        `cannot patch status of ${nameOf(this.#parts, resource.key)}: it does not exist`,
+      );
     }
     const metadata = (stored as { readonly metadata?: { readonly uid?: unknown; readonly resourceVersion?: unknown } })
       .metadata;
     if (metadata?.uid !== resource.uid || metadata.resourceVersion !== resource.resourceVersion) {
-      const message = `cannot patch status of ${nameOf(resource.key)}: it has changed or is another object by now`;
+      const message = `cannot patch status of ${nameOf(this.#parts, resource.key)}: it has changed or is another object by now`;
       throw new KubernetesError("Conflict", message);
     }
     const status = storedStatus(stored);
@@ -141,9 +145,9 @@ class Reader {
   }
 
   async #readStored(key: ResourceKey): Promise<unknown> {
-    const what = `read ${nameOf(key)}`;
+    const what = `read ${nameOf(this.#parts, key)}`;
     try {
-      const path = computeEndpointPath(key);
+      const path = resourcePath(this.#parts.kind.plural, key);
       return await this.#parts.connection.request({ what, method: "GET", path, timeoutMs: callTimeoutMs });
     } catch (error) {
       if (error instanceof KubernetesError && error.reason === "NotFound") {
@@ -154,22 +158,14 @@ class Reader {
   }
 }
 
-/** Records that cannot be read are evidence: whatever else is written, they stay as they are until a person acts. */
-function unreadableRecords(
-  { isOwnershipReadable }: ComputeEndpoint,
-  { ownership, createIntent }: { readonly [key: string]: Json | undefined },
-): { readonly [key: string]: Json | undefined } {
-  return isOwnershipReadable ? {} : { ownership, createIntent };
-}
-
 interface Changes {
   readonly metadata?: { readonly finalizers: readonly string[] };
   readonly status?: unknown;
 }
 
-async function patch(
-  parts: Parts,
-  resource: ComputeEndpoint,
+async function patch<Resource extends StoredResource<Status>, Status extends object>(
+  parts: Parts<Resource, Status>,
+  resource: Resource,
   changes: Changes,
   subresource: "" | "/status" = "",
 ): Promise<unknown> {
@@ -180,9 +176,9 @@ async function patch(
   const { key, uid, resourceVersion } = resource;
   try {
     return await connection.request({
-      what: `patch ${subresource === "" ? "finalizers" : "status"} of ${nameOf(key)}`,
+      what: `patch ${subresource === "" ? "finalizers" : "status"} of ${nameOf(parts, key)}`,
       method: "PATCH",
-      path: `${computeEndpointPath(key)}${subresource}`,
+      path: `${resourcePath(parts.kind.plural, key)}${subresource}`,
       query: { fieldManager },
       contentType: "application/merge-patch+json",
       body: { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } },
@@ -191,7 +187,7 @@ async function patch(
     });
   } catch (error) {
     if (leavesDoubt(error)) {
-      doubtful.add(nameOf(key));
+      doubtful.add(nameOf(parts, key));
     }
     throw error;
   }
@@ -210,21 +206,25 @@ const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
   "Conflict",
 ]);
 
-function putOwnWrite(parts: Parts, before: ComputeEndpoint, answer: unknown): ComputeEndpoint {
-  const name = nameOf(before.key);
+function putOwnWrite<Resource extends StoredResource<Status>, Status extends object>(
+  parts: Parts<Resource, Status>,
+  before: Resource,
+  answer: unknown,
+): Resource {
+  const name = nameOf(parts, before.key);
   // Until the answer has been understood.
   parts.doubtful.add(name);
-  const after = parseAnswer(`patch ${name}`, () => parts.parser.parse(answer));
+  const after = parseAnswer(parts, `patch ${name}`, () => parts.parser.parse(answer));
   parts.doubtful.delete(name);
   parts.cache.putOwnWrite(before, after);
   return after;
 }
 
-function parseAnswer(what: string, parse: () => ComputeEndpoint): ComputeEndpoint {
+function parseAnswer<Resource>({ kind }: Named, what: string, parse: () => Resource): Resource {
   try {
     return parse();
   } catch (error) {
-    const message = `cannot ${what}: the answer is not a ${kind}`;
+    const message = `cannot ${what}: the answer is not a ${kind.kind}`;
     throw new KubernetesError("UnreadableAnswer", message, { cause: error });
   }
 }
@@ -238,6 +238,11 @@ function isLastFinalizerGone(answer: unknown): boolean {
   return typeof metadata?.deletionTimestamp === "string" && finalizers.length === 0;
 }
 
-function nameOf(key: ResourceKey): string {
-  return `${kind} ${key.namespace}/${key.name}`;
+/** What names a kind in messages. */
+interface Named {
+  readonly kind: { readonly kind: string };
+}
+
+function nameOf({ kind }: Named, key: ResourceKey): string {
+  return `${kind.kind} ${key.namespace}/${key.name}`;
 }

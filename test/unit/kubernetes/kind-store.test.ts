@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { LeaderFenceError } from "../../../src/domain/leader-fence.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
-import { createComputeEndpointParser } from "../../../src/kubernetes/compute-endpoint-parser.ts";
-import { createComputeEndpointStore } from "../../../src/kubernetes/compute-endpoint-store.ts";
+import { computeEndpointKind } from "../../../src/kubernetes/compute-endpoint-kind.ts";
+import { createKindParser } from "../../../src/kubernetes/kind-parser.ts";
+import { createKindStore } from "../../../src/kubernetes/kind-store.ts";
 import { ResourceCache } from "../../../src/kubernetes/resource-cache.ts";
 import { type ComputeEndpoint, projectsOf } from "../../../src/resource/compute-endpoint.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
@@ -22,13 +23,13 @@ function stored(status: unknown, resourceVersion = "10", metadata: object = {}) 
 function createStore(options: { mayAct?: boolean } = {}) {
   const connection = new ScriptedConnection();
   const cache = new ResourceCache<ComputeEndpoint>({ projectsOf, onChange() {}, onHandlerError() {} });
-  const parser = createComputeEndpointParser(quietLogger);
+  const parser = createKindParser(computeEndpointKind, quietLogger);
   const askedMs: number[] = [];
   const mayStartEffect = (timeoutMs: number) => {
     askedMs.push(timeoutMs);
     return options.mayAct ?? true;
   };
-  const store = createComputeEndpointStore({ connection, cache, parser, fence: { mayStartEffect } });
+  const store = createKindStore({ kind: computeEndpointKind, connection, cache, parser, fence: { mayStartEffect } });
   const put = (object: unknown) => {
     const resource = parser.parse(object);
     cache.scope(undefined).applyChange(resource);
