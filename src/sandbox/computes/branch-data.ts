@@ -1,0 +1,155 @@
+import { existsSync, readFileSync } from "node:fs";
+import { rename, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { PostgresBinaries } from "./postgres/binaries.ts";
+import { ComputeError } from "./postgres/compute-error.ts";
+import type { PostgresServer } from "./postgres/postgres-server.ts";
+import { maxConnectionsIn } from "./postgres/server-settings.ts";
+import type { SystemUser } from "./postgres/system-user.ts";
+import { type AppliedObjects, appliedForm, nothingApplied, type WantedObjects } from "./objects/plan-objects.ts";
+import { type ComputeDirectories, dataVersionOf, type Holder } from "./storage/compute-directories.ts";
+import { copyAtRest, copyRunning } from "./storage/copy-data.ts";
+import { giveTo } from "./storage/copy-tree.ts";
+import { ensureTemplate } from "./storage/template.ts";
+
+/** What data directories are made with. */
+export interface BranchDataParts {
+  readonly directories: ComputeDirectories;
+  readonly binaries: PostgresBinaries;
+  readonly user: SystemUser;
+}
+
+/** Makes and copies the data directories of branches and standbys. Each appears whole, or not at all. */
+export class BranchData {
+  readonly #parts: BranchDataParts;
+  #template: Promise<void> | undefined;
+
+  constructor(parts: BranchDataParts) {
+    this.#parts = parts;
+  }
+
+  /** Makes the template, once; after a failure the next call tries again. @throws ComputeError */
+  async prepare(): Promise<void> {
+    this.#template ??= ensureTemplate(this.#parts);
+    try {
+      await this.#template;
+    } catch (error) {
+      this.#template = undefined;
+      throw error;
+    }
+  }
+
+  /** Makes the directory of a branch that has none, empty. @throws ComputeError */
+  async ensureBranch(branchId: string): Promise<void> {
+    const { directories } = this.#parts;
+    const holder: Holder = { kind: "branches", id: branchId };
+    if (directories.has(holder)) return;
+    await this.prepare();
+    await this.#place(holder, (target) =>
+      copyAtRest({ source: path.join(directories.template, "data"), target, user: this.#parts.user }),
+    );
+  }
+
+  /**
+   * Copies the data of a branch, running or not.
+   *
+   * @param running the branch's primary; `undefined`: it does not run.
+   * @param objects set for a new branch: what the copied roles and databases are to the API.
+   */
+  async copyBranch(
+    branchId: string,
+    to: Holder,
+    { running, objects }: { readonly running: PostgresServer | undefined; readonly objects?: WantedObjects },
+  ): Promise<void> {
+    const { directories, user } = this.#parts;
+    const source: Holder = { kind: "branches", id: branchId };
+    await this.#place(to, async (target, staged) => {
+      if (running === undefined) await copyAtRest({ source: directories.dataOf(source), target, user });
+      else await copyRunning(running, { target, user });
+      if (objects !== undefined) await writeApplied(staged, adopted(this.applied(branchId), objects));
+    });
+  }
+
+  /** What was last brought to the branch's roles and databases. */
+  applied(branchId: string): AppliedObjects {
+    const file = path.join(this.#parts.directories.of({ kind: "branches", id: branchId }), appliedFileName);
+    return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as AppliedObjects) : nothingApplied;
+  }
+
+  async noteApplied(branchId: string, objects: WantedObjects): Promise<void> {
+    await writeApplied(this.#parts.directories.of({ kind: "branches", id: branchId }), appliedForm(objects));
+  }
+
+  /** The connections that the branch's primary last ran with; a standby needs as many. 0: it never ran. */
+  lastMaxConnections(branchId: string): number {
+    const file = path.join(this.#parts.directories.dataOf({ kind: "branches", id: branchId }), "postgresql.conf");
+    return existsSync(file) ? maxConnectionsIn(readFileSync(file, "utf8")) : 0;
+  }
+
+  /** Writes a file of a data directory, whole or not at all. */
+  async write(dataDirectory: string, name: string, text: string): Promise<void> {
+    const file = path.join(dataDirectory, name);
+    await writeFile(`${file}.new`, text, { mode: 0o600 });
+    await giveTo(`${file}.new`, this.#parts.user);
+    await rename(`${file}.new`, file);
+  }
+
+  /** @throws ComputeError when another version of PostgreSQL has written the directory */
+  requireVersion(dataDirectory: string): void {
+    const version = dataVersionOf(dataDirectory);
+    if (version === this.#parts.binaries.version) return;
+    throw new ComputeError(versionProblem(dataDirectory, version, this.#parts.binaries.version));
+  }
+
+  /** Statistics count from the start of a compute. */
+  async forgetStatistics(dataDirectory: string): Promise<void> {
+    await rm(path.join(dataDirectory, "pg_stat", "pgstat.stat"), { force: true });
+  }
+
+  async #place(holder: Holder, fill: (target: string, staged: string) => Promise<void>): Promise<void> {
+    const { directories } = this.#parts;
+    const staged = directories.stage();
+    try {
+      await fill(path.join(staged, "data"), staged);
+      await directories.remove(directories.of(holder));
+      await directories.settle(staged, directories.of(holder));
+    } catch (error) {
+      await rm(staged, { recursive: true, force: true }).catch(() => {});
+      throw withRemedy(error);
+    }
+  }
+}
+
+/** Why a data directory cannot be used, and what to do. */
+export function versionProblem(dataDirectory: string, found: number | undefined, needed: number): string {
+  if (found === undefined) return `${dataDirectory} is not a data directory of PostgreSQL; remove it to start the branch empty`;
+  return (
+    `${dataDirectory} was written by PostgreSQL ${found}, and computes run PostgreSQL ${needed}; ` +
+    `use a PostgreSQL ${found} with --postgres-bin, or another directory with --data`
+  );
+}
+
+const appliedFileName = "applied.json";
+
+async function writeApplied(directory: string, applied: AppliedObjects): Promise<void> {
+  const file = path.join(directory, appliedFileName);
+  await writeFile(`${file}.new`, JSON.stringify(applied), { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+/** The copied objects under the ids that they have in the new branch. Names are those of the parent at the copy. */
+function adopted(parent: AppliedObjects, { databases }: WantedObjects): AppliedObjects {
+  return {
+    roles: parent.roles,
+    databases: parent.databases.map((database) => ({
+      ...database,
+      id: databases.find(({ name }) => name === database.name)?.id ?? database.id,
+    })),
+  };
+}
+
+/** Says what to do about a full disk; other errors stay. */
+function withRemedy(error: unknown): unknown {
+  if ((error as NodeJS.ErrnoException).code !== "ENOSPC") return error;
+  return new ComputeError("the disk is full: nothing was changed; free some space, then try again", { cause: error });
+}

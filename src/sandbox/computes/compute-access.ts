@@ -1,0 +1,111 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { Engine } from "../engine/engine.ts";
+import { Refusal } from "../engine/refusal.ts";
+import type { ComputeFleet, RunningCompute } from "./compute-fleet.ts";
+import { ClientError } from "./proxy/client-error.ts";
+
+/** What connections of clients do to computes. */
+export interface AccessParts {
+  readonly engine: Pick<Engine, "connect" | "compute" | "operation" | "loseCompute" | "onProgress">;
+  readonly fleet: Pick<ComputeFleet, "running">;
+  /** To be called after a connection may have started an operation. */
+  readonly onChange: () => void;
+}
+
+/** How long a client waits for an idle compute, milliseconds. */
+const wakeDeadlineMs = 60_000;
+
+/** The engine reports the end of work; this is for operations whose planned time is longer. Milliseconds. */
+const lookAgainMs = 20;
+
+/** Wakes computes for clients, and counts open connections as activity. */
+export class ComputeAccess {
+  readonly #parts: AccessParts;
+  readonly #open = new Map<string, number>();
+  #progress = Promise.withResolvers<void>();
+
+  constructor(parts: AccessParts) {
+    this.#parts = parts;
+    parts.engine.onProgress(() => {
+      this.#progress.resolve();
+      this.#progress = Promise.withResolvers();
+    });
+  }
+
+  /**
+   * Waits until the compute of an endpoint accepts connections; starts it if it is idle.
+   *
+   * @throws ClientError when there is no such endpoint, it is disabled, or its start fails
+   */
+  async reach(endpointId: string): Promise<RunningCompute> {
+    const deadlineMs = performance.now() + wakeDeadlineMs;
+    let started: { readonly projectId: string; readonly id: string } | undefined;
+    while (performance.now() < deadlineMs) {
+      const progress = this.#progress.promise;
+      this.#requireNotFailed(started);
+      const { endpoint, operations } = this.#connect(endpointId);
+      const compute = this.#parts.fleet.running(endpointId);
+      if (endpoint.state === "active" && compute !== undefined && !compute.server.isStopping) return compute;
+      const [operation] = operations;
+      if (operation !== undefined) started = { projectId: endpoint.projectId, id: operation.id };
+      const timeout = new AbortController();
+      await Promise.race([progress, wait(lookAgainMs, undefined, { signal: timeout.signal }).catch(() => {})]);
+      timeout.abort();
+    }
+    throw new ClientError({
+      code: "57P03",
+      message: `the compute of endpoint ${endpointId} did not start within ${wakeDeadlineMs / 1000} seconds`,
+      hint: "The operations of the project say what it waits for. A stepped clock must be advanced.",
+    });
+  }
+
+  /** Notes an open connection. @returns what to call when it has closed. */
+  hold(endpointId: string): () => void {
+    this.#open.set(endpointId, (this.#open.get(endpointId) ?? 0) + 1);
+    return () => {
+      const left = (this.#open.get(endpointId) ?? 1) - 1;
+      if (left > 0) this.#open.set(endpointId, left);
+      else this.#open.delete(endpointId);
+      this.#noteActivity(endpointId);
+    };
+  }
+
+  isInUse(endpointId: string): boolean {
+    return this.#open.has(endpointId);
+  }
+
+  #connect(endpointId: string) {
+    try {
+      return this.#parts.engine.connect(endpointId, undefined);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      if (error.reason === "NotFound") {
+        const message = `endpoint ${endpointId} does not exist`;
+        throw new ClientError({ code: "08004", message, hint: "It may have been deleted; check its id." });
+      }
+      const hint = "Enable it with PATCH {\"endpoint\": {\"disabled\": false}}.";
+      throw new ClientError({ code: "08004", message: error.message.replace("endpoint", `endpoint ${endpointId}`), hint });
+    } finally {
+      this.#parts.onChange();
+    }
+  }
+
+  #requireNotFailed(started: { readonly projectId: string; readonly id: string } | undefined): void {
+    if (started === undefined) return;
+    const { status, error } = this.#parts.engine.operation(started.projectId, started.id);
+    if (status !== "failed") return;
+    const hint = `Operation ${started.id} failed. The next connection tries again.`;
+    throw new ClientError({ code: "57P03", message: `the compute could not be started: ${error ?? "no reason is known"}`, hint });
+  }
+
+  #noteActivity(endpointId: string): void {
+    try {
+      if (this.#parts.engine.compute(endpointId).endpoint.state !== "active") return;
+      this.#parts.engine.connect(endpointId, undefined);
+      this.#parts.onChange();
+    } catch (error) {
+      // The endpoint was deleted, or is being disabled.
+      if (!(error instanceof Refusal)) throw error;
+    }
+  }
+}

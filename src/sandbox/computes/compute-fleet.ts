@@ -1,0 +1,265 @@
+import { maxConnectionsOf } from "../engine/compute-sizes.ts";
+import type { ComputeDriver } from "../engine/compute-driver.ts";
+import type { EndpointRecord, OperationRecord } from "../engine/records.ts";
+import { BranchData, type BranchDataParts } from "./branch-data.ts";
+import type { ComputeRecords } from "./compute-records.ts";
+import { KeyedQueue } from "./keyed-queue.ts";
+import { applyObjects } from "./objects/apply-objects.ts";
+import { planObjects } from "./objects/plan-objects.ts";
+import { ComputeError } from "./postgres/compute-error.ts";
+import { PostgresServer, type ServerPlace } from "./postgres/postgres-server.ts";
+import { serverSettings } from "./postgres/server-settings.ts";
+import type { Holder } from "./storage/compute-directories.ts";
+
+/** What the fleet works with. */
+export interface FleetParts extends BranchDataParts {
+  readonly records: ComputeRecords;
+  /** Computes that may run at once. */
+  readonly maxComputes: number;
+  /** Whether the data is thrown away at the end. */
+  readonly isTemporary: boolean;
+  /** The server of a compute has ended by itself. */
+  readonly onLoss: (endpointId: string, why: string) => void;
+}
+
+/** A server that runs for an endpoint. */
+export interface RunningCompute {
+  readonly endpointId: string;
+  /** The branch whose data it serves; a move changes the endpoint's branch first. */
+  readonly branchId: string;
+  readonly type: EndpointRecord["type"];
+  readonly server: PostgresServer;
+}
+
+/** All servers of a sandbox. Work on one branch is done one after the other. */
+export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
+  readonly #parts: FleetParts;
+  readonly #data: BranchData;
+  readonly #queue = new KeyedQueue();
+  readonly #running = new Map<string, RunningCompute>();
+  /** Endpoints whose server is being started. */
+  readonly #starting = new Set<string>();
+  readonly #socketDirectories = new Map<string, string>();
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+    this.#data = new BranchData(parts);
+  }
+
+  /** Makes what the first compute needs, ahead of it. Failures show again at the first start. */
+  prepare(): void {
+    this.#data.prepare().catch(() => {});
+  }
+
+  /** `undefined`: no server runs for the endpoint. */
+  running(endpointId: string): RunningCompute | undefined {
+    return this.#running.get(endpointId);
+  }
+
+  async carryOut({ action, endpointId, branchId }: OperationRecord): Promise<void> {
+    switch (action) {
+      case "create_branch":
+        await this.#createBranch(branchId);
+        break;
+      case "start_compute":
+        if (endpointId !== undefined) await this.start(endpointId);
+        break;
+      case "suspend_compute":
+        if (endpointId !== undefined) await this.suspend(endpointId);
+        break;
+      case "apply_config":
+        if (endpointId !== undefined) await this.#applyConfig(endpointId);
+        break;
+      default:
+        break;
+    }
+    await this.sweep();
+  }
+
+  /** Starts the server of an endpoint, unless it runs. @throws ComputeError */
+  async start(endpointId: string): Promise<void> {
+    const endpoint = this.#parts.records.endpoint(endpointId);
+    if (endpoint === undefined) throw new ComputeError("the endpoint was deleted");
+    await this.#queue.run([endpoint.branchId], async () => {
+      if (this.#running.has(endpointId)) return;
+      this.#requireRoom();
+      this.#starting.add(endpointId);
+      try {
+        await (endpoint.type === "read_write" ? this.#startPrimary(endpoint) : this.#startStandby(endpoint));
+      } finally {
+        this.#starting.delete(endpointId);
+      }
+    });
+  }
+
+  /** Stops the server of an endpoint, if it runs. */
+  async suspend(endpointId: string): Promise<void> {
+    const compute = this.#running.get(endpointId);
+    if (compute === undefined) return;
+    await this.#queue.run([compute.branchId], () => this.#stop(compute));
+  }
+
+  /** Stops all servers; they stay active in the records. */
+  async stopAll(): Promise<void> {
+    await Promise.all([...this.#running.values()].map((compute) => this.#stop(compute)));
+  }
+
+  /** Ends servers and removes data of endpoints and branches that are not there any more. */
+  async sweep(): Promise<void> {
+    const { directories, records } = this.#parts;
+    for (const compute of this.#running.values()) {
+      if (records.endpoint(compute.endpointId) === undefined) await this.suspend(compute.endpointId);
+    }
+    const isGone = ({ kind, id }: Holder): boolean =>
+      kind === "branches" ? records.branch(id) === undefined : !this.#running.has(id) && !this.#starting.has(id);
+    for (const holder of [...directories.list("branches"), ...directories.list("replicas")]) {
+      const branchId = holder.kind === "branches" ? holder.id : (records.endpoint(holder.id)?.branchId ?? holder.id);
+      if (!isGone(holder)) continue;
+      await this.#queue.run([branchId], async () => {
+        if (isGone(holder)) await directories.remove(directories.of(holder));
+      });
+    }
+  }
+
+  #requireRoom(): void {
+    const { maxComputes } = this.#parts;
+    if (this.#running.size + this.#starting.size < maxComputes) return;
+    throw new ComputeError(
+      `the limit of ${maxComputes} active computes is reached; suspend another endpoint, or raise --max-computes`,
+    );
+  }
+
+  async #createBranch(branchId: string): Promise<void> {
+    const { directories, records } = this.#parts;
+    const parentId = records.branch(branchId)?.parentId;
+    if (parentId === undefined) return;
+    await this.#queue.run([parentId, branchId], async () => {
+      // A repeated operation finds the copy that it made; a parent that never ran has nothing to copy.
+      if (directories.has({ kind: "branches", id: branchId })) return;
+      if (!directories.has({ kind: "branches", id: parentId })) return;
+      await this.#data.copyBranch(parentId, { kind: "branches", id: branchId }, {
+        running: this.#primaryOf(parentId)?.server,
+        objects: this.#objectsOf(branchId),
+      });
+    });
+  }
+
+  async #startPrimary(endpoint: EndpointRecord): Promise<void> {
+    const { branchId } = endpoint;
+    await this.#data.ensureBranch(branchId);
+    const compute = await this.#launch(endpoint, { kind: "branches", id: branchId }, maxConnectionsOf(endpoint.minUnits));
+    try {
+      await this.#bringObjects(compute);
+      await this.#followPrimary(branchId);
+    } catch (error) {
+      await this.#stop(compute);
+      throw error;
+    }
+  }
+
+  async #startStandby(endpoint: EndpointRecord): Promise<void> {
+    const { branchId } = endpoint;
+    const holder: Holder = { kind: "replicas", id: endpoint.id };
+    await this.#data.ensureBranch(branchId);
+    // A new copy at each start: it has everything of the primary, whether that runs or not.
+    await this.#data.copyBranch(branchId, holder, { running: this.#primaryOf(branchId)?.server });
+    await this.#data.write(this.#parts.directories.dataOf(holder), "standby.signal", "");
+    await this.#launch(endpoint, holder, this.#standbyConnections(endpoint));
+  }
+
+  /** A standby needs at least the connections of its primary. */
+  #standbyConnections({ minUnits, branchId }: EndpointRecord): number {
+    const primary = this.#primaryOf(branchId)?.server.place.maxConnections ?? this.#data.lastMaxConnections(branchId);
+    return Math.max(maxConnectionsOf(minUnits), primary);
+  }
+
+  async #launch(endpoint: EndpointRecord, holder: Holder, maxConnections: number): Promise<RunningCompute> {
+    const { directories, binaries, user } = this.#parts;
+    const dataDirectory = directories.dataOf(holder);
+    this.#data.requireVersion(dataDirectory);
+    const socketDirectory = this.#socketDirectoryOf(endpoint.id);
+    await this.#configure(endpoint, { dataDirectory, socketDirectory, maxConnections });
+    await this.#data.forgetStatistics(dataDirectory);
+    const server = await PostgresServer.start({ binaries, user, dataDirectory, socketDirectory, maxConnections });
+    const compute = { endpointId: endpoint.id, branchId: endpoint.branchId, type: endpoint.type, server };
+    this.#running.set(endpoint.id, compute);
+    void server.ended.then(() => this.#noteEnd(compute));
+    return compute;
+  }
+
+  async #configure(
+    { type, branchId, pgSettings }: EndpointRecord,
+    { dataDirectory, ...place }: Pick<ServerPlace, "dataDirectory" | "socketDirectory" | "maxConnections">,
+  ): Promise<void> {
+    const primary = type === "read_only" ? this.#primaryOf(branchId)?.server.place.socketDirectory : undefined;
+    const needs = { ...place, pgSettings, primarySocketDirectory: primary, isTemporary: this.#parts.isTemporary };
+    await this.#data.write(dataDirectory, "postgresql.conf", serverSettings(needs));
+  }
+
+  #noteEnd(compute: RunningCompute): void {
+    if (this.#running.get(compute.endpointId) !== compute) return;
+    this.#running.delete(compute.endpointId);
+    if (!compute.server.isStopping) this.#parts.onLoss(compute.endpointId, compute.server.lastWords());
+  }
+
+  async #stop(compute: RunningCompute): Promise<void> {
+    await compute.server.stop();
+    if (this.#running.get(compute.endpointId) === compute) this.#running.delete(compute.endpointId);
+    if (compute.type === "read_write") await this.#followPrimary(compute.branchId);
+  }
+
+  /** Brings new settings, roles and databases to an endpoint. Of an idle one only the settings are checked. */
+  async #applyConfig(endpointId: string): Promise<void> {
+    const endpoint = this.#parts.records.endpoint(endpointId);
+    const compute = this.#running.get(endpointId);
+    if (endpoint === undefined || compute === undefined || compute.branchId !== endpoint.branchId) return;
+    await this.#queue.run([compute.branchId], async () => {
+      await this.#configure(endpoint, compute.server.place);
+      await compute.server.admin.query("SELECT pg_reload_conf()");
+      if (compute.type === "read_write") await this.#bringObjects(compute);
+    });
+  }
+
+  async #bringObjects({ branchId, server }: RunningCompute): Promise<void> {
+    const wanted = this.#objectsOf(branchId);
+    const steps = planObjects(this.#data.applied(branchId), wanted);
+    if (steps.length === 0) return;
+    await applyObjects(server, steps);
+    await this.#data.noteApplied(branchId, wanted);
+  }
+
+  #objectsOf(branchId: string) {
+    const { records } = this.#parts;
+    return { roles: records.rolesOf(branchId), databases: records.databasesOf(branchId) };
+  }
+
+  /** Lets the standbys of a branch follow its primary, or none; those with too few connections restart. */
+  async #followPrimary(branchId: string): Promise<void> {
+    for (const { endpointId, server, ...standby } of [...this.#running.values()]) {
+      const endpoint = this.#parts.records.endpoint(endpointId);
+      if (standby.branchId !== branchId || standby.type !== "read_only" || endpoint?.branchId !== branchId) continue;
+      const maxConnections = this.#standbyConnections(endpoint);
+      if (server.place.maxConnections >= maxConnections) {
+        await this.#configure(endpoint, server.place);
+        await server.admin.query("SELECT pg_reload_conf()");
+      } else {
+        await server.stop();
+        await this.#launch(endpoint, { kind: "replicas", id: endpointId }, maxConnections);
+      }
+    }
+  }
+
+  #primaryOf(branchId: string): RunningCompute | undefined {
+    return [...this.#running.values()].find(
+      (compute) => compute.branchId === branchId && compute.type === "read_write" && !compute.server.isStopping,
+    );
+  }
+
+  #socketDirectoryOf(endpointId: string): string {
+    const known = this.#socketDirectories.get(endpointId);
+    if (known !== undefined) return known;
+    const made = this.#parts.directories.socketDirectory();
+    this.#socketDirectories.set(endpointId, made);
+    return made;
+  }
+}

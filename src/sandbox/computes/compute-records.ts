@@ -1,0 +1,13 @@
+import type { BranchRecord, DatabaseRecord, EndpointRecord, RoleRecord } from "../engine/records.ts";
+
+/** What the computes read of the control plane's records, as they are now. */
+export interface ComputeRecords {
+  endpoint(id: string): EndpointRecord | undefined;
+  branch(id: string): BranchRecord | undefined;
+  rolesOf(branchId: string): readonly RoleRecord[];
+  databasesOf(branchId: string): readonly DatabaseRecord[];
+  /** Endpoints whose compute should run, because they are active and no operation moves them. */
+  settledActive(): readonly EndpointRecord[];
+  /** Ends when every change so far will outlive the process; `undefined`: it will. */
+  written(): Promise<void> | undefined;
+}

@@ -1,0 +1,20 @@
+/** Runs work one at a time for each key; work for different keys runs at once. */
+export class KeyedQueue {
+  readonly #tails = new Map<string, Promise<void>>();
+
+  /** @param keys all are held while the work runs. Work that holds keys must not wait for other work of this queue. */
+  async run<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+    const held = [...new Set(keys)];
+    const earlier = held.map((key) => this.#tails.get(key));
+    // Every key is taken at once, so two pieces of work never wait for each other.
+    const done = Promise.withResolvers<void>();
+    for (const key of held) this.#tails.set(key, done.promise);
+    try {
+      await Promise.all(earlier);
+      return await work();
+    } finally {
+      for (const key of held) if (this.#tails.get(key) === done.promise) this.#tails.delete(key);
+      done.resolve();
+    }
+  }
+}

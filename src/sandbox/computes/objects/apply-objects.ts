@@ -1,0 +1,117 @@
+import path from "node:path";
+import { AdminConnection, PostgresError, quoteName, quoteText } from "../postgres/admin-connection.ts";
+import { ComputeError } from "../postgres/compute-error.ts";
+import type { PostgresServer } from "../postgres/postgres-server.ts";
+import { makeVerifier, verifierText } from "../protocol/scram.ts";
+import type { ObjectStep } from "./plan-objects.ts";
+
+/**
+ * Carries out the steps on a primary. Each may be repeated after a crash: what is there already, or gone already, is
+ * left as it is.
+ *
+ * @throws ComputeError with PostgreSQL's message
+ */
+export async function applyObjects(server: PostgresServer, steps: readonly ObjectStep[]): Promise<void> {
+  for (const step of steps) {
+    try {
+      await applyStep(server, step);
+    } catch (error) {
+      if (!(error instanceof PostgresError)) throw error;
+      throw new ComputeError(`${describe(step)}: ${error.message}`, { cause: error });
+    }
+  }
+}
+
+async function applyStep(server: PostgresServer, step: ObjectStep): Promise<void> {
+  const { admin } = server;
+  switch (step.kind) {
+    case "CreateRole":
+      if (!(await exists(admin, "pg_roles", "rolname", step.name))) {
+        await admin.query(`CREATE ROLE ${quoteName(step.name)} NOLOGIN`);
+      }
+      await admin.query(
+        `ALTER ROLE ${quoteName(step.name)} CREATEDB CREATEROLE BYPASSRLS INHERIT ${await loginClause(step.password)};
+         GRANT neon_superuser TO ${quoteName(step.name)}`,
+      );
+      return;
+    case "SetPassword":
+      await admin.query(`ALTER ROLE ${quoteName(step.name)} ${await loginClause(step.password)}`);
+      return;
+    case "DropRole":
+      await dropRole(server, step.name);
+      return;
+    case "CreateDatabase":
+      if (await exists(admin, "pg_database", "datname", step.name)) await setOwner(admin, step);
+      else await admin.query(`CREATE DATABASE ${quoteName(step.name)} OWNER ${quoteName(step.ownerName)}`);
+      return;
+    case "SetOwner":
+      await setOwner(admin, step);
+      return;
+    case "RenameDatabase":
+      await renameDatabase(admin, step);
+      return;
+    case "DropDatabase":
+      await admin.query(`DROP DATABASE IF EXISTS ${quoteName(step.name)} WITH (FORCE)`);
+      return;
+  }
+}
+
+async function loginClause(password: string | undefined): Promise<string> {
+  // The verifier, not the password: statements can end up in the server's log.
+  if (password === undefined) return "NOLOGIN PASSWORD NULL";
+  return `LOGIN PASSWORD ${quoteText(verifierText(await makeVerifier(password)))}`;
+}
+
+async function exists(admin: AdminConnection, table: string, column: string, name: string): Promise<boolean> {
+  const rows = await admin.query(`SELECT 1 FROM ${table} WHERE ${column} = ${quoteText(name)}`);
+  return rows.length > 0;
+}
+
+async function setOwner(
+  admin: AdminConnection,
+  { name, ownerName }: { readonly name: string; readonly ownerName: string },
+): Promise<void> {
+  await admin.query(`ALTER DATABASE ${quoteName(name)} OWNER TO ${quoteName(ownerName)}`);
+}
+
+/** PostgreSQL renames only a database without sessions. */
+async function renameDatabase(
+  admin: AdminConnection,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<void> {
+  if (!(await exists(admin, "pg_database", "datname", from))) return;
+  await admin.query(
+    `ALTER DATABASE ${quoteName(from)} ALLOW_CONNECTIONS false;
+     SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ${quoteText(from)}`,
+  );
+  await admin.query(`ALTER DATABASE ${quoteName(from)} RENAME TO ${quoteName(to)}`);
+  await admin.query(`ALTER DATABASE ${quoteName(to)} ALLOW_CONNECTIONS true`);
+}
+
+/** What the role owns goes to the owner of its database; databases that it made by SQL go to the sandbox's own role. */
+async function dropRole(server: PostgresServer, name: string): Promise<void> {
+  const { admin } = server;
+  if (!(await exists(admin, "pg_roles", "rolname", name))) return;
+  await admin.query(
+    `ALTER ROLE ${quoteName(name)} NOLOGIN;
+     SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = ${quoteText(name)}`,
+  );
+  const databases = await admin.query("SELECT datname, pg_get_userbyid(datdba) FROM pg_database WHERE datallowconn");
+  for (const [database, owner] of databases) {
+    const heir = owner === name ? "cloud_admin" : (owner ?? "cloud_admin");
+    const connection = await AdminConnection.open(path.join(server.socketPath), database ?? "postgres");
+    try {
+      await connection.query(`REASSIGN OWNED BY ${quoteName(name)} TO ${quoteName(heir)}`);
+      await connection.query(`DROP OWNED BY ${quoteName(name)}`);
+    } finally {
+      connection.close();
+    }
+  }
+  await admin.query(`DROP ROLE ${quoteName(name)}`);
+}
+
+function describe(step: ObjectStep): string {
+  const name = step.kind === "RenameDatabase" ? step.from : step.name;
+  const verb = step.kind.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  return `cannot ${verb} ${name}`;
+}

@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { SystemUser } from "./system-user.ts";
+
+/**
+ * A shell between the sandbox and a server: when its standard input ends, because the sandbox wants it or because the
+ * sandbox was killed, it asks the server for a fast shutdown. So no server outlives the sandbox.
+ */
+const guard =
+  'exec 3<&0; "$@" </dev/null 3<&- & server=$!; exec >/dev/null 2>&1; read -r line <&3; kill -INT $server; wait $server';
+
+/** How many bytes of its last output are kept. */
+const keptBytes = 8_192;
+
+/** What to run. */
+export interface GuardedCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly user: SystemUser;
+}
+
+/** A server process that ends when the sandbox ends, however that ends. */
+export class GuardedProcess {
+  readonly #shell: ChildProcess;
+  #output = "";
+  /** Resolves when the process and all of its children have ended; never rejects. */
+  readonly ended: Promise<void>;
+  #hasEnded = false;
+
+  constructor({ program, args, user: { uid, gid } }: GuardedCommand) {
+    const identity = uid === undefined || gid === undefined ? {} : { uid, gid };
+    this.#shell = spawn("/bin/sh", ["-c", guard, "sh", program, ...args], {
+      ...identity,
+      cwd: "/",
+      // Ctrl-C in a terminal reaches the sandbox only, which stops its servers in order.
+      detached: true,
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" },
+    });
+    const keep = (bytes: Buffer): void => {
+      this.#output = (this.#output + bytes.toString("utf8")).slice(-keptBytes);
+    };
+    this.#shell.stdout?.on("data", keep);
+    this.#shell.stderr?.on("data", keep);
+    // All who could write to it have ended: the server ended by itself, or the shell's work is done.
+    this.#shell.stderr?.on("end", () => this.#shell.stdin?.end());
+    this.#shell.stdin?.on("error", () => {});
+    this.ended = new Promise((resolve) => {
+      const end = (): void => {
+        this.#hasEnded = true;
+        resolve();
+      };
+      this.#shell.on("close", end);
+      this.#shell.on("error", (error) => {
+        keep(Buffer.from(error.message));
+        end();
+      });
+    });
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Asks for an orderly end. */
+  stop(): void {
+    this.#shell.stdin?.end();
+  }
+
+  /** The last lines that the process wrote. */
+  output(): string {
+    return this.#output;
+  }
+}

@@ -1,0 +1,131 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { kill as signalProcess } from "node:process";
+import { setTimeout as wait } from "node:timers/promises";
+import { AdminConnection } from "./admin-connection.ts";
+import type { PostgresBinaries } from "./binaries.ts";
+import { ComputeError } from "./compute-error.ts";
+import { GuardedProcess } from "./guarded-process.ts";
+import { socketFileName } from "./server-settings.ts";
+import type { SystemUser } from "./system-user.ts";
+
+/** What to start. The directories exist, and the data directory holds its configuration. */
+export interface ServerPlace {
+  readonly binaries: PostgresBinaries;
+  readonly user: SystemUser;
+  readonly dataDirectory: string;
+  readonly socketDirectory: string;
+  /** What the server was configured with. */
+  readonly maxConnections: number;
+}
+
+/** How long a server may take, milliseconds. */
+const deadlines = { start: 60_000, fastStop: 20_000, immediateStop: 5_000 } as const;
+
+/** A PostgreSQL server that accepts connections, until it has ended. */
+export class PostgresServer {
+  readonly place: ServerPlace;
+  readonly #process: GuardedProcess;
+  readonly #admin: AdminConnection;
+  #isStopping = false;
+
+  private constructor(place: ServerPlace, process: GuardedProcess, admin: AdminConnection) {
+    this.place = place;
+    this.#process = process;
+    this.#admin = admin;
+  }
+
+  /**
+   * Starts a server and waits until it accepts connections.
+   *
+   * @throws ComputeError with the last words of the server when it does not come up
+   */
+  static async start(place: ServerPlace): Promise<PostgresServer> {
+    const { binaries, user, dataDirectory, socketDirectory } = place;
+    const server = new GuardedProcess({ program: binaries.postgres, args: ["-D", dataDirectory], user });
+    const deadlineMs = performance.now() + deadlines.start;
+    while (!server.hasEnded && performance.now() < deadlineMs) {
+      const admin = await openIfReady(path.join(socketDirectory, socketFileName));
+      if (admin !== undefined) return new PostgresServer(place, server, admin);
+      await Promise.race([wait(5), server.ended]);
+    }
+    const why = server.hasEnded ? lastWords(server.output()) : `it did not accept connections within ${deadlines.start} ms`;
+    await endProcess(server, dataDirectory);
+    throw new ComputeError(`PostgreSQL did not start: ${why}`);
+  }
+
+  get socketPath(): string {
+    return path.join(this.place.socketDirectory, socketFileName);
+  }
+
+  /** Resolves when the server has ended. */
+  get ended(): Promise<void> {
+    return this.#process.ended;
+  }
+
+  /** Whether its end was asked for. */
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  get admin(): AdminConnection {
+    return this.#admin;
+  }
+
+  /** Why it ended, in its own words. */
+  lastWords(): string {
+    return lastWords(this.#process.output());
+  }
+
+  /** Ends the server: connections drop, and everything committed is kept. Calling it again waits too. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#admin.close();
+    await endProcess(this.#process, this.place.dataDirectory);
+  }
+}
+
+async function openIfReady(socketPath: string): Promise<AdminConnection | undefined> {
+  try {
+    return await AdminConnection.open(socketPath);
+  } catch {
+    return undefined;
+  }
+}
+
+async function endProcess(server: GuardedProcess, dataDirectory: string): Promise<void> {
+  server.stop();
+  if (await endsWithin(server, deadlines.fastStop)) return;
+  for (const signal of ["SIGQUIT", "SIGKILL"] as const) {
+    await signalServer(dataDirectory, signal);
+    if (await endsWithin(server, deadlines.immediateStop)) return;
+  }
+}
+
+async function endsWithin(server: GuardedProcess, milliseconds: number): Promise<boolean> {
+  const timeout = new AbortController();
+  const late = wait(milliseconds, false, { signal: timeout.signal }).catch(() => false);
+  const isEnded = await Promise.race([server.ended.then(() => true), late]);
+  timeout.abort();
+  return isEnded;
+}
+
+/** Of a server that this sandbox has started and that has not ended, so the pid in its file is its own. */
+async function signalServer(dataDirectory: string, signal: NodeJS.Signals): Promise<void> {
+  const text = await readFile(path.join(dataDirectory, "postmaster.pid"), "utf8").catch(() => "");
+  const pid = Number(text.split("\n")[0]);
+  if (!(pid > 1)) return;
+  try {
+    signalProcess(pid, signal);
+  } catch {
+    // It has just ended.
+  }
+}
+
+/** The reason that PostgreSQL itself gives, on one line. */
+function lastWords(output: string): string {
+  const lines = output.trim().split("\n");
+  const fatal = lines.findLast((line) => /(FATAL|PANIC|could not)/.test(line)) ?? lines.at(-1) ?? "";
+  const text = fatal.replace(/^.*?(FATAL|PANIC): +/, "");
+  return text === "" ? "it ended without a message" : text;
+}

@@ -1,0 +1,105 @@
+import { sharedBuffersMb } from "../../engine/compute-sizes.ts";
+
+/** What the configuration of one server depends on. */
+export interface ServerNeeds {
+  readonly maxConnections: number;
+  /** Settings that the user has given. Those that the control plane owns are left out. */
+  readonly pgSettings: Readonly<Record<string, string>>;
+  /** Directory of the Unix socket. */
+  readonly socketDirectory: string;
+  /** Directory of the Unix socket of the primary that a hot standby follows. `undefined`: it follows none. */
+  readonly primarySocketDirectory: string | undefined;
+  /** Whether a crash of the machine may damage the data: right for a temporary directory. */
+  readonly isTemporary: boolean;
+}
+
+/** Prefixes and names of settings that belong to the control plane; a user cannot change them. */
+const ownedNames = new Set([
+  "allow_alter_system",
+  "archive_command",
+  "archive_library",
+  "archive_mode",
+  "config_file",
+  "data_directory",
+  "dynamic_library_path",
+  "external_pid_file",
+  "fsync",
+  "full_page_writes",
+  "hba_file",
+  "hot_standby",
+  "ident_file",
+  "listen_addresses",
+  "log_destination",
+  "logging_collector",
+  "max_connections",
+  "max_wal_senders",
+  "port",
+  "primary_conninfo",
+  "primary_slot_name",
+  "recovery_target_timeline",
+  "restart_after_crash",
+  "restore_command",
+  "shared_buffers",
+  "ssl",
+  "superuser_reserved_connections",
+  "unix_socket_directories",
+  "unix_socket_group",
+  "unix_socket_permissions",
+  "wal_keep_size",
+  "wal_level",
+  "wal_sync_method",
+]);
+
+/** The settings of a user without those that the control plane owns. */
+export function userSettings(pgSettings: Readonly<Record<string, string>>): readonly (readonly [string, string])[] {
+  return Object.entries(pgSettings).filter(([name]) => !ownedNames.has(name.toLowerCase()) && !/^ssl_/i.test(name));
+}
+
+/** Name of the socket file below its directory. */
+export const socketFileName = ".s.PGSQL.5432";
+
+/** The connections that a server was last configured with; 0: the text does not say. */
+export function maxConnectionsIn(settings: string): number {
+  return Number(/^max_connections = '(\d+)'$/m.exec(settings)?.[1] ?? 0);
+}
+
+/** The text of `postgresql.conf`. The control plane's settings come last, so that they win. */
+export function serverSettings(needs: ServerNeeds): string {
+  const { socketDirectory, primarySocketDirectory, isTemporary } = needs;
+  const owned: Readonly<Record<string, string | number>> = {
+    listen_addresses: "",
+    port: 5432,
+    unix_socket_directories: socketDirectory,
+    unix_socket_permissions: "0700",
+    max_connections: needs.maxConnections,
+    shared_buffers: `${sharedBuffersMb}MB`,
+    wal_level: "logical",
+    max_wal_senders: 10,
+    wal_keep_size: "64MB",
+    hot_standby: "on",
+    ssl: "off",
+    logging_collector: "off",
+    log_destination: "stderr",
+    ...(isTemporary ? { fsync: "off", full_page_writes: "off" } : {}),
+    ...(primarySocketDirectory === undefined
+      ? {}
+      : { primary_conninfo: `host=${primarySocketDirectory} port=5432 user=cloud_admin` }),
+  };
+  const defaults = {
+    // A short timeout makes a new standby, and one whose primary comes back, follow at once.
+    wal_retrieve_retry_interval: "500ms",
+    log_min_messages: "warning",
+    timezone: "UTC",
+    log_timezone: "UTC",
+    ...(isTemporary ? { synchronous_commit: "off" } : {}),
+  };
+  const lines = [...Object.entries(defaults), ...userSettings(needs.pgSettings), ...Object.entries(owned)];
+  return lines.map(([name, value]) => `${name} = ${quoted(String(value))}\n`).join("");
+}
+
+function quoted(value: string): string {
+  return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "''").replaceAll("\n", "\\n")}'`;
+}
+
+/** `pg_hba.conf`: the proxy checks passwords; only the sandbox reaches the Unix socket. */
+export const accessRules = "local all all trust\nlocal replication all trust\n";

@@ -1,0 +1,35 @@
+/**
+ * Statements for the databases of the template.
+ *
+ * The view shows what the server did since it started: it is over all databases, because the sandbox removes the
+ * statistics of the run before. Pages are of 8 KB. `file_cache_used` are the pages that were brought into the cache, at
+ * most those that fit.
+ *
+ * @param version major version of PostgreSQL.
+ * @see seed part 2, "Compute sizes", rule 5
+ */
+export function templateStatements(version: number, database: string): readonly string[] {
+  return [...(database === "template1" ? sharedStatements : []), fileCacheView(version), grantView];
+}
+
+/** Roles are of the whole server. */
+const sharedStatements = [
+  "CREATE ROLE neon_superuser CREATEDB CREATEROLE NOLOGIN BYPASSRLS",
+  "GRANT pg_read_all_data, pg_write_all_data, pg_monitor, pg_signal_backend TO neon_superuser WITH ADMIN OPTION",
+];
+
+const grantView = "GRANT SELECT ON neon_stat_file_cache TO PUBLIC";
+
+function fileCacheView(version: number): string {
+  const writes =
+    version >= 16
+      ? "(SELECT coalesce(sum(writes), 0) + coalesce(sum(extends), 0) FROM pg_stat_io)"
+      : "(SELECT buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter)";
+  return `CREATE VIEW neon_stat_file_cache AS
+SELECT misses AS file_cache_misses, hits AS file_cache_hits,
+  least(misses, pg_size_bytes(current_setting('shared_buffers')) / 8192)::bigint AS file_cache_used,
+  ${writes}::bigint AS file_cache_writes,
+  CASE WHEN hits + misses = 0 THEN NULL ELSE round(100.0 * hits / (hits + misses), 2) END AS file_cache_hit_ratio
+FROM (SELECT coalesce(sum(blks_read), 0)::bigint AS misses, coalesce(sum(blks_hit), 0)::bigint AS hits
+  FROM pg_stat_database) AS counters`;
+}

@@ -1,0 +1,103 @@
+/**
+ * Messages of PostgreSQL's frontend/backend protocol, version 3: framing, and the few that the sandbox writes itself.
+ *
+ * @see https://www.postgresql.org/docs/18/protocol-message-formats.html (read 2026-11)
+ */
+
+/** A message with its type byte, as a character: `R` authentication, `K` cancel key, `Z` ready, `E` error, … */
+export interface Message {
+  readonly type: string;
+  /** What follows the length. */
+  readonly body: Buffer;
+}
+
+/** Text of the protocol ends with a zero byte. */
+export const zeroTerminated = (text: string): Buffer => Buffer.from(`${text}\0`, "utf8");
+
+/** A message with its type byte and its length. */
+export function message(type: string, ...parts: readonly Uint8Array[]): Buffer {
+  const length = parts.reduce((sum, part) => sum + part.length, 4);
+  const header = Buffer.alloc(5);
+  header.write(type, 0, "latin1");
+  header.writeUInt32BE(length, 1);
+  return Buffer.concat([header, ...parts]);
+}
+
+/** A 32-bit number, most significant byte first. */
+export function int32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value);
+  return bytes;
+}
+
+/** The bytes are no message of the protocol, or a longer one than the sandbox takes. */
+export class ProtocolError extends Error {
+  override readonly name = "ProtocolError";
+}
+
+/** Cuts a stream of bytes into messages. Holds at most one message that is not whole. */
+export class MessageReader {
+  readonly #longestBytes: number;
+  #pending: Buffer = Buffer.alloc(0);
+
+  /** @param longestBytes of one message, its type byte and length included. */
+  constructor(longestBytes: number) {
+    this.#longestBytes = longestBytes;
+  }
+
+  /** @returns the messages that are whole now. @throws ProtocolError */
+  push(bytes: Buffer): readonly Message[] {
+    this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
+    const messages: Message[] = [];
+    for (let next = this.#take(); next !== undefined; next = this.#take()) messages.push(next);
+    return messages;
+  }
+
+  /** The bytes after the last whole message. */
+  rest(): Buffer {
+    return this.#pending;
+  }
+
+  #take(): Message | undefined {
+    if (this.#pending.length < 5) return undefined;
+    const end = 1 + this.#pending.readUInt32BE(1);
+    if (end < 5 || end > this.#longestBytes) throw new ProtocolError(`a message of ${end} bytes`);
+    if (this.#pending.length < end) return undefined;
+    const type = this.#pending.toString("latin1", 0, 1);
+    const body = this.#pending.subarray(5, end);
+    this.#pending = this.#pending.subarray(end);
+    return { type, body };
+  }
+}
+
+/** What an error of PostgreSQL says. */
+export interface ErrorFields {
+  readonly severity: string;
+  /** SQLSTATE, five characters. */
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string | undefined;
+}
+
+/** An error that ends a connection. */
+export function fatalError({ code, message: text, hint }: Omit<ErrorFields, "severity">): Buffer {
+  const fields: readonly (readonly [string, string | undefined])[] = [
+    ["S", "FATAL"],
+    ["V", "FATAL"],
+    ["C", code],
+    ["M", text],
+    ["H", hint],
+  ];
+  const written = fields.flatMap(([name, value]) => (value === undefined ? [] : [zeroTerminated(name + value)]));
+  return message("E", ...written, Buffer.alloc(1));
+}
+
+/** Reads the body of an ErrorResponse or NoticeResponse; a missing field is empty. */
+export function readErrorFields(body: Buffer): ErrorFields {
+  const fields = new Map<string, string>();
+  for (const field of body.toString("utf8").split("\0")) {
+    if (field !== "") fields.set(field.slice(0, 1), field.slice(1));
+  }
+  const field = (name: string): string => fields.get(name) ?? "";
+  return { severity: field("V") || field("S"), code: field("C"), message: field("M"), hint: fields.get("H") };
+}

@@ -1,0 +1,35 @@
+import { connect } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+
+/** How long a server may take to act on a cancel request, milliseconds. */
+const deadlineMs = 10_000;
+
+/** Which server knows which cancel key. Keys have any length. */
+export class CancelKeys {
+  readonly #socketPaths = new Map<string, string>();
+
+  add(key: Buffer, socketPath: string): void {
+    this.#socketPaths.set(key.toString("latin1"), socketPath);
+  }
+
+  remove(key: Buffer): void {
+    this.#socketPaths.delete(key.toString("latin1"));
+  }
+
+  /** Passes a cancel request to the server that knows its key; an unknown key does nothing. */
+  async cancel(key: Buffer, packet: Buffer): Promise<void> {
+    const socketPath = this.#socketPaths.get(key.toString("latin1"));
+    if (socketPath === undefined) return;
+    const server = connect(socketPath);
+    const closed = new Promise<void>((resolve) => {
+      server.on("error", () => resolve());
+      server.on("close", () => resolve());
+    });
+    server.end(packet);
+    server.resume();
+    const timeout = new AbortController();
+    await Promise.race([closed, wait(deadlineMs, undefined, { signal: timeout.signal }).catch(() => {})]);
+    timeout.abort();
+    server.destroy();
+  }
+}

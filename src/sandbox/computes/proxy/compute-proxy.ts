@@ -1,0 +1,86 @@
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import { type SessionParts, serveClient } from "./client-session.ts";
+import { ProtocolError } from "../protocol/messages.ts";
+
+/** What the proxy works with. */
+export interface ProxyParts extends Omit<SessionParts, "upgrade"> {
+  /** A certificate for host names or addresses, PEM. */
+  readonly certificateFor: (names: readonly string[]) => { readonly cert: string; readonly key: string };
+  /** Gets what should never happen. */
+  readonly onBug: (error: unknown) => void;
+}
+
+/** Names that every certificate has, for clients that dial the machine itself. */
+const machineNames = ["localhost", "127.0.0.1", "::1"];
+
+/** Certificates that are kept. */
+const keptContexts = 1_000;
+
+/** Listens for clients of all endpoints on one port, with TLS. */
+export class ComputeProxy {
+  readonly #parts: ProxyParts;
+  readonly #contexts = new Map<string, SecureContext>();
+  readonly #clients = new Set<Socket>();
+  readonly #servers: Server[] = [];
+
+  constructor(parts: ProxyParts) {
+    this.#parts = parts;
+  }
+
+  /** @param port 0: a free one. @returns the port. @throws Error when the address is in use */
+  async listen(port: number, host: string): Promise<number> {
+    const server = createServer((socket) => this.#serve(socket));
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen({ port, host }, resolve);
+    });
+    this.#servers.push(server);
+    return (server.address() as AddressInfo).port;
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    for (const client of this.#clients) client.destroy();
+    await Promise.all(closed);
+  }
+
+  #serve(socket: Socket): void {
+    this.#clients.add(socket);
+    socket.once("close", () => this.#clients.delete(socket));
+    // Errors of a connection end it; whoever reads at that moment hears of it.
+    socket.on("error", () => {});
+    const parts: SessionParts = { ...this.#parts, upgrade: (plain) => this.#upgrade(plain) };
+    serveClient(socket, parts).catch(this.#parts.onBug);
+  }
+
+  #upgrade(socket: Socket): Promise<TLSSocket> {
+    const secured = Promise.withResolvers<TLSSocket>();
+    const client = new TLSSocket(socket, {
+      isServer: true,
+      ALPNProtocols: ["postgresql"],
+      secureContext: this.#contextFor(socket.localAddress ?? ""),
+      SNICallback: (name, done) => done(null, this.#contextFor(name)),
+    });
+    client.once("secure", () => secured.resolve(client));
+    client.on("error", (error) => secured.reject(new ProtocolError(error.message)));
+    client.once("close", () => secured.reject(new ProtocolError("the client closed the connection")));
+    return secured.promise;
+  }
+
+  #contextFor(name: string): SecureContext {
+    const known = this.#contexts.get(name);
+    if (known !== undefined) return known;
+    const isOwn = /^[a-z0-9.-]{1,200}\.localhost$/.test(name) || /^127\.[0-9.]+$/.test(name);
+    const key = isOwn ? name : "";
+    const context = this.#contexts.get(key) ?? this.#makeContext(isOwn ? [name, ...machineNames] : machineNames);
+    if (this.#contexts.size >= keptContexts) this.#contexts.clear();
+    this.#contexts.set(key, context);
+    return context;
+  }
+
+  #makeContext(names: readonly string[]): SecureContext {
+    return createSecureContext({ ...this.#parts.certificateFor([...new Set(names)]), minVersion: "TLSv1.2" });
+  }
+}

@@ -1,0 +1,56 @@
+/** Which endpoint a client names, and through which of its two host names. */
+export interface EndpointName {
+  readonly endpointId: string;
+  /** Whether the client asks for pooled connections. */
+  readonly isPooled: boolean;
+}
+
+const pooledSuffix = "-pooler";
+
+function nameOf(text: string): EndpointName {
+  const isPooled = text.endsWith(pooledSuffix);
+  return { endpointId: isPooled ? text.slice(0, -pooledSuffix.length) : text, isPooled };
+}
+
+/**
+ * Reads the endpoint from the name that a client sends in its TLS handshake (SNI): the first label of a name of more than
+ * one. `localhost` names none.
+ */
+export function endpointOfServerName(serverName: string | false | null | undefined): EndpointName | undefined {
+  if (typeof serverName !== "string" || !serverName.includes(".")) return undefined;
+  const [label = ""] = serverName.toLowerCase().split(".");
+  return label === "" ? undefined : nameOf(label);
+}
+
+/**
+ * Takes `endpoint=<id>` out of the startup parameter `options`: the server does not know it.
+ *
+ * @returns `options` without it; `undefined`: nothing is left.
+ */
+export function endpointOfOptions(options: string | undefined): {
+  readonly endpoint: EndpointName | undefined;
+  readonly options: string | undefined;
+} {
+  const words = (options ?? "").split(/(?<!\\)\s+/).filter((word) => word !== "");
+  const found = words.findLast((word) => word.startsWith("endpoint="));
+  const rest = words.filter((word) => !word.startsWith("endpoint=")).join(" ");
+  return {
+    endpoint: found === undefined ? undefined : nameOf(found.slice("endpoint=".length)),
+    options: rest === "" ? undefined : rest,
+  };
+}
+
+/** Takes `endpoint=<id>;` or `endpoint=<id>$` from the front of a password. */
+export function endpointOfPassword(password: string): { readonly endpoint: EndpointName; readonly password: string } | undefined {
+  const [prefix, id] = /^endpoint=([a-z0-9-]+)[;$]/.exec(password) ?? [];
+  return id === undefined ? undefined : { endpoint: nameOf(id), password: password.slice(prefix?.length) };
+}
+
+/** What a client must add that names no endpoint. */
+export const noEndpointError = {
+  code: "08004",
+  message: "the connection names no endpoint",
+  hint:
+    "Connect to the host name of the endpoint by TLS, or add options=endpoint%3D<endpoint id> to the connection string, " +
+    "or put endpoint=<endpoint id>; before the password.",
+} as const;

@@ -1,0 +1,157 @@
+import { execFile } from "node:child_process";
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { ComputeSetupError } from "../postgres/compute-error.ts";
+import type { SystemUser } from "../postgres/system-user.ts";
+
+const run = promisify(execFile);
+
+/** Whose data a directory holds: a branch (its primary), or a read-only endpoint (its standby). */
+export type Holder = { readonly kind: "branches" | "replicas"; readonly id: string };
+
+/**
+ * The directories of all computes below the sandbox's data directory.
+ *
+ * `branches/<id>` and `replicas/<id>` each hold `data`, PostgreSQL's own directory, and are there whole or not at all:
+ * what is being made lies in `new`, which is emptied at each start.
+ */
+export class ComputeDirectories {
+  readonly root: string;
+  /** Directories of Unix sockets; short, because the path of a socket has at most 107 bytes. */
+  readonly #sockets: string;
+  readonly #user: SystemUser;
+  #counter = 0;
+
+  private constructor(root: string, sockets: string, user: SystemUser) {
+    this.root = root;
+    this.#sockets = sockets;
+    this.#user = user;
+  }
+
+  /**
+   * Makes the directories. What a killed sandbox left half made is removed.
+   *
+   * @param data the sandbox's data directory; it exists, and no other sandbox uses it.
+   * @throws ComputeSetupError when PostgreSQL's user cannot reach them
+   */
+  static async open(data: string, user: SystemUser): Promise<ComputeDirectories> {
+    const root = path.join(path.resolve(data), "computes");
+    const directories = new ComputeDirectories(root, mkdtempSync(path.join(tmpdir(), "sandbox-sockets-")), user);
+    try {
+      letThrough(path.resolve(data), user);
+      rmSync(directories.#staging, { recursive: true, force: true });
+      for (const name of ["", "branches", "replicas", "new"]) directories.#make(path.join(root, name));
+      directories.#give(directories.#sockets);
+      await requireReachable(root, user);
+      return directories;
+    } catch (error) {
+      directories.close();
+      throw error;
+    }
+  }
+
+  /** Removes the directory of the sockets. */
+  close(): void {
+    rmSync(this.#sockets, { recursive: true, force: true });
+  }
+
+  get #staging(): string {
+    return path.join(this.root, "new");
+  }
+
+  /** The directory of a branch or standby; it may not exist. */
+  of({ kind, id }: Holder): string {
+    return path.join(this.root, kind, id);
+  }
+
+  /** PostgreSQL's data directory of a branch or standby; it may not exist. */
+  dataOf(holder: Holder): string {
+    return path.join(this.of(holder), "data");
+  }
+
+  has(holder: Holder): boolean {
+    return existsSync(this.of(holder));
+  }
+
+  /** All that exist. */
+  list(kind: Holder["kind"]): readonly Holder[] {
+    return readdirSync(path.join(this.root, kind)).map((id) => ({ kind, id }));
+  }
+
+  /** The template, from which branches without a parent are copied. */
+  get template(): string {
+    return path.join(this.root, "template");
+  }
+
+  /** A new, empty directory of the servers' user. */
+  stage(): string {
+    this.#counter += 1;
+    const directory = path.join(this.#staging, String(this.#counter));
+    this.#make(directory);
+    return directory;
+  }
+
+  /** Puts a staged directory in its place, at once and whole. */
+  async settle(staged: string, place: string): Promise<void> {
+    await rename(staged, place);
+  }
+
+  /** Removes a directory; a crash in between leaves nothing half removed. */
+  async remove(directory: string): Promise<void> {
+    if (!existsSync(directory)) return;
+    this.#counter += 1;
+    const doomed = path.join(this.#staging, String(this.#counter));
+    await rename(directory, doomed);
+    await rm(doomed, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  /** A new directory for the Unix socket of a server. */
+  socketDirectory(): string {
+    this.#counter += 1;
+    const directory = path.join(this.#sockets, String(this.#counter));
+    this.#make(directory);
+    return directory;
+  }
+
+  #make(directory: string): void {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    this.#give(directory);
+  }
+
+  #give(directory: string): void {
+    const { uid, gid } = this.#user;
+    if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid);
+  }
+}
+
+/** The major version of the server that wrote a data directory; `undefined`: there is none. */
+export function dataVersionOf(dataDirectory: string): number | undefined {
+  const file = path.join(dataDirectory, "PG_VERSION");
+  return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : undefined;
+}
+
+/** Root's own data directory lets the group of PostgreSQL's user pass, and nothing more. */
+function letThrough(data: string, { uid, gid }: SystemUser): void {
+  if (uid === undefined || gid === undefined) return;
+  const { uid: owner, mode } = lstatSync(data);
+  if (owner !== 0 || (mode & 0o077) !== 0) return;
+  chownSync(data, 0, gid);
+  chmodSync(data, 0o710);
+}
+
+/** @throws ComputeSetupError */
+async function requireReachable(directory: string, { uid, gid, name }: SystemUser): Promise<void> {
+  if (uid === undefined || gid === undefined) return;
+  try {
+    await run("/bin/sh", ["-c", 'cd "$1"', "sh", directory], { uid, gid, cwd: "/", timeout: 10_000 });
+  } catch (error) {
+    const remedy = "let it pass through every folder above (chmod o+x), or name another one with --data";
+    throw new ComputeSetupError(
+      `PostgreSQL runs as ${name} when the sandbox runs as root, and ${name} cannot reach ${directory}; ${remedy}`,
+      { cause: error },
+    );
+  }
+}

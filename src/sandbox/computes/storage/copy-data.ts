@@ -1,0 +1,67 @@
+import { readdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { AdminConnection } from "../postgres/admin-connection.ts";
+import type { PostgresServer } from "../postgres/postgres-server.ts";
+import type { SystemUser } from "../postgres/system-user.ts";
+import { copyOne, copyTree, giveTo } from "./copy-tree.ts";
+
+/** Where from and where to: data directories of PostgreSQL. */
+export interface DataCopy {
+  readonly source: string;
+  /** Must not exist. */
+  readonly target: string;
+  /** Owner of the copy. */
+  readonly user: SystemUser;
+}
+
+/** What belongs to one server only. */
+const ofTheServer = /^(postmaster\.(pid|opts)|standby\.signal|pg_replslot\/.+|pg_stat\/.+|pg_stat_tmp\/.+|postgresql\.auto\.conf\.tmp)$/;
+
+/** What a copy from a running server must not have. @see PostgreSQL 18, 25.3.4, "Backing Up the Data Directory" */
+const whileItRuns =
+  /^(backup_label|tablespace_map|pg_wal\/.+|pg_(dynshmem|notify|serial|snapshots|subtrans)\/.+|(.+\/)?pgsql_tmp.*|(.+\/)?pg_internal\.init.*)$/;
+
+/** Copies the data of a server that does not run. */
+export async function copyAtRest({ source, target, user }: DataCopy): Promise<void> {
+  await copyTree(source, target, { user, mayChange: false, leavesOut: (name) => ofTheServer.test(name) });
+}
+
+/**
+ * Copies the data of a running primary, from a consistent state: PostgreSQL's own backup functions mark it, and the
+ * write-ahead log up to its end is part of the copy.
+ *
+ * @throws PostgresError, or Error of the file system
+ */
+export async function copyRunning(server: PostgresServer, { target, user }: Omit<DataCopy, "source">): Promise<void> {
+  const source = server.place.dataDirectory;
+  // The backup belongs to a session of its own, and ends with it if something fails.
+  const backup = await AdminConnection.open(server.socketPath);
+  try {
+    await backup.query("SELECT pg_backup_start('sandbox', true)");
+    const leavesOut = (name: string): boolean => ofTheServer.test(name) || whileItRuns.test(name);
+    await copyTree(source, target, { user, mayChange: true, leavesOut });
+    const [row] = await backup.query("SELECT labelfile FROM pg_backup_stop(false)");
+    const label = row?.[0] ?? "";
+    await writeFile(path.join(target, "backup_label"), label, { mode: 0o600 });
+    await giveTo(path.join(target, "backup_label"), user);
+    await copyLog(source, target, { user, firstSegment: firstSegmentOf(label) });
+  } finally {
+    backup.close();
+  }
+}
+
+/** The segment in which recovery begins. */
+function firstSegmentOf(label: string): string {
+  return /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/m.exec(label)?.[1] ?? "";
+}
+
+async function copyLog(
+  source: string,
+  target: string,
+  { user, firstSegment }: { readonly user: SystemUser; readonly firstSegment: string },
+): Promise<void> {
+  for (const name of await readdir(path.join(source, "pg_wal"))) {
+    if (!/^[0-9A-F]{24}$/.test(name) || name < firstSegment) continue;
+    await copyOne(path.join(source, "pg_wal", name), path.join(target, "pg_wal", name), { user, mayChange: true });
+  }
+}

@@ -1,0 +1,74 @@
+import { constants, type Dirent } from "node:fs";
+import { chown, copyFile, mkdir, readdir } from "node:fs/promises";
+import path from "node:path";
+import type { SystemUser } from "../postgres/system-user.ts";
+
+/** How to copy a directory. */
+export interface CopyOptions {
+  /** Owner of the copy. */
+  readonly user: SystemUser;
+  /** Whether to leave an entry out. @param name relative to the source, with `/`. */
+  readonly leavesOut: (name: string) => boolean;
+  /** Whether a server may remove files of the source meanwhile. */
+  readonly mayChange: boolean;
+}
+
+/** Files that are copied at once. */
+const width = 4;
+
+/**
+ * Copies a directory with everything in it. Shares the blocks of files where the file system can (reflink).
+ *
+ * @param target must not exist.
+ * @throws Error of the file system
+ */
+export async function copyTree(source: string, target: string, options: CopyOptions): Promise<void> {
+  const files: string[] = [];
+  await makeDirectories({ source, target, name: "" }, options, files);
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let file = files[next++]; file !== undefined; file = files[next++]) {
+      await copyOne(path.join(source, file), path.join(target, file), options);
+    }
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}
+
+interface Place {
+  readonly source: string;
+  readonly target: string;
+  /** Relative to both; empty: they themselves. */
+  readonly name: string;
+}
+
+async function makeDirectories({ source, target, name }: Place, options: CopyOptions, files: string[]): Promise<void> {
+  await mkdir(path.join(target, name), { mode: 0o700 });
+  await giveTo(path.join(target, name), options.user);
+  const entries: Dirent[] = await readdir(path.join(source, name), { withFileTypes: true });
+  for (const entry of entries) {
+    const entryName = name === "" ? entry.name : `${name}/${entry.name}`;
+    if (options.leavesOut(entryName)) continue;
+    if (entry.isDirectory()) await makeDirectories({ source, target, name: entryName }, options, files);
+    else if (entry.isFile()) files.push(entryName);
+  }
+}
+
+/** Copies one file. */
+export async function copyOne(
+  source: string,
+  target: string,
+  { user, mayChange }: Pick<CopyOptions, "user" | "mayChange">,
+): Promise<void> {
+  try {
+    await copyFile(source, target, constants.COPYFILE_FICLONE);
+  } catch (error) {
+    if (mayChange && (error as NodeJS.ErrnoException).code === "ENOENT") return;
+    throw error;
+  }
+  await giveTo(target, user);
+}
+
+/** Makes the servers' user the owner, where that is another one. */
+export async function giveTo(file: string, { uid, gid }: SystemUser): Promise<void> {
+  if (uid !== undefined && gid !== undefined) await chown(file, uid, gid);
+}
