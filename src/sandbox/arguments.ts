@@ -74,6 +74,12 @@ const readers = {
   "operation-latency": readLatency,
   "availability-check-interval": wholeNumber(1, 10 * 365 * 86_400),
   seed: wholeNumber(0, 2 ** 32 - 1),
+  compute: ((text) => (text === "none" || text === "postgres" ? { value: text } : "must be none or postgres")) as Read<
+    "none" | "postgres"
+  >,
+  "compute-port": wholeNumber(0, 65_535),
+  "postgres-bin": ((text) => (text === "" ? "must be a directory" : { value: text })) as Read<string>,
+  "max-computes": wholeNumber(1, 1000),
   "rate-limit": readRateLimit,
   fixture: ((text) => (text === "" ? "must be a file" : { value: text })) as Read<string>,
 } as const;
@@ -82,6 +88,9 @@ type OptionName = keyof typeof readers;
 type Values = { [N in OptionName]?: Extract<ReturnType<(typeof readers)[N]>, { value: unknown }>["value"] };
 
 const flags: readonly string[] = ["allow-remote-control", "tls", "help"];
+
+/** Options that only real computes have. */
+const computeOptions = ["compute-port", "postgres-bin", "max-computes"] as const;
 
 interface GivenOption {
   readonly name: string;
@@ -136,6 +145,10 @@ function startOf(values: Values): SandboxArguments {
   if (values["proxy-host-name"] !== undefined && proxyPort === undefined) {
     return { kind: "Wrong", problems: ["--proxy-host-name: has no meaning without --proxy-port"] };
   }
+  const computeProblem = computeOptions.find((name) => values.compute !== "postgres" && values[name] !== undefined);
+  if (computeProblem !== undefined) {
+    return { kind: "Wrong", problems: [`--${computeProblem}: has no meaning without --compute postgres`] };
+  }
   return {
     kind: "Start",
     fixtureFile: values.fixture,
@@ -153,6 +166,10 @@ function startOf(values: Values): SandboxArguments {
       rateLimit: values["rate-limit"],
       allowRemoteControl: Object.hasOwn(values, "allow-remote-control"),
       tls: Object.hasOwn(values, "tls"),
+      compute:
+        values.compute === "postgres"
+          ? { postgresBin: values["postgres-bin"], port: values["compute-port"], maxComputes: values["max-computes"] }
+          : undefined,
       proxy: proxyPort === undefined ? undefined : { port: proxyPort, hostName: values["proxy-host-name"] },
     },
   };

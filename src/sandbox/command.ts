@@ -42,6 +42,10 @@ A local control plane. Without --data everything it knows is gone when it stops.
                                time between two checks of a branch (default 86400)
   --rate-limit RULE            off, public, or PER_MINUTE:PER_SECOND (default off)
   --seed N                     start of the randomness of ids and latencies
+  --compute none|postgres      postgres: run a PostgreSQL server behind each active endpoint (default none)
+  --compute-port PORT          port for clients of databases, 0 for a free one (default 5432)
+  --postgres-bin DIR           folder with postgres and initdb (default: the npm package of the platform)
+  --max-computes N             computes that may run at once (default 20)
   --tls                        answer https on the port too, with a certificate of the sandbox's own
                                authority (GET /sandbox/v1/ca.crt; with --data: DIR/ca.crt)
   --proxy-port PORT            open an HTTP proxy that leads https://console.neon.tech to the sandbox
@@ -70,6 +74,7 @@ export async function runSandboxCommand(args: readonly string[], io: CommandIo):
     if (error instanceof FixtureError) return refuse(io, [`--fixture: ${error.message.replaceAll("\n", "\n  ")}`]);
     if (error instanceof StorageError || error instanceof AuthorityFileError)
       return refuse(io, [`--data: ${error.message}`]);
+    if ((error as Error).name === "ComputeSetupError") return refuse(io, [`--compute: ${(error as Error).message}`]);
     if (error instanceof Refusal) return refuse(io, [`--fixture: ${error.message}`]);
     io.err.write(`sandbox: ${(error as Error).message}\n`);
     return failed;
@@ -89,6 +94,12 @@ async function serve(
   if (sandbox.proxyUrl !== undefined) {
     const hostName = options.proxy?.hostName ?? publicHostName;
     io.out.write(`sandbox: proxy on ${sandbox.proxyUrl} for https://${hostName}${apiPrefix}\n`);
+  }
+  if (sandbox.databaseAddress !== undefined) {
+    const { host, port } = sandbox.databaseAddress;
+    io.out.write(
+      `sandbox: databases on ${host}:${port}, by TLS; certificate authority at ${sandbox.controlUrl}/ca.crt\n`,
+    );
   }
   if (sandbox.apiKey === "") io.out.write("sandbox: API key as before; --api-key sets another\n");
   else if (options.apiKey === undefined) io.out.write(`sandbox: API key ${sandbox.apiKey}\n`);

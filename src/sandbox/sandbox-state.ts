@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type ClockAnchor, type ClockChange, SandboxClock } from "./engine/clock.ts";
+import type { ComputeDriver } from "./engine/compute-driver.ts";
 import { Engine } from "./engine/engine.ts";
 import type { Fixture } from "./engine/fixture.ts";
 import { type Profile, profiles } from "./engine/profile.ts";
@@ -22,6 +23,8 @@ export interface StateOptions {
   readonly apiKey: string | undefined;
   /** How the clock runs after a start and after a reset; `undefined`: as it did, or in real time. */
   readonly pace: ClockChange | undefined;
+  /** Carries operations out on real computes. @default none */
+  readonly driver?: ComputeDriver | undefined;
   /** Gets the error of the first transaction that could not be written to the directory. */
   readonly onWriteFailure: (error: StorageError) => void;
 }
@@ -102,7 +105,13 @@ function fill({ store, written, close }: DurableStore, options: StateOptions): S
   const profile = profileOf(store, options);
   const saveAnchor = (anchor: ClockAnchor) => store.values.set(valueNames.clock, JSON.stringify(anchor));
   const clock = new SandboxClock(undefined, saveAnchor);
-  const engine = new Engine({ store, clock, profile: profiles[profile], settings: options.settings });
+  const engine = new Engine({
+    store,
+    clock,
+    profile: profiles[profile],
+    settings: options.settings,
+    driver: options.driver,
+  });
   const keyRing = new KeyRing(store, () => clock.nowMs());
   const isNew = store.values.get(valueNames.profile) === undefined;
   const apiKey = options.apiKey ?? (isNew ? `sbx_${randomBytes(24).toString("hex")}` : "");

@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { openAuthority } from "./certificates/authority-file.ts";
 import type { CertificateAuthority } from "./certificates/certificate-authority.ts";
+import { type ComputeChoice, type ComputeSide, type DatabaseAddress, openComputeSide } from "./compute-side.ts";
 import type { ClockChange, ClockMode } from "./engine/clock.ts";
 import { defaultFixture, type Fixture } from "./engine/fixture.ts";
 import { Pacemaker } from "./engine/pacemaker.ts";
@@ -50,6 +51,8 @@ export interface SandboxOptions {
   readonly tls?: boolean | undefined;
   /** An HTTP proxy beside the API. @default none */
   readonly proxy?: ProxyOptions | undefined;
+  /** Real PostgreSQL servers behind the endpoints. @default none: an endpoint is a state */
+  readonly compute?: ComputeChoice | undefined;
   /** Gets what should never happen. @default written to stderr */
   readonly onBug?: ((error: unknown) => void) | undefined;
 }
@@ -63,6 +66,8 @@ export interface RunningSandbox {
   readonly port: number;
   /** Address of the proxy; `undefined`: there is none. */
   readonly proxyUrl: string | undefined;
+  /** Where clients of databases connect; `undefined`: no computes run. */
+  readonly databaseAddress: DatabaseAddress | undefined;
   /** Empty: the state was there before, and no key was given; the one of then is good. */
   readonly apiKey: string;
   /** Resolves when state can no longer be written: nothing was acknowledged that is not there, and it should stop. */
@@ -74,12 +79,14 @@ export interface RunningSandbox {
 /**
  * Starts a sandbox in this process.
  *
- * @throws Error when the address cannot be bound, `StorageError` when the directory cannot be used, or `Refusal` when
+ * @throws Error when the address cannot be bound, `ComputeSetupError` when computes cannot run, `StorageError` when the directory cannot be used, or `Refusal` when
  * the fixture is not possible in the profile.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<RunningSandbox> {
   const writeFailure = Promise.withResolvers<StorageError>();
+  const computes = options.compute && (await openComputeSide(options.compute, options.host ?? "127.0.0.1"));
   const state = openState({
+    driver: computes?.driver,
     directory: options.data,
     profile: options.profile,
     settings: settingsOf(options),
@@ -89,8 +96,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     onWriteFailure: writeFailure.resolve,
   });
   try {
-    return { ...(await serve(state, options)), writeFailure: writeFailure.promise };
+    return { ...(await serve(state, options, computes)), writeFailure: writeFailure.promise };
   } catch (error) {
+    await computes?.stop();
     state.close();
     throw error;
   }
@@ -99,8 +107,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
 async function serve(
   state: SandboxState,
   { host = "127.0.0.1", port = 0, ...options }: SandboxOptions,
+  computes: ComputeSide | undefined,
 ): Promise<Omit<RunningSandbox, "writeFailure">> {
-  const parts = partsOf(state, { ...options, host });
+  const parts = partsOf(state, { ...options, host }, computes);
+  const databaseAddress = await computes?.attach({ ...parts, state, data: options.data });
   const app = buildServer(parts, [pageRoutes]);
   const bareHost = host.replace(/^\[|\]$/g, "");
   const close = async (): Promise<void> => {
@@ -126,8 +136,10 @@ async function serve(
       port: bound,
       proxyUrl: proxyPort === undefined ? undefined : `http://${hostPart}:${proxyPort}`,
       apiKey: state.apiKey,
+      databaseAddress,
       stop: async () => {
         await close();
+        await computes?.stop();
         state.close();
       },
     };
@@ -137,7 +149,11 @@ async function serve(
   }
 }
 
-function partsOf(state: SandboxState, options: SandboxOptions & { readonly host: string }): ServerParts {
+function partsOf(
+  state: SandboxState,
+  options: SandboxOptions & { readonly host: string },
+  computes: ComputeSide | undefined,
+): ServerParts {
   const { engine, clock, keyRing } = state;
   const onBug = (error: unknown): void => {
     // `writeFailure` reports a failure to write.
@@ -154,6 +170,7 @@ function partsOf(state: SandboxState, options: SandboxOptions & { readonly host:
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit),
     controlAccess: options.allowRemoteControl === true ? "anybody" : isLoopback(options.host) ? "loopback" : "nobody",
     onBug,
+    databaseAddress: () => computes?.address(),
     authority: () => {
       opened ??= openAuthority(options.data, Date.now());
       return opened;
@@ -181,12 +198,19 @@ function paceOf({ clock, timeScale }: SandboxOptions): ClockChange | undefined {
   return { mode: clock ?? "scaled", scale: timeScale ?? 1 };
 }
 
-function settingsOf({ operationLatencyMs, availabilityCheckIntervalMs, seed }: SandboxOptions): EngineSettings {
+function settingsOf({
+  operationLatencyMs,
+  availabilityCheckIntervalMs,
+  seed,
+  compute,
+}: SandboxOptions): EngineSettings {
   const latencyMs =
     typeof operationLatencyMs === "number" ? { min: operationLatencyMs, max: operationLatencyMs } : operationLatencyMs;
   return {
     ...defaultEngineSettings,
-    operationLatencyMs: latencyMs ?? defaultEngineSettings.operationLatencyMs,
+    // Operations on real computes take as long as their work.
+    operationLatencyMs:
+      latencyMs ?? (compute === undefined ? defaultEngineSettings.operationLatencyMs : { min: 0, max: 0 }),
     availabilityCheckIntervalMs: availabilityCheckIntervalMs ?? defaultEngineSettings.availabilityCheckIntervalMs,
     seed: seed ?? randomInt(2 ** 32),
   };

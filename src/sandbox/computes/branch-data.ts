@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { type AppliedObjects, appliedForm, nothingApplied, type WantedObjects } from "./objects/plan-objects.ts";
 import type { PostgresBinaries } from "./postgres/binaries.ts";
 import { ComputeError } from "./postgres/compute-error.ts";
 import type { PostgresServer } from "./postgres/postgres-server.ts";
 import { maxConnectionsIn } from "./postgres/server-settings.ts";
 import type { SystemUser } from "./postgres/system-user.ts";
-import { type AppliedObjects, appliedForm, nothingApplied, type WantedObjects } from "./objects/plan-objects.ts";
 import { type ComputeDirectories, dataVersionOf, type Holder } from "./storage/compute-directories.ts";
 import { copyAtRest, copyRunning } from "./storage/copy-data.ts";
-import { giveTo } from "./storage/copy-tree.ts";
+import { writeOwned } from "./storage/copy-tree.ts";
 import { ensureTemplate } from "./storage/template.ts";
 
 /** What data directories are made with. */
@@ -88,10 +88,7 @@ export class BranchData {
 
   /** Writes a file of a data directory, whole or not at all. */
   async write(dataDirectory: string, name: string, text: string): Promise<void> {
-    const file = path.join(dataDirectory, name);
-    await writeFile(`${file}.new`, text, { mode: 0o600 });
-    await giveTo(`${file}.new`, this.#parts.user);
-    await rename(`${file}.new`, file);
+    await writeOwned(path.join(dataDirectory, name), text, this.#parts.user);
   }
 
   /** @throws ComputeError when another version of PostgreSQL has written the directory */
@@ -122,7 +119,8 @@ export class BranchData {
 
 /** Why a data directory cannot be used, and what to do. */
 export function versionProblem(dataDirectory: string, found: number | undefined, needed: number): string {
-  if (found === undefined) return `${dataDirectory} is not a data directory of PostgreSQL; remove it to start the branch empty`;
+  if (found === undefined)
+    return `${dataDirectory} is not a data directory of PostgreSQL; remove it to start the branch empty`;
   return (
     `${dataDirectory} was written by PostgreSQL ${found}, and computes run PostgreSQL ${needed}; ` +
     `use a PostgreSQL ${found} with --postgres-bin, or another directory with --data`

@@ -83,8 +83,12 @@ export class ComputeAccess {
         const message = `endpoint ${endpointId} does not exist`;
         throw new ClientError({ code: "08004", message, hint: "It may have been deleted; check its id." });
       }
-      const hint = "Enable it with PATCH {\"endpoint\": {\"disabled\": false}}.";
-      throw new ClientError({ code: "08004", message: error.message.replace("endpoint", `endpoint ${endpointId}`), hint });
+      const hint = 'Enable it with PATCH {"endpoint": {"disabled": false}}.';
+      throw new ClientError({
+        code: "08004",
+        message: error.message.replace("endpoint", `endpoint ${endpointId}`),
+        hint,
+      });
     } finally {
       this.#parts.onChange();
     }
@@ -95,7 +99,11 @@ export class ComputeAccess {
     const { status, error } = this.#parts.engine.operation(started.projectId, started.id);
     if (status !== "failed") return;
     const hint = `Operation ${started.id} failed. The next connection tries again.`;
-    throw new ClientError({ code: "57P03", message: `the compute could not be started: ${error ?? "no reason is known"}`, hint });
+    throw new ClientError({
+      code: "57P03",
+      message: `the compute could not be started: ${error ?? "no reason is known"}`,
+      hint,
+    });
   }
 
   #noteActivity(endpointId: string): void {

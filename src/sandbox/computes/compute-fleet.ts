@@ -1,5 +1,5 @@
-import { maxConnectionsOf } from "../engine/compute-sizes.ts";
 import type { ComputeDriver } from "../engine/compute-driver.ts";
+import { maxConnectionsOf } from "../engine/compute-sizes.ts";
 import type { EndpointRecord, OperationRecord } from "../engine/records.ts";
 import { BranchData, type BranchDataParts } from "./branch-data.ts";
 import type { ComputeRecords } from "./compute-records.ts";
@@ -137,17 +137,25 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
       // A repeated operation finds the copy that it made; a parent that never ran has nothing to copy.
       if (directories.has({ kind: "branches", id: branchId })) return;
       if (!directories.has({ kind: "branches", id: parentId })) return;
-      await this.#data.copyBranch(parentId, { kind: "branches", id: branchId }, {
-        running: this.#primaryOf(parentId)?.server,
-        objects: this.#objectsOf(branchId),
-      });
+      await this.#data.copyBranch(
+        parentId,
+        { kind: "branches", id: branchId },
+        {
+          running: this.#primaryOf(parentId)?.server,
+          objects: this.#objectsOf(branchId),
+        },
+      );
     });
   }
 
   async #startPrimary(endpoint: EndpointRecord): Promise<void> {
     const { branchId } = endpoint;
     await this.#data.ensureBranch(branchId);
-    const compute = await this.#launch(endpoint, { kind: "branches", id: branchId }, maxConnectionsOf(endpoint.minUnits));
+    const compute = await this.#launch(
+      endpoint,
+      { kind: "branches", id: branchId },
+      maxConnectionsOf(endpoint.minUnits),
+    );
     try {
       await this.#bringObjects(compute);
       await this.#followPrimary(branchId);

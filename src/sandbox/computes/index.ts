@@ -3,6 +3,7 @@ import type { CertificateAuthority } from "../certificates/certificate-authority
 import type { ComputeDriver } from "../engine/compute-driver.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { OperationRecord } from "../engine/records.ts";
+import { versionProblem } from "./branch-data.ts";
 import { ComputeAccess } from "./compute-access.ts";
 import { ComputeFleet } from "./compute-fleet.ts";
 import type { ComputeRecords } from "./compute-records.ts";
@@ -12,10 +13,9 @@ import { ComputeSetupError } from "./postgres/compute-error.ts";
 import { chooseSystemUser, type SystemUser } from "./postgres/system-user.ts";
 import { parseVerifier } from "./protocol/scram.ts";
 import { CancelKeys } from "./proxy/cancel-keys.ts";
-import { type SessionTarget } from "./proxy/client-session.ts";
+import type { SessionTarget } from "./proxy/client-session.ts";
 import { ComputeProxy } from "./proxy/compute-proxy.ts";
 import { joinServer } from "./proxy/join-server.ts";
-import { versionProblem } from "./branch-data.ts";
 import { ComputeDirectories, dataVersionOf } from "./storage/compute-directories.ts";
 import { endOldServer } from "./storage/old-servers.ts";
 

@@ -1,4 +1,5 @@
 import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
+import type { DatabaseAddress } from "../compute-side.ts";
 import type { SandboxClock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Pacemaker } from "../engine/pacemaker.ts";
@@ -28,6 +29,8 @@ export interface ServerParts {
   readonly controlAccess: "loopback" | "anybody" | "nobody";
   /** The sandbox's own certificate authority; made at the first call. @throws AuthorityFileError */
   readonly authority: () => CertificateAuthority;
+  /** Where clients of databases connect; `undefined`: no computes run, and host names lead nowhere. */
+  readonly databaseAddress?: () => DatabaseAddress | undefined;
   /** Gets what should never happen. */
   readonly onBug: (error: unknown) => void;
 }

@@ -134,4 +134,6 @@ export const quoteName = (name: string): string => `"${name.replaceAll('"', '""'
 
 /** A text as SQL writes it. */
 export const quoteText = (text: string): string =>
-  text.includes("\\") ? ` E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'` : `'${text.replaceAll("'", "''")}'`;
+  text.includes("\\")
+    ? ` E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
+    : `'${text.replaceAll("'", "''")}'`;

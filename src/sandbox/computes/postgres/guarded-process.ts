@@ -25,6 +25,7 @@ export class GuardedProcess {
   /** Resolves when the process and all of its children have ended; never rejects. */
   readonly ended: Promise<void>;
   #hasEnded = false;
+  #exitCode: number | null = null;
 
   constructor({ program, args, user: { uid, gid } }: GuardedCommand) {
     const identity = uid === undefined || gid === undefined ? {} : { uid, gid };
@@ -45,20 +46,26 @@ export class GuardedProcess {
     this.#shell.stderr?.on("end", () => this.#shell.stdin?.end());
     this.#shell.stdin?.on("error", () => {});
     this.ended = new Promise((resolve) => {
-      const end = (): void => {
+      const end = (code: number | null): void => {
         this.#hasEnded = true;
+        this.#exitCode = code;
         resolve();
       };
       this.#shell.on("close", end);
       this.#shell.on("error", (error) => {
         keep(Buffer.from(error.message));
-        end();
+        end(null);
       });
     });
   }
 
   get hasEnded(): boolean {
     return this.#hasEnded;
+  }
+
+  /** `null`: it has not ended, could not be started, or was killed. */
+  get exitCode(): number | null {
+    return this.#exitCode;
   }
 
   /** Asks for an orderly end. */

@@ -49,7 +49,9 @@ export class PostgresServer {
       if (admin !== undefined) return new PostgresServer(place, server, admin);
       await Promise.race([wait(5), server.ended]);
     }
-    const why = server.hasEnded ? lastWords(server.output()) : `it did not accept connections within ${deadlines.start} ms`;
+    const why = server.hasEnded
+      ? lastWords(server.output())
+      : `it did not accept connections within ${deadlines.start} ms`;
     await endProcess(server, dataDirectory);
     throw new ComputeError(`PostgreSQL did not start: ${why}`);
   }

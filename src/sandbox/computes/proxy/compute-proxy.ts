@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
-import { type SessionParts, serveClient } from "./client-session.ts";
 import { ProtocolError } from "../protocol/messages.ts";
+import { type SessionParts, serveClient } from "./client-session.ts";
 
 /** What the proxy works with. */
 export interface ProxyParts extends Omit<SessionParts, "upgrade"> {

@@ -41,7 +41,9 @@ export function endpointOfOptions(options: string | undefined): {
 }
 
 /** Takes `endpoint=<id>;` or `endpoint=<id>$` from the front of a password. */
-export function endpointOfPassword(password: string): { readonly endpoint: EndpointName; readonly password: string } | undefined {
+export function endpointOfPassword(
+  password: string,
+): { readonly endpoint: EndpointName; readonly password: string } | undefined {
   const [prefix, id] = /^endpoint=([a-z0-9-]+)[;$]/.exec(password) ?? [];
   return id === undefined ? undefined : { endpoint: nameOf(id), password: password.slice(prefix?.length) };
 }

@@ -1,5 +1,16 @@
 import { execFile } from "node:child_process";
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -42,7 +53,7 @@ export class ComputeDirectories {
     const directories = new ComputeDirectories(root, mkdtempSync(path.join(tmpdir(), "sandbox-sockets-")), user);
     try {
       letThrough(path.resolve(data), user);
-      rmSync(directories.#staging, { recursive: true, force: true });
+      rmSync(directories.#staging, { recursive: true, force: true, maxRetries: 10 });
       for (const name of ["", "branches", "replicas", "new"]) directories.#make(path.join(root, name));
       directories.#give(directories.#sockets);
       await requireReachable(root, user);
@@ -55,7 +66,7 @@ export class ComputeDirectories {
 
   /** Removes the directory of the sockets. */
   close(): void {
-    rmSync(this.#sockets, { recursive: true, force: true });
+    rmSync(this.#sockets, { recursive: true, force: true, maxRetries: 3 });
   }
 
   get #staging(): string {
@@ -88,8 +99,7 @@ export class ComputeDirectories {
 
   /** A new, empty directory of the servers' user. */
   stage(): string {
-    this.#counter += 1;
-    const directory = path.join(this.#staging, String(this.#counter));
+    const directory = this.#unusedName();
     this.#make(directory);
     return directory;
   }
@@ -102,8 +112,7 @@ export class ComputeDirectories {
   /** Removes a directory; a crash in between leaves nothing half removed. */
   async remove(directory: string): Promise<void> {
     if (!existsSync(directory)) return;
-    this.#counter += 1;
-    const doomed = path.join(this.#staging, String(this.#counter));
+    const doomed = this.#unusedName();
     await rename(directory, doomed);
     await rm(doomed, { recursive: true, force: true, maxRetries: 3 });
   }
@@ -114,6 +123,11 @@ export class ComputeDirectories {
     const directory = path.join(this.#sockets, String(this.#counter));
     this.#make(directory);
     return directory;
+  }
+
+  /** Random, because what a killed sandbox has started may still write to its own for a moment. */
+  #unusedName(): string {
+    return path.join(this.#staging, randomUUID());
   }
 
   #make(directory: string): void {

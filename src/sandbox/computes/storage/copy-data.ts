@@ -1,9 +1,9 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { AdminConnection } from "../postgres/admin-connection.ts";
 import type { PostgresServer } from "../postgres/postgres-server.ts";
 import type { SystemUser } from "../postgres/system-user.ts";
-import { copyOne, copyTree, giveTo } from "./copy-tree.ts";
+import { copyOne, copyTree, writeOwned } from "./copy-tree.ts";
 
 /** Where from and where to: data directories of PostgreSQL. */
 export interface DataCopy {
@@ -15,7 +15,8 @@ export interface DataCopy {
 }
 
 /** What belongs to one server only. */
-const ofTheServer = /^(postmaster\.(pid|opts)|standby\.signal|pg_replslot\/.+|pg_stat\/.+|pg_stat_tmp\/.+|postgresql\.auto\.conf\.tmp)$/;
+const ofTheServer =
+  /^(postmaster\.(pid|opts)|standby\.signal|pg_replslot\/.+|pg_stat\/.+|pg_stat_tmp\/.+|postgresql\.auto\.conf\.tmp)$/;
 
 /** What a copy from a running server must not have. @see PostgreSQL 18, 25.3.4, "Backing Up the Data Directory" */
 const whileItRuns =
@@ -42,8 +43,7 @@ export async function copyRunning(server: PostgresServer, { target, user }: Omit
     await copyTree(source, target, { user, mayChange: true, leavesOut });
     const [row] = await backup.query("SELECT labelfile FROM pg_backup_stop(false)");
     const label = row?.[0] ?? "";
-    await writeFile(path.join(target, "backup_label"), label, { mode: 0o600 });
-    await giveTo(path.join(target, "backup_label"), user);
+    await writeOwned(path.join(target, "backup_label"), label, user);
     await copyLog(source, target, { user, firstSegment: firstSegmentOf(label) });
   } finally {
     backup.close();

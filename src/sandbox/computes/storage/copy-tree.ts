@@ -1,5 +1,5 @@
 import { constants, type Dirent } from "node:fs";
-import { chown, copyFile, mkdir, readdir } from "node:fs/promises";
+import { chown, copyFile, mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { SystemUser } from "../postgres/system-user.ts";
 
@@ -68,7 +68,14 @@ export async function copyOne(
   await giveTo(target, user);
 }
 
+/** Writes a file of the servers' user, whole or not at all. */
+export async function writeOwned(file: string, text: string, user: SystemUser): Promise<void> {
+  await writeFile(`${file}.new`, text, { mode: 0o600 });
+  await giveTo(`${file}.new`, user);
+  await rename(`${file}.new`, file);
+}
+
 /** Makes the servers' user the owner, where that is another one. */
-export async function giveTo(file: string, { uid, gid }: SystemUser): Promise<void> {
+async function giveTo(file: string, { uid, gid }: SystemUser): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(file, uid, gid);
 }

@@ -24,7 +24,9 @@ export async function endOldServer(dataDirectory: string): Promise<void> {
     send(pid, signal);
     if (await endsWithin(pid, dataDirectory)) return;
   }
-  throw new ComputeSetupError(`process ${pid} still uses ${dataDirectory} and cannot be ended; end it, then start again`);
+  throw new ComputeSetupError(
+    `process ${pid} still uses ${dataDirectory} and cannot be ended; end it, then start again`,
+  );
 }
 
 function pidOf(dataDirectory: string): number | undefined {

@@ -1,19 +1,15 @@
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
-import { adminRole } from "../postgres/admin-connection.ts";
+import { AdminConnection, adminRole } from "../postgres/admin-connection.ts";
 import type { PostgresBinaries } from "../postgres/binaries.ts";
 import { ComputeError } from "../postgres/compute-error.ts";
-import { templateStatements } from "../postgres/template-statements.ts";
-import { accessRules } from "../postgres/server-settings.ts";
+import { GuardedProcess } from "../postgres/guarded-process.ts";
+import { PostgresServer } from "../postgres/postgres-server.ts";
+import { accessRules, serverSettings } from "../postgres/server-settings.ts";
 import type { SystemUser } from "../postgres/system-user.ts";
+import { templateStatements } from "../postgres/template-statements.ts";
 import type { ComputeDirectories } from "./compute-directories.ts";
-import { giveTo } from "./copy-tree.ts";
-
-const run = promisify(execFile);
+import { writeOwned } from "./copy-tree.ts";
 
 /** What a template is made with. */
 export interface TemplateParts {
@@ -22,66 +18,71 @@ export interface TemplateParts {
   readonly user: SystemUser;
 }
 
-const deadlineMs = 120_000;
-
 /**
  * Makes the directory that new branches are copied from, unless it is there: an empty PostgreSQL with the sandbox's own
  * role and the view of the file cache in every database.
  *
  * @throws ComputeError
  */
-export async function ensureTemplate({ directories, binaries, user }: TemplateParts): Promise<void> {
+export async function ensureTemplate(parts: TemplateParts): Promise<void> {
+  const { directories, user } = parts;
   if (existsSync(directories.template)) return;
   const staged = directories.stage();
-  const data = path.join(staged, "data");
-  const identity = identityOf(user);
-  const locale =
-    binaries.version >= 17
-      ? ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-      : ["--locale=C"];
-  const args = ["-D", data, "-U", adminRole, "--auth=trust", "--encoding=UTF8", "--no-sync", "--no-instructions"];
-  try {
-    await run(binaries.initdb, [...args, ...locale], { ...identity, cwd: "/", timeout: deadlineMs, env: { LC_ALL: "C" } });
-  } catch (error) {
-    throw new ComputeError(`initdb failed: ${reasonOf(error)}`, { cause: error });
-  }
-  await writeFile(path.join(data, "pg_hba.conf"), accessRules, { mode: 0o600 });
-  await giveTo(path.join(data, "pg_hba.conf"), user);
-  for (const database of ["template1", "postgres"]) {
-    await runAlone(binaries, { data, database, identity, sql: templateStatements(binaries.version, database) });
-  }
+  const dataDirectory = path.join(staged, "data");
+  await initialize(parts, dataDirectory);
+  await writeOwned(path.join(dataDirectory, "pg_hba.conf"), accessRules, user);
+  await addObjects(parts, dataDirectory);
   await directories.settle(staged, directories.template);
 }
 
-function identityOf({ uid, gid }: SystemUser): { readonly uid?: number; readonly gid?: number } {
-  return uid === undefined || gid === undefined ? {} : { uid, gid };
-}
-
-function reasonOf(error: unknown): string {
-  const { stderr = "", message } = error as Error & { readonly stderr?: string };
-  const lines = stderr.trim().split("\n");
-  return lines.find((line) => line.startsWith("initdb: error:")) ?? lines.find((line) => line.includes("FATAL")) ?? lines.at(-1) ?? message;
-}
-
-interface SingleUserRun {
-  readonly data: string;
-  readonly database: string;
-  readonly identity: { readonly uid?: number; readonly gid?: number };
-  readonly sql: readonly string[];
-}
-
-/** Runs statements without a server. @throws ComputeError */
-async function runAlone(binaries: PostgresBinaries, { data, database, identity, sql }: SingleUserRun): Promise<void> {
-  const args = ["--single", "-j", "-D", data, "-c", "exit_on_error=on", "-c", "fsync=off", database];
-  const single = spawn(binaries.postgres, args, { ...identity, cwd: "/", timeout: deadlineMs, env: { LC_ALL: "C" } });
-  let output = "";
-  single.stderr.on("data", (bytes: Buffer) => {
-    output = (output + bytes.toString("utf8")).slice(-8_192);
+/** @throws ComputeError */
+async function initialize({ binaries, user }: TemplateParts, dataDirectory: string): Promise<void> {
+  const locale = binaries.version >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] : [];
+  const fixed = [
+    "-U",
+    adminRole,
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--no-sync",
+    "--no-instructions",
+    "--wal-segsize=4",
+  ];
+  const initdb = new GuardedProcess({
+    program: binaries.initdb,
+    args: ["-D", dataDirectory, ...fixed, ...locale],
+    user,
   });
-  single.stdout.resume();
-  single.stdin.on("error", () => {});
-  // With -j a statement ends with a semicolon and an empty line.
-  single.stdin.end(sql.map((statement) => `${statement};\n\n`).join(""));
-  const [code] = (await once(single, "close")) as [number | null];
-  if (code !== 0) throw new ComputeError(`a new database directory could not be prepared: ${output.trim().split("\n").at(-1)}`);
+  await initdb.ended;
+  if (initdb.exitCode !== 0) throw new ComputeError(`initdb failed: ${reasonIn(initdb.output())}`);
+}
+
+function reasonIn(output: string): string {
+  const lines = output.trim().split("\n");
+  const isReason = (line: string): boolean => /FATAL|initdb: error|could not/.test(line);
+  return lines.find(isReason) ?? lines.at(-1) ?? "it ended without a message";
+}
+
+/** @throws ComputeError, PostgresError */
+async function addObjects({ directories, binaries, user }: TemplateParts, dataDirectory: string): Promise<void> {
+  const socketDirectory = directories.socketDirectory();
+  const maxConnections = 20;
+  const needs = {
+    maxConnections,
+    socketDirectory,
+    pgSettings: {},
+    primarySocketDirectory: undefined,
+    isTemporary: true,
+  };
+  await writeOwned(path.join(dataDirectory, "postgresql.conf"), serverSettings(needs), user);
+  const server = await PostgresServer.start({ binaries, user, dataDirectory, socketDirectory, maxConnections });
+  try {
+    for (const database of ["template1", "postgres"]) {
+      const connection = await AdminConnection.open(server.socketPath, database);
+      await connection.query(templateStatements(binaries.version, database).join(";\n"));
+      connection.close();
+    }
+  } finally {
+    await server.stop();
+  }
 }

@@ -206,7 +206,7 @@ const targetQuery = z.object({
 });
 
 /** How to connect to a database. */
-export function connectionRoutes(app: FastifyInstance, { engine }: ServerParts): void {
+export function connectionRoutes(app: FastifyInstance, { engine, databaseAddress }: ServerParts): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     "/projects/:project_id/connection_uri",
     {
@@ -224,7 +224,7 @@ export function connectionRoutes(app: FastifyInstance, { engine }: ServerParts):
         databaseName: query.database_name,
         roleName: query.role_name,
       });
-      return { uri: connectionUri(connection, query.pooled === "true") };
+      return { uri: connectionUri({ ...connection, address: databaseAddress?.() }, query.pooled === "true") };
     },
   );
 }

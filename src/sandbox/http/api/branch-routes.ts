@@ -76,7 +76,7 @@ function endpointsRoute(app: FastifyInstance, { engine }: ServerParts): void {
   );
 }
 
-function createRoute(app: FastifyInstance, { engine }: ServerParts): void {
+function createRoute(app: FastifyInstance, { engine, databaseAddress }: ServerParts): void {
   const { profile } = engine;
   app.withTypeProvider<ZodTypeProvider>().post(
     "/projects/:project_id/branches",
@@ -96,7 +96,7 @@ function createRoute(app: FastifyInstance, { engine }: ServerParts): void {
         protected: branch?.protected ?? false,
         endpoints: endpoints.map(({ type, ...fields }) => ({ ...changesOf(fields), type })),
       });
-      return reply.code(201).send(newBranchView(created, profile));
+      return reply.code(201).send(newBranchView(created, profile, databaseAddress?.()));
     },
   );
 }

@@ -64,7 +64,7 @@ export function projectRoutes(app: FastifyInstance, parts: ServerParts): void {
   changeRoutes(app, parts);
 }
 
-function createRoute(app: FastifyInstance, { engine }: ServerParts): void {
+function createRoute(app: FastifyInstance, { engine, databaseAddress }: ServerParts): void {
   const { profile } = engine;
   app.withTypeProvider<ZodTypeProvider>().post(
     "/projects",
@@ -89,7 +89,7 @@ function createRoute(app: FastifyInstance, { engine }: ServerParts): void {
       });
       return reply.code(201).send({
         project: projectView({ ...created.project, proxyHost: engine.proxyHost(created.project) }),
-        ...newBranchView(created, profile),
+        ...newBranchView(created, profile, databaseAddress?.()),
       });
     },
   );

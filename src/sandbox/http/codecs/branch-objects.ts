@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { DatabaseAddress } from "../../compute-side.ts";
 import type { Connection } from "../../engine/branch-objects.ts";
 import { type DatabaseRecord, nameText, type RoleRecord } from "../../engine/records.ts";
 import { codecOf, fieldsOf, stampFields } from "./codec.ts";
@@ -53,9 +54,12 @@ export const databaseUpdateBody = z.object({
   database: z.object({ name: nameText(63).optional(), owner_name: nameText(63).optional() }),
 });
 
-const connectionField = fieldsOf<Connection>();
+/** A connection, and where clients of databases connect if computes run. */
+export type ReachableConnection = Connection & { readonly address: DatabaseAddress | undefined };
 
-const connection = codecOf<Connection>()({
+const connectionField = fieldsOf<ReachableConnection>();
+
+const connection = codecOf<ReachableConnection>()({
   connection_uri: connectionField(z.string(), (made) => connectionUri(made, false)),
   connection_parameters: connectionField(
     z.object({
@@ -86,8 +90,15 @@ export function poolerHost({ host, id }: Connection["endpoint"]): string {
 }
 
 /** A connection string. A role that cannot log in has no password in it. */
-export function connectionUri({ endpoint, role, databaseName }: Connection, isPooled: boolean): string {
+export function connectionUri(
+  { endpoint, role, databaseName, address }: ReachableConnection,
+  isPooled: boolean,
+): string {
   const user = [role.name, ...(role.password === undefined ? [] : [role.password])].map(encodeURIComponent).join(":");
   const host = isPooled ? poolerHost(endpoint) : endpoint.host;
-  return `postgresql://${user}@${host}/${encodeURIComponent(databaseName)}?sslmode=require`;
+  const database = encodeURIComponent(databaseName);
+  if (address === undefined) return `postgresql://${user}@${host}/${database}?sslmode=require`;
+  // Many systems cannot resolve the host names of endpoints, so this names the endpoint in another way.
+  const name = host.split(".")[0];
+  return `postgresql://${user}@${address.host}:${address.port}/${database}?sslmode=require&options=endpoint%3D${name}`;
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { DatabaseAddress } from "../../compute-side.ts";
 import type { NewBranch } from "../../engine/branches.ts";
 import type { Profile } from "../../engine/profile.ts";
 import { type BranchRecord, nameText } from "../../engine/records.ts";
@@ -50,12 +51,16 @@ export const newBranchBody = branchMutationBody.extend({
 });
 
 /** A new branch with everything that came with it; one connection for each database, through the read-write endpoint. */
-export function newBranchView(created: NewBranch, profile: Profile): z.output<typeof newBranchBody> {
+export function newBranchView(
+  created: NewBranch,
+  profile: Profile,
+  address: DatabaseAddress | undefined,
+): z.output<typeof newBranchBody> {
   const { endpoints, roles, databases, operations } = created;
   const endpoint = endpoints.find(({ type }) => type === "read_write");
   const connections = databases.flatMap(({ name: databaseName, ownerName }) => {
     const role = roles.find(({ name }) => name === ownerName);
-    return endpoint === undefined || role === undefined ? [] : [{ endpoint, role, databaseName }];
+    return endpoint === undefined || role === undefined ? [] : [{ endpoint, role, databaseName, address }];
   });
   return {
     branch: branchView(created.branch),

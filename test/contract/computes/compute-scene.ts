@@ -1,0 +1,142 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { type RunningSandbox, type SandboxOptions, startSandbox } from "../../../src/sandbox/index.ts";
+
+const run = promisify(execFile);
+
+/** A paid project with a branch that has a read-write and a read-only endpoint, all idle. */
+export const projectId = "my-project";
+export const mainBranch = "br-main";
+export const primary = "ep-primary";
+export const replica = "ep-replica";
+
+const fixture = {
+  projects: [
+    {
+      id: projectId,
+      name: "mine",
+      regionId: "aws-us-east-2",
+      plan: "paid",
+      historyRetentionSeconds: 86_400,
+      branches: [
+        {
+          id: mainBranch,
+          name: "main",
+          primary: true,
+          endpoints: [
+            { id: primary, type: "read_write", minUnits: 0.25, maxUnits: 2, state: "idle", suspendTimeoutSeconds: 0 },
+            { id: replica, type: "read_only", minUnits: 0.25, maxUnits: 2, state: "idle", suspendTimeoutSeconds: 0 },
+          ],
+        },
+      ],
+    },
+  ],
+} as const satisfies SandboxOptions["fixture"];
+
+/** An answer of the API, its body read as JSON. */
+export interface ApiAnswer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies that the server may have got wrong
+  readonly body: any;
+}
+
+/** A sandbox with real computes, and a client of its API. */
+export class ComputeScene {
+  readonly sandbox: RunningSandbox;
+  readonly bugs: readonly unknown[];
+
+  private constructor(sandbox: RunningSandbox, bugs: readonly unknown[]) {
+    this.sandbox = sandbox;
+    this.bugs = bugs;
+  }
+
+  static async start(options: SandboxOptions = {}): Promise<ComputeScene> {
+    const bugs: unknown[] = [];
+    const sandbox = await startSandbox({
+      apiKey: "not-a-real-key",
+      fixture,
+      compute: { port: 0 },
+      onBug: (error) => bugs.push(error),
+      ...options,
+    });
+    return new ComputeScene(sandbox, bugs);
+  }
+
+  /** Stops the sandbox. Throws when it has reported a bug. */
+  async stop(): Promise<void> {
+    await this.sandbox.stop();
+    if (this.bugs.length > 0) throw new Error("the sandbox reported a bug", { cause: this.bugs[0] });
+  }
+
+  async api(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+    const response = await fetch(`${this.sandbox.url}/projects/${projectId}${path}`, {
+      method,
+      headers: { authorization: "Bearer not-a-real-key", "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: await response.json() };
+  }
+
+  /** Sends a write, and waits until its operations have ended. @returns the answer, and how they ended. */
+  async write(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<ApiAnswer & { readonly ended: readonly string[] }> {
+    const answer = await this.api(method, path, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.body.message}`);
+    const ended: string[] = [];
+    for (const { id } of answer.body.operations) ended.push(await this.#end(id));
+    return { ...answer, ended };
+  }
+
+  /** Sends POST start, suspend or restart. */
+  power(endpointId: string, verb: "start" | "suspend" | "restart") {
+    return this.write("POST", `/endpoints/${endpointId}/${verb}`);
+  }
+
+  async endpointState(endpointId: string): Promise<string> {
+    return (await this.api("GET", `/endpoints/${endpointId}`)).body.endpoint.current_state;
+  }
+
+  /** The connection string that the API gives. */
+  async uri(endpointId: string, parameters: Readonly<Record<string, string>> = {}): Promise<string> {
+    const query = new URLSearchParams({
+      endpoint_id: endpointId,
+      database_name: "maindb",
+      role_name: "maindb_owner",
+      ...parameters,
+    });
+    const { body } = await this.api("GET", `/connection_uri?${query}`);
+    if (body.uri === undefined) throw new Error(`no connection string: ${body.message}`);
+    return body.uri;
+  }
+
+  /** Waits until a condition holds, for at most 20 s. */
+  async until(what: string, holds: () => Promise<boolean>): Promise<void> {
+    const deadlineMs = performance.now() + 20_000;
+    while (!(await holds())) {
+      if (performance.now() > deadlineMs) throw new Error(`after 20 s: not ${what}`);
+    }
+  }
+
+  async #end(operationId: string): Promise<string> {
+    let title = "";
+    await this.until(`${operationId} ended`, async () => {
+      const { operation } = (await this.api("GET", `/operations/${operationId}`)).body;
+      title = `${operation.action} ${operation.status}`;
+      return operation.status === "finished" || operation.status === "failed";
+    });
+    return title;
+  }
+}
+
+/** Runs statements with psql. @returns what it prints, trimmed. @throws Error with what it writes to stderr */
+export async function psql(uri: string, ...statements: readonly string[]): Promise<string> {
+  const commands = statements.flatMap((statement) => ["-c", statement]);
+  const { stdout } = await run("psql", ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", ...commands, uri], {
+    timeout: 20_000,
+    env: { PATH: process.env.PATH, PGCONNECT_TIMEOUT: "15" },
+  });
+  return stdout.trim();
+}
