@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { CertificateAuthority } from "./certificates/certificate-authority.ts";
 import type { Computes } from "./computes/index.ts";
+import type { DatabaseAddress } from "./engine/branch-objects.ts";
 import type { ComputeDriver } from "./engine/compute-driver.ts";
 import type { Pacemaker } from "./engine/pacemaker.ts";
 import type { SandboxState } from "./sandbox-state.ts";
@@ -15,12 +16,6 @@ export interface ComputeChoice {
   readonly port?: number | undefined;
   /** Computes that may run at once. @default 20, the control plane's own limit */
   readonly maxComputes?: number | undefined;
-}
-
-/** Where clients of databases connect. */
-export interface DatabaseAddress {
-  readonly host: string;
-  readonly port: number;
 }
 
 /** What computes are attached to once the state is open. */

@@ -83,6 +83,12 @@ export interface ConnectionTarget {
   readonly roleName: string;
 }
 
+/** Where clients of databases connect, when computes run. */
+export interface DatabaseAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
 /** What a connection string is made of. */
 export interface Connection {
   readonly endpoint: EndpointRecord;

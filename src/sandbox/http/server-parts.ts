@@ -1,5 +1,5 @@
 import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
-import type { DatabaseAddress } from "../compute-side.ts";
+import type { DatabaseAddress } from "../engine/branch-objects.ts";
 import type { SandboxClock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Pacemaker } from "../engine/pacemaker.ts";

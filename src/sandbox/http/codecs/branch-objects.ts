@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { DatabaseAddress } from "../../compute-side.ts";
-import type { Connection } from "../../engine/branch-objects.ts";
+import type { Connection, DatabaseAddress } from "../../engine/branch-objects.ts";
 import { type DatabaseRecord, nameText, type RoleRecord } from "../../engine/records.ts";
 import { codecOf, fieldsOf, stampFields } from "./codec.ts";
 import { operationBody } from "./operation.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { DatabaseAddress } from "../../compute-side.ts";
+import type { DatabaseAddress } from "../../engine/branch-objects.ts";
 import type { NewBranch } from "../../engine/branches.ts";
 import type { Profile } from "../../engine/profile.ts";
 import { type BranchRecord, nameText } from "../../engine/records.ts";
