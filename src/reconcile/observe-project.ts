@@ -70,6 +70,7 @@ export async function readEndpoints(
     echoesNames: seesNames(project, list.endpoints),
   };
   project.snapshot = snapshot;
+  project.hasBeenRead = true;
   project.serviceTimeMs = list.serviceTimeMs ?? project.serviceTimeMs;
   return snapshot;
 }

@@ -19,6 +19,8 @@ export interface ProjectMemory {
   readonly operations: ProjectOperations;
   /** By uid. */
   readonly resources: Map<string, ResourceEntry>;
+  /** Whether the control plane has ever shown the project to this process. */
+  hasBeenRead: boolean;
   /** `undefined`: none was read yet, or a write had an unknown outcome since. */
   snapshot: ProjectSnapshot | undefined;
   /** The `Date` header of the last list that had one: epoch milliseconds of the control plane's clock. */

@@ -40,6 +40,7 @@ export class Projects {
       shared: this.#shared,
       operations: this.#options.operationsOf(projectId),
       resources: new Map(),
+      hasBeenRead: false,
       snapshot: undefined,
       serviceTimeMs: undefined,
       nextPollAtMs: nowMs,
@@ -65,8 +66,8 @@ export class Projects {
     const empty = [...this.#projects.values()].filter(
       ({ resources, abandoned }) => resources.size === 0 && abandoned.size === 0,
     );
-    const never = empty.filter(({ snapshot }) => snapshot === undefined);
-    const tooMany = empty.filter(({ snapshot }) => snapshot !== undefined).slice(0, -emptyProjectsLimit);
+    const never = empty.filter(({ hasBeenRead }) => !hasBeenRead);
+    const tooMany = empty.filter(({ hasBeenRead }) => hasBeenRead).slice(0, -emptyProjectsLimit);
     for (const { projectId } of [...never, ...tooMany]) {
       this.#projects.delete(projectId);
     }

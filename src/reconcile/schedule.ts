@@ -22,12 +22,11 @@ export function lockHolderOf(project: ProjectMemory, nowMs: number): string | un
  */
 export function nextDueMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
   const entries = [...project.resources.values()];
-  const dues = entries.map(({ dueAtMs }) => dueAtMs);
   const isWaiting = entries.some(({ waiting }) => waiting !== undefined) || project.abandoned.size > 0;
-  const look = isWaiting ? nextChangeMs(project, nowMs, policy) : Number.POSITIVE_INFINITY;
-  const next = dues.reduce((first, each) => Math.min(first, each), Math.min(project.nextPollAtMs, look));
+  const changeMs = isWaiting ? nextChangeMs(project, nowMs, policy) : Number.POSITIVE_INFINITY;
   // A row of failed reads has one try at a time.
-  return project.readFailure === undefined ? next : Math.max(next, project.readFailure.retryAtMs);
+  const lookMs = Math.max(Math.min(project.nextPollAtMs, changeMs), project.readFailure?.retryAtMs ?? nowMs);
+  return entries.reduce((first, { dueAtMs }) => Math.min(first, dueAtMs), lookMs);
 }
 
 /** When the next change may be sent. */

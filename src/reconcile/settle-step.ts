@@ -166,6 +166,7 @@ export async function guarded(
     tracer?.fail(reasonOf(error));
     round.leaveOut(worked);
     entry.storeFailures += 1;
+    entry.waiting = undefined;
     entry.dueAtMs = clock.monotonicMs() + storeBackoffMs(error, entry.storeFailures);
     // A conflict is ordinary, and a process that lost its lease reports that elsewhere.
     if (!hasMoved(error) && !(error instanceof LeaderFenceError) && !isThrottled(error)) {
