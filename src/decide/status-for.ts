@@ -31,16 +31,17 @@ export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndp
   const { resource } = step.local;
   const summary = summaryOf(step);
   const records = recordsAfter(step);
+  const { operations, failedActions, operationWatermark } = log.state;
   const isForgotten = records.ownership === undefined && resource.status.ownership !== undefined;
   const status: ComputeEndpointStatus = {
     ...resource.status,
     ...(isForgotten ? noEndpoint : endpointFields(step)),
     ...records,
-    ...log.state,
+    ...{ operations, failedActions, operationWatermark },
     acknowledged: acknowledgedAfter(step),
     observedGeneration: summary.kind === "Unchanged" ? resource.status.observedGeneration : resource.generation,
     lastHandledReconcileAt: handledReconcileAt(step),
-    conditions: conditionsFor({ step, summary, failedActions: log.state.failedActions ?? [] }),
+    conditions: conditionsFor({ step, summary, failedActions: failedActions ?? [] }),
   };
   return keepQuietFields(withoutEmpty(status), resource.status, log);
 }

@@ -101,7 +101,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       expect(conditionOf(stalled.status.conditions, "Stalled")?.message).toContain(
         "endpoint.settings is not allowed here",
       );
-      expect(stalled.status.createIntent).toBeUndefined();
+      expect(stalled.status.createIntent, "open and clean: the next try reuses it").toBeDefined();
       await world.apply("orders", orders);
       await world.untilReady("orders");
       expect(await world.sandbox.endpoints(project)).toHaveLength(1);
@@ -127,7 +127,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       await world.until("replica", "Retrying with the reason", ({ status }) => {
         return conditionOf(status.conditions, "Ready")?.reason === "Retrying";
       });
-      expect((await world.get("replica"))?.status.createIntent).toBeUndefined();
+      expect((await world.get("replica"))?.status.createIntent, "open and clean").toBeDefined();
     });
   });
 
