@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { LogModel, type LogNature, type Move } from "./log-model.ts";
 
 const owners = 2;
-const [runs, timeout] = process.env.LONG === "1" ? [4_000, 600_000] : [150, 30_000];
+const [runs, timeout] = process.env.LONG === "1" ? [4_000, 600_000] : [60, 30_000];
 
 const nature = fc.record({ isCoarse: fc.boolean(), sendsDate: fc.constant(true), pageSize: fc.constantFrom(3, 5, 50) });
 

@@ -96,6 +96,11 @@ describe("an ended operation", () => {
     expect(countedIn(looks, from)).toEqual([[], ["a"], []]);
   });
 
+  it("ended in an answer, dated before the log begins → is not counted: nothing tells whether it was before", () => {
+    const from = begunState({ ownership: ownership({ origin: "Adopted" }) });
+    expect(countedIn([{ listed: [], subject: { answered: [op("a", -90_000)] } }], from)).toEqual([[]]);
+  });
+
   it("an empty list → keeps what is known", () => {
     expect(countedBy([[], [op("a", -9)], [], [op("a", -9)]])).toEqual([[], ["a"], [], []]);
   });

@@ -136,6 +136,7 @@ describe("a first read", () => {
     scene.listed = many(1, 402);
     await scene.reduce();
     expect([scene.pages, scene.gaps.length]).toEqual([1, 1]);
+    expect(idsOf(await scene.reduce()).length).toBeLessThanOrEqual(20 + 10);
   });
 
   it("only the part that allows for a clock that stepped back is beyond the bound → no gap", async () => {
@@ -250,6 +251,15 @@ describe("later reads", () => {
     await scene.read();
     scene.listed = [...many(1, 45), ahead];
     expect(idsOf(await scene.read())).toEqual(expect.arrayContaining(newestFirst(many(31, 45))));
+  });
+
+  it("an operation dated ahead has left the memory → the snapshot does not claim to begin with it", async () => {
+    const scene = new Scene({ windowSize: 10 });
+    for (let last = 10; last <= 40; last += 10) {
+      scene.listed = [...many(1, last), nth(1_000_000)];
+      await scene.read();
+    }
+    expect((await scene.read()).reachMs).toBeLessThanOrEqual(createdMs(40));
   });
 
   it("the clock steps back by an hour → what is new is read, though it stands far below the first page", async () => {

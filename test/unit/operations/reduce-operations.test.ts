@@ -56,6 +56,13 @@ describe("an endpoint that goes", () => {
     expect(begun.state.operations).toEqual([]);
   });
 
+  it("replaced in one step, its suspend shows up after that → is counted once", () => {
+    const replacing = subject({ ownership: ownership({ endpointId: "ep-new-2" }), previousOwnership: ownership() });
+    const replaced = reduceOperations(begunState(), snapshot([]), replacing);
+    const look = { listed: [operation("s", -2)], subject: { ownership: replacing.ownership } };
+    expect(reduceAll([look, look], stored(replaced.state)).map(endedIds)).toEqual([["s"], []]);
+  });
+
   it("with its resource → everything known to have ended is counted, also what no list shows yet", () => {
     const step = reduceOperations(begunState(), snapshot([operation("a", -1)], { newestListedTime: undefined }), gone);
     expect(endedIds(step)).toEqual(["a"]);

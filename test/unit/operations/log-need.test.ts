@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { logNeedOf } from "../../../src/operations/log-need.ts";
+import { at, begunState, operation, reduceAll } from "./log-builders.ts";
+
+describe("what a resource needs of the log", () => {
+  it("no log has begun, or its watermark cannot be read → nothing", () => {
+    expect(logNeedOf("uid-a", undefined)).toBeUndefined();
+    const damaged = { sinceTime: "", createdTime: "?", ids: [], unfinishedIds: [] };
+    expect(logNeedOf("uid-a", damaged)).toBeUndefined();
+  });
+
+  it("nothing was met yet → everything since just before the creation, not since the floor before that", () => {
+    const need = logNeedOf("uid-a", begunState().operationWatermark);
+    expect(need).toEqual({
+      uid: "uid-a",
+      sinceMs: Date.parse(at(-3_602)),
+      certainMs: Date.parse(at(-3_602)),
+      unfinishedIds: [],
+    });
+  });
+
+  it("operations were met → back to the floor; all but the last minute of it has certainly been counted", () => {
+    const [step] = reduceAll([{ listed: [operation("a", -9), operation("b", -20, { status: "running" })] }]);
+    expect(logNeedOf("uid-a", step?.state.operationWatermark)).toEqual({
+      uid: "uid-a",
+      sinceMs: Date.parse(at(-3_662)) + 1,
+      certainMs: Date.parse(at(-69)),
+      unfinishedIds: ["b"],
+    });
+  });
+});
