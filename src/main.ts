@@ -37,7 +37,7 @@ async function operate(config: Config): Promise<number> {
   const [{ createKeySource }, { loadCredentialSource }, { createPinoLogger }, runtime, { startOperator }] =
     await Promise.all([
       import("./control-plane/key-source.ts"),
-      import("./kubernetes/credentials.ts"),
+      import("./kubernetes/http/credentials.ts"),
       import("./telemetry/pino-logger.ts"),
       loadRuntime(),
       import("./operator.ts"),

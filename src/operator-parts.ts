@@ -13,12 +13,17 @@ import type { LeaderFence } from "./domain/leader-fence.ts";
 import type { Logger } from "./domain/logger.ts";
 import type { ResourceKey } from "./domain/resource-store.ts";
 import type { Tracer } from "./domain/tracer.ts";
-import { ownNamespace } from "./kubernetes/cluster.ts";
-import type { KubernetesConnection } from "./kubernetes/connection.ts";
-import type { CredentialSource } from "./kubernetes/credentials.ts";
-import { createEventRecorder } from "./kubernetes/event-recorder.ts";
-import { type ElectionOptions, electedLeadership, type Leadership, soleLeadership } from "./kubernetes/leadership.ts";
-import type { LeaseTiming } from "./kubernetes/lease-timing.ts";
+import { createEventRecorder } from "./kubernetes/events/event-recorder.ts";
+import { ownNamespace } from "./kubernetes/http/cluster.ts";
+import type { KubernetesConnection } from "./kubernetes/http/connection.ts";
+import type { CredentialSource } from "./kubernetes/http/credentials.ts";
+import {
+  type ElectionOptions,
+  electedLeadership,
+  type Leadership,
+  soleLeadership,
+} from "./kubernetes/lease/leadership.ts";
+import type { LeaseTiming } from "./kubernetes/lease/lease-timing.ts";
 import { createResourceWatch, type ResourceWatch } from "./kubernetes/resource-watch.ts";
 import { ProjectOperations } from "./operations/reader.ts";
 import type { ControlPlaneAccess } from "./reconcile/control-plane-access.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { readClusterId } from "./kubernetes/cluster.ts";
-import { createConnection } from "./kubernetes/connection.ts";
-import { withWriteSpans } from "./kubernetes/with-write-spans.ts";
+import { readClusterId } from "./kubernetes/http/cluster.ts";
+import { createConnection } from "./kubernetes/http/connection.ts";
+import { withWriteSpans } from "./kubernetes/http/with-write-spans.ts";
 import { assembleOperator, type OperatorOptions, type OperatorParts } from "./operator-parts.ts";
 import { createEventLoopMonitor } from "./runtime/event-loop-monitor.ts";
 import { shutDown } from "./runtime/shutdown.ts";

@@ -4,11 +4,11 @@ import {
   type ControlPlaneReason,
   type ControlPlaneSubject,
 } from "../domain/control-plane-error.ts";
+import type { HttpOutcome } from "../http/exchange.ts";
+import { parseJson } from "../http/parse-json.ts";
+import { parseRetryAfter } from "../http/retry-after.ts";
 import { cleanText } from "./clean-text.ts";
 import { meaningOf } from "./error-table.ts";
-import type { HttpOutcome } from "./http-exchange.ts";
-import { parseJson } from "./parse-json.ts";
-import { parseRetryAfter } from "./retry-after.ts";
 import type { Route } from "./routes.ts";
 import { wireError } from "./wire.ts";
 

@@ -2,13 +2,13 @@ import type { Clock } from "../domain/clock.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
+import type { HttpOutcome } from "../http/exchange.ts";
+import { parseHttpDate } from "../http/retry-after.ts";
+import type { HttpTransport, OriginRequest } from "../http/transport.ts";
 import { cleanText } from "./clean-text.ts";
 import { type CallContext, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
-import type { HttpOutcome, HttpRequest } from "./http-exchange.ts";
-import type { HttpTransport } from "./http-transport.ts";
 import type { KeySource } from "./key-source.ts";
 import type { Reading } from "./read-answer.ts";
-import { parseHttpDate } from "./retry-after.ts";
 import { pathOf, type Route } from "./routes.ts";
 
 /** One call: what is sent, and how its 2xx answer is read. */
@@ -86,13 +86,13 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
 
 function send(
   route: Route,
-  request: HttpRequest,
+  request: OriginRequest,
   { transport, timeoutMs }: { readonly transport: HttpTransport; readonly timeoutMs: number },
 ): Promise<HttpOutcome> {
   return route.method === "GET" ? transport.sendPooled(request, timeoutMs) : transport.sendFresh(request, timeoutMs);
 }
 
-function requestOf(call: Call<unknown>, key: string, options: HttpCallerOptions): HttpRequest {
+function requestOf(call: Call<unknown>, key: string, options: HttpCallerOptions): OriginRequest {
   const query = call.query === undefined ? "" : `?${call.query}`;
   return {
     method: call.route.method,

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { parseJson } from "./parse-json.ts";
+import { parseJson } from "../http/parse-json.ts";
 
 /** A body that could be read, or what stood there instead (completes "answered with …"). */
 export type Reading<Value> =

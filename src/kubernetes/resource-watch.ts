@@ -4,16 +4,16 @@ import type { Logger } from "../domain/logger.ts";
 import type { ResourceKey, ResourceStore, StoredIdentity } from "../domain/resource-store.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { computeEndpointKind } from "./compute-endpoint-kind.ts";
-import type { KubernetesConnection } from "./connection.ts";
-import { createKindParser, type KindParser } from "./kind-parser.ts";
-import { createKindStore } from "./kind-store.ts";
-import { createListWatch } from "./list-watch.ts";
-import { resourcesPath } from "./paths.ts";
-import { Reflector } from "./reflector.ts";
-import { defaultTiming, type ReflectorTiming } from "./reflector-options.ts";
-import { type ChangeOrigin, ResourceCache } from "./resource-cache.ts";
-import type { ResourceKind, StoredResource } from "./resource-kind.ts";
+import type { KubernetesConnection } from "./http/connection.ts";
+import { resourcesPath } from "./http/paths.ts";
+import { computeEndpointKind } from "./store/compute-endpoint-kind.ts";
+import { createKindParser, type KindParser } from "./store/kind-parser.ts";
+import { createKindStore } from "./store/kind-store.ts";
+import type { ResourceKind, StoredResource } from "./store/resource-kind.ts";
+import { createListWatch } from "./watch/list-watch.ts";
+import { Reflector } from "./watch/reflector.ts";
+import { defaultTiming, type ReflectorTiming } from "./watch/reflector-options.ts";
+import { type ChangeOrigin, ResourceCache } from "./watch/resource-cache.ts";
 
 /** What to watch, and whom to tell. */
 export interface ResourceWatchOptions {

@@ -1,10 +1,10 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { LogFields } from "../../src/domain/logger.ts";
-import { createConnection, type KubernetesConnection } from "../../src/kubernetes/connection.ts";
-import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
-import { createLeaseClient } from "../../src/kubernetes/lease-client.ts";
-import { LeaseElector } from "../../src/kubernetes/lease-elector.ts";
+import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
+import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
+import { createLeaseClient } from "../../src/kubernetes/lease/lease-client.ts";
+import { LeaseElector } from "../../src/kubernetes/lease/lease-elector.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
 import { adminKubectl, serviceAccountAccess } from "../support/api-server.ts";
 import { quietLogger } from "../support/quiet-logger.ts";

@@ -12,8 +12,8 @@ export type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../../
 export type { LogFields, Logger } from "../../src/domain/logger.ts";
 export type { Operation } from "../../src/domain/operation.ts";
 export { KubernetesError } from "../../src/domain/resource-store.ts";
-export { errorForStatus, parseStatusAnswer } from "../../src/kubernetes/answer-error.ts";
-export type { KubernetesCall, KubernetesConnection } from "../../src/kubernetes/connection.ts";
+export { errorForStatus, parseStatusAnswer } from "../../src/kubernetes/http/answer-error.ts";
+export type { KubernetesCall, KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 export { assembleOperator, type OperatorParts } from "../../src/operator-parts.ts";
 export { annotations, finalizer, group, kind, plural, version } from "../../src/resource/names.ts";
 export { specSchema } from "../../src/resource/spec-schema.ts";

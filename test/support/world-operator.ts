@@ -1,7 +1,7 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import { type Config, parseConfig } from "../../src/config.ts";
 import { createKeySource } from "../../src/control-plane/key-source.ts";
-import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
+import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { type RunningOperator, startOperator } from "../../src/operator.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
 import { createRedact } from "../../src/telemetry/redact-secrets.ts";

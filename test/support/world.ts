@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, onTestFinished } from "vitest";
-import { createConnection, type KubernetesConnection } from "../../src/kubernetes/connection.ts";
-import { loadCredentialSource } from "../../src/kubernetes/credentials.ts";
-import { computeEndpointPath, computeEndpointsPath, eventsPath } from "../../src/kubernetes/paths.ts";
+import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
+import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
+import { computeEndpointPath, computeEndpointsPath, eventsPath } from "../../src/kubernetes/http/paths.ts";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { annotations } from "../../src/resource/names.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";

@@ -47,11 +47,11 @@ const rules: Readonly<Record<string, Rules>> = {
   operations: { folders: ["resource", "domain"], packages: [], isPure: true },
   decide: { folders: ["resource", "domain"], packages: [], isPure: true },
   reconcile: { folders: ["decide", "operations", "resource", "domain"], packages: [], isPure: true },
-  "control-plane": { folders: ["runtime", "resource", "domain"], packages: ["undici", "zod"], isPure: false },
-  // client-node takes its connections from a dispatcher of undici.
+  "control-plane": { folders: ["http", "runtime", "resource", "domain"], packages: ["zod"], isPure: false },
+  http: { folders: ["domain"], packages: ["undici"], isPure: false },
   kubernetes: {
-    folders: ["runtime", "resource", "domain"],
-    packages: ["@kubernetes/client-node", "undici"],
+    folders: ["http", "runtime", "resource", "domain"],
+    packages: ["@kubernetes/client-node"],
     isPure: false,
   },
   runtime: { folders: ["domain"], packages: [], isPure: false },
@@ -177,7 +177,7 @@ describe("architecture", () => {
     const seen = new Set(
       [...files].flatMap(([path, source]) => importsOf(source).map((item) => `${partOf(path)} ${item.specifier}`)),
     );
-    for (const expected of ["resource zod", "control-plane undici", "telemetry pino", "telemetry prom-client"]) {
+    for (const expected of ["resource zod", "http undici", "telemetry pino", "telemetry prom-client"]) {
       expect(seen).toContain(expected);
     }
   });

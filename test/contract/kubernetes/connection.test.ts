@@ -4,7 +4,7 @@ import {
   createConnection,
   type KubernetesCall,
   type KubernetesConnection,
-} from "../../../src/kubernetes/connection.ts";
+} from "../../../src/kubernetes/http/connection.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { waitUntil } from "../../support/wait-until.ts";

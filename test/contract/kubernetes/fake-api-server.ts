@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { CredentialSource } from "../../../src/kubernetes/credentials.ts";
+import type { CredentialSource } from "../../../src/kubernetes/http/credentials.ts";
 
 /** A request as it arrived. */
 export interface ReceivedRequest {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { createConnection } from "../../../src/kubernetes/connection.ts";
+import { createConnection } from "../../../src/kubernetes/http/connection.ts";
 import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";

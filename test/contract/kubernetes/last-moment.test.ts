@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { LeaderFenceError } from "../../../src/domain/leader-fence.ts";
-import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/connection.ts";
-import type { CredentialSource } from "../../../src/kubernetes/credentials.ts";
+import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
+import type { CredentialSource } from "../../../src/kubernetes/http/credentials.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./fake-api-server.ts";

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/connection.ts";
+import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 import { FaultProxy } from "../../support/fault-proxy/fault-proxy.ts";

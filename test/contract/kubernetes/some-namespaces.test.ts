@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { LogFields } from "../../../src/domain/logger.ts";
-import { createConnection } from "../../../src/kubernetes/connection.ts";
+import { createConnection } from "../../../src/kubernetes/http/connection.ts";
 import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";

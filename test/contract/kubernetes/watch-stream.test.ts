@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
-import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/connection.ts";
-import { createListWatch, type ListWatch, type WatchEvent } from "../../../src/kubernetes/list-watch.ts";
+import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
+import { createListWatch, type ListWatch, type WatchEvent } from "../../../src/kubernetes/watch/list-watch.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./fake-api-server.ts";

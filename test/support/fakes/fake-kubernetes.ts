@@ -1,5 +1,5 @@
-import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/connection.ts";
-import { computeEndpointPath } from "../../../src/kubernetes/paths.ts";
+import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
+import { computeEndpointPath } from "../../../src/kubernetes/http/paths.ts";
 
 /** An object as it is stored and sent. */
 export interface FakeStored {

@@ -1,5 +1,5 @@
-import type { KubernetesConnection } from "../../../src/kubernetes/connection.ts";
-import { computeEndpointPath, computeEndpointsPath } from "../../../src/kubernetes/paths.ts";
+import type { KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
+import { computeEndpointPath, computeEndpointsPath } from "../../../src/kubernetes/http/paths.ts";
 
 /** Somebody who changes the resources of one namespace, straight at the API server. */
 export class ResourceEditor {

@@ -1,5 +1,5 @@
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
-import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/connection.ts";
+import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 
 /** A connection that keeps every call, and answers as the test says. */
 export class ScriptedConnection implements KubernetesConnection {

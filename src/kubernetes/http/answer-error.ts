@@ -1,0 +1,183 @@
+import { LeaderFenceError } from "../../domain/leader-fence.ts";
+import { KubernetesError, type KubernetesReason } from "../../domain/resource-store.ts";
+import type { HttpOutcome } from "../../http/exchange.ts";
+import { parseRetryAfter } from "../../http/retry-after.ts";
+
+/** The parts of a `Status` object of the API server that the operator uses. Every field may be missing. */
+export interface StatusAnswer {
+  readonly code: number;
+  /** For instance `NotFound` or `Expired`; "" when the answer has none. */
+  readonly reason: string;
+  /** One line, bounded. */
+  readonly message: string;
+  readonly retryAfterMs: number | undefined;
+  /** Fields that a 422 complains about. */
+  readonly fields: readonly string[];
+}
+
+const maxMessageLength = 512;
+
+/** The headers of an answer that say when to try again, as they were sent. */
+export interface RetryHeaders {
+  readonly retryAfter: string | undefined;
+  readonly date: string | undefined;
+}
+
+/**
+ * Reads a `Status` object, or whatever stands in its place.
+ *
+ * @param code of the HTTP answer; the body's own code is used when this is 200 (an ERROR event of a watch).
+ */
+export function parseStatusAnswer(code: number, body: unknown, headers?: RetryHeaders): StatusAnswer {
+  const status = asObject(body);
+  const details = asObject(status.details);
+  const causes = Array.isArray(details.causes) ? details.causes : [];
+  const retryAfterMs = Number(details.retryAfterSeconds) * 1_000 || parseRetryAfter(headers?.retryAfter, headers?.date);
+  return {
+    code: code === 200 ? Number(status.code ?? 500) : code,
+    reason: asText(status.reason),
+    message: asText(status.message).replaceAll(/\s+/g, " ").slice(0, maxMessageLength),
+    retryAfterMs: retryAfterMs !== undefined && retryAfterMs > 0 ? retryAfterMs : undefined,
+    fields: causes.map((cause) => asText(asObject(cause).field)),
+  };
+}
+
+/**
+ * The error for an answer that is not a success.
+ *
+ * @param what the call in words, for instance `patch ComputeEndpoint shop/orders`.
+ */
+export function errorForStatus(what: string, status: StatusAnswer): KubernetesError {
+  const reason = reasonFor(status);
+  return new KubernetesError(reason, `cannot ${what}: ${explain(reason, status)}`, {
+    retryAfterMs: status.retryAfterMs,
+  });
+}
+
+function reasonFor(status: StatusAnswer): KubernetesReason {
+  // A patch that names another uid is refused as an attempt to change it: the object is not the one we know.
+  if (status.code === 422 && status.fields.includes("metadata.uid")) {
+    return "Conflict";
+  }
+  if (status.reason === "Expired" || status.reason === "Gone") {
+    return "Expired";
+  }
+  const known = reasonByCode.get(status.code);
+  if (known !== undefined) {
+    return known;
+  }
+  if (status.code >= 500) {
+    return "Unavailable";
+  }
+  return status.code >= 400 ? "Invalid" : "UnreadableAnswer";
+}
+
+const reasonByCode: ReadonlyMap<number, KubernetesReason> = new Map([
+  [401, "Unauthorized"],
+  [403, "Forbidden"],
+  [404, "NotFound"],
+  [408, "TimedOut"],
+  [409, "Conflict"],
+  [410, "Expired"],
+  [429, "Throttled"],
+  [504, "TimedOut"],
+]);
+
+function explain(reason: KubernetesReason, status: StatusAnswer): string {
+  switch (reason) {
+    case "Conflict":
+      return "it has changed or is another object by now";
+    case "NotFound":
+      return "it does not exist";
+    case "Expired":
+      return "that resourceVersion is too old";
+    case "Unauthorized":
+      return "the API server does not accept our credentials";
+    // The server's own sentence names the missing permission or the bad field, and nothing else helps a person here.
+    case "Forbidden":
+    case "Invalid":
+      return status.message === "" ? `the API server answered ${status.code}` : status.message;
+    default:
+      return `the API server answered ${status.code}`;
+  }
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The API server's answer was longer than the operator is willing to hold. */
+class AnswerTooLongError extends Error {
+  override readonly name = "AnswerTooLongError";
+}
+
+/** Whether a call failed because its answer was too long. */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof KubernetesError && error.cause instanceof AnswerTooLongError;
+}
+
+/** The error for an answer whose content cannot be used. */
+export function unreadableAnswer(what: string, why: string): KubernetesError {
+  return new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is ${why}`);
+}
+
+/** The error for an exchange without a whole answer. @param outcome not one whose body is complete */
+export function errorForOutcome(what: string, outcome: HttpOutcome): KubernetesError | LeaderFenceError {
+  if (outcome.kind !== "Answered") {
+    return errorForTransport(what, outcome.cause, outcome.timedOut);
+  }
+  if (outcome.bodyEnd === "TooLarge") {
+    const cause = new AnswerTooLongError("longer than the limit");
+    return new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is ${cause.message}`, { cause });
+  }
+  return errorForTransport(what, outcome.cause, outcome.bodyEnd === "TimedOut");
+}
+
+/**
+ * The error for a call that got no usable answer. An error of the API server and one of the leader fence stay as they are.
+ *
+ * @param isTimedOut whether the deadline of the call has passed.
+ */
+export function errorForTransport(
+  what: string,
+  error: unknown,
+  isTimedOut: boolean,
+): KubernetesError | LeaderFenceError {
+  if (error instanceof KubernetesError || error instanceof LeaderFenceError) {
+    return error;
+  }
+  if (isTimedOut) {
+    return new KubernetesError("TimedOut", `cannot ${what}: no answer in time`, { cause: error });
+  }
+  const code = codeOf(error);
+  const why = code === undefined ? "" : ` (${code})`;
+  return new KubernetesError("Unavailable", `cannot ${what}: the API server cannot be reached${why}`, { cause: error });
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { readonly code?: unknown } | undefined)?.code;
+  if (typeof code === "string") {
+    return code;
+  }
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? undefined : codeOf(cause);
+}
+
+/** A longer retry-after would leave a cache stale for as long as a proxy in between likes. */
+const longestRetryAfterMs = 60_000;
+
+/**
+ * How long the API server asks to wait before the next attempt.
+ *
+ * @param error of an answer, or one that an answer or an ERROR event has caused.
+ * @returns milliseconds, at most a minute; 0 when it does not ask.
+ */
+export function retryAfterMsOf(error: unknown): number {
+  const source = error instanceof Error && !(error instanceof KubernetesError) ? error.cause : error;
+  const retryAfterMs = source instanceof KubernetesError ? (source.retryAfterMs ?? 0) : 0;
+  return Math.min(retryAfterMs, longestRetryAfterMs);
+}

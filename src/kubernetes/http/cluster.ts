@@ -1,0 +1,24 @@
+import { KubernetesError } from "../../domain/resource-store.ts";
+import type { KubernetesConnection } from "./connection.ts";
+import { namespacePath } from "./paths.ts";
+
+/**
+ * What tells this cluster from every other: the uid of its namespace `kube-system`.
+ *
+ * @throws KubernetesError; reason `Forbidden` without `get` on that one namespace.
+ */
+export async function readClusterId(connection: KubernetesConnection): Promise<string> {
+  const what = "read namespace kube-system";
+  const path = namespacePath("kube-system");
+  const answer = await connection.request({ what, method: "GET", path, timeoutMs: 8_000 });
+  const uid = (answer as { readonly metadata?: { readonly uid?: unknown } } | null)?.metadata?.uid;
+  if (typeof uid !== "string" || uid === "") {
+    throw new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer has no uid`);
+  }
+  return uid;
+}
+
+/** The namespace we run in, or that of the kubeconfig's context; `default` when neither says. */
+export function ownNamespace(connection: KubernetesConnection): string {
+  return connection.namespace ?? "default";
+}

@@ -1,0 +1,238 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { LeaderFence } from "../../domain/leader-fence.ts";
+import { untilAborted } from "../../http/abortable.ts";
+import { type CallDeadline, createCallDeadline } from "../../http/call-deadline.ts";
+import { exchange, type HttpOutcome, type HttpRequest } from "../../http/exchange.ts";
+import { parseJson } from "../../http/parse-json.ts";
+import { openStream, type StreamedAnswer } from "../../http/stream.ts";
+import {
+  errorForOutcome,
+  errorForStatus,
+  errorForTransport,
+  parseStatusAnswer,
+  type RetryHeaders,
+  unreadableAnswer,
+} from "./answer-error.ts";
+import type { CredentialSource } from "./credentials.ts";
+import { type Session, Sessions } from "./sessions.ts";
+
+/** One call to the API server. */
+export interface KubernetesCall {
+  /** The call in words, for messages: `patch ComputeEndpoint shop/orders`. */
+  readonly what: string;
+  readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+  /** Begins with a slash; each segment is escaped. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** @default "application/json" */
+  readonly contentType?: string;
+  /** For the whole call, body included; of a stream only until its headers are there. */
+  readonly timeoutMs: number;
+  /** Ends the call early. */
+  readonly signal?: AbortSignal | undefined;
+  /** Asked right before the first byte is written, for the time that is left then. @default nothing is asked */
+  readonly fence?: LeaderFence | undefined;
+  /** Called with the HTTP status of the answer. Must not throw. @default nothing is called */
+  readonly onStatus?: ((status: number) => void) | undefined;
+}
+
+/** Kept connections to one API server. */
+export interface KubernetesConnection {
+  /** Namespace of the kubeconfig's context, or of the operator's own pod; `undefined` when there is none. */
+  readonly namespace: string | undefined;
+  /**
+   * Makes a call and returns the parsed body of the answer.
+   *
+   * Nothing is sent twice, except after a 401: that request did nothing, so it is sent once more with credentials that
+   * were read again.
+   *
+   * @throws KubernetesError. Its message holds no header and no body. LeaderFenceError when the fence of the call refuses;
+   * nothing was sent then.
+   */
+  request(call: KubernetesCall): Promise<unknown>;
+  /**
+   * Makes a call and returns the body of the answer as it arrives.
+   *
+   * @throws KubernetesError; reading the body throws the error of the socket.
+   */
+  openStream(call: KubernetesCall): Promise<AsyncIterable<Uint8Array>>;
+  /** Ends every call and closes every connection. */
+  close(): Promise<void>;
+}
+
+/** How a connection is made. */
+export interface ConnectionOptions {
+  readonly credentials: CredentialSource;
+  readonly clock: Clock;
+  /** Shown in the API server's audit log. */
+  readonly userAgent: string;
+  /** Bound on the memory of one answer. @default 16 MiB: any object, and parsed it still fits into a small pod */
+  readonly maxBodyBytes?: number;
+}
+
+/** Characters of an error answer to a stream request are read up to this number. */
+const maxErrorBytes = 64 * 1024;
+
+/** Makes a connection. It opens nothing yet; the first call does. */
+export function createConnection(options: ConnectionOptions): KubernetesConnection {
+  return new HttpConnection(options);
+}
+
+/** Sends a request in one session. */
+type Send<Answer> = (session: Session, request: HttpRequest) => Promise<Answer>;
+
+class HttpConnection implements KubernetesConnection {
+  readonly namespace: string | undefined;
+  readonly #options: ConnectionOptions;
+  readonly #clock: Clock;
+  readonly #maxBodyBytes: number;
+  readonly #origin: string;
+  readonly #basePath: string;
+  readonly #closing = new AbortController();
+  readonly #sessions: Sessions;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#maxBodyBytes = options.maxBodyBytes ?? 16 * 1024 * 1024;
+    this.namespace = options.credentials.namespace;
+    const base = new URL(options.credentials.server);
+    this.#origin = base.origin;
+    this.#basePath = base.pathname.replace(/\/$/, "");
+    this.#sessions = new Sessions(options.credentials, options.clock, this.#closing.signal);
+  }
+
+  async request(call: KubernetesCall): Promise<unknown> {
+    const deadline = this.#deadlineOf(call);
+    try {
+      const outcome = await this.#sendAuthorized(call, deadline, (session, request) =>
+        exchange(session.dispatcher, request, {
+          clock: this.#clock,
+          timeoutMs: deadline.leftMs(),
+          maxResponseBytes: this.#maxBodyBytes,
+          signal: deadline.signal,
+          fence: call.fence,
+        }),
+      );
+      return bodyOf(call, outcome, deadline.isTimedOut());
+    } catch (error) {
+      throw errorForTransport(call.what, error, deadline.isTimedOut());
+    } finally {
+      deadline.end();
+    }
+  }
+
+  async openStream(call: KubernetesCall): Promise<AsyncIterable<Uint8Array>> {
+    const deadline = this.#deadlineOf(call);
+    try {
+      const answer = await this.#sendAuthorized(call, deadline, (session, request) =>
+        untilAborted(deadline.signal, openStream(session.dispatcher, request, deadline.signal)),
+      );
+      if (!isSuccess(answer.status)) {
+        throw await errorOfStream(call, answer);
+      }
+      // The signals still end the stream; time no longer does.
+      deadline.endTimer();
+      return endingDeadline(answer.body, deadline);
+    } catch (error) {
+      deadline.end();
+      throw errorForTransport(call.what, error, deadline.isTimedOut());
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#sessions.close();
+  }
+
+  #deadlineOf(call: KubernetesCall): CallDeadline {
+    return createCallDeadline(this.#clock, call.timeoutMs, [call.signal, this.#closing.signal]);
+  }
+
+  /** Sends the call, and once more with new credentials after a 401. */
+  async #sendAuthorized<Answer extends HttpOutcome | StreamedAnswer>(
+    call: KubernetesCall,
+    deadline: CallDeadline,
+    send: Send<Answer>,
+  ): Promise<Answer> {
+    const attempt = async () => {
+      const session = await untilAborted(deadline.signal, this.#sessions.current());
+      return { session, answer: await send(session, this.#requestOf(call, session)) };
+    };
+    let { session, answer } = await attempt();
+    if (statusOf(answer) === 401 && this.#sessions.renew(session)) {
+      if ("text" in answer) {
+        await answer.text(maxErrorBytes);
+      }
+      ({ answer } = await attempt());
+    }
+    const status = statusOf(answer);
+    if (status !== undefined) {
+      call.onStatus?.(status);
+    }
+    return answer;
+  }
+
+  #requestOf(call: KubernetesCall, { credentials }: Session): HttpRequest {
+    const query = call.query === undefined ? "" : `?${new URLSearchParams(call.query)}`;
+    const hasBody = call.body !== undefined;
+    return {
+      origin: this.#origin,
+      path: `${this.#basePath}${call.path}${query}`,
+      method: call.method,
+      headers: {
+        ...credentials.headers,
+        accept: "application/json",
+        "user-agent": this.#options.userAgent,
+        ...(hasBody ? { "content-type": call.contentType ?? "application/json" } : {}),
+      },
+      body: hasBody ? JSON.stringify(call.body) : undefined,
+    };
+  }
+}
+
+function statusOf(answer: HttpOutcome | StreamedAnswer): number | undefined {
+  return "status" in answer ? answer.status : undefined;
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** @throws KubernetesError, LeaderFenceError */
+function bodyOf(call: KubernetesCall, outcome: HttpOutcome, isTimedOut: boolean): unknown {
+  if (outcome.kind === "Answered" && !isSuccess(outcome.status)) {
+    throw errorOfStatus(call, outcome, outcome.bodyEnd === "Complete" ? outcome.body : undefined);
+  }
+  if (outcome.kind !== "Answered" || outcome.bodyEnd !== "Complete") {
+    throw isTimedOut ? errorForTransport(call.what, outcome.cause, true) : errorForOutcome(call.what, outcome);
+  }
+  const json = parseJson(outcome.body);
+  if (json === undefined) {
+    throw unreadableAnswer(call.what, "not JSON");
+  }
+  return json.value;
+}
+
+async function errorOfStream(call: KubernetesCall, answer: StreamedAnswer): Promise<Error> {
+  return errorOfStatus(call, answer, Buffer.from(await answer.text(maxErrorBytes)));
+}
+
+function errorOfStatus(
+  { what }: KubernetesCall,
+  answer: RetryHeaders & { readonly status: number },
+  body: Buffer | undefined,
+): Error {
+  const json = body === undefined ? undefined : parseJson(body)?.value;
+  return errorForStatus(what, parseStatusAnswer(answer.status, json, answer));
+}
+
+async function* endingDeadline(body: AsyncIterable<Uint8Array>, deadline: CallDeadline): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } finally {
+    deadline.end();
+  }
+}

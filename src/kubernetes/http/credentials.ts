@@ -1,0 +1,120 @@
+import type { RequestOptions } from "node:https";
+import { KubeConfig } from "@kubernetes/client-node";
+import type { TlsMaterial } from "../../http/dispatchers.ts";
+
+/** What one request to the API server needs to be let in. */
+export interface Credentials {
+  /** Header names and values; at least an authorization, unless a client certificate does its work. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the dispatcher is made of; one that has not changed is kept. */
+  readonly transport: TransportOptions;
+}
+
+/** Where the connection goes through, with its TLS material. */
+export interface TransportOptions {
+  readonly tls: TlsMaterial;
+  /** URL of an HTTP proxy; `undefined` for a direct connection. */
+  readonly proxyUrl: string | undefined;
+}
+
+/** A place credentials come from. They change while we run: tokens are rotated, certificates renewed. */
+export interface CredentialSource {
+  /** Base URL of the API server, without a slash at the end. */
+  readonly server: string;
+  /** Namespace of the kubeconfig's context, or of our own pod; `undefined` when there is none. */
+  readonly namespace: string | undefined;
+  /** @throws Error when a file cannot be read or a plugin fails. */
+  current(): Promise<Credentials>;
+  /** Forgets everything and reads it again at the next `current()`. */
+  reload(): void;
+}
+
+/** No way to find an API server. A mistake of the settings. */
+export class KubeconfigError extends Error {
+  override readonly name = "KubeconfigError";
+}
+
+/**
+ * Credentials by the rules of the Kubernetes client: KUBECONFIG, `~/.kube/config`, the service account of our own pod.
+ *
+ * Tokens, client certificates, exec plugins, OIDC and service-account files work as they do in the client; the client
+ * reads a service-account token again every minute.
+ *
+ * @param load how to read the configuration. @default the client's own rules
+ * @throws KubeconfigError when nothing was found or it cannot be used.
+ */
+export function loadCredentialSource(load: () => KubeConfig = loadByClientRules): CredentialSource {
+  let config = loadOrExplain(load);
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) {
+    throw new KubeconfigError("the kubeconfig's current context names no cluster");
+  }
+  const namespace = config.getContextObject(config.getCurrentContext())?.namespace?.trim();
+  return {
+    server: cluster.server.replace(/\/+$/, ""),
+    namespace: namespace === "" ? undefined : namespace,
+    current: () => credentialsOf(config),
+    reload() {
+      // A file that is being replaced right now must not end us: the old credentials are tried once more instead.
+      try {
+        config = load();
+      } catch {
+        return;
+      }
+    },
+  };
+}
+
+function loadOrExplain(load: () => KubeConfig): KubeConfig {
+  try {
+    return load();
+  } catch (error) {
+    if (error instanceof KubeconfigError) {
+      throw error;
+    }
+    throw new KubeconfigError(`the kubeconfig cannot be used: ${firstLine(error)}`, { cause: error });
+  }
+}
+
+/** The client's last resort: it means that nothing was found. */
+const serverOfLastResort = "http://localhost:8080";
+
+function loadByClientRules(): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromDefault();
+  if (config.getCurrentCluster()?.server === serverOfLastResort) {
+    throw new KubeconfigError("no API server: set KUBECONFIG, or run in a pod with a service account");
+  }
+  return config;
+}
+
+async function credentialsOf(config: KubeConfig): Promise<Credentials> {
+  const options: RequestOptions = {};
+  await config.applyToHTTPSOptions(options);
+  const headers = Object.fromEntries(
+    Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), String(value).trim()]),
+  );
+  const basic = typeof options.auth === "string" ? { authorization: basicAuthorization(options.auth) } : {};
+  return { headers: { ...headers, ...basic }, transport: transportOf(config, options) };
+}
+
+function basicAuthorization(userAndPassword: string): string {
+  return `Basic ${Buffer.from(userAndPassword).toString("base64")}`;
+}
+
+/** The client knows which options a kubeconfig means; only the dispatcher is ours, because its own is made per request. */
+function transportOf(config: KubeConfig, options: RequestOptions): TransportOptions {
+  const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
+  const all = Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername });
+  const tls = Object.fromEntries(all.filter(([, value]) => value !== undefined)) as TlsMaterial;
+  const proxyUrl = config.getCurrentCluster()?.proxyUrl;
+  if (proxyUrl?.startsWith("socks") === true) {
+    throw new KubeconfigError("a SOCKS proxy in the kubeconfig is not supported");
+  }
+  return { tls, proxyUrl };
+}
+
+function firstLine(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.split("\n", 1)[0] ?? "";
+}

@@ -1,0 +1,44 @@
+import type { Tracer } from "../../domain/tracer.ts";
+import type { KubernetesCall, KubernetesConnection } from "./connection.ts";
+
+/**
+ * The same connection with a span for each write, within the span of the pass that makes it. Reads and watches have none.
+ * An event's span stands alone: events are sent later than the pass that they are of, and with those of others.
+ */
+export function withWriteSpans(inner: KubernetesConnection, tracer: Tracer): KubernetesConnection {
+  return {
+    namespace: inner.namespace,
+    request(call) {
+      if (call.method === "GET") {
+        return inner.request(call);
+      }
+      const onStatus = (status: number) => tracer.annotate({ "http.response.status_code": status });
+      return tracer.inSpan(spanOf(call), () => inner.request({ ...call, onStatus }));
+    },
+    openStream: (call) => inner.openStream(call),
+    close: () => inner.close(),
+  };
+}
+
+const verbs = { POST: "create", PATCH: "patch", PUT: "update", DELETE: "delete", GET: "get" } as const;
+
+/** Resources of a namespace: `/apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE[/NAME[/SUBRESOURCE]]`. */
+const namespaced = /\/namespaces\/([^/]+)\/([^/]+)(?:\/([^/]+)(?:\/([^/]+))?)?$/;
+
+function spanOf({ method, path }: KubernetesCall) {
+  const [, namespace, resource = "unknown", name, subresource] = namespaced.exec(path) ?? [];
+  const verb = verbs[method];
+  return {
+    name: `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}`,
+    kind: "Client",
+    isDetached: resource === "events",
+    attributes: {
+      "http.request.method": method,
+      "k8s.namespace.name": namespace,
+      "k8s.resource": resource,
+      "k8s.subresource": subresource,
+      "k8s.object.name": name,
+      "k8s.verb": verb,
+    },
+  } as const;
+}

@@ -1,0 +1,129 @@
+import { KubernetesError } from "../../domain/resource-store.ts";
+import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
+import { leasePath, leasesPath } from "../http/paths.ts";
+
+/** A Lease as the API server stores it. */
+export interface StoredLease {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** "" when nobody holds it. */
+  readonly holder: string;
+  /** For how long a renewal counts, as its holder says; 0 when it does not say. */
+  readonly durationMs: number;
+  /** How often it went from one holder to another. */
+  readonly transitions: number;
+}
+
+/** What is written into a Lease. */
+export interface LeaseClaim {
+  /** "" gives it back. */
+  readonly holder: string;
+  /** Stored in whole seconds, rounded up. */
+  readonly durationMs: number;
+  readonly transitions: number;
+  /** Epoch milliseconds; for people to read, nobody decides by it. */
+  readonly renewTimeMs: number;
+  /** Epoch milliseconds; `undefined` leaves it as it is. */
+  readonly acquireTimeMs: number | undefined;
+}
+
+/** What ends a call early. */
+export interface LeaseCallBounds {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** One Lease. */
+export interface LeaseClient {
+  /** Answers `undefined` when there is none. @throws KubernetesError */
+  read(bounds: LeaseCallBounds): Promise<StoredLease | undefined>;
+  /**
+   * Writes over exactly the Lease that was read, or makes one where there was none.
+   *
+   * @throws KubernetesError; reason `Conflict` when it is another one by now, or there is one already.
+   */
+  write(claim: LeaseClaim, over: StoredLease | undefined, bounds: LeaseCallBounds): Promise<StoredLease>;
+}
+
+/** Where the Lease is, and the way there. */
+export interface LeaseClientOptions {
+  /** Of its own, so that no list and no patch can hold the Lease up. */
+  readonly connection: KubernetesConnection;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A Lease of coordination.k8s.io/v1. */
+export function createLeaseClient(options: LeaseClientOptions): LeaseClient {
+  const { connection, namespace, name } = options;
+  const lease = `Lease ${namespace}/${name}`;
+  return {
+    async read(bounds) {
+      const what = `read ${lease}`;
+      try {
+        const call: KubernetesCall = { what, method: "GET", path: leasePath(options), ...bounds };
+        return parseLease(what, await connection.request(call));
+      } catch (error) {
+        if (error instanceof KubernetesError && error.reason === "NotFound") {
+          return undefined;
+        }
+        throw error;
+      }
+    },
+    async write(claim, over, bounds) {
+      const what = `write ${lease}`;
+      const spec = specOf(claim);
+      const call: KubernetesCall =
+        over === undefined
+          ? {
+              what,
+              method: "POST",
+              path: leasesPath(namespace),
+              body: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name, namespace }, spec },
+              ...bounds,
+            }
+          : {
+              what,
+              method: "PATCH",
+              path: leasePath(options),
+              contentType: "application/merge-patch+json",
+              body: { metadata: { uid: over.uid, resourceVersion: over.resourceVersion }, spec },
+              ...bounds,
+            };
+      return parseLease(what, await connection.request(call));
+    },
+  };
+}
+
+function specOf(claim: LeaseClaim): object {
+  return {
+    holderIdentity: claim.holder,
+    leaseDurationSeconds: Math.max(1, Math.ceil(claim.durationMs / 1_000)),
+    leaseTransitions: claim.transitions,
+    renewTime: microTime(claim.renewTimeMs),
+    ...(claim.acquireTimeMs === undefined ? {} : { acquireTime: microTime(claim.acquireTimeMs) }),
+  };
+}
+
+/** RFC 3339 with microseconds, as the API wants it. */
+function microTime(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace("Z", "000Z");
+}
+
+function parseLease(what: string, stored: unknown): StoredLease {
+  const { metadata, spec } = (stored ?? {}) as { readonly metadata?: Fields; readonly spec?: Fields };
+  const { uid, resourceVersion } = metadata ?? {};
+  if (typeof uid !== "string" || typeof resourceVersion !== "string" || uid === "" || resourceVersion === "") {
+    throw new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is not a Lease`);
+  }
+  const { holderIdentity, leaseDurationSeconds, leaseTransitions } = spec ?? {};
+  return {
+    uid,
+    resourceVersion,
+    holder: typeof holderIdentity === "string" ? holderIdentity : "",
+    durationMs: typeof leaseDurationSeconds === "number" ? Math.max(0, leaseDurationSeconds * 1_000) : 0,
+    transitions: typeof leaseTransitions === "number" ? leaseTransitions : 0,
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;

@@ -1,0 +1,293 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { LeaderFence } from "../../domain/leader-fence.ts";
+import type { Logger } from "../../domain/logger.ts";
+import { KubernetesError } from "../../domain/resource-store.ts";
+import type { LeaseCallBounds, LeaseClient, StoredLease } from "./lease-client.ts";
+import {
+  checkLeaseTiming,
+  defaultLeaseTiming,
+  type LeaseTiming,
+  leaseCallTimeoutMs,
+  retryJitter,
+} from "./lease-timing.ts";
+import { ObservedLease } from "./observed-lease.ts";
+
+/** How an elector is made. */
+export interface LeaseElectorOptions {
+  readonly client: LeaseClient;
+  /** Of this very process: a restarted one is another. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Uniform in [0, 1). @default Math.random */
+  readonly random?: () => number;
+  /** Shortened by tests. @default 15 s, 10 s, 2 s */
+  readonly timing?: LeaseTiming;
+  /** The longest call that needs the fence, in milliseconds. */
+  readonly longestEffectMs: number;
+  /** Whether this process could do the work. Until then it watches the Lease and does not take it. */
+  readonly mayLead: () => boolean;
+  /** It leads now. Called once at most. */
+  readonly onLeading: () => void;
+  /** It led and does not any more, without having been asked. Called once at most; it never leads again. */
+  readonly onLost: (why: string) => void;
+}
+
+type State = "Candidate" | "Leader" | "Lost" | "Stopped";
+
+/**
+ * Agrees with other processes, by one Lease, on who acts.
+ *
+ * Guarantees: the permit is given only while a renewal that was sent less than the lease's duration ago is known to have
+ * succeeded, and only for calls that end before that time is over; all by the monotonic clock of this process. No clock
+ * of another machine is believed: a lease of somebody else has run out when it was seen unchanged for its whole
+ * duration. A renewal whose answer is lost counts neither as success nor as loss: the next attempt finds out.
+ * Assumption: the monotonic clocks of two machines run at the same rate to within a few parts in a thousand.
+ */
+export class LeaseElector implements LeaderFence {
+  readonly #options: LeaseElectorOptions;
+  readonly #timing: LeaseTiming;
+  readonly #random: () => number;
+  readonly #stopping = new AbortController();
+  readonly #observed: ObservedLease;
+  #state: State = "Candidate";
+  #running: Promise<void> | undefined;
+  /** Ends the pause between two attempts. */
+  #endPause: () => void = () => {};
+  /** The Lease as our last write left it; `undefined` when that is not known. */
+  #own: StoredLease | undefined;
+  /** When our last successful write was sent. */
+  #renewedAtMs = Number.NEGATIVE_INFINITY;
+  #mayHold = false;
+  #problem = "";
+
+  /** @throws Error when the times do not fit each other or the longest call. */
+  constructor(options: LeaseElectorOptions) {
+    this.#options = options;
+    this.#timing = options.timing ?? defaultLeaseTiming;
+    this.#random = options.random ?? Math.random;
+    checkLeaseTiming(this.#timing, options.longestEffectMs);
+    this.#observed = new ObservedLease({ ...options, leastMs: this.#timing.durationMs });
+  }
+
+  /** Begins; a second call changes nothing. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  mayStartEffect(timeoutMs: number): boolean {
+    const leftMs = this.#renewedAtMs + this.#timing.durationMs - this.#nowMs();
+    return this.#state === "Leader" && leftMs > 0 && timeoutMs <= leftMs;
+  }
+
+  /** Looks again at once: what `mayLead` asks for has come true. */
+  nudge(): void {
+    if (this.#state === "Candidate") {
+      this.#endPause();
+    }
+  }
+
+  /** Neither renews nor permits anything any more. What the Lease says stays, and runs out by itself. */
+  async stop(): Promise<void> {
+    this.#state = this.#state === "Lost" ? "Lost" : "Stopped";
+    this.#stopping.abort();
+    this.#endPause();
+    await this.#running;
+  }
+
+  /**
+   * Stops, and gives the Lease back so that another can take it at once. To be called when nothing of our work is under
+   * way any more.
+   *
+   * @returns whether the Lease is known not to name us any more.
+   */
+  async release(timeoutMs: number): Promise<boolean> {
+    const dueMs = this.#nowMs() + timeoutMs;
+    await this.stop();
+    if (!this.#mayHold || this.#state === "Lost") {
+      return true;
+    }
+    const { logger, identity } = this.#options;
+    const bounds = (): LeaseCallBounds => ({ timeoutMs: Math.max(1, dueMs - this.#nowMs()) });
+    try {
+      await this.#giveBack(bounds);
+      logger.info({ identity }, "lease released");
+      return true;
+    } catch (error) {
+      logger.warn({ identity, err: error }, "the lease could not be released, it will run out");
+      return false;
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (this.#state === "Candidate" || this.#state === "Leader") {
+      const startedMs = this.#nowMs();
+      await (this.#state === "Leader" ? this.#renew() : this.#campaign());
+      await this.#pause(startedMs);
+    }
+  }
+
+  async #campaign(): Promise<void> {
+    const { client, mayLead, onLeading, identity, logger } = this.#options;
+    try {
+      const found = await client.read(this.#bounds());
+      const isFree = this.#observed.isFree(found);
+      if (!isFree || !mayLead() || this.#stopping.signal.aborted) {
+        return;
+      }
+      await this.#write(found);
+      this.#problem = "";
+    } catch (error) {
+      this.#note("cannot take the lease yet, will try again", error);
+      return;
+    }
+    // A process that was stopped in between is no leader: what it wrote is found again by the next attempt.
+    if (this.#deadlineInMs() > 0 && this.#state === "Candidate") {
+      this.#state = "Leader";
+      logger.info({ identity, transitions: this.#own?.transitions }, "leading");
+      onLeading();
+    }
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#deadlineInMs() <= 0) {
+      this.#lose(`the lease could not be renewed for ${this.#timing.renewDeadlineMs} ms`);
+      return;
+    }
+    try {
+      if (this.#own === undefined || !(await this.#renewOwn(this.#own))) {
+        await this.#renewFound(await this.#options.client.read(this.#bounds()));
+      }
+      this.#problem = "";
+    } catch (error) {
+      this.#note("the lease was not renewed, will try again", error);
+    }
+  }
+
+  /** @returns false when the Lease is not as we left it, and has to be read. @throws KubernetesError otherwise */
+  async #renewOwn(own: StoredLease): Promise<boolean> {
+    try {
+      await this.#write(own);
+      return true;
+    } catch (error) {
+      if (!isChanged(error)) {
+        throw error;
+      }
+      this.#own = undefined;
+      return false;
+    }
+  }
+
+  /** It may be our own renewal whose answer was lost; that somebody else holds it is the only proof of a loss. */
+  async #renewFound(found: StoredLease | undefined): Promise<void> {
+    const holder = found?.holder ?? "";
+    if (holder !== "" && holder !== this.#options.identity) {
+      this.#lose(`the lease is held by ${holder}`);
+      return;
+    }
+    await this.#write(found);
+  }
+
+  async #write(over: StoredLease | undefined): Promise<void> {
+    const { client, identity, clock } = this.#options;
+    const sentMs = this.#nowMs();
+    const renewTimeMs = clock.nowMs();
+    const isNewHolder = over !== undefined && over.holder !== identity;
+    const claim = {
+      holder: identity,
+      durationMs: this.#timing.durationMs,
+      transitions: (over?.transitions ?? 0) + (isNewHolder ? 1 : 0),
+      renewTimeMs,
+      acquireTimeMs: this.#state === "Leader" ? undefined : renewTimeMs,
+    };
+    this.#mayHold = true;
+    this.#own = await client.write(claim, over, this.#bounds());
+    this.#renewedAtMs = sentMs;
+  }
+
+  async #giveBack(bounds: () => LeaseCallBounds): Promise<void> {
+    const { client, identity, clock } = this.#options;
+    const giveBack = async (over: StoredLease) => {
+      const { transitions } = over;
+      const claim = {
+        holder: "",
+        durationMs: 1_000,
+        transitions,
+        renewTimeMs: clock.nowMs(),
+        acquireTimeMs: undefined,
+      };
+      await client.write(claim, over, bounds());
+    };
+    try {
+      if (this.#own !== undefined) {
+        await giveBack(this.#own);
+        return;
+      }
+    } catch (error) {
+      if (!isChanged(error)) {
+        throw error;
+      }
+    }
+    const found = await client.read(bounds());
+    if (found?.holder === identity) {
+      await giveBack(found);
+    }
+  }
+
+  #lose(why: string): void {
+    if (this.#state === "Leader") {
+      this.#state = "Lost";
+      this.#options.onLost(why);
+    }
+  }
+
+  /** Said once for each kind of trouble: what lasts would say it every two seconds. */
+  #note(message: string, error: unknown): void {
+    const problem = error instanceof Error ? error.message : String(error);
+    const isRace = error instanceof KubernetesError && error.reason === "Conflict";
+    if (problem !== this.#problem && !this.#stopping.signal.aborted && !isRace) {
+      this.#problem = problem;
+      this.#options.logger.warn({ identity: this.#options.identity, err: error }, message);
+    }
+  }
+
+  async #pause(startedMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = this.#options.clock.after(Math.max(0, this.#nextAttemptMs(startedMs) - this.#nowMs()), resolve);
+    this.#endPause = resolve;
+    if (this.#stopping.signal.aborted || this.#state === "Lost") {
+      resolve();
+    }
+    await promise;
+    timer.cancel();
+  }
+
+  #nextAttemptMs(startedMs: number): number {
+    const regularMs = startedMs + this.#timing.retryPeriodMs * (1 + retryJitter * this.#random());
+    if (this.#state === "Leader") {
+      return Math.min(regularMs, this.#nowMs() + this.#deadlineInMs());
+    }
+    const runsOutMs = this.#observed.runsOutAtMs();
+    return runsOutMs !== undefined && runsOutMs > this.#nowMs() ? Math.min(regularMs, runsOutMs) : regularMs;
+  }
+
+  #deadlineInMs(): number {
+    return this.#renewedAtMs + this.#timing.renewDeadlineMs - this.#nowMs();
+  }
+
+  /** A leader's call is not worth waiting for beyond its deadline. */
+  #bounds(): LeaseCallBounds {
+    const callMs = leaseCallTimeoutMs(this.#timing);
+    const timeoutMs = this.#state === "Leader" ? Math.max(1, Math.min(callMs, this.#deadlineInMs())) : callMs;
+    return { timeoutMs, signal: this.#stopping.signal };
+  }
+
+  #nowMs(): number {
+    return this.#options.clock.monotonicMs();
+  }
+}
+
+/** The Lease is not the one that the write named. */
+function isChanged(error: unknown): boolean {
+  return error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
+}

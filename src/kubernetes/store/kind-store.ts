@@ -1,0 +1,248 @@
+import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
+import {
+  KubernetesError,
+  type KubernetesReason,
+  type ResourceKey,
+  type ResourceStore,
+} from "../../domain/resource-store.ts";
+import type { KubernetesConnection } from "../http/connection.ts";
+import { resourcePath } from "../http/paths.ts";
+import type { ResourceCache } from "../watch/resource-cache.ts";
+import { type KindParser, storedStatus } from "./kind-parser.ts";
+import { diffForMerge, type Json } from "./merge-diff.ts";
+import type { ResourceKind, StoredResource } from "./resource-kind.ts";
+
+/** What the store of one kind works with. */
+export interface KindStoreOptions<Resource extends StoredResource<Status>, Status extends object> {
+  readonly kind: ResourceKind<Resource, Status>;
+  readonly connection: KubernetesConnection;
+  readonly cache: ResourceCache<Resource>;
+  readonly parser: KindParser<Resource>;
+  readonly fence: LeaderFence;
+}
+
+type Parts<Resource extends StoredResource<Status>, Status extends object> = KindStoreOptions<Resource, Status> & {
+  /** Names of objects that a write of ours showed the cache to be wrong or doubtful about, and that were not read since. */
+  readonly doubtful: Set<string>;
+};
+
+/** For each call, reads and writes alike. */
+const callTimeoutMs = 8_000;
+
+/** Who we are in `metadata.managedFields`. */
+const fieldManager = "endpoint-operator";
+
+/**
+ * The custom resources of one kind, over cache and connection.
+ *
+ * Every write is a JSON merge patch that names uid and resourceVersion, asks the permit first, and puts its answer
+ * into the cache before it answers.
+ */
+export function createKindStore<Resource extends StoredResource<Status>, Status extends object>(
+  options: KindStoreOptions<Resource, Status>,
+): ResourceStore<Resource, Status> {
+  const { cache, kind } = options;
+  const { finalizer } = kind;
+  const parts: Parts<Resource, Status> = { ...options, doubtful: new Set() };
+  const reader = new Reader(parts);
+  return {
+    get: (key) => cache.get(key),
+    async current(key) {
+      if (parts.doubtful.has(nameOf(parts, key))) {
+        await reader.read(key);
+      }
+      return cache.get(key);
+    },
+    inProject: (projectId) => cache.inProject(projectId),
+    list: () => cache.list(),
+    read: (key) => reader.read(key),
+    async addFinalizer(resource) {
+      if (resource.finalizers.includes(finalizer)) {
+        return resource;
+      }
+      const finalizers = [...resource.finalizers, finalizer];
+      return putOwnWrite(parts, resource, await patch(parts, resource, { metadata: { finalizers } }));
+    },
+    async removeFinalizer(resource) {
+      if (!resource.finalizers.includes(finalizer)) {
+        return resource;
+      }
+      const finalizers = resource.finalizers.filter((name) => name !== finalizer);
+      const answer = await patch(parts, resource, { metadata: { finalizers } });
+      if (isLastFinalizerGone(answer)) {
+        cache.putOwnDeletion(resource);
+        return undefined;
+      }
+      return putOwnWrite(parts, resource, answer);
+    },
+    async patchStatus(resource, status) {
+      const stored = await reader.storedStatusOf(resource);
+      const kept = Object.fromEntries(kind.unreadableMembers(resource).map((member) => [member, stored[member]]));
+      const wanted = { ...status, ...kept };
+      const changes = diffForMerge(stored, wanted as { readonly [key: string]: Json | undefined });
+      if (changes === undefined) {
+        return resource;
+      }
+      return putOwnWrite(parts, resource, await patch(parts, resource, { status: changes }, "/status"));
+    },
+  };
+}
+
+class Reader<Resource extends StoredResource<Status>, Status extends object> {
+  readonly #parts: Parts<Resource, Status>;
+
+  constructor(parts: Parts<Resource, Status>) {
+    this.#parts = parts;
+  }
+
+  async read(key: ResourceKey): Promise<Resource | undefined> {
+    const { parser, cache, doubtful } = this.#parts;
+    const before = cache.get(key);
+    const stored = await this.#readStored(key);
+    if (stored === undefined) {
+      this.#noteGone(key, before);
+      return undefined;
+    }
+    const name = nameOf(this.#parts, key);
+    const resource = parseAnswer(this.#parts, `read ${name}`, () => parser.parse(stored));
+    doubtful.delete(name);
+    cache.putRead(resource);
+    return resource;
+  }
+
+  /** Without a doubtful write the watch tells soon enough; with one, the object may have gone by our own hand. */
+  #noteGone(key: ResourceKey, before: Resource | undefined): void {
+    if (this.#parts.doubtful.delete(nameOf(this.#parts, key)) && before !== undefined) {
+      this.#parts.cache.putOwnDeletion(before);
+    }
+  }
+
+  /**
+   * What the API server has as status of exactly this version.
+   *
+   * The cache keeps only what the schema knows. For the rare object whose status holds anything else, it is read
+   * again, so that the difference to the new status is complete.
+   */
+  async storedStatusOf(resource: Resource): Promise<{ readonly [key: string]: Json | undefined }> {
+    if (this.#parts.parser.hasWholeStatus(resource)) {
+      return resource.status as { readonly [key: string]: Json | undefined };
+    }
+    const stored = await this.#readStored(resource.key);
+    if (stored === undefined) {
+      throw new KubernetesError(
+        "NotFound",
+        `cannot patch status of ${nameOf(this.#parts, resource.key)}: it does not exist`,
+      );
+    }
+    const metadata = (stored as { readonly metadata?: { readonly uid?: unknown; readonly resourceVersion?: unknown } })
+      .metadata;
+    if (metadata?.uid !== resource.uid || metadata.resourceVersion !== resource.resourceVersion) {
+      const message = `cannot patch status of ${nameOf(this.#parts, resource.key)}: it has changed or is another object by now`;
+      throw new KubernetesError("Conflict", message);
+    }
+    const status = storedStatus(stored);
+    return typeof status === "object" && !Array.isArray(status) ? (status as { readonly [key: string]: Json }) : {};
+  }
+
+  async #readStored(key: ResourceKey): Promise<unknown> {
+    const what = `read ${nameOf(this.#parts, key)}`;
+    try {
+      const path = resourcePath(this.#parts.kind.plural, key);
+      return await this.#parts.connection.request({ what, method: "GET", path, timeoutMs: callTimeoutMs });
+    } catch (error) {
+      if (error instanceof KubernetesError && error.reason === "NotFound") {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+}
+
+interface Changes {
+  readonly metadata?: { readonly finalizers: readonly string[] };
+  readonly status?: unknown;
+}
+
+async function patch<Resource extends StoredResource<Status>, Status extends object>(
+  parts: Parts<Resource, Status>,
+  resource: Resource,
+  changes: Changes,
+  subresource: "" | "/status" = "",
+): Promise<unknown> {
+  const { fence, connection, doubtful } = parts;
+  if (!fence.mayStartEffect(callTimeoutMs)) {
+    throw new LeaderFenceError();
+  }
+  const { key, uid, resourceVersion } = resource;
+  try {
+    return await connection.request({
+      what: `patch ${subresource === "" ? "finalizers" : "status"} of ${nameOf(parts, key)}`,
+      method: "PATCH",
+      path: `${resourcePath(parts.kind.plural, key)}${subresource}`,
+      query: { fieldManager },
+      contentType: "application/merge-patch+json",
+      body: { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } },
+      timeoutMs: callTimeoutMs,
+      fence,
+    });
+  } catch (error) {
+    if (leavesDoubt(error)) {
+      doubtful.add(nameOf(parts, key));
+    }
+    throw error;
+  }
+}
+
+/** Not where the API server was not asked, or has answered that it did nothing to the object as we know it. */
+function leavesDoubt(error: unknown): boolean {
+  return error instanceof KubernetesError ? reasonsOfDoubt.has(error.reason) : !(error instanceof LeaderFenceError);
+}
+
+/** Nobody knows what is stored; or, by a conflict, only that it is not what the cache says, and the watch may be long in telling. */
+const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
+  "TimedOut",
+  "Unavailable",
+  "UnreadableAnswer",
+  "Conflict",
+]);
+
+function putOwnWrite<Resource extends StoredResource<Status>, Status extends object>(
+  parts: Parts<Resource, Status>,
+  before: Resource,
+  answer: unknown,
+): Resource {
+  const name = nameOf(parts, before.key);
+  // Until the answer has been understood.
+  parts.doubtful.add(name);
+  const after = parseAnswer(parts, `patch ${name}`, () => parts.parser.parse(answer));
+  parts.doubtful.delete(name);
+  parts.cache.putOwnWrite(before, after);
+  return after;
+}
+
+function parseAnswer<Resource>({ kind }: Named, what: string, parse: () => Resource): Resource {
+  try {
+    return parse();
+  } catch (error) {
+    const message = `cannot ${what}: the answer is not a ${kind.kind}`;
+    throw new KubernetesError("UnreadableAnswer", message, { cause: error });
+  }
+}
+
+/** The API server deletes an object that is being deleted with its last finalizer, and answers what it was. */
+function isLastFinalizerGone(answer: unknown): boolean {
+  const metadata = (
+    answer as { readonly metadata?: { readonly deletionTimestamp?: unknown; readonly finalizers?: unknown } } | null
+  )?.metadata;
+  const finalizers = Array.isArray(metadata?.finalizers) ? metadata.finalizers : [];
+  return typeof metadata?.deletionTimestamp === "string" && finalizers.length === 0;
+}
+
+/** What names a kind in messages. */
+interface Named {
+  readonly kind: { readonly kind: string };
+}
+
+function nameOf({ kind }: Named, key: ResourceKey): string {
+  return `${kind.kind} ${key.namespace}/${key.name}`;
+}

@@ -1,0 +1,138 @@
+import { KubernetesError } from "../../domain/resource-store.ts";
+import type { KubernetesConnection } from "../http/connection.ts";
+import { LineTooLongError, readLines, TruncatedLineError } from "./read-lines.ts";
+
+/** One page of a consistent list. */
+export interface ListPage {
+  readonly items: readonly unknown[];
+  /** The same on each page of one list. */
+  readonly resourceVersion: string;
+  /** `undefined` on the last page. */
+  readonly continueToken: string | undefined;
+}
+
+/** One line of a watch. `object` may be anything, a `Status` for type ERROR. */
+export interface WatchEvent {
+  readonly type: string;
+  readonly object: unknown;
+}
+
+/** The two calls a reflector needs. */
+export interface ListWatch {
+  /** @throws KubernetesError; reason `Expired` when the token is too old. */
+  list(
+    request: { readonly limit: number; readonly continueToken: string | undefined },
+    signal: AbortSignal,
+  ): Promise<ListPage>;
+  /**
+   * Opens a watch. The events end when the server closes it.
+   *
+   * @throws KubernetesError, on opening and while reading; reason `UnreadableAnswer` when a line cannot be read, so
+   * that nothing may be believed to have been seen completely.
+   */
+  watch(request: WatchRequest): Promise<AsyncIterable<WatchEvent>>;
+}
+
+/** How a watch is opened. */
+export interface WatchRequest {
+  /** Events after this one. */
+  readonly resourceVersion: string;
+  /** When the server is to close it. */
+  readonly timeoutSeconds: number;
+  readonly signal: AbortSignal;
+  /** Called for each piece that arrives, whole line or not. */
+  readonly onBytes: () => void;
+}
+
+/** What to list, and how long to wait. */
+export interface ListWatchOptions {
+  readonly connection: KubernetesConnection;
+  /** For instance `/apis/endpoint-operator.dev/v1alpha1/computeendpoints`. */
+  readonly path: string;
+  /** For messages: `ComputeEndpoints of namespace shop`. */
+  readonly what: string;
+  /** For one page. */
+  readonly listTimeoutMs: number;
+  /** Until a watch has answered. */
+  readonly openTimeoutMs: number;
+}
+
+/** etcd stores 1.5 MiB at most; escaped in JSON an object can grow several times. */
+const maxLineBytes = 16 * 1024 * 1024;
+
+/** List and watch over a connection. */
+export function createListWatch(options: ListWatchOptions): ListWatch {
+  const { connection, path, what } = options;
+  return {
+    async list({ limit, continueToken }, signal) {
+      const query = { limit: String(limit), ...(continueToken === undefined ? {} : { continue: continueToken }) };
+      const call = `list ${what}`;
+      const timeoutMs = options.listTimeoutMs;
+      return parseListPage(
+        call,
+        await connection.request({ what: call, method: "GET", path, query, timeoutMs, signal }),
+      );
+    },
+    async watch({ resourceVersion, timeoutSeconds, signal, onBytes }) {
+      const call = `watch ${what}`;
+      const query = {
+        watch: "true",
+        allowWatchBookmarks: "true",
+        resourceVersion,
+        timeoutSeconds: String(timeoutSeconds),
+      };
+      const timeoutMs = options.openTimeoutMs;
+      const chunks = await connection.openStream({ what: call, method: "GET", path, query, timeoutMs, signal });
+      return readEvents(call, heard(chunks, onBytes));
+    },
+  };
+}
+
+async function* heard(chunks: AsyncIterable<Uint8Array>, onBytes: () => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    onBytes();
+    yield chunk;
+  }
+}
+
+async function* readEvents(call: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
+  try {
+    for await (const line of readLines(chunks, maxLineBytes)) {
+      yield parseWatchEvent(line);
+    }
+  } catch (error) {
+    throw isUnreadable(error)
+      ? new KubernetesError("UnreadableAnswer", `cannot ${call}: a line of it cannot be read`, { cause: error })
+      : new KubernetesError("Unavailable", `cannot ${call}: the stream broke off`, { cause: error });
+  }
+}
+
+/** TypeError: bytes that are no UTF-8. */
+function isUnreadable(error: unknown): boolean {
+  const kinds = [SyntaxError, TypeError, LineTooLongError, TruncatedLineError];
+  return kinds.some((kind) => error instanceof kind);
+}
+
+function parseWatchEvent(line: string): WatchEvent {
+  const event = JSON.parse(line) as Partial<WatchEvent> | null;
+  if (typeof event?.type !== "string") {
+    throw new SyntaxError("a watch event has a type");
+  }
+  return { type: event.type, object: event.object };
+}
+
+function parseListPage(call: string, body: unknown): ListPage {
+  const { items, metadata } = (body ?? {}) as { readonly items?: unknown; readonly metadata?: ListMetadata };
+  const resourceVersion = metadata?.resourceVersion;
+  // A missing list must never be taken for an empty one: it would remove everything from the cache.
+  if (!Array.isArray(items) || typeof resourceVersion !== "string" || resourceVersion === "") {
+    throw new KubernetesError("UnreadableAnswer", `cannot ${call}: the answer is not a list`);
+  }
+  const token = metadata?.continue;
+  return { items, resourceVersion, continueToken: typeof token === "string" && token !== "" ? token : undefined };
+}
+
+interface ListMetadata {
+  readonly resourceVersion?: unknown;
+  readonly continue?: unknown;
+}

@@ -1,0 +1,99 @@
+import type { Clock } from "../../domain/clock.ts";
+import { untilAborted } from "../../http/abortable.ts";
+import { createCallDeadline } from "../../http/call-deadline.ts";
+import { isTooLong } from "../http/answer-error.ts";
+import type { ListPage, ListWatch } from "./list-watch.ts";
+import { OutOfSyncError } from "./watch-failure.ts";
+
+/** Of one list; more than any cluster has. */
+const maxPages = 10_000;
+
+/** How pages are read. */
+export interface PageReaderOptions<Resource> {
+  readonly listWatch: Pick<ListWatch, "list">;
+  /** Answers `undefined` for an object that is to be left out. */
+  readonly parse: (stored: unknown) => Resource | undefined;
+  readonly clock: Clock;
+  /** Objects on a page, to begin with. */
+  readonly pageLimit: number;
+  /** For one page. */
+  readonly pageTimeoutMs: number;
+  /** A page has arrived. */
+  readonly onPage: () => void;
+}
+
+/** Everything in one scope, as it was at one version. */
+export interface CompleteList<Resource> {
+  readonly resources: readonly Resource[];
+  readonly resourceVersion: string;
+}
+
+/**
+ * Reads complete lists page by page.
+ *
+ * A page that is too long to be read is asked for again with half as many objects, and pages stay that small: whoever
+ * may store objects that are as large as they can be must not blind us to all others.
+ */
+export class PageReader<Resource> {
+  readonly #options: PageReaderOptions<Resource>;
+  #limit: number;
+
+  constructor(options: PageReaderOptions<Resource>) {
+    this.#options = options;
+    this.#limit = options.pageLimit;
+  }
+
+  /** All pages of one list. @throws KubernetesError, OutOfSyncError when there is no end to it, GivenUpError */
+  async readAll(signal: AbortSignal): Promise<CompleteList<Resource>> {
+    const resources: Resource[] = [];
+    let continueToken: string | undefined;
+    // Of the first page: were a later one newer, what happened in between would be missed.
+    let resourceVersion: string | undefined;
+    for (let pages = 0; pages < maxPages; pages += 1) {
+      const page = await this.#readPageThatFits(continueToken, signal);
+      for (const item of page.items) {
+        const resource = this.#options.parse(item);
+        if (resource !== undefined) {
+          resources.push(resource);
+        }
+      }
+      resourceVersion ??= page.resourceVersion;
+      if (page.continueToken === undefined) {
+        return { resources, resourceVersion };
+      }
+      if (page.continueToken === continueToken) {
+        throw new OutOfSyncError("the list goes round in a circle");
+      }
+      continueToken = page.continueToken;
+    }
+    throw new OutOfSyncError("the list has no end");
+  }
+
+  async #readPageThatFits(continueToken: string | undefined, signal: AbortSignal): Promise<ListPage> {
+    for (;;) {
+      try {
+        return await this.#readPage(continueToken, signal);
+      } catch (error) {
+        if (!isTooLong(error) || this.#limit <= 1) {
+          throw error;
+        }
+        this.#limit = Math.floor(this.#limit / 2);
+      }
+    }
+  }
+
+  async #readPage(continueToken: string | undefined, signal: AbortSignal): Promise<ListPage> {
+    const { clock, listWatch, pageTimeoutMs, onPage } = this.#options;
+    const deadline = createCallDeadline(clock, pageTimeoutMs, [signal]);
+    try {
+      const page = await untilAborted(
+        deadline.signal,
+        listWatch.list({ limit: this.#limit, continueToken }, deadline.signal),
+      );
+      onPage();
+      return page;
+    } finally {
+      deadline.end();
+    }
+  }
+}

@@ -1,0 +1,297 @@
+import { KubernetesError, type StoredIdentity } from "../../domain/resource-store.ts";
+import { itemsUntilAborted, untilAborted } from "../../http/abortable.ts";
+import { createCallDeadline } from "../../http/call-deadline.ts";
+import { errorForStatus, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
+import { createInactivityTimer } from "./inactivity-timer.ts";
+import type { WatchEvent } from "./list-watch.ts";
+import { PageReader } from "./page-reader.ts";
+import {
+  defaultTiming,
+  type ReflectorOptions,
+  type ReflectorStats,
+  type ReflectorTiming,
+} from "./reflector-options.ts";
+import { createRelistBackoff, type RelistBackoff } from "./relist-backoff.ts";
+import { isOlder, newerOf, versionOf } from "./resource-version.ts";
+import { isOutOfSync, isOverload, OutOfSyncError } from "./watch-failure.ts";
+
+/** So many attempts to resume in vain, and the next step is a list. */
+const maxResumes = 3;
+/** So many watches given up for their silence since a byte was heard, and the next step is a list. */
+const maxSilentWatches = 3;
+
+type Step = "List" | "Watch";
+
+/** What comes after a step. A pause is a backoff delay, or longer if the server asks for it. */
+interface Outcome {
+  readonly next: Step;
+  readonly pause?: { readonly atLeastMs: number };
+}
+
+/**
+ * Keeps one scope of a cache equal to the API server: list, watch, and again whenever anything goes wrong.
+ *
+ * Guarantees: it never ends by itself; no error of the server, of the stream, of an object or of a handler stops it;
+ * whatever fails for good costs a bounded number of requests a minute; after `stop()` nothing is opened any more.
+ */
+export class Reflector<Resource extends StoredIdentity> {
+  readonly #options: ReflectorOptions<Resource>;
+  readonly #timing: ReflectorTiming;
+  readonly #random: () => number;
+  readonly #backoff: RelistBackoff;
+  readonly #pages: PageReader<Resource>;
+  readonly #stopping = new AbortController();
+  /** Lists that a caller waits for and that have not begun. */
+  #wantedLists: PromiseWithResolvers<void>[] = [];
+  /** Fired to end a watch or a pause early, because a list is wanted. */
+  #hurry = new AbortController();
+  #running: Promise<void> | undefined;
+  #resourceVersion = "";
+  #listedAtMs = 0;
+  #heardAtMs: number | undefined;
+  #isWatching = false;
+  #lists = 0;
+  #watches = 0;
+  #failedResumes = 0;
+  #silentWatches = 0;
+
+  constructor(options: ReflectorOptions<Resource>) {
+    this.#options = options;
+    this.#timing = { ...defaultTiming, ...options.timing };
+    this.#random = options.random ?? Math.random;
+    this.#backoff = createRelistBackoff({ clock: options.clock, random: this.#random });
+    this.#pages = new PageReader({
+      ...{ listWatch: options.listWatch, parse: options.parse, clock: options.clock },
+      ...{ pageLimit: this.#timing.pageLimit, pageTimeoutMs: this.#timing.pageTimeoutMs },
+      onPage: () => this.#heard(),
+    });
+  }
+
+  /** Starts it; a second call changes nothing. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Ends it, at whatever it is. Resolves when nothing of it is left. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  hasSynced(): boolean {
+    return this.#lists > 0;
+  }
+
+  stats(): ReflectorStats {
+    const silentForMs = this.#heardAtMs === undefined ? undefined : this.#options.clock.monotonicMs() - this.#heardAtMs;
+    return {
+      hasSynced: this.hasSynced(),
+      isWatching: this.#isWatching,
+      silentForMs,
+      lists: this.#lists,
+      watches: this.#watches,
+    };
+  }
+
+  /**
+   * Lists everything from the API server now, and replaces the cache.
+   *
+   * Resolves when a list that began after this call is in the cache. The list asks etcd for its newest state, so it shows
+   * every write that was stored before the call.
+   *
+   * @throws KubernetesError when the list fails or takes longer than `timeoutMs`; the reflector itself goes on.
+   */
+  async listConsistently(timeoutMs: number): Promise<void> {
+    const wanted = Promise.withResolvers<void>();
+    this.#wantedLists.push(wanted);
+    this.#hurry.abort();
+    const timer = this.#options.clock.after(timeoutMs, () =>
+      wanted.reject(new KubernetesError("TimedOut", "cannot list: the list took too long")),
+    );
+    try {
+      await wanted.promise;
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  async #run(): Promise<void> {
+    let step: Step = "List";
+    while (!this.#stopping.signal.aborted) {
+      const outcome: Outcome = step === "List" ? await this.#list() : await this.#watch();
+      if (outcome.pause !== undefined) {
+        await this.#sleep(Math.max(this.#backoff.nextMs(), outcome.pause.atLeastMs));
+      }
+      step = this.#wantedLists.length > 0 ? "List" : outcome.next;
+    }
+  }
+
+  async #list(): Promise<Outcome> {
+    const { scope, logger, clock } = this.#options;
+    const waiting = this.#wantedLists.splice(0);
+    this.#hurry = new AbortController();
+    try {
+      const floor = scope.floor();
+      const list = await this.#pages.readAll(this.#stopping.signal);
+      if (scope.replace({ ...list, floor })) {
+        logger.warn(
+          { resourceVersion: list.resourceVersion, floor },
+          "resourceVersion went backwards (etcd restored?); cache replaced",
+        );
+      }
+      this.#resourceVersion = list.resourceVersion;
+      this.#listedAtMs = clock.monotonicMs();
+      this.#lists += 1;
+      this.#failedResumes = 0;
+      this.#silentWatches = 0;
+      this.#options.onList?.();
+      for (const { resolve } of waiting) {
+        resolve();
+      }
+      return { next: "Watch" };
+    } catch (error) {
+      for (const { reject } of waiting) {
+        reject(error);
+      }
+      return this.#afterFailure("list failed, will list again", error, "List");
+    }
+  }
+
+  async #watch(): Promise<Outcome> {
+    const { clock } = this.#options;
+    const relistInMs = this.#listedAtMs + this.#timing.relistMs - clock.monotonicMs();
+    if (relistInMs <= 0) {
+      return { next: "List" };
+    }
+    // Its end is the next list, planned and no failure.
+    const relist = createCallDeadline(clock, relistInMs, [this.#stopping.signal, this.#hurry.signal]);
+    const openedAtMs = clock.monotonicMs();
+    try {
+      await this.#followWatch(relist.signal);
+      return this.#afterWatch("watch was closed early, will resume", openedAtMs, undefined);
+    } catch (error) {
+      if (relist.isTimedOut() || this.#wantedLists.length > 0) {
+        return { next: "List" };
+      }
+      if (isOutOfSync(error)) {
+        return this.#afterFailure("watch is out of sync, will list again", error, "List");
+      }
+      return this.#afterWatch("watch broke off, will resume", openedAtMs, error);
+    } finally {
+      this.#isWatching = false;
+      relist.end();
+    }
+  }
+
+  /**
+   * A watch that held for a while is resumed at once; one that did not is a failure. Silence may be that of a server
+   * whose history went back: it has nothing to say from a version that it has not reached.
+   */
+  #afterWatch(message: string, openedAtMs: number, error: unknown): Outcome {
+    const livedMs = this.#options.clock.monotonicMs() - openedAtMs;
+    if (this.#isWatching && livedMs >= this.#timing.shortWatchMs) {
+      this.#failedResumes = 0;
+      return { next: this.#silentWatches < maxSilentWatches ? "Watch" : "List" };
+    }
+    this.#failedResumes += isOverload(error) ? 0 : 1;
+    return this.#afterFailure(message, error, this.#failedResumes < maxResumes ? "Watch" : "List");
+  }
+
+  #afterFailure(message: string, error: unknown, next: Step): Outcome {
+    if (!this.#stopping.signal.aborted) {
+      this.#options.logger.warn({ err: error }, message);
+    }
+    return { next, pause: { atLeastMs: retryAfterMsOf(error) } };
+  }
+
+  /** Returns when the server closes the watch. @throws whatever ends it otherwise */
+  async #followWatch(signal: AbortSignal): Promise<void> {
+    const { clock, listWatch } = this.#options;
+    const { minWatchMs, maxWatchMs, openTimeoutMs, inactivityMs } = this.#timing;
+    const opening = createCallDeadline(clock, openTimeoutMs, [signal]);
+    const silent = new AbortController();
+    const silence = createInactivityTimer(clock, inactivityMs, () => {
+      this.#silentWatches += 1;
+      silent.abort();
+    });
+    const either = AbortSignal.any([opening.signal, silent.signal]);
+    const onBytes = () => {
+      silence.touch();
+      this.#silentWatches = 0;
+      this.#heard();
+    };
+    const timeoutSeconds = Math.round((minWatchMs + this.#random() * (maxWatchMs - minWatchMs)) / 1000);
+    try {
+      const request = { resourceVersion: this.#resourceVersion, timeoutSeconds, signal: either, onBytes };
+      const events = await untilAborted(either, listWatch.watch(request));
+      opening.endTimer();
+      silence.touch();
+      this.#heard();
+      this.#isWatching = true;
+      this.#watches += 1;
+      for await (const event of itemsUntilAborted(either, events)) {
+        this.#apply(event);
+      }
+    } finally {
+      silence.cancel();
+      opening.end();
+    }
+  }
+
+  #apply(event: WatchEvent): void {
+    switch (event.type) {
+      case "ERROR": {
+        const cause = errorForStatus("watch", parseStatusAnswer(200, event.object));
+        throw new OutOfSyncError("the API server ended the watch with an error", { cause });
+      }
+      case "BOOKMARK":
+        this.#applyBookmark(event.object);
+        return;
+      case "ADDED":
+      case "MODIFIED":
+      case "DELETED":
+        this.#applyObject(event);
+        return;
+      default:
+        this.#options.logger.warn({ eventType: event.type }, "unknown type of watch event");
+    }
+  }
+
+  #applyBookmark(object: unknown): void {
+    const version = versionOf(object);
+    if (version === undefined) {
+      return;
+    }
+    if (isOlder(version, this.#resourceVersion)) {
+      throw new OutOfSyncError("the history of the API server went back");
+    }
+    this.#resourceVersion = version;
+    this.#options.scope.applyBookmark(version);
+  }
+
+  #applyObject(event: WatchEvent): void {
+    const version = versionOf(event.object);
+    const resource = this.#options.parse(event.object);
+    if (resource !== undefined) {
+      const { scope } = this.#options;
+      event.type === "DELETED" ? scope.applyDeletion(resource) : scope.applyChange(resource);
+    }
+    if (version !== undefined) {
+      this.#resourceVersion = newerOf(this.#resourceVersion, version);
+    }
+  }
+
+  #heard(): void {
+    this.#heardAtMs = this.#options.clock.monotonicMs();
+  }
+
+  async #sleep(delayMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const deadline = createCallDeadline(this.#options.clock, delayMs, [this.#stopping.signal, this.#hurry.signal]);
+    deadline.signal.addEventListener("abort", () => resolve(), { once: true });
+    if (!deadline.signal.aborted) {
+      await promise;
+    }
+    deadline.end();
+  }
+}

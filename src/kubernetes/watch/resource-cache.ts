@@ -1,0 +1,287 @@
+import { keyText, type ResourceKey, type StoredIdentity } from "../../domain/resource-store.ts";
+import { compareResourceVersions, isOlder, newerOf } from "./resource-version.ts";
+import { Tombstones } from "./tombstones.ts";
+
+/** Listed: first seen in a list, as after a start. Changed: somebody changed it just now. */
+export type ChangeOrigin = "Listed" | "Changed";
+
+/** What a cache needs to know about the objects in it. */
+export interface ResourceCacheOptions<Resource> {
+  /** The projects a resource has to do with, each once, for the index. */
+  readonly projectsOf: (resource: Resource) => readonly string[];
+  /** Called for every change, deletions included. May throw: the caller of the cache is told by `onHandlerError`. */
+  readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
+  readonly onHandlerError: (key: ResourceKey, error: unknown) => void;
+}
+
+/** A complete, consistent list of one scope. */
+export interface ConsistentList<Resource> {
+  readonly resources: readonly Resource[];
+  readonly resourceVersion: string;
+  /** What `floor()` answered before the list was begun. */
+  readonly floor: string | undefined;
+}
+
+interface Entry<Resource> {
+  readonly resource: Resource;
+  /** False for what came by a read of ours and by no watch event yet. */
+  readonly isAnnounced: boolean;
+}
+
+/** Tells the part of a cache that one reflector fills: a namespace, or everything. */
+export interface CacheScope<Resource> {
+  /** The newest version this scope has heard of; a consistent list that is begun after this cannot be older. */
+  floor(): string | undefined;
+  /**
+   * Makes the scope equal to the list, except for what is newer than the list.
+   *
+   * A list of another history, that of a restored etcd, is believed: everything is replaced when its own version went
+   * back, and each object that it shows older than was known before when its versions were raised by the restore.
+   *
+   * @returns whether history was another one.
+   */
+  replace(list: ConsistentList<Resource>): boolean;
+  /** An object was added or changed. Older ones are dropped. */
+  applyChange(resource: Resource): void;
+  /** An object was deleted. Dropped when the name belongs to another object by now. */
+  applyDeletion(resource: Resource): void;
+  /** A bookmark: nothing before this version is missing. */
+  applyBookmark(resourceVersion: string): void;
+}
+
+/**
+ * The latest known state of each object, with an index by project.
+ *
+ * Guarantees: never answers with an object older than the last own write or event that was put in. Every change of
+ * somebody else is announced once, by `onChange`. An own write is not: whoever wrote decides what comes next.
+ */
+export class ResourceCache<Resource extends StoredIdentity> {
+  readonly #options: ResourceCacheOptions<Resource>;
+  readonly #entries = new Map<string, Entry<Resource>>();
+  readonly #idsByProject = new Map<string, Set<string>>();
+  readonly #tombstones = new Tombstones();
+  /** By namespace; "" is every namespace. */
+  readonly #floors = new Map<string, string>();
+
+  constructor(options: ResourceCacheOptions<Resource>) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: ResourceKey): Resource | undefined {
+    return this.#entries.get(keyText(key))?.resource;
+  }
+
+  list(): readonly Resource[] {
+    return [...this.#entries.values()].map((entry) => entry.resource);
+  }
+
+  inProject(projectId: string): readonly Resource[] {
+    const ids = [...(this.#idsByProject.get(projectId) ?? [])];
+    return ids.flatMap((id) => this.#entries.get(id)?.resource ?? []);
+  }
+
+  /**
+   * The answer to a write of ours.
+   *
+   * @param before the object the write was conditioned on, by uid and resourceVersion.
+   */
+  putOwnWrite(before: Resource, after: Resource): void {
+    const entry = this.#entries.get(keyText(after.key));
+    const cached = entry?.resource;
+    // The write succeeded on exactly what is cached, so its answer is newer whatever the numbers say.
+    const isDirectSuccessor = cached?.uid === before.uid && cached.resourceVersion === before.resourceVersion;
+    const isUnchanged = cached?.resourceVersion === after.resourceVersion;
+    if (isUnchanged || (!isDirectSuccessor && !this.#isNews(after))) {
+      return;
+    }
+    this.#raiseFloor(after);
+    // Whoever writes knows. What it was written onto may have come by a read, and nobody been told of that.
+    this.#set({ resource: after, isAnnounced: isDirectSuccessor && entry?.isAnnounced === true });
+  }
+
+  /** A write of ours was the end of the object. Announced at once: others may wait for it. */
+  putOwnDeletion(resource: Resource): void {
+    if (this.#delete(resource)) {
+      this.#announce(resource.key, "Changed");
+    }
+  }
+
+  /** The answer to a read. */
+  putRead(resource: Resource): void {
+    if (this.#isNews(resource)) {
+      this.#raiseFloor(resource);
+      this.#set({ resource, isAnnounced: false });
+    }
+  }
+
+  /** @param namespace `undefined` for all. Scopes must not overlap. */
+  scope(namespace: string | undefined): CacheScope<Resource> {
+    const name = namespace ?? "";
+    return {
+      floor: () => this.#floors.get(name),
+      replace: (list) => this.#replace(name, list),
+      applyChange: (resource) => {
+        this.#floors.set(name, newerOf(this.#floors.get(name), resource.resourceVersion));
+        this.#apply(resource, "Changed");
+      },
+      applyDeletion: (resource) => {
+        this.#floors.set(name, newerOf(this.#floors.get(name), resource.resourceVersion));
+        if (this.#delete(resource)) {
+          this.#announce(resource.key, "Changed");
+        }
+      },
+      applyBookmark: (resourceVersion) => {
+        this.#floors.set(name, newerOf(this.#floors.get(name), resourceVersion));
+      },
+    };
+  }
+
+  #replace(scope: string, list: ConsistentList<Resource>): boolean {
+    const isNewEpoch = list.floor !== undefined && isOlder(list.resourceVersion, list.floor);
+    const isFirst = list.floor === undefined;
+    this.#floors.set(scope, isNewEpoch ? list.resourceVersion : newerOf(this.#floors.get(scope), list.resourceVersion));
+    this.#removeMissing(scope, list, isNewEpoch);
+    let isRewritten = isNewEpoch;
+    for (const resource of list.resources) {
+      if (isNewEpoch || this.#isOfAnotherHistory(resource, list.resourceVersion)) {
+        isRewritten = true;
+        this.#tombstones.forget(resource);
+        this.#setIfDifferent(resource);
+      } else {
+        this.#apply(resource, isFirst ? "Listed" : "Changed");
+      }
+    }
+    this.#tombstones.prune();
+    return isRewritten;
+  }
+
+  /**
+   * Whether a consistent list shows less of an object than was known of it at the list's version. Only a restored etcd
+   * whose revision was raised, as its manual advises, does that.
+   *
+   * @see https://etcd.io/docs/v3.6/op-guide/recovery/ (revision bump, read 2026-11-21)
+   */
+  #isOfAnotherHistory(resource: Resource, listVersion: string): boolean {
+    const cached = this.#entries.get(keyText(resource.key))?.resource.resourceVersion;
+    const known = [cached, this.#tombstones.versionOf(resource.uid)].filter((version) => version !== undefined);
+    const isAnyNewerThanList = known.some((version) => isOlder(listVersion, version));
+    return !isAnyNewerThanList && known.some((version) => isOlder(resource.resourceVersion, version));
+  }
+
+  #removeMissing(scope: string, list: ConsistentList<Resource>, isNewEpoch: boolean): void {
+    const listed = new Set(list.resources.map((resource) => keyText(resource.key)));
+    for (const { resource } of [...this.#entries.values()]) {
+      const isInScope = scope === "" || resource.key.namespace === scope;
+      // Newer than the list: it came by a read or a write of ours while the list was under way.
+      const isNewerThanList = !isNewEpoch && isOlder(list.resourceVersion, resource.resourceVersion);
+      if (isInScope && !listed.has(keyText(resource.key)) && !isNewerThanList) {
+        // Its end came after its last version, and before the list.
+        this.#delete({ ...resource, resourceVersion: list.resourceVersion });
+        this.#announce(resource.key, "Changed");
+      }
+    }
+  }
+
+  #apply(resource: Resource, origin: ChangeOrigin): void {
+    const entry = this.#entries.get(keyText(resource.key));
+    const isOwnWrite =
+      entry !== undefined &&
+      entry.resource.uid === resource.uid &&
+      entry.resource.resourceVersion === resource.resourceVersion;
+    if (isOwnWrite && entry.isAnnounced) {
+      return;
+    }
+    if (!isOwnWrite && !this.#isNews(resource)) {
+      return;
+    }
+    this.#set({ resource: isOwnWrite ? entry.resource : resource, isAnnounced: true });
+    this.#announce(resource.key, origin);
+  }
+
+  #setIfDifferent(resource: Resource): void {
+    const cached = this.#entries.get(keyText(resource.key))?.resource;
+    if (cached?.uid === resource.uid && cached.resourceVersion === resource.resourceVersion) {
+      return;
+    }
+    this.#set({ resource, isAnnounced: true });
+    this.#announce(resource.key, "Changed");
+  }
+
+  /** Whether it tells more than is known: not of the past of a living object, and not of a dead one. */
+  #isNews(resource: Resource): boolean {
+    if (this.#tombstones.covers(resource)) {
+      return false;
+    }
+    const cached = this.#entries.get(keyText(resource.key))?.resource;
+    if (cached === undefined) {
+      return true;
+    }
+    const order = compareResourceVersions(resource.resourceVersion, cached.resourceVersion);
+    return order === undefined || order > 0;
+  }
+
+  #set(entry: Entry<Resource>): void {
+    const id = keyText(entry.resource.key);
+    const before = this.#entries.get(id)?.resource;
+    if (before !== undefined && before.uid !== entry.resource.uid) {
+      // The name was taken over: for the old object that is its deletion.
+      this.#delete(before);
+    } else if (before !== undefined) {
+      this.#unindex(id, before);
+    }
+    this.#entries.set(id, entry);
+    this.#index(id, entry.resource);
+  }
+
+  /** Answers whether it was there. */
+  #delete(resource: StoredIdentity): boolean {
+    this.#tombstones.add(resource);
+    const id = keyText(resource.key);
+    const cached = this.#entries.get(id)?.resource;
+    if (cached?.uid !== resource.uid) {
+      return false;
+    }
+    this.#entries.delete(id);
+    this.#unindex(id, cached);
+    return true;
+  }
+
+  #index(id: string, resource: Resource): void {
+    for (const projectId of this.#options.projectsOf(resource)) {
+      const ids = this.#idsByProject.get(projectId) ?? new Set();
+      ids.add(id);
+      this.#idsByProject.set(projectId, ids);
+    }
+  }
+
+  #unindex(id: string, resource: Resource): void {
+    for (const projectId of this.#options.projectsOf(resource)) {
+      const ids = this.#idsByProject.get(projectId);
+      ids?.delete(id);
+      if (ids?.size === 0) {
+        this.#idsByProject.delete(projectId);
+      }
+    }
+  }
+
+  #raiseFloor(resource: Resource): void {
+    for (const name of ["", resource.key.namespace]) {
+      const floor = this.#floors.get(name);
+      if (floor !== undefined) {
+        this.#floors.set(name, newerOf(floor, resource.resourceVersion));
+      }
+    }
+  }
+
+  #announce(key: ResourceKey, origin: ChangeOrigin): void {
+    try {
+      this.#options.onChange(key, origin);
+    } catch (error) {
+      this.#options.onHandlerError(key, error);
+    }
+  }
+}

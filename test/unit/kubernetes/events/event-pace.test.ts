@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { createEventPace } from "../../../../src/kubernetes/events/event-pace.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+function start() {
+  const clock = new FakeClock();
+  const pace = createEventPace({ clock, burst: 3, perSecond: 2 });
+  const turns: number[] = [];
+  const take = async (count: number) => {
+    for (let taken = 0; taken < count; taken += 1) {
+      await pace.turn();
+      turns.push(clock.monotonicMs());
+    }
+  };
+  return { clock, pace, turns, take };
+}
+
+it("turns → so many at once, then so many a second", async () => {
+  const { clock, turns, take } = start();
+  const startMs = clock.monotonicMs();
+  const taken = take(6);
+  await clock.advance(2_000);
+  await taken;
+  expect(turns.map((ms) => ms - startMs)).toEqual([0, 0, 0, 500, 1_000, 1_500]);
+});
+
+it("a quiet time → at most the burst is saved up", async () => {
+  const { clock, turns, take } = start();
+  await take(3);
+  await clock.advance(60_000);
+  const sinceMs = clock.monotonicMs();
+  const taken = take(4);
+  await clock.advance(500);
+  await taken;
+  expect(turns.slice(3).map((ms) => ms - sinceMs)).toEqual([0, 0, 0, 500]);
+});
+
+it("a hurry → who waits goes on, and nobody waits any more", async () => {
+  const { clock, pace, turns, take } = start();
+  const taken = take(10);
+  await clock.advance(0);
+  expect(turns).toHaveLength(3);
+  pace.hurry();
+  await taken;
+  expect(turns).toHaveLength(10);
+  expect(clock.pendingTimers).toBe(0);
+});

@@ -1,0 +1,224 @@
+import { describe, expect, it } from "vitest";
+import { KubernetesError } from "../../../../src/domain/resource-store.ts";
+import { eventName } from "../../../../src/kubernetes/events/event-body.ts";
+import { settlePromises } from "../../../support/fake-clock.ts";
+import { created, orders, startRecorder } from "./event-scene.ts";
+
+describe("the event recorder", () => {
+  it("one event → one POST of an events.k8s.io/v1 Event about the resource", async () => {
+    const { connection, recorder } = startRecorder();
+    recorder.record(orders, created);
+    await settlePromises();
+    expect(connection.calls).toHaveLength(1);
+    expect(connection.calls[0]).toMatchObject({
+      method: "POST",
+      path: "/apis/events.k8s.io/v1/namespaces/shop/events",
+    });
+    expect(connection.calls[0]?.body).toEqual({
+      apiVersion: "events.k8s.io/v1",
+      kind: "Event",
+      metadata: { name: "orders.8888888888888888", namespace: "shop" },
+      eventTime: "2026-01-01T00:00:00.000000Z",
+      reportingController: "endpoint-operator",
+      reportingInstance: "pod-1",
+      type: "Normal",
+      reason: "EndpointCreated",
+      action: "Create",
+      note: "created ep-1",
+      regarding: {
+        apiVersion: "endpoint-operator.dev/v1alpha1",
+        kind: "ComputeEndpoint",
+        namespace: "shop",
+        name: "orders",
+        uid: "u1",
+        resourceVersion: "7",
+      },
+    });
+  });
+
+  it("the same again within minutes → the same event, counted; another note → another event", async () => {
+    const { clock, connection, recorder, sent } = startRecorder();
+    recorder.record(orders, created);
+    await clock.advance(60_000);
+    recorder.record({ ...orders, resourceVersion: "8" }, { ...created });
+    await clock.advance(60_000);
+    recorder.record(orders, { ...created, note: "created ep-2" });
+    await settlePromises();
+    expect(sent()).toEqual([
+      ["POST", undefined],
+      ["PATCH", 2],
+      ["POST", undefined],
+    ]);
+    expect(connection.calls[1]).toMatchObject({
+      path: "/apis/events.k8s.io/v1/namespaces/shop/events/orders.8888888888888888",
+      contentType: "application/merge-patch+json",
+      body: { series: { count: 2, lastObservedTime: "2026-01-01T00:01:00.000000Z" } },
+    });
+  });
+
+  it("the same again after a long while → a new event", async () => {
+    const { clock, recorder, sent } = startRecorder();
+    recorder.record(orders, created);
+    await clock.advance(360_000);
+    recorder.record(orders, created);
+    await settlePromises();
+    expect(sent()).toEqual([
+      ["POST", undefined],
+      ["POST", undefined],
+    ]);
+  });
+
+  it("many of the same before the first is sent → one POST that counts them", async () => {
+    const { connection, recorder, sent } = startRecorder();
+    const gate = Promise.withResolvers<object>();
+    connection.respond = () => gate.promise;
+    recorder.record(orders, { ...created, note: "another" });
+    for (let count = 0; count < 5; count += 1) recorder.record(orders, created);
+    gate.resolve({});
+    await settlePromises();
+    expect(sent()).toEqual([
+      ["POST", undefined],
+      ["POST", 5],
+    ]);
+    expect(recorder.stats()).toEqual({ sent: 6, dropped: 0 });
+  });
+
+  it("recorded at whichever moment the one before comes to its end → sent all the same, and waited for", async () => {
+    const microtasks = Array.from({ length: 30 }, (_, index) => index);
+    for (const count of microtasks) {
+      const { connection, recorder } = startRecorder();
+      const gate = Promise.withResolvers<object>();
+      connection.respond = () => gate.promise;
+      recorder.record(orders, created);
+      gate.resolve({});
+      for (let passed = 0; passed < count; passed += 1) await undefined;
+      recorder.record(orders, { ...created, note: "another" });
+      expect(await recorder.flush(1_000)).toBe(true);
+      expect(recorder.stats(), `${count} microtasks later`).toEqual({ sent: 2, dropped: 0 });
+    }
+  });
+
+  it("an object that floods → 25 at once, then one a minute; the others are not held up", async () => {
+    const { clock, recorder } = startRecorder();
+    for (let count = 0; count < 100; count += 1) recorder.record(orders, { ...created, note: `note ${count}` });
+    recorder.record({ ...orders, uid: "u2" }, created);
+    await settlePromises();
+    expect(recorder.stats()).toEqual({ sent: 26, dropped: 75 });
+    await clock.advance(120_000);
+    for (let count = 0; count < 5; count += 1) recorder.record(orders, { ...created, note: `later ${count}` });
+    await settlePromises();
+    expect(recorder.stats()).toEqual({ sent: 28, dropped: 78 });
+  });
+
+  it("a failure that passes → is tried again; one that does not → the event is lost, the next one is sent", async () => {
+    const { clock, connection, recorder } = startRecorder();
+    let failures = 2;
+    connection.respond = () => {
+      failures -= 1;
+      if (failures >= 0) throw new KubernetesError("Unavailable", "scripted");
+      return {};
+    };
+    recorder.record(orders, created);
+    await clock.advance(10_000);
+    expect(recorder.stats()).toEqual({ sent: 1, dropped: 0 });
+    failures = 3;
+    recorder.record(orders, { ...created, note: "lost" });
+    await clock.advance(10_000);
+    recorder.record(orders, { ...created, note: "next" });
+    await clock.advance(10_000);
+    expect(recorder.stats()).toEqual({ sent: 2, dropped: 1 });
+    connection.respond = () => {
+      throw new KubernetesError("Forbidden", "scripted");
+    };
+    const calls = connection.calls.length;
+    recorder.record(orders, { ...created, note: "refused" });
+    await clock.advance(10_000);
+    expect(connection.calls).toHaveLength(calls + 1);
+  });
+
+  it("a repeat of an event that the API server has forgotten → is created anew, as old as the first, and counted on", async () => {
+    const digits = [...Array(16).fill(1), ...Array(16).fill(2)].map((digit) => digit / 16);
+    const { clock, connection, recorder, sent } = startRecorder({ random: () => digits.shift() ?? 0 });
+    recorder.record(orders, created);
+    await clock.advance(60_000);
+    connection.respond = ({ path }) => {
+      if (path.endsWith(".1111111111111111")) throw new KubernetesError("NotFound", "scripted");
+      return {};
+    };
+    for (let count = 0; count < 2; count += 1) {
+      recorder.record(orders, created);
+      await settlePromises();
+    }
+    expect(sent()).toEqual([
+      ["POST", undefined],
+      ["PATCH", 2],
+      ["POST", 2],
+      ["PATCH", 3],
+    ]);
+    expect(connection.calls[2]?.body).toMatchObject({
+      metadata: { name: "orders.2222222222222222" },
+      eventTime: "2026-01-01T00:00:00.000000Z",
+    });
+    expect(connection.calls[3]?.path).toMatch(/orders\.2222222222222222$/);
+  });
+
+  it("an API server that fails for a while → tried again after one second and then two, or after what it asks for, eight at most", async () => {
+    const { clock, connection, recorder } = startRecorder();
+    const answers = [{}, {}, {}, { retryAfterMs: 5_000 }, { retryAfterMs: 3_600_000 }];
+    const startMs = clock.monotonicMs();
+    const calledMs: number[] = [];
+    connection.respond = () => {
+      calledMs.push(clock.monotonicMs() - startMs);
+      throw new KubernetesError("Throttled", "scripted", answers.shift());
+    };
+    recorder.record(orders, created);
+    await clock.advance(3_000);
+    recorder.record(orders, created);
+    await clock.advance(60_000);
+    expect(calledMs).toEqual([0, 1_000, 3_000, 3_000, 8_000, 16_000]);
+  });
+
+  it("its own earlier attempt has arrived after all (409) → is content", async () => {
+    const { connection, recorder } = startRecorder();
+    connection.respond = () => {
+      throw new KubernetesError("Conflict", "scripted");
+    };
+    recorder.record(orders, created);
+    await settlePromises();
+    expect(recorder.stats()).toEqual({ sent: 1, dropped: 0 });
+  });
+
+  it("a process that may not act → sends nothing", async () => {
+    const { connection, recorder, clock } = startRecorder({ mayAct: () => false });
+    recorder.record(orders, created);
+    await clock.advance(60_000);
+    expect(connection.calls).toEqual([]);
+    expect(recorder.stats()).toEqual({ sent: 0, dropped: 1 });
+    expect(await recorder.flush(1_000)).toBe(true);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("a note of many lines or bytes → one line of 1024 bytes at most", async () => {
+    const { connection, recorder } = startRecorder();
+    recorder.record(orders, { ...created, note: `a\n b${"é".repeat(2_000)}` });
+    await settlePromises();
+    const [call] = connection.calls;
+    const note = String(Object(call?.body).note);
+    expect(note.startsWith("a bé")).toBe(true);
+    expect(Buffer.byteLength(note)).toBeLessThanOrEqual(1_024);
+    expect(note).not.toContain("\uFFFD");
+    expect(note.endsWith("…")).toBe(true);
+  });
+
+  it("a very long name of the resource → a valid name of the event", () => {
+    for (const name of [
+      "x".repeat(253),
+      `${"x".repeat(235)}-${"y".repeat(17)}`,
+      `${"x".repeat(235)}.${"y".repeat(17)}`,
+    ]) {
+      const event = eventName(name, Math.random);
+      expect(event.length).toBeLessThanOrEqual(253);
+      expect(event).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
+    }
+  });
+});

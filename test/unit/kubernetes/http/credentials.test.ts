@@ -1,0 +1,77 @@
+import { KubeConfig } from "@kubernetes/client-node";
+import { describe, expect, it } from "vitest";
+import { KubeconfigError, loadCredentialSource } from "../../../../src/kubernetes/http/credentials.ts";
+
+const context = { name: "c", cluster: "one", user: "me" };
+
+function load(options: { cluster?: object; user?: object; context?: object } = {}) {
+  return () => {
+    const config = new KubeConfig();
+    config.loadFromOptions({
+      clusters: [{ name: "one", server: "https://127.0.0.1:6443/", ...options.cluster }],
+      users: [{ name: "me", ...options.user }],
+      contexts: [{ ...context, ...options.context }],
+      currentContext: "c",
+    });
+    return config;
+  };
+}
+
+describe("credentials", () => {
+  it("a token → a bearer header; the server without a slash at its end; the context's namespace", async () => {
+    const source = loadCredentialSource(load({ user: { token: "fake-token" }, context: { namespace: "shop\n" } }));
+    expect(source.server).toBe("https://127.0.0.1:6443");
+    expect(source.namespace).toBe("shop");
+    const { headers, transport } = await source.current();
+    expect(headers).toEqual({ authorization: "Bearer fake-token" });
+    expect(transport).toEqual({ tls: {}, proxyUrl: undefined });
+  });
+
+  it("user and password → a basic header", async () => {
+    const source = loadCredentialSource(load({ user: { username: "me", password: "fake" } }));
+    expect((await source.current()).headers).toEqual({ authorization: `Basic ${btoa("me:fake")}` });
+  });
+
+  it("certificates, a server name, a proxy → go to the transport", async () => {
+    const pem = (text: string) => Buffer.from(text).toString("base64");
+    const cluster = { caData: pem("ca"), tlsServerName: "kubernetes.default", proxyUrl: "http://proxy:3128" };
+    const source = loadCredentialSource(load({ cluster, user: { certData: pem("cert"), keyData: pem("fake") } }));
+    const { transport } = await source.current();
+    expect(transport.proxyUrl).toBe("http://proxy:3128");
+    expect(Object.keys(transport.tls).toSorted()).toEqual(["ca", "cert", "key", "servername"]);
+    expect(String(Object(transport.tls).ca)).toBe("ca");
+  });
+
+  it("an exec plugin → its token; after a reload it is asked again", async () => {
+    const script = 'console.log(JSON.stringify({ status: { token: "fake-" + process.pid } }))';
+    const exec = { apiVersion: "client.authentication.k8s.io/v1", command: process.execPath, args: ["-e", script] };
+    const source = loadCredentialSource(load({ user: { exec } }));
+    const first = (await source.current()).headers.authorization;
+    expect(first).toMatch(/^Bearer fake-\d+$/);
+    expect((await source.current()).headers.authorization).toBe(first);
+    source.reload();
+    expect((await source.current()).headers.authorization).not.toBe(first);
+  });
+
+  it("a reload while the file is half written → the old credentials stay", async () => {
+    let isBroken = false;
+    const source = loadCredentialSource(() => {
+      if (isBroken) throw new Error("half a file");
+      return load({ user: { token: "fake-token" } })();
+    });
+    isBroken = true;
+    source.reload();
+    expect((await source.current()).headers.authorization).toBe("Bearer fake-token");
+  });
+
+  it("nothing that can be used → a KubeconfigError of one line", async () => {
+    const broken = () => {
+      throw new Error("ENOENT: no such file\n  at somewhere");
+    };
+    expect(() => loadCredentialSource(broken)).toThrow(KubeconfigError);
+    expect(() => loadCredentialSource(broken)).toThrow(/^the kubeconfig cannot be used: ENOENT: no such file$/);
+    expect(() => loadCredentialSource(load({ context: { cluster: "two" } }))).toThrow(/names no cluster/);
+    const socks = loadCredentialSource(load({ cluster: { proxyUrl: "socks5://proxy:1080" } }));
+    await expect(socks.current()).rejects.toThrow(KubeconfigError);
+  });
+});

@@ -1,0 +1,385 @@
+import { describe, expect, it } from "vitest";
+import { LeaseElector } from "../../../../src/kubernetes/lease/lease-elector.ts";
+import { checkLeaseTiming, defaultLeaseTiming } from "../../../../src/kubernetes/lease/lease-timing.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { quietLogger } from "../../../support/quiet-logger.ts";
+import { type CallFate, FakeLease } from "./fake-lease.ts";
+
+const effectMs = 8_000;
+
+/** A clock of one process over the machine's: it can be stopped, and then nothing of the process runs. */
+function world() {
+  const clock = new FakeClock();
+  const lease = new FakeLease(clock);
+  return { clock, lease };
+}
+
+interface ProcessOptions {
+  readonly fate?: (call: "read" | "write") => CallFate;
+  readonly mayLead?: () => boolean;
+}
+
+function process({ clock, lease }: ReturnType<typeof world>, identity: string, options: ProcessOptions = {}) {
+  const said: string[] = [];
+  const elector = new LeaseElector({
+    client: lease.client(options.fate),
+    identity,
+    clock,
+    logger: quietLogger,
+    random: () => 1,
+    longestEffectMs: effectMs,
+    mayLead: options.mayLead ?? (() => true),
+    onLeading: () => said.push("leading"),
+    onLost: (why) => said.push(`lost: ${why}`),
+  });
+  elector.start();
+  return { elector, said, may: (timeoutMs = effectMs) => elector.mayStartEffect(timeoutMs) };
+}
+
+describe("taking the lease", () => {
+  it("no Lease, one process → leads at once and renews for as long as it runs", async () => {
+    const here = world();
+    const a = process(here, "a");
+    await here.clock.advance(0);
+    expect(a.said).toEqual(["leading"]);
+    expect(here.lease.stored).toMatchObject({ holder: "a", durationMs: 15_000, transitions: 0 });
+    for (let minute = 0; minute < 5; minute += 1) {
+      await here.clock.advance(60_000);
+      expect(a.may()).toBe(true);
+    }
+    expect(a.said).toEqual(["leading"]);
+  });
+
+  it("two at once → one leads, the other never may", async () => {
+    const here = world();
+    const all = [process(here, "a"), process(here, "b")];
+    for (let second = 0; second < 100; second += 1) {
+      await here.clock.advance(1_000);
+      expect(all.filter((each) => each.may(0))).toHaveLength(1);
+    }
+    expect(new Set(here.lease.holders).size).toBe(1);
+  });
+
+  it("a cache that is not complete → does not take it; once it is, at once", async () => {
+    const here = world();
+    let mayLead = false;
+    const a = process(here, "a", { mayLead: () => mayLead });
+    await here.clock.advance(60_000);
+    expect([a.said, here.lease.stored]).toEqual([[], undefined]);
+    mayLead = true;
+    a.elector.nudge();
+    await here.clock.advance(0);
+    expect(a.said).toEqual(["leading"]);
+  });
+
+  it("a holder that died → taken over when its lease has been seen unchanged for its duration, not sooner", async () => {
+    const here = world();
+    here.lease.stored = {
+      uid: "u",
+      resourceVersion: "0",
+      holder: "dead",
+      durationMs: 15_000,
+      transitions: 3,
+      renewTimeMs: 0,
+    };
+    const b = process(here, "b");
+    await here.clock.advance(14_999);
+    expect(b.said).toEqual([]);
+    await here.clock.advance(1);
+    expect(b.said).toEqual(["leading"]);
+    expect(here.lease.stored).toMatchObject({ holder: "b", transitions: 4 });
+  });
+
+  it("a holder that renews, whatever its clock says → is left alone", async () => {
+    const here = world();
+    process(here, "a");
+    await here.clock.advance(0);
+    const b = process(here, "b");
+    await here.clock.advance(600_000);
+    expect(b.said).toEqual([]);
+    expect(b.may(0)).toBe(false);
+  });
+
+  it("a holder with a longer lease than ours → its own counts", async () => {
+    const here = world();
+    const identity = { uid: "u", resourceVersion: "0" };
+    here.lease.stored = { ...identity, holder: "old", durationMs: 60_000, transitions: 0, renewTimeMs: 0 };
+    const b = process(here, "b");
+    await here.clock.advance(59_999);
+    expect(b.said).toEqual([]);
+    await here.clock.advance(1);
+    expect(b.said).toEqual(["leading"]);
+  });
+
+  it.each([0, 1_000])(
+    "a holder whose Lease says %i ms → ours counts: its next renewal may be under way",
+    async (durationMs) => {
+      const here = world();
+      const identity = { uid: "u", resourceVersion: "0" };
+      here.lease.stored = { ...identity, holder: "other", durationMs, transitions: 0, renewTimeMs: 0 };
+      const b = process(here, "b");
+      await here.clock.advance(14_999);
+      expect(b.said).toEqual([]);
+      await here.clock.advance(1);
+      expect(b.said).toEqual(["leading"]);
+    },
+  );
+
+  it("the Lease was deleted under its holder → a standby waits as if it stood, the holder makes a new one", async () => {
+    const here = world();
+    let isHung = false;
+    const a = process(here, "a", { fate: () => (isHung ? "Hangs" : "Answered") });
+    await here.clock.advance(0);
+    const b = process(here, "b");
+    await here.clock.advance(1_000);
+    here.lease.delete();
+    await here.clock.advance(5_000);
+    expect([a.may(), b.may(0)]).toEqual([true, false]);
+    isHung = true;
+    here.lease.delete();
+    for (let second = 0; second < 20; second += 1) {
+      await here.clock.advance(1_000);
+      expect([a.may(0), b.may(0)]).not.toEqual([true, true]);
+    }
+    expect(b.may()).toBe(true);
+  });
+
+  it("the answer to the very first write was lost → leads by its next attempt", async () => {
+    const here = world();
+    let writes = 0;
+    const fate = (call: "read" | "write"): CallFate => (call === "write" && ++writes === 1 ? "AnswerLost" : "Answered");
+    const a = process(here, "a", { fate });
+    await here.clock.advance(0);
+    expect(a.may(0), "nobody knows yet").toBe(false);
+    await here.clock.advance(10_000);
+    expect(a.may()).toBe(true);
+  });
+
+  it("the answer to the take-over came when it was too old → not a leader by that one", async () => {
+    const here = world();
+    const client = here.lease.client();
+    const gate = Promise.withResolvers<void>();
+    const slow: typeof client = { ...client, write: async (...call) => gate.promise.then(() => client.write(...call)) };
+    const said: string[] = [];
+    const elector = new LeaseElector({
+      client: slow,
+      identity: "a",
+      clock: here.clock,
+      logger: quietLogger,
+      random: () => 0,
+      longestEffectMs: effectMs,
+      mayLead: () => true,
+      onLeading: () => said.push("leading"),
+      onLost: () => said.push("lost"),
+    });
+    elector.start();
+    await here.clock.advance(20_000);
+    gate.resolve();
+    await here.clock.advance(0);
+    expect(here.lease.holders, "written once more, and that counts").toEqual(["a", "a"]);
+    expect([said, elector.mayStartEffect(effectMs)]).toEqual([["leading"], true]);
+  });
+});
+
+describe("the permit", () => {
+  it("renewals fail → given only while the lease covers the call, counted from the last renewal that was sent", async () => {
+    const here = world();
+    let fate: CallFate = "Answered";
+    const a = process(here, "a", { fate: () => fate });
+    await here.clock.advance(0);
+    fate = "NotApplied";
+    await here.clock.advance(7_000);
+    expect([a.may(8_000), a.may(8_001)]).toEqual([true, false]);
+    await here.clock.advance(1);
+    expect([a.may(8_000), a.may(7_999)]).toEqual([false, true]);
+  });
+
+  it("answers that take their time → counted from when the renewal was sent, not from its answer", async () => {
+    const here = world();
+    const client = here.lease.client();
+    const late: typeof client = {
+      ...client,
+      async write(...call) {
+        const stored = await client.write(...call);
+        await new Promise<void>((resolve) => here.clock.after(1_500, resolve));
+        return stored;
+      },
+    };
+    const a = process({ ...here, lease: Object.assign(here.lease, { client: () => late }) }, "a");
+    await here.clock.advance(1_500);
+    expect(a.said).toEqual(["leading"]);
+    expect([a.may(13_500), a.may(13_501)]).toEqual([true, false]);
+  });
+
+  it("a renewal whose answer is lost → no success: the permit does not grow; no loss: it goes on", async () => {
+    const here = world();
+    let fate: CallFate = "Answered";
+    const a = process(here, "a", { fate: (call) => (call === "write" ? fate : "Answered") });
+    await here.clock.advance(0);
+    fate = "AnswerLost";
+    await here.clock.advance(7_001);
+    expect(here.lease.holders.length, "it did arrive").toBeGreaterThan(1);
+    expect(a.may(8_000)).toBe(false);
+    fate = "Answered";
+    await here.clock.advance(3_000);
+    expect(a.may(8_000)).toBe(true);
+    expect(a.said).toEqual(["leading"]);
+  });
+
+  it("never renewed again → given up at the deadline, before anybody else may act", async () => {
+    for (const fate of ["NotApplied", "AnswerLost", "Hangs"] as const) {
+      const here = world();
+      let now: CallFate = "Answered";
+      const a = process(here, "a", { fate: () => now });
+      await here.clock.advance(0);
+      const b = process(here, "b");
+      await here.clock.advance(2_500);
+      now = fate;
+      const events: string[] = [];
+      for (let step = 0; step < 300; step += 1) {
+        await here.clock.advance(100);
+        expect([a.may(0), b.may(0)]).not.toEqual([true, true]);
+        if (events.length === 0 && a.said.length === 2) events.push(`lost after ${step / 10}`);
+        if (events.length === 1 && b.may(0)) events.push("taken over");
+      }
+      expect(events, fate).toEqual([expect.stringMatching(/^lost/), "taken over"]);
+      expect(a.said[1]).toBe("lost: the lease could not be renewed for 10000 ms");
+    }
+  });
+
+  it("somebody else holds it → lost at once, and never taken back", async () => {
+    const here = world();
+    const a = process(here, "a");
+    await here.clock.advance(0);
+    const identity = { uid: here.lease.stored?.uid ?? "", resourceVersion: "999" };
+    here.lease.stored = { ...identity, holder: "thief", durationMs: 15_000, transitions: 9, renewTimeMs: 0 };
+    await here.clock.advance(2_400);
+    expect(a.said).toEqual(["leading", "lost: the lease is held by thief"]);
+    expect(a.may(0)).toBe(false);
+    here.lease.delete();
+    await here.clock.advance(120_000);
+    expect(a.said).toHaveLength(2);
+    expect(here.lease.stored).toBeUndefined();
+  });
+
+  it("the process was stopped for longer than its lease → does nothing when it wakes, not even a renewal", async () => {
+    const clock = new FakeClock();
+    const lease = new FakeLease(clock);
+    // The stopped process sees no timer fire; its clock goes on all the same.
+    let isStopped = false;
+    const held: (() => void)[] = [];
+    const after: FakeClock["after"] = (delayMs, callback) =>
+      clock.after(delayMs, () => (isStopped ? held.push(callback) : callback()));
+    const stoppable = { nowMs: () => clock.nowMs(), monotonicMs: () => clock.monotonicMs(), after };
+    const calls: string[] = [];
+    const said: string[] = [];
+    const a = new LeaseElector({
+      client: lease.client((call) => {
+        calls.push(call);
+        return "Answered";
+      }),
+      identity: "a",
+      clock: stoppable,
+      logger: quietLogger,
+      random: () => 1,
+      longestEffectMs: effectMs,
+      mayLead: () => true,
+      onLeading: () => said.push("leading"),
+      onLost: () => said.push("lost"),
+    });
+    a.start();
+    await clock.advance(0);
+    const b = process({ clock, lease }, "b");
+    await clock.advance(3_000);
+    isStopped = true;
+    calls.length = 0;
+    await clock.advance(20_000);
+    expect(b.may()).toBe(true);
+    expect(a.mayStartEffect(0), "before any timer has fired").toBe(false);
+    isStopped = false;
+    for (const callback of held) callback();
+    await clock.advance(10_000);
+    expect([said, calls]).toEqual([["leading", "lost"], []]);
+  });
+});
+
+describe("handing over", () => {
+  it("released → the holder is emptied, nothing is permitted any more, a standby leads within 5 s", async () => {
+    const here = world();
+    const a = process(here, "a");
+    await here.clock.advance(0);
+    const b = process(here, "b");
+    await here.clock.advance(3_300);
+    const released = a.elector.release(4_000);
+    expect(a.may(0), "from the first moment").toBe(false);
+    expect(await released).toBe(true);
+    expect(here.lease.stored?.holder).toBe("");
+    await here.clock.advance(2_400);
+    expect(b.may()).toBe(true);
+    expect(a.said).toEqual(["leading"]);
+  });
+
+  it("released after a renewal whose answer was lost → read, and emptied all the same", async () => {
+    const here = world();
+    let isLossy = false;
+    const a = process(here, "a", { fate: (call) => (isLossy && call === "write" ? "AnswerLost" : "Answered") });
+    await here.clock.advance(0);
+    isLossy = true;
+    await here.clock.advance(2_400);
+    const released = a.elector.release(4_000);
+    isLossy = false;
+    expect(await released).toBe(true);
+    expect(here.lease.stored?.holder).toBe("");
+  });
+
+  it("somebody else has it by then → it stays theirs", async () => {
+    const here = world();
+    const a = process(here, "a");
+    await here.clock.advance(0);
+    const identity = { uid: here.lease.stored?.uid ?? "", resourceVersion: "999" };
+    here.lease.stored = { ...identity, holder: "b", durationMs: 15_000, transitions: 1, renewTimeMs: 0 };
+    expect(await a.elector.release(4_000)).toBe(true);
+    expect(here.lease.stored.holder).toBe("b");
+  });
+
+  it("the API server does not answer → given up in time", async () => {
+    const here = world();
+    let fate: CallFate = "Answered";
+    const a = process(here, "a", { fate: () => fate });
+    await here.clock.advance(0);
+    fate = "Hangs";
+    const released = a.elector.release(4_000);
+    await here.clock.advance(4_001);
+    expect(await released).toBe(false);
+    expect(here.clock.pendingTimers).toBe(0);
+  });
+
+  it("stopped without a release, and a standby that is released → the Lease stays as it is", async () => {
+    const here = world();
+    const a = process(here, "a");
+    await here.clock.advance(0);
+    const b = process(here, "b");
+    await here.clock.advance(1_000);
+    expect(await b.elector.release(4_000)).toBe(true);
+    await a.elector.stop();
+    expect(a.may(0)).toBe(false);
+    expect(here.lease.stored?.holder).toBe("a");
+    await here.clock.advance(60_000);
+    expect(here.clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("the times", () => {
+  it("those of production, with the longest call → fit", () => {
+    expect(() => checkLeaseTiming(defaultLeaseTiming, effectMs)).not.toThrow();
+  });
+
+  it.each([
+    [{ ...defaultLeaseTiming, durationMs: 12_000 }, "cover the longest call"],
+    [{ ...defaultLeaseTiming, renewDeadlineMs: 15_000 }, "shorter than the lease"],
+    [{ ...defaultLeaseTiming, retryPeriodMs: 5_000 }, "room for two renewals"],
+    [{ ...defaultLeaseTiming, retryPeriodMs: 0 }, "longer than nothing"],
+  ])("%j → refused at the start", (timing, rule) => {
+    expect(() => checkLeaseTiming(timing, effectMs)).toThrow(rule);
+  });
+});

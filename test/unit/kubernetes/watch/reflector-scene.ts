@@ -1,0 +1,98 @@
+import { KubernetesError, type KubernetesReason, type StoredIdentity } from "../../../../src/domain/resource-store.ts";
+import type { WatchEvent } from "../../../../src/kubernetes/watch/list-watch.ts";
+import { Reflector } from "../../../../src/kubernetes/watch/reflector.ts";
+import { ResourceCache } from "../../../../src/kubernetes/watch/resource-cache.ts";
+import { FakeClock, settlePromises } from "../../../support/fake-clock.ts";
+import { quietLogger } from "../../../support/quiet-logger.ts";
+import { ScriptedListWatch } from "./scripted-list-watch.ts";
+
+/** What the cache holds here. */
+export interface Thing extends StoredIdentity {
+  readonly generation: number;
+}
+
+/** An object as the API server sends it; an empty uid makes it unreadable. */
+export function object(name: string, version: number, uid = `uid-${name}`) {
+  return { metadata: { namespace: "n", name, uid, resourceVersion: String(version) } };
+}
+
+function parse(stored: unknown): Thing | undefined {
+  const { metadata } = stored as ReturnType<typeof object>;
+  if (metadata.uid === "") return undefined;
+  const { namespace, name, uid, resourceVersion } = metadata;
+  return { key: { namespace, name }, uid, resourceVersion, generation: 1 };
+}
+
+/** An event of a watch. */
+export const added = (name: string, version: number, uid?: string): WatchEvent => ({
+  type: "ADDED",
+  object: object(name, version, uid),
+});
+/** See `added`. */
+export const modified = (name: string, version: number): WatchEvent => ({
+  type: "MODIFIED",
+  object: object(name, version),
+});
+/** See `added`. */
+export const deleted = (name: string, version: number): WatchEvent => ({
+  type: "DELETED",
+  object: object(name, version),
+});
+/** See `added`. */
+export const bookmark = (version: number): WatchEvent => ({
+  type: "BOOKMARK",
+  object: { metadata: { resourceVersion: String(version) } },
+});
+/** The event that ends a watch, with a `Status` in it. */
+export const errorEvent = (code: number, reason: string): WatchEvent => ({
+  type: "ERROR",
+  object: { kind: "Status", code, reason },
+});
+/** What a call fails with. */
+export const failure = (reason: KubernetesReason, retryAfterMs?: number) =>
+  new KubernetesError(reason, "scripted", { retryAfterMs });
+
+/** How a scene differs from the usual one. */
+export interface SceneOptions {
+  /** @default nearly 1: every pause is as long as it can be */
+  readonly random?: () => number;
+  /** Called for every change, after it was noted. */
+  readonly onChange?: () => void;
+}
+
+/** A reflector on a scripted server and simulated time, not started. */
+export function createReflector(options: SceneOptions = {}) {
+  const clock = new FakeClock();
+  const server = new ScriptedListWatch();
+  const changes: string[] = [];
+  const onChange = (key: { readonly name: string }) => {
+    changes.push(key.name);
+    options.onChange?.();
+    if (key.name === "poison") throw new Error("a bug in a handler");
+  };
+  const cache = new ResourceCache<Thing>({ projectsOf: () => [], onChange, onHandlerError() {} });
+  const random = options.random ?? (() => 0.999_999_9);
+  const reflector = new Reflector({
+    listWatch: server,
+    scope: cache.scope(undefined),
+    parse,
+    clock,
+    logger: quietLogger,
+    random,
+  });
+  const versions = () =>
+    Object.fromEntries(cache.list().map((thing) => [thing.key.name, Number(thing.resourceVersion)]));
+  return { clock, server, cache, reflector, changes, versions };
+}
+
+/** A reflector that has listed `a` at version 10 and has an open watch. */
+export async function startWatching(options: SceneOptions = {}) {
+  const all = createReflector(options);
+  all.reflector.start();
+  await settlePromises();
+  all.server.lastList.answer({ items: [object("a", 10)], resourceVersion: "20" });
+  await settlePromises();
+  all.server.lastWatch.open();
+  await settlePromises();
+  return all;
+}

@@ -1,0 +1,588 @@
+import { describe, expect, it } from "vitest";
+import { settlePromises } from "../../../support/fake-clock.ts";
+import {
+  added,
+  bookmark,
+  createReflector,
+  deleted,
+  errorEvent,
+  failure,
+  modified,
+  object,
+  startWatching,
+} from "./reflector-scene.ts";
+import type { ScriptedListWatch } from "./scripted-list-watch.ts";
+
+/*
+ * How it works, by number; which test shows what client-go tests for, or that a fault of other informers is not ours,
+ * stands in reflector-conformance.test.ts:
+ *   1  list, replace, watch from the list's version; hasSynced only after the list
+ *   2  pages: all of them, or nothing
+ *   3  events change the cache; the watch resumes from the last version seen, bookmarks included
+ *   4  410 and ERROR events, on opening and in the stream: list again, after a pause, and never a dead end
+ *   5  a line that cannot be read: list again, because an event may be missing
+ *   6  any other failure: pause, resume from the same version, and after a few in vain list again
+ *   7  the pause comes before the list, not between list and watch
+ *   8  a quiet watch that the server closes is no failure
+ *   9  silence: reconnect after 70 s, list when three in a row are silent; a page or an opening without an answer is given up
+ *  10  everything is listed again after 10 min at the latest
+ *  11  stop at any moment: nothing is opened any more
+ *  12  an object that cannot be read, a handler that throws, an unknown event type: nothing ends
+ *  13  permanent failures cost a bounded number of requests
+ *  14  history that goes back is noticed
+ *  15  a consistent list on demand: begun after the call, whatever the reflector does at that moment
+ */
+
+describe("list and watch", () => {
+  it("1: started → lists, fills the cache, watches from the list's version", async () => {
+    const { reflector, server, versions, changes } = createReflector();
+    reflector.start();
+    reflector.start();
+    await settlePromises();
+    expect(server.lists).toHaveLength(1);
+    expect(reflector.stats()).toMatchObject({ hasSynced: false, isWatching: false, silentForMs: undefined });
+    server.lastList.answer({ items: [object("a", 10), object("b", 11)], resourceVersion: "20" });
+    await settlePromises();
+    expect(reflector.hasSynced()).toBe(true);
+    expect(versions()).toEqual({ a: 10, b: 11 });
+    expect(changes).toEqual(["a", "b"]);
+    expect(server.lastWatch.resourceVersion).toBe("20");
+    server.lastWatch.open();
+    await settlePromises();
+    expect(reflector.stats()).toMatchObject({ isWatching: true, lists: 1, watches: 1 });
+  });
+
+  for (const [random, seconds] of [
+    [0, 300],
+    [0.5, 450],
+    [0.999_999, 600],
+  ] as const) {
+    it(`a chance of ${random} → the server is asked to close the watch after ${seconds} s`, async () => {
+      const { server } = await startWatching({ random: () => random });
+      expect(server.lastWatch.timeoutSeconds).toBe(seconds);
+    });
+  }
+
+  it("2: a list of pages → all of them are read before anything is replaced", async () => {
+    const { reflector, server, versions, cache } = createReflector();
+    reflector.start();
+    await settlePromises();
+    expect(server.lastList).toMatchObject({ limit: 250, continueToken: undefined });
+    server.lastList.answer({ items: [object("a", 10)], resourceVersion: "20", continueToken: "t1" });
+    await settlePromises();
+    expect(server.lastList.continueToken).toBe("t1");
+    expect(cache.size).toBe(0);
+    server.lastList.answer({ items: [object("b", 11)], resourceVersion: "20" });
+    await settlePromises();
+    expect(versions()).toEqual({ a: 10, b: 11 });
+  });
+
+  it("2: a later page that is newer than the first → watched from the first, so that nothing in between is missed", async () => {
+    const { reflector, server, versions } = createReflector();
+    reflector.start();
+    await settlePromises();
+    server.lastList.answer({ items: [object("a", 10)], resourceVersion: "20", continueToken: "t1" });
+    await settlePromises();
+    server.lastList.answer({ items: [object("b", 25)], resourceVersion: "30" });
+    await settlePromises();
+    expect(server.lastWatch.resourceVersion).toBe("20");
+    server.lastWatch.open();
+    server.lastWatch.send(deleted("a", 22));
+    await settlePromises();
+    expect(versions()).toEqual({ b: 25 });
+  });
+
+  it("2: a page whose token has expired → the whole list again, the cache as it was", async () => {
+    const { server, clock, versions } = await startWatching();
+    server.lastWatch.end(failure("Expired"));
+    await clock.advance(800);
+    server.lastList.answer({ items: [object("b", 30)], resourceVersion: "40", continueToken: "t1" });
+    await settlePromises();
+    server.lastList.fail(failure("Expired"));
+    await settlePromises();
+    expect(versions()).toEqual({ a: 10 });
+    await clock.advance(1_600);
+    expect(server.lastList.continueToken).toBeUndefined();
+  });
+
+  it("2: a list that goes round in a circle → is given up and begun again", async () => {
+    const { reflector, server, clock } = createReflector();
+    reflector.start();
+    await settlePromises();
+    server.lastList.answer({ continueToken: "t1" });
+    await settlePromises();
+    server.lastList.answer({ continueToken: "t1" });
+    await clock.advance(800);
+    expect(server.lists).toHaveLength(3);
+    expect(server.lastList.continueToken).toBeUndefined();
+  });
+
+  it("3: events → change the cache; closed → resumes from the last version, at once", async () => {
+    const { server, clock, versions } = await startWatching();
+    server.lastWatch.send(added("b", 21), modified("a", 22), deleted("b", 23), added("c", 24));
+    await clock.advance(10_000);
+    expect(versions()).toEqual({ a: 22, c: 24 });
+    server.lastWatch.end();
+    await settlePromises();
+    expect(server.watches).toHaveLength(2);
+    expect(server.lastWatch.resourceVersion).toBe("24");
+    expect(server.lists).toHaveLength(1);
+  });
+
+  it("3: a bookmark → the version to resume from", async () => {
+    const { server, clock } = await startWatching();
+    server.lastWatch.send(bookmark(5_000));
+    await clock.advance(10_000);
+    server.lastWatch.end();
+    await settlePromises();
+    expect(server.lastWatch.resourceVersion).toBe("5000");
+  });
+
+  it("3: old events replayed → dropped, and the version to resume from does not go back", async () => {
+    const { server, clock, versions, changes } = await startWatching();
+    server.lastWatch.send(modified("a", 30), modified("a", 30), added("a", 10), modified("a", 25));
+    await clock.advance(10_000);
+    expect(versions()).toEqual({ a: 30 });
+    expect(changes).toEqual(["a", "a"]);
+    server.lastWatch.end();
+    await settlePromises();
+    expect(server.lastWatch.resourceVersion).toBe("30");
+  });
+
+  it("8: a quiet watch closed by the server after its time → no failure: resumes at once, lists nothing", async () => {
+    const { server, clock } = await startWatching({ random: () => 0 });
+    for (let round = 0; round < 5; round += 1) {
+      await clock.advance(50_000);
+      server.lastWatch.end();
+      await settlePromises();
+      server.lastWatch.open();
+      await settlePromises();
+    }
+    expect(server.watches).toHaveLength(6);
+    expect(server.lists).toHaveLength(1);
+  });
+});
+
+describe("failures", () => {
+  for (const [name, end] of [
+    ["an ERROR event 410", (server: ScriptedListWatch) => server.lastWatch.send(errorEvent(410, "Expired"))],
+    ["an ERROR event 500", (server: ScriptedListWatch) => server.lastWatch.send(errorEvent(500, "InternalError"))],
+    [
+      "an ERROR event that holds nothing",
+      (server: ScriptedListWatch) => server.lastWatch.send({ type: "ERROR", object: undefined }),
+    ],
+    ["410 in the stream", (server: ScriptedListWatch) => server.lastWatch.end(failure("Expired"))],
+    ["a line that cannot be read", (server: ScriptedListWatch) => server.lastWatch.end(failure("UnreadableAnswer"))],
+  ] as const) {
+    it(`4, 5, 7: ${name} → a pause, then a list, then at once a watch; what was missed is told`, async () => {
+      const { server, clock, versions, changes } = await startWatching();
+      await clock.advance(60_000);
+      end(server);
+      await clock.advance(799);
+      expect(server.lists).toHaveLength(1);
+      await clock.advance(1);
+      expect(server.lists).toHaveLength(2);
+      expect(server.lastWatch.isClosed()).toBe(true);
+      server.lastList.answer({ items: [object("b", 30)], resourceVersion: "40" });
+      await settlePromises();
+      expect(versions()).toEqual({ b: 30 });
+      expect(changes).toEqual(["a", "a", "b"]);
+      expect(server.lastWatch.resourceVersion).toBe("40");
+    });
+  }
+
+  it("4: 410 on opening → a pause, then a list", async () => {
+    const { server, clock } = await startWatching();
+    await clock.advance(60_000);
+    server.lastWatch.end();
+    await settlePromises();
+    server.lastWatch.refuse(failure("Expired"));
+    await clock.advance(800);
+    expect(server.lists).toHaveLength(2);
+  });
+
+  it("6: failures with a healthy watch in between → counted from that one on", async () => {
+    const { server, clock } = await startWatching();
+    for (const pauses of [
+      [800, 1_600],
+      [3_200, 6_400],
+    ]) {
+      await clock.advance(6_000);
+      server.lastWatch.end();
+      await settlePromises();
+      for (const pauseMs of pauses) {
+        server.lastWatch.refuse(failure("Unavailable"));
+        await clock.advance(pauseMs);
+      }
+      server.lastWatch.open();
+      await settlePromises();
+    }
+    expect(server.lists).toHaveLength(1);
+  });
+
+  it("6: the connection breaks after a while → resumes at once from the last version", async () => {
+    const { server, clock } = await startWatching();
+    server.lastWatch.send(modified("a", 30));
+    await clock.advance(60_000);
+    server.lastWatch.end(failure("Unavailable"));
+    await settlePromises();
+    expect(server.lastWatch.resourceVersion).toBe("30");
+    expect(server.lists).toHaveLength(1);
+  });
+
+  for (const reason of ["Unavailable", "TimedOut", "Unauthorized", "Forbidden"] as const) {
+    it(`6: opening refused with ${reason} → pauses that grow, the same version, and the third time a list`, async () => {
+      const { server, clock } = await startWatching();
+      await clock.advance(60_000);
+      server.lastWatch.end();
+      await settlePromises();
+      for (const pauseMs of [800, 1_600]) {
+        const opened = server.watches.length;
+        server.lastWatch.refuse(failure(reason));
+        await clock.advance(pauseMs - 1);
+        expect(server.watches).toHaveLength(opened);
+        await clock.advance(1);
+        expect(server.watches).toHaveLength(opened + 1);
+        expect(server.lastWatch.resourceVersion).toBe("20");
+      }
+      server.lastWatch.refuse(failure(reason));
+      await clock.advance(3_200);
+      expect(server.lists).toHaveLength(2);
+    });
+  }
+
+  for (const reason of ["Unavailable", "TimedOut", "Throttled", "Unauthorized", "Forbidden"] as const) {
+    it(`the first list fails with ${reason} → is tried until it works`, async () => {
+      const { reflector, server, clock, versions } = createReflector();
+      reflector.start();
+      await settlePromises();
+      for (const pauseMs of [800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000]) {
+        const before = server.lists.length;
+        server.lastList.fail(failure(reason));
+        await clock.advance(pauseMs - 1);
+        expect(server.lists).toHaveLength(before);
+        await clock.advance(1);
+        expect(server.lists).toHaveLength(before + 1);
+      }
+      server.lastList.answer({ items: [object("a", 10)], resourceVersion: "20" });
+      await settlePromises();
+      expect(versions()).toEqual({ a: 10 });
+    });
+  }
+
+  it("the server asks for a longer wait → that wait", async () => {
+    const { reflector, server, clock } = createReflector();
+    reflector.start();
+    await settlePromises();
+    server.lastList.fail(failure("Throttled", 7_000));
+    await clock.advance(6_999);
+    expect(server.lists).toHaveLength(1);
+    await clock.advance(1);
+    expect(server.lists).toHaveLength(2);
+  });
+
+  it("two minutes of health → pauses start over", async () => {
+    const { server, clock } = await startWatching();
+    const breakAndRecover = async (pauseMs: number) => {
+      const lists = server.lists.length;
+      server.lastWatch.send(errorEvent(500, ""));
+      await clock.advance(pauseMs - 1);
+      expect(server.lists).toHaveLength(lists);
+      await clock.advance(1);
+      expect(server.lists).toHaveLength(lists + 1);
+      server.lastList.answer({ resourceVersion: "20" });
+      await settlePromises();
+      server.lastWatch.open();
+    };
+    await breakAndRecover(800);
+    await breakAndRecover(1_600);
+    await clock.advance(60_000);
+    server.lastWatch.onBytes();
+    await breakAndRecover(3_200);
+    await clock.advance(61_000);
+    server.lastWatch.onBytes();
+    await clock.advance(60_000);
+    await breakAndRecover(800);
+  });
+
+  it("12: an object that cannot be read, an unknown type, a handler that throws → the rest goes on", async () => {
+    const { reflector, server, versions, clock } = createReflector();
+    reflector.start();
+    await settlePromises();
+    server.lastList.answer({
+      items: [object("poison", 9), object("bad", 10, ""), object("a", 10)],
+      resourceVersion: "20",
+    });
+    await settlePromises();
+    expect(versions()).toEqual({ poison: 9, a: 10 });
+    server.lastWatch.open();
+    server.lastWatch.send(added("bad", 21, ""), { type: "NEWS", object: {} }, { type: "BOOKMARK", object: null });
+    server.lastWatch.send(modified("poison", 22), modified("a", 23));
+    await clock.advance(10_000);
+    expect(versions()).toEqual({ poison: 22, a: 23 });
+    expect(server.watches).toHaveLength(1);
+  });
+
+  for (const [name, answer] of [
+    ["lists fail", (server: ScriptedListWatch) => server.lists.at(-1)?.fail(failure("Unavailable"))],
+    ["watches are refused", (server: ScriptedListWatch) => server.watches.at(-1)?.refuse(failure("Unavailable"))],
+    ["watches end at once", (server: ScriptedListWatch) => server.watches.at(-1)?.end()],
+    ["watches answer 410 at once", (server: ScriptedListWatch) => server.watches.at(-1)?.end(failure("Expired"))],
+    ["watches begin with an ERROR", (server: ScriptedListWatch) => server.watches.at(-1)?.send(errorEvent(500, ""))],
+  ] as const) {
+    it(`13: for good ${name} → a few requests a minute, for ever`, async () => {
+      const { reflector, server, clock } = createReflector({ random: () => 0 });
+      reflector.start();
+      const perMinute: number[] = [];
+      for (let minute = 0; minute < 20; minute += 1) {
+        const before = server.calls;
+        for (let second = 0; second < 60; second += 1) {
+          answer(server);
+          server.lists.at(-1)?.answer({ items: [object("a", 10)], resourceVersion: "20" });
+          server.watches.at(-1)?.open();
+          await clock.advance(1_000);
+        }
+        perMinute.push(server.calls - before);
+      }
+      expect(Math.max(...perMinute)).toBeLessThanOrEqual(20);
+      expect(Math.min(...perMinute.slice(5))).toBeGreaterThanOrEqual(1);
+      expect(Math.max(...perMinute.slice(5))).toBeLessThanOrEqual(10);
+    });
+  }
+});
+
+describe("silence and age", () => {
+  it("9: no byte for 70 s → the watch is closed and resumed", async () => {
+    const { server, clock } = await startWatching();
+    server.lastWatch.send(modified("a", 30));
+    await clock.advance(69_999);
+    expect(server.watches).toHaveLength(1);
+    await clock.advance(1);
+    expect(server.watches).toHaveLength(2);
+    expect(server.watches[0]?.isClosed()).toBe(true);
+    expect(server.watches[0]?.signal.aborted).toBe(true);
+    expect(server.lastWatch.resourceVersion).toBe("30");
+    expect(server.lists).toHaveLength(1);
+  });
+
+  it("9, 14: three silent watches in a row → a list, which may start over; one that speaks is believed", async () => {
+    const { server, clock, versions } = await startWatching();
+    server.lastWatch.send(modified("a", 1_000));
+    await clock.advance(70_000);
+    server.lastWatch.open();
+    server.lastWatch.onBytes();
+    await clock.advance(70_000);
+    expect(server.watches).toHaveLength(3);
+    server.lastWatch.open();
+    await clock.advance(70_000);
+    expect(server.watches).toHaveLength(4);
+    server.lastWatch.open();
+    await clock.advance(69_999);
+    expect(server.lists).toHaveLength(1);
+    await clock.advance(1);
+    expect(server.lists).toHaveLength(2);
+    // Restored from a backup: nothing ever comes after the version that was asked for.
+    server.lastList.answer({ items: [object("a", 5)], resourceVersion: "6" });
+    await settlePromises();
+    expect(versions()).toEqual({ a: 5 });
+    expect(server.lastWatch.resourceVersion).toBe("6");
+    server.lastWatch.open();
+    await clock.advance(70_000);
+    expect(server.lists, "silences before the list do not count").toHaveLength(2);
+  });
+
+  it("9: a byte now and then, though no whole line → is no silence", async () => {
+    const { server, clock, reflector } = await startWatching();
+    for (let round = 0; round < 5; round += 1) {
+      await clock.advance(60_000);
+      server.lastWatch.onBytes();
+    }
+    expect(server.watches).toHaveLength(1);
+    await clock.advance(5_000);
+    expect(reflector.stats().silentForMs).toBe(5_000);
+  });
+
+  it("9: an opening without an answer → given up after 30 s; so is a page", async () => {
+    const { reflector, server, clock } = createReflector();
+    reflector.start();
+    await clock.advance(30_000 + 800);
+    expect(server.lists).toHaveLength(2);
+    expect(server.lists[0]?.signal.aborted).toBe(true);
+    server.lastList.answer({ resourceVersion: "20" });
+    await clock.advance(30_000 + 1_600);
+    expect(server.watches).toHaveLength(2);
+    expect(server.watches[0]?.signal.aborted).toBe(true);
+  });
+
+  it("10: ten minutes after the list → everything is listed again, however lively the watch", async () => {
+    const { server, clock, versions } = await startWatching();
+    for (let minute = 0; minute < 9; minute += 1) {
+      await clock.advance(60_000);
+      server.lastWatch.send(bookmark(100 + minute));
+    }
+    expect(server.lists).toHaveLength(1);
+    await clock.advance(60_000);
+    expect(server.lists).toHaveLength(2);
+    expect(server.watches[0]?.isClosed()).toBe(true);
+    server.lastList.answer({ items: [object("lost", 50)], resourceVersion: "200" });
+    await settlePromises();
+    expect(versions(), "an event that was lost costs no more than this").toEqual({ lost: 50 });
+    expect(server.lastWatch.resourceVersion).toBe("200");
+  });
+
+  it("10: ten minutes are over while a watch is being opened → a list at once", async () => {
+    const { server, clock } = await startWatching();
+    for (let minute = 0; minute < 9; minute += 1) {
+      await clock.advance(60_000);
+      server.lastWatch.onBytes();
+    }
+    await clock.advance(50_000);
+    server.lastWatch.end();
+    await clock.advance(9_999);
+    expect(server.watches).toHaveLength(2);
+    expect(server.lists).toHaveLength(1);
+    await clock.advance(1);
+    expect(server.lists).toHaveLength(2);
+  });
+
+  it("14: a bookmark older than what was seen → a list, which starts over", async () => {
+    const { server, clock, versions } = await startWatching();
+    server.lastWatch.send(modified("a", 1_000), bookmark(5));
+    await clock.advance(800);
+    expect(server.lists).toHaveLength(2);
+    server.lastList.answer({ items: [object("a", 4)], resourceVersion: "6" });
+    await settlePromises();
+    expect(versions()).toEqual({ a: 4 });
+    expect(server.lastWatch.resourceVersion).toBe("6");
+  });
+});
+
+describe("11: stopping", () => {
+  const moments: readonly [string, (all: Awaited<ReturnType<typeof startWatching>>) => Promise<void> | void][] = [
+    ["while watching", () => {}],
+    [
+      "while opening a watch",
+      async ({ server, clock }) => {
+        await clock.advance(10_000);
+        server.lastWatch.end();
+        await settlePromises();
+      },
+    ],
+    [
+      "while pausing",
+      async ({ server, clock }) => {
+        server.lastWatch.send(errorEvent(410, "Expired"));
+        await clock.advance(100);
+      },
+    ],
+    [
+      "while listing",
+      async ({ server, clock }) => {
+        server.lastWatch.send(errorEvent(410, "Expired"));
+        await clock.advance(800);
+      },
+    ],
+    [
+      "between two pages",
+      async ({ server, clock }) => {
+        server.lastWatch.send(errorEvent(410, "Expired"));
+        await clock.advance(800);
+        server.lastList.answer({ continueToken: "t1" });
+        await settlePromises();
+      },
+    ],
+  ];
+  for (const [name, reach] of moments) {
+    it(`${name} → ends at once, opens nothing more, leaves no timer`, async () => {
+      const all = await startWatching();
+      await reach(all);
+      const { server, clock, reflector } = all;
+      const calls = server.calls;
+      await reflector.stop();
+      expect(clock.pendingTimers).toBe(0);
+      server.lists.at(-1)?.answer({ resourceVersion: "20" });
+      server.watches.at(-1)?.open();
+      await clock.advance(3_600_000);
+      expect(server.calls).toBe(calls);
+      expect(reflector.stats().isWatching).toBe(false);
+    });
+  }
+
+  it("before the start, and twice → harmless", async () => {
+    const { reflector, server } = createReflector();
+    await reflector.stop();
+    reflector.start();
+    await reflector.stop();
+    expect(server.calls).toBe(0);
+  });
+});
+
+describe("15: a consistent list on demand", () => {
+  it("during a watch → the watch is closed, the list replaces the cache, a new watch follows at once", async () => {
+    const { reflector, server, versions, clock } = await startWatching();
+    let isListed = false;
+    const listed = reflector.listConsistently(60_000).then(() => {
+      isListed = true;
+    });
+    await settlePromises();
+    expect([server.lists.length, server.lastWatch.isClosed(), isListed]).toEqual([2, true, false]);
+    server.lastList.answer({ items: [object("b", 30)], resourceVersion: "30" });
+    await listed;
+    await settlePromises();
+    expect(versions()).toEqual({ b: 30 });
+    expect([server.watches.length, server.lastWatch.resourceVersion]).toEqual([2, "30"]);
+    server.lastWatch.open();
+    await settlePromises();
+    server.lastWatch.send(added("c", 31));
+    await clock.advance(0);
+    expect(versions()).toEqual({ b: 30, c: 31 });
+  });
+
+  it("during a list that began before → that one does not count, the next one does", async () => {
+    const { reflector, server } = createReflector();
+    reflector.start();
+    await settlePromises();
+    let isListed = false;
+    void reflector.listConsistently(60_000).then(() => {
+      isListed = true;
+    });
+    server.lastList.answer({ resourceVersion: "20" });
+    await settlePromises();
+    expect([server.lists.length, server.watches.length, isListed]).toEqual([2, 0, false]);
+    server.lastList.answer({ resourceVersion: "21" });
+    await settlePromises();
+    expect(isListed).toBe(true);
+  });
+
+  it("during the pause after a failure → listed at once; the list fails → rejected, and the reflector goes on", async () => {
+    const { reflector, server, clock } = createReflector();
+    reflector.start();
+    await settlePromises();
+    server.lastList.fail(failure("Unavailable"));
+    await settlePromises();
+    const rejected = expect(reflector.listConsistently(60_000)).rejects.toMatchObject({ reason: "Forbidden" });
+    await settlePromises();
+    expect(server.lists).toHaveLength(2);
+    server.lastList.fail(failure("Forbidden"));
+    await rejected;
+    await clock.advance(5_000);
+    expect(server.lists).toHaveLength(3);
+  });
+
+  it("no answer in time → rejected with TimedOut, no timer of it is left", async () => {
+    const { reflector, clock } = createReflector();
+    const rejected = expect(reflector.listConsistently(1_000)).rejects.toMatchObject({ reason: "TimedOut" });
+    await clock.advance(1_000);
+    await rejected;
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("two calls at once → one list for both", async () => {
+    const { reflector, server } = await startWatching();
+    const both = Promise.all([reflector.listConsistently(60_000), reflector.listConsistently(60_000)]);
+    await settlePromises();
+    server.lastList.answer({ resourceVersion: "30" });
+    await both;
+    expect(server.lists).toHaveLength(2);
+  });
+});

@@ -1,0 +1,107 @@
+import type { ListPage, ListWatch, WatchEvent, WatchRequest } from "../../../../src/kubernetes/watch/list-watch.ts";
+
+/** A list call that waits for the test to answer it. */
+export interface PendingList {
+  readonly limit: number;
+  readonly continueToken: string | undefined;
+  readonly signal: AbortSignal;
+  answer(page: Partial<ListPage>): void;
+  fail(error: unknown): void;
+}
+
+/** A watch call, and then its stream, in the hands of the test. */
+export interface PendingWatch extends WatchRequest {
+  open(): void;
+  refuse(error: unknown): void;
+  /** Sends events, as if each had arrived in a piece of its own. */
+  send(...events: readonly WatchEvent[]): void;
+  /** The server closes it, or it breaks. */
+  end(error?: unknown): void;
+  isClosed(): boolean;
+}
+
+/**
+ * An API server that does nothing by itself: it keeps every call until the test says how it ends.
+ *
+ * It pays no heed to signals, so whatever ends in time does so by the reflector's own doing.
+ */
+export class ScriptedListWatch implements ListWatch {
+  readonly lists: PendingList[] = [];
+  readonly watches: PendingWatch[] = [];
+
+  get calls(): number {
+    return this.lists.length + this.watches.length;
+  }
+
+  get lastList(): PendingList {
+    return this.lists.at(-1) ?? fail("no list was asked for");
+  }
+
+  get lastWatch(): PendingWatch {
+    return this.watches.at(-1) ?? fail("no watch was asked for");
+  }
+
+  list(request: { readonly limit: number; readonly continueToken: string | undefined }, signal: AbortSignal) {
+    const { promise, resolve, reject } = Promise.withResolvers<ListPage>();
+    const answer = (page: Partial<ListPage>) =>
+      resolve({ items: [], resourceVersion: "1", continueToken: undefined, ...page });
+    this.lists.push({ ...request, signal, answer, fail: reject });
+    return promise;
+  }
+
+  watch(request: WatchRequest): Promise<AsyncIterable<WatchEvent>> {
+    const { promise, resolve, reject } = Promise.withResolvers<AsyncIterable<WatchEvent>>();
+    const stream = new EventStream();
+    this.watches.push({
+      ...request,
+      open: () => resolve(stream),
+      refuse: reject,
+      send: (...events) => {
+        for (const event of events) {
+          request.onBytes();
+          stream.push({ value: event, done: false });
+        }
+      },
+      end: (error) => stream.push(error === undefined ? { value: undefined, done: true } : Promise.reject(error)),
+      isClosed: () => stream.isClosed,
+    });
+    return promise;
+  }
+}
+
+type Result = IteratorResult<WatchEvent, undefined> | Promise<never>;
+
+class EventStream implements AsyncIterableIterator<WatchEvent> {
+  isClosed = false;
+  readonly #ready: Result[] = [];
+  readonly #waiting: ((result: Result) => void)[] = [];
+
+  push(result: Result): void {
+    // A rejection that nobody takes is part of the script.
+    if (result instanceof Promise) result.catch(() => {});
+    const resolve = this.#waiting.shift();
+    if (resolve === undefined) this.#ready.push(result);
+    else resolve(result);
+  }
+
+  async next(): Promise<IteratorResult<WatchEvent, undefined>> {
+    const ready = this.#ready.shift();
+    if (ready !== undefined) return await ready;
+    const { promise, resolve } = Promise.withResolvers<IteratorResult<WatchEvent, undefined>>();
+    this.#waiting.push(resolve);
+    return await promise;
+  }
+
+  async return(): Promise<IteratorResult<WatchEvent, undefined>> {
+    this.isClosed = true;
+    return { value: undefined, done: true };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}
