@@ -47,17 +47,17 @@ const createIntent = z
   .describe("Present only while a create is open. The operator writes it before it sends the request.");
 
 const operation = z.object({
-  id: z.string().describe("The operation's id in the service."),
-  action: z.string().describe("What it does, for instance start_compute."),
-  status: z.string().describe("As the service says it: scheduling, running, finished, failed and more."),
-  failuresCount: z.int().optional().describe("How often the service has tried it in vain."),
+  id: z.string().describe("The operation's id in the control plane."),
+  action: z.string().describe("What the operation does, for instance start_compute."),
+  status: z.string().describe("The control plane's own word: scheduling, running, finished, failed and more."),
+  failuresCount: z.int().optional().describe("How often the operation has failed."),
   cause: z
     .enum(["SpecChange", "ControlPlane", "Other"])
-    .describe("Our own request, the service itself, or somebody else."),
-  createdTime: time("When the service scheduled it."),
-  updatedTime: time("When the service last changed it."),
-  durationMilliseconds: z.int().optional().describe("Only of an ended operation."),
-  error: z.string().optional().describe("The service's words, shortened."),
+    .describe("SpecChange: a request of the operator. ControlPlane: the control plane itself. Other: another client."),
+  createdTime: time("When the control plane created the operation."),
+  updatedTime: time("When the control plane last changed the operation."),
+  durationMilliseconds: z.int().optional().describe("How long the operation took. Absent while it runs."),
+  error: z.string().optional().describe("The control plane's text on a failure, shortened."),
 });
 
 const acknowledged = z
@@ -80,20 +80,27 @@ const acknowledged = z
 const logBranch = z
   .object({
     id: z.string().describe("The branch whose read-write endpoint this is."),
-    sinceTime: time("Operations created after it that name no endpoint belong to this resource."),
+    sinceTime: time("Operations of the branch without an endpoint belong to this resource if they were created later."),
   })
-  .describe("Whose operations count although they name a branch only. Absent for a replica.");
+  .describe("The branch whose operations count although they name no endpoint. Absent for a replica.");
 
 const operationWatermark = z
   .object({
-    sinceTime: time("What was created up to it and had ended when the endpoint was taken over is history."),
+    sinceTime: time("Where the log of the present endpoint begins."),
     branch: logBranch.optional(),
-    formerEndpointId: z.string().optional().describe("The endpoint before this one: what it left is counted too."),
-    createdTime: time("Operations created up to it have been counted, save those that are named here as unfinished."),
-    ids: z.array(z.string()).describe("The operations met at that very time."),
-    unfinishedIds: z.array(z.string()).describe("Earlier operations that had not ended and are still to be counted."),
+    formerEndpointId: z
+      .string()
+      .optional()
+      .describe("The endpoint before the present one. Its operations are still counted."),
+    createdTime: time("The newest creation time of an operation that was counted or met."),
+    ids: z
+      .array(z.string())
+      .describe(
+        "Operations met before, so that none is counted twice. An entry with a time is of that time, others of createdTime.",
+      ),
+    unfinishedIds: z.array(z.string()).describe("Operations that had not ended. They are counted when they end."),
   })
-  .describe("How far the operation log has been counted. All times are those of the service's own clock.");
+  .describe("How far the operation log has been counted. All times are of the control plane's clock.");
 
 const condition = z.object({
   type: z.string().describe("Ready, Reconciling, Stalled, LastOperationSucceeded or CredentialsValid."),
@@ -127,15 +134,18 @@ export const statusSchema = z
       .optional()
       .describe("Size in compute units as the service says it."),
     lastActiveTime: z.string().optional().describe("Written along with other changes, never alone."),
-    operations: z.array(operation).optional().describe("In flight first, then the most recent."),
+    operations: z
+      .array(operation)
+      .optional()
+      .describe("The operations in flight, then the most recent ones. At most twenty."),
     acknowledged: acknowledged.optional(),
     failedActions: z
       .array(
         z.object({
-          action: z.string().describe("What failed, for instance start_compute."),
+          action: z.string().describe("The action that failed, for instance start_compute."),
           operationId: z.string().describe("Value for the annotation acknowledge-operation."),
-          time: time("When it failed."),
-          error: z.string().optional().describe("The service's words, shortened."),
+          time: time("When it failed, by the control plane's clock."),
+          error: z.string().optional().describe("The control plane's text on the failure, shortened."),
         }),
       )
       .optional()
