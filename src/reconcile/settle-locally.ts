@@ -87,6 +87,7 @@ function catchUp(context: ReconcileContext, { facts }: Round, { resource, entry 
   const { unconfirmed } = entry;
   if (unconfirmed !== undefined && hasLanded(unconfirmed, resource.status)) {
     entry.unconfirmed = undefined;
+    entry.storeFailures = 0;
     countEnded(context, resource.key, unconfirmed.ended);
     reportDropped(context, resource, unconfirmed.dropped);
     publish(context, resource, unconfirmed.events);

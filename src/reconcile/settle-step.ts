@@ -181,8 +181,7 @@ function isThrottled(error: unknown): boolean {
 }
 
 function storeBackoffMs(error: unknown, failures: number): number {
-  const [firstMs, longestMs] = hasMoved(error) ? [5, 1_000] : [500, 60_000];
-  return Math.min(longestMs, firstMs * 2 ** Math.min(failures - 1, 20));
+  return Math.min(hasMoved(error) ? 1_000 : 60_000, 5 * 2 ** Math.min(failures - 1, 20));
 }
 
 /** Whether other resources may have to be decided anew. */

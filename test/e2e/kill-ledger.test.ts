@@ -61,7 +61,7 @@ function passesOf(operator: OperatorProcess): readonly PassLine[] {
     .output()
     .split("\n")
     .filter((line) => line.startsWith("{") && line.endsWith("}"));
-  return lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "pass changed the status");
+  return lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "reconciled: the status changed");
 }
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

@@ -8,7 +8,7 @@ const orders = { branchId: branches.orders, type: "ReadWrite" } as const;
 const create = "POST /projects/{project_id}/endpoints";
 
 const passOf = (name: string, plan: string) => (span: ReceivedSpan) =>
-  span.name === "pass" && span.attributes["resource.name"] === name && span.attributes["pass.plan"] === plan;
+  span.name === "reconcile" && span.attributes["resource.name"] === name && span.attributes["reconcile.plan"] === plan;
 
 /** One that has arrived. */
 function spanIn(receiver: OtlpReceiver, isWanted: (span: ReceivedSpan) => boolean): ReceivedSpan {
@@ -34,8 +34,8 @@ test("a resource that is applied → the pass that creates, and within it the ca
     "resource.name": "orders",
     "resource.uid": metadata.uid,
     "resource.generation": 1,
-    "pass.plan": "CreateEndpoint",
-    "pass.outcome": "Accepted",
+    "reconcile.plan": "CreateEndpoint",
+    "reconcile.outcome": "Accepted",
     "operation.ids": [operationId],
   });
   const children = receiver.childrenOf(pass);
@@ -95,7 +95,11 @@ test("a service that asks to wait, and then refuses → failed spans with status
   ]);
   const passes = receiver.spans().filter(({ spanId }) => calls.some(({ parentSpanId }) => parentSpanId === spanId));
   expect(
-    passes.map(({ isFailed, attributes }) => [isFailed, attributes["pass.outcome"], attributes["pass.reason"]]),
+    passes.map(({ isFailed, attributes }) => [
+      isFailed,
+      attributes["reconcile.outcome"],
+      attributes["reconcile.reason"],
+    ]),
   ).toEqual([
     [true, "Failed", "Throttled"],
     [true, "Failed", "Malformed"],

@@ -51,7 +51,7 @@ export const tiers: readonly Tier[] = [
       metrics: ["compute_endpoint_info{", "control_plane_requests_total{"],
       status: ['"conditions"', "[redacted]"],
       events: ['"EndpointCreated"', "[redacted]"],
-      traces: ['"pass.plan":"CreateEndpoint"', '"operation.ids"'],
+      traces: ['"reconcile.plan":"CreateEndpoint"', '"operation.ids"'],
     },
     testTimeoutMs: 90_000,
     workers: 2,
