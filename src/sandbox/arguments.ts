@@ -78,6 +78,7 @@ const readers = {
     "none" | "postgres"
   >,
   "compute-port": wholeNumber(0, 65_535),
+  "pgbouncer-bin": ((text) => (text === "" ? "must be a file" : { value: text })) as Read<string>,
   "postgres-bin": ((text) => (text === "" ? "must be a directory" : { value: text })) as Read<string>,
   "max-computes": wholeNumber(1, 1000),
   "rate-limit": readRateLimit,
@@ -90,7 +91,7 @@ type Values = { [N in OptionName]?: Extract<ReturnType<(typeof readers)[N]>, { v
 const flags: readonly string[] = ["allow-remote-control", "tls", "help"];
 
 /** Options that only real computes have. */
-const computeOptions = ["compute-port", "postgres-bin", "max-computes"] as const;
+const computeOptions = ["compute-port", "postgres-bin", "pgbouncer-bin", "max-computes"] as const;
 
 interface GivenOption {
   readonly name: string;
@@ -134,6 +135,15 @@ function readOption({ name, value }: GivenOption): { readonly value: unknown } |
   return value === undefined ? "needs a value" : readers[name as OptionName](value);
 }
 
+function computeChoice(values: Values): SandboxOptions["compute"] {
+  return {
+    postgresBin: values["postgres-bin"],
+    pgbouncerBin: values["pgbouncer-bin"],
+    port: values["compute-port"],
+    maxComputes: values["max-computes"],
+  };
+}
+
 function startOf(values: Values): SandboxArguments {
   const checkSeconds = values["availability-check-interval"];
   const timeScale = values["time-scale"];
@@ -166,10 +176,7 @@ function startOf(values: Values): SandboxArguments {
       rateLimit: values["rate-limit"],
       allowRemoteControl: Object.hasOwn(values, "allow-remote-control"),
       tls: Object.hasOwn(values, "tls"),
-      compute:
-        values.compute === "postgres"
-          ? { postgresBin: values["postgres-bin"], port: values["compute-port"], maxComputes: values["max-computes"] }
-          : undefined,
+      compute: values.compute === "postgres" ? computeChoice(values) : undefined,
       proxy: proxyPort === undefined ? undefined : { port: proxyPort, hostName: values["proxy-host-name"] },
     },
   };

@@ -45,6 +45,7 @@ A local control plane. Without --data everything it knows is gone when it stops.
   --compute none|postgres      postgres: run a PostgreSQL server behind each active endpoint (default none)
   --compute-port PORT          port for clients of databases, 0 for a free one (default 5432)
   --postgres-bin DIR           folder with postgres and initdb (default: the npm package of the platform)
+  --pgbouncer-bin FILE         program for pooled connections (default: pgbouncer where it is installed)
   --max-computes N             computes that may run at once (default 20)
   --tls                        answer https on the port too, with a certificate of the sandbox's own
                                authority (GET /sandbox/v1/ca.crt; with --data: DIR/ca.crt)
@@ -100,6 +101,8 @@ async function serve(
     io.out.write(
       `sandbox: databases on ${host}:${port}, by TLS; certificate authority at ${sandbox.controlUrl}/ca.crt\n`,
     );
+    if (!sandbox.isPooling)
+      io.out.write("sandbox: PgBouncer is not installed, so pooled host names connect directly\n");
   }
   if (sandbox.apiKey === "") io.out.write("sandbox: API key as before; --api-key sets another\n");
   else if (options.apiKey === undefined) io.out.write(`sandbox: API key ${sandbox.apiKey}\n`);

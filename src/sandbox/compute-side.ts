@@ -12,6 +12,8 @@ import type { SandboxState } from "./sandbox-state.ts";
 export interface ComputeChoice {
   /** Folder with `postgres` and `initdb`. @default that of the npm package of this platform */
   readonly postgresBin?: string | undefined;
+  /** The program PgBouncer. @default that of the system, if there is one */
+  readonly pgbouncerBin?: string | undefined;
   /** Port for clients of databases. @default 5432; 0: a free one */
   readonly port?: number | undefined;
   /** Computes that may run at once. @default 20, the control plane's own limit */
@@ -31,22 +33,28 @@ export interface ComputeSurroundings {
 /** Real computes beside a sandbox. Without them, nothing of them is loaded. */
 export interface ComputeSide {
   readonly driver: ComputeDriver;
+  /** Whether pooled host names lead through PgBouncer. */
+  readonly isPooling: boolean;
   /** `undefined` before `attach`. */
   address(): DatabaseAddress | undefined;
   /** @throws ComputeSetupError */
   attach(surroundings: ComputeSurroundings): Promise<DatabaseAddress>;
+  /** After the records were replaced. @param keep whether branches that are still there keep their data. */
+  replace(how: { readonly keep: boolean }): void;
   stop(): Promise<void>;
 }
 
 /** Finds PostgreSQL. Nothing runs yet. @throws ComputeSetupError */
 export async function openComputeSide(choice: ComputeChoice, host: string): Promise<ComputeSide> {
   const { Computes: ComputesClass, findComputePrograms } = await import("./computes/index.ts");
-  const { postgresBin, port = 5432, maxComputes = 20 } = choice;
-  const options = { postgresBin, host, port, maxComputes };
-  const computes: Computes = new ComputesClass(await findComputePrograms(options), options);
+  const { postgresBin, pgbouncerBin, port = 5432, maxComputes = 20 } = choice;
+  const options = { postgresBin, pgbouncerBin, host, port, maxComputes };
+  const programs = await findComputePrograms(options);
+  const computes: Computes = new ComputesClass(programs, options);
   let address: DatabaseAddress | undefined;
   return {
     driver: computes.driver,
+    isPooling: programs.pooler !== undefined,
     attach: async ({ state, data, pacemaker, authority, onBug }) => {
       await computes.attach({
         engine: state.engine,
@@ -63,6 +71,7 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
       return address;
     },
     address: () => address,
+    replace: (how) => computes.replace(how),
     stop: () => computes.stop(),
   };
 }

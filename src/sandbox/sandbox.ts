@@ -69,6 +69,8 @@ export interface RunningSandbox {
   readonly proxyUrl: string | undefined;
   /** Where clients of databases connect; `undefined`: no computes run. */
   readonly databaseAddress: DatabaseAddress | undefined;
+  /** Whether pooled host names lead through PgBouncer. */
+  readonly isPooling: boolean;
   /** Empty: the state was there before, and no key was given; the one of then is good. */
   readonly apiKey: string;
   /** Resolves when state can no longer be written: nothing was acknowledged that is not there, and it should stop. */
@@ -138,6 +140,7 @@ async function serve(
       proxyUrl: proxyPort === undefined ? undefined : `http://${hostPart}:${proxyPort}`,
       apiKey: state.apiKey,
       databaseAddress,
+      isPooling: computes?.isPooling === true,
       stop: async () => {
         await close();
         await computes?.stop();
@@ -179,6 +182,7 @@ function partsOf(
     written: () => state.written(),
     reset: () => {
       state.reset();
+      computes?.replace({ keep: false });
       parts.faults.clear();
       parts.faults.forgetLate();
       parts.requestLog.clear();
@@ -187,6 +191,7 @@ function partsOf(
     },
     restore: (content) => {
       state.restore(content);
+      computes?.replace({ keep: true });
       parts.faults.forgetLate();
       parts.pacemaker.lookAgain();
     },

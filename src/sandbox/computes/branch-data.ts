@@ -28,6 +28,11 @@ export class BranchData {
     this.#parts = parts;
   }
 
+  /** PostgreSQL's data directory of the template; there after `prepare`. */
+  get templateData(): string {
+    return path.join(this.#parts.directories.template, "data");
+  }
+
   /** Makes the template, once; after a failure the next call tries again. @throws ComputeError */
   async prepare(): Promise<void> {
     this.#template ??= ensureTemplate(this.#parts);
@@ -45,9 +50,7 @@ export class BranchData {
     const holder: Holder = { kind: "branches", id: branchId };
     if (directories.has(holder)) return;
     await this.prepare();
-    await this.#place(holder, (target) =>
-      copyAtRest({ source: path.join(directories.template, "data"), target, user: this.#parts.user }),
-    );
+    await this.#place(holder, (target) => copyAtRest({ source: this.templateData, target, user: this.#parts.user }));
   }
 
   /**

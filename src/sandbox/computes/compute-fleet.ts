@@ -6,7 +6,9 @@ import type { ComputeRecords } from "./compute-records.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import { applyObjects } from "./objects/apply-objects.ts";
 import { planObjects } from "./objects/plan-objects.ts";
+import { checkSettings } from "./postgres/check-settings.ts";
 import { ComputeError } from "./postgres/compute-error.ts";
+import { Pooler } from "./postgres/pooler.ts";
 import { PostgresServer, type ServerPlace } from "./postgres/postgres-server.ts";
 import { serverSettings } from "./postgres/server-settings.ts";
 import type { Holder } from "./storage/compute-directories.ts";
@@ -14,6 +16,8 @@ import type { Holder } from "./storage/compute-directories.ts";
 /** What the fleet works with. */
 export interface FleetParts extends BranchDataParts {
   readonly records: ComputeRecords;
+  /** The program PgBouncer; `undefined`: it is not installed, and pooled names connect directly. */
+  readonly pooler: string | undefined;
   /** Computes that may run at once. */
   readonly maxComputes: number;
   /** Whether the data is thrown away at the end. */
@@ -29,6 +33,8 @@ export interface RunningCompute {
   readonly branchId: string;
   readonly type: EndpointRecord["type"];
   readonly server: PostgresServer;
+  /** Started by the first pooled connection. */
+  pooler: Promise<Pooler> | undefined;
 }
 
 /** All servers of a sandbox. Work on one branch is done one after the other. */
@@ -54,6 +60,20 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   /** `undefined`: no server runs for the endpoint. */
   running(endpointId: string): RunningCompute | undefined {
     return this.#running.get(endpointId);
+  }
+
+  /**
+   * The socket for pooled connections to a compute that runs.
+   *
+   * @throws ComputeError when PgBouncer does not start
+   */
+  async pooledSocket(compute: RunningCompute): Promise<string> {
+    const { pooler: program, directories, user } = this.#parts;
+    if (program === undefined) return compute.server.socketPath;
+    if ((await compute.pooler?.catch(() => undefined))?.hasEnded !== false) {
+      compute.pooler = Pooler.start(program, compute.server, { directory: directories.socketDirectory(), user });
+    }
+    return (await (compute.pooler as Promise<Pooler>)).socketPath;
   }
 
   async carryOut({ action, endpointId, branchId }: OperationRecord): Promise<void> {
@@ -99,9 +119,19 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     await this.#queue.run([compute.branchId], () => this.#stop(compute));
   }
 
-  /** Stops all servers; they stay active in the records. */
+  /** Stops all servers, after the work that is going on; they stay active in the records. */
   async stopAll(): Promise<void> {
+    await this.#queue.idle();
     await Promise.all([...this.#running.values()].map((compute) => this.#stop(compute)));
+  }
+
+  /** Stops all servers and removes all data. */
+  async clear(): Promise<void> {
+    await this.stopAll();
+    const { directories } = this.#parts;
+    for (const holder of [...directories.list("branches"), ...directories.list("replicas")]) {
+      await directories.remove(directories.of(holder));
+    }
   }
 
   /** Ends servers and removes data of endpoints and branches that are not there any more. */
@@ -112,9 +142,11 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     }
     const isGone = ({ kind, id }: Holder): boolean =>
       kind === "branches" ? records.branch(id) === undefined : !this.#running.has(id) && !this.#starting.has(id);
-    for (const holder of [...directories.list("branches"), ...directories.list("replicas")]) {
+    const gone = [...directories.list("branches"), ...directories.list("replicas")].filter(isGone);
+    // The records must not come back after a crash, when the data is gone.
+    if (gone.length > 0) await records.written();
+    for (const holder of gone) {
       const branchId = holder.kind === "branches" ? holder.id : (records.endpoint(holder.id)?.branchId ?? holder.id);
-      if (!isGone(holder)) continue;
       await this.#queue.run([branchId], async () => {
         if (isGone(holder)) await directories.remove(directories.of(holder));
       });
@@ -186,13 +218,21 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     const dataDirectory = directories.dataOf(holder);
     this.#data.requireVersion(dataDirectory);
     const socketDirectory = this.#socketDirectoryOf(endpoint.id);
+    await this.#checkSettings(endpoint);
     await this.#configure(endpoint, { dataDirectory, socketDirectory, maxConnections });
     await this.#data.forgetStatistics(dataDirectory);
     const server = await PostgresServer.start({ binaries, user, dataDirectory, socketDirectory, maxConnections });
-    const compute = { endpointId: endpoint.id, branchId: endpoint.branchId, type: endpoint.type, server };
+    const { id: endpointId, branchId, type } = endpoint;
+    const compute: RunningCompute = { endpointId, branchId, type, server, pooler: undefined };
     this.#running.set(endpoint.id, compute);
     void server.ended.then(() => this.#noteEnd(compute));
     return compute;
+  }
+
+  /** Before PostgreSQL reads them from a file, where it only says that the file has errors. */
+  async #checkSettings({ pgSettings }: EndpointRecord): Promise<void> {
+    await this.#data.prepare();
+    await checkSettings(pgSettings, { ...this.#parts, dataDirectory: this.#data.templateData });
   }
 
   async #configure(
@@ -207,10 +247,12 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   #noteEnd(compute: RunningCompute): void {
     if (this.#running.get(compute.endpointId) !== compute) return;
     this.#running.delete(compute.endpointId);
+    void stopPooler(compute);
     if (!compute.server.isStopping) this.#parts.onLoss(compute.endpointId, compute.server.lastWords());
   }
 
   async #stop(compute: RunningCompute): Promise<void> {
+    await stopPooler(compute);
     await compute.server.stop();
     if (this.#running.get(compute.endpointId) === compute) this.#running.delete(compute.endpointId);
     if (compute.type === "read_write") await this.#followPrimary(compute.branchId);
@@ -219,8 +261,10 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   /** Brings new settings, roles and databases to an endpoint. Of an idle one only the settings are checked. */
   async #applyConfig(endpointId: string): Promise<void> {
     const endpoint = this.#parts.records.endpoint(endpointId);
+    if (endpoint === undefined) return;
+    await this.#checkSettings(endpoint);
     const compute = this.#running.get(endpointId);
-    if (endpoint === undefined || compute === undefined || compute.branchId !== endpoint.branchId) return;
+    if (compute === undefined || compute.branchId !== endpoint.branchId) return;
     await this.#queue.run([compute.branchId], async () => {
       await this.#configure(endpoint, compute.server.place);
       await compute.server.admin.query("SELECT pg_reload_conf()");
@@ -270,4 +314,11 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     this.#socketDirectories.set(endpointId, made);
     return made;
   }
+}
+
+async function stopPooler({ pooler }: RunningCompute): Promise<void> {
+  await pooler?.then(
+    (started) => started.stop(),
+    () => {},
+  );
 }

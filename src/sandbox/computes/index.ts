@@ -10,11 +10,13 @@ import type { ComputeRecords } from "./compute-records.ts";
 import { quoteText } from "./postgres/admin-connection.ts";
 import { findBinaries, type PostgresBinaries } from "./postgres/binaries.ts";
 import { ComputeSetupError } from "./postgres/compute-error.ts";
+import { findPooler } from "./postgres/pooler.ts";
 import { chooseSystemUser, type SystemUser } from "./postgres/system-user.ts";
 import { parseVerifier } from "./protocol/scram.ts";
 import { CancelKeys } from "./proxy/cancel-keys.ts";
 import type { SessionTarget } from "./proxy/client-session.ts";
 import { ComputeProxy } from "./proxy/compute-proxy.ts";
+import type { EndpointName } from "./proxy/endpoint-name.ts";
 import { joinServer } from "./proxy/join-server.ts";
 import { ComputeDirectories, dataVersionOf } from "./storage/compute-directories.ts";
 import { endOldServer } from "./storage/old-servers.ts";
@@ -25,6 +27,8 @@ export { ComputeSetupError } from "./postgres/compute-error.ts";
 export interface ComputeOptions {
   /** Folder with `postgres` and `initdb`. `undefined`: that of the npm package. */
   readonly postgresBin: string | undefined;
+  /** The program PgBouncer. `undefined`: that of the system, if there is one. */
+  readonly pgbouncerBin: string | undefined;
   /** Computes that may run at once. */
   readonly maxComputes: number;
   /** Address and port at which clients of databases connect; port 0: a free one. */
@@ -36,17 +40,19 @@ export interface ComputeOptions {
 export interface ComputePrograms {
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;
+  /** `undefined`: PgBouncer is not installed. */
+  readonly pooler: string | undefined;
 }
 
 /** @throws ComputeSetupError */
-export async function findComputePrograms({ postgresBin }: ComputeOptions): Promise<ComputePrograms> {
+export async function findComputePrograms({ postgresBin, pgbouncerBin }: ComputeOptions): Promise<ComputePrograms> {
   const user = chooseSystemUser(process.getuid?.());
   if (user === undefined) {
     throw new ComputeSetupError(
       "PostgreSQL refuses to run as root, and neither user postgres nor user nobody exists; run the sandbox as another user",
     );
   }
-  return { binaries: await findBinaries(postgresBin, user), user };
+  return { binaries: await findBinaries(postgresBin, user), user, pooler: findPooler(pgbouncerBin) };
 }
 
 /** What the computes are attached to. */
@@ -73,6 +79,8 @@ export class Computes {
   readonly #options: ComputeOptions;
   readonly #attached = Promise.withResolvers<Attached>();
   #current: Attached | undefined;
+  /** Ends when the servers are those of the present records. */
+  #replaced: Promise<void> = Promise.resolve();
 
   constructor(programs: ComputePrograms, options: ComputeOptions) {
     this.#programs = programs;
@@ -115,19 +123,45 @@ export class Computes {
   async stop(): Promise<void> {
     const attached = this.#current;
     if (attached === undefined) return;
+    clearInterval(attached.sweeping);
     await attached.proxy.close();
+    await this.#replaced;
     await attached.fleet.stopAll();
     attached.directories.close();
     if (attached.host.isTemporary) rmSync(attached.host.dataDirectory, { recursive: true, force: true });
   }
 
+  /**
+   * After the records were replaced: ends every server, and starts those that the new records want. Operations that begin
+   * meanwhile wait.
+   *
+   * @param keep whether branches that are still there keep their data.
+   */
+  replace({ keep }: { readonly keep: boolean }): void {
+    const attached = this.#current;
+    if (attached === undefined) return;
+    const { fleet, host } = attached;
+    const replaced = this.#replaced
+      .then(() => (keep ? fleet.stopAll() : fleet.clear()))
+      .then(() => fleet.sweep())
+      .catch(host.onBug);
+    this.#replaced = replaced;
+    void replaced.then(() => {
+      if (this.#replaced === replaced) attached.startSettled();
+    });
+  }
+
   async #carryOut(operation: OperationRecord): Promise<void> {
     const { fleet, host } = await this.#attached.promise;
+    await this.#replaced;
     // What an operation does to data must not be ahead of the records.
     await host.records.written();
     await fleet.carryOut(operation);
   }
 }
+
+/** Deleted branches without an active compute start no operation; their data is removed after this time at most. */
+const sweepIntervalMs = 5_000;
 
 interface Attached {
   readonly host: ComputeHost;
@@ -136,6 +170,7 @@ interface Attached {
   readonly access: ComputeAccess;
   readonly proxy: ComputeProxy;
   readonly port: number;
+  readonly sweeping: NodeJS.Timeout;
   startSettled(): void;
 }
 
@@ -169,7 +204,7 @@ async function attach(
   const access = new ComputeAccess({ engine, fleet, onChange });
   const cancelKeys = new CancelKeys();
   const proxy = new ComputeProxy({
-    target: ({ endpointId }) => targetOf({ access, cancelKeys }, endpointId),
+    target: (name) => targetOf({ access, fleet, cancelKeys }, name),
     cancel: (key, packet) => cancelKeys.cancel(key, packet),
     endpointOfAddress: () => undefined,
     certificateFor: (names) => host.authority.issue(names, Date.now()),
@@ -182,7 +217,8 @@ async function attach(
       fleet.start(id).catch(() => engine.loseCompute(id));
     }
   };
-  return { host, directories: parts.directories, fleet, access, proxy, port, startSettled };
+  const sweeping = setInterval(() => void fleet.sweep().catch(onBug), sweepIntervalMs).unref();
+  return { host, sweeping, directories: parts.directories, fleet, access, proxy, port, startSettled };
 }
 
 async function listen(proxy: ComputeProxy, { host, port }: ComputeOptions): Promise<number> {
@@ -197,10 +233,11 @@ async function listen(proxy: ComputeProxy, { host, port }: ComputeOptions): Prom
 }
 
 async function targetOf(
-  { access, cancelKeys }: { readonly access: ComputeAccess; readonly cancelKeys: CancelKeys },
-  endpointId: string,
+  { access, fleet, cancelKeys }: Pick<Attached, "access" | "fleet"> & { readonly cancelKeys: CancelKeys },
+  { endpointId, isPooled }: EndpointName,
 ): Promise<SessionTarget> {
-  const { server } = await access.reach(endpointId);
+  const compute = await access.reach(endpointId);
+  const { server } = compute;
   return {
     verifierOf: async (user) => {
       const [row] = await server.admin.query(
@@ -212,7 +249,8 @@ async function targetOf(
     join: async (client, unread, startup) => {
       const release = access.hold(endpointId);
       try {
-        await joinServer({ client, unread, startup, cancelKeys, socketPath: server.socketPath });
+        const socketPath = isPooled ? await fleet.pooledSocket(compute) : server.socketPath;
+        await joinServer({ client, unread, startup, cancelKeys, socketPath });
       } finally {
         release();
       }

@@ -2,6 +2,11 @@
 export class KeyedQueue {
   readonly #tails = new Map<string, Promise<void>>();
 
+  /** Waits until no work is going on. */
+  async idle(): Promise<void> {
+    while (this.#tails.size > 0) await Promise.all(this.#tails.values());
+  }
+
   /** @param keys all are held while the work runs. Work that holds keys must not wait for other work of this queue. */
   async run<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
     const held = [...new Set(keys)];

@@ -29,4 +29,18 @@ describe("computes of a sandbox", () => {
     expect(await scene.endpointState(primary)).toBe("idle");
     expect(await psql(uri, "SELECT text FROM greeting")).toBe("hello");
   });
+
+  test("a pooled name → through PgBouncer, where 'SHOW pools' of the server's own catalog has no say, and roles follow", async () => {
+    const uri = await scene.uri(primary, { pooled: "true" });
+    expect(await psql(uri, "SELECT text FROM greeting")).toBe("hello");
+    const direct = await scene.uri(primary);
+    expect(await psql(direct, "SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'maindb_owner' AND state = 'idle'")).toBe("t");
+    await psql(direct, "CREATE ROLE by_sql LOGIN PASSWORD 'first'");
+    const bySql = (password: string) => uri.replace(/\/\/[^@]+@/, `//by_sql:${password}@`);
+    expect(await psql(bySql("first"), "SELECT current_user")).toBe("by_sql");
+    await psql(direct, "ALTER ROLE by_sql PASSWORD 'second'");
+    await expect(psql(bySql("first"), "SELECT 1")).rejects.toThrow(/password authentication failed/);
+    expect(await psql(bySql("second"), "SELECT current_user")).toBe("by_sql");
+    await psql(direct, "DROP ROLE by_sql");
+  });
 });

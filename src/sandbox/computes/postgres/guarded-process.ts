@@ -73,8 +73,12 @@ export class GuardedProcess {
     this.#shell.stdin?.end();
   }
 
-  /** The last lines that the process wrote. */
-  output(): string {
-    return this.#output;
+  /** Why it ended, in its own words: the last line that names a reason. */
+  lastWords(): string {
+    const lines = this.#output.trim().split("\n");
+    const reason = lines.findLast((line) => /FATAL|PANIC|ERROR|error:|could not/.test(line)) ?? lines.at(-1) ?? "";
+    const text = reason.replace(/^.*?(FATAL|PANIC|ERROR|error): +/, "");
+    if (text === "") return "it ended without a message";
+    return text.includes("No space left on device") ? `${text}; free some space on the disk, then try again` : text;
   }
 }

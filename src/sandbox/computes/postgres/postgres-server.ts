@@ -49,9 +49,7 @@ export class PostgresServer {
       if (admin !== undefined) return new PostgresServer(place, server, admin);
       await Promise.race([wait(5), server.ended]);
     }
-    const why = server.hasEnded
-      ? lastWords(server.output())
-      : `it did not accept connections within ${deadlines.start} ms`;
+    const why = server.hasEnded ? server.lastWords() : `it did not accept connections within ${deadlines.start} ms`;
     await endProcess(server, dataDirectory);
     throw new ComputeError(`PostgreSQL did not start: ${why}`);
   }
@@ -76,7 +74,7 @@ export class PostgresServer {
 
   /** Why it ended, in its own words. */
   lastWords(): string {
-    return lastWords(this.#process.output());
+    return this.#process.lastWords();
   }
 
   /** Ends the server: connections drop, and everything committed is kept. Calling it again waits too. */
@@ -122,12 +120,4 @@ async function signalServer(dataDirectory: string, signal: NodeJS.Signals): Prom
   } catch {
     // It has just ended.
   }
-}
-
-/** The reason that PostgreSQL itself gives, on one line. */
-function lastWords(output: string): string {
-  const lines = output.trim().split("\n");
-  const fatal = lines.findLast((line) => /(FATAL|PANIC|could not)/.test(line)) ?? lines.at(-1) ?? "";
-  const text = fatal.replace(/^.*?(FATAL|PANIC): +/, "");
-  return text === "" ? "it ended without a message" : text;
 }

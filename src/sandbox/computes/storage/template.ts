@@ -54,13 +54,7 @@ async function initialize({ binaries, user }: TemplateParts, dataDirectory: stri
     user,
   });
   await initdb.ended;
-  if (initdb.exitCode !== 0) throw new ComputeError(`initdb failed: ${reasonIn(initdb.output())}`);
-}
-
-function reasonIn(output: string): string {
-  const lines = output.trim().split("\n");
-  const isReason = (line: string): boolean => /FATAL|initdb: error|could not/.test(line);
-  return lines.find(isReason) ?? lines.at(-1) ?? "it ended without a message";
+  if (initdb.exitCode !== 0) throw new ComputeError(`initdb failed: ${initdb.lastWords()}`);
 }
 
 /** @throws ComputeError, PostgresError */
