@@ -78,6 +78,10 @@ const readers = {
     "none" | "postgres"
   >,
   "compute-port": wholeNumber(0, 65_535),
+  "compute-hosts": ((text) =>
+    text === "names" || text === "addresses" ? { value: text } : "must be names or addresses") as Read<
+    "names" | "addresses"
+  >,
   "pgbouncer-bin": ((text) => (text === "" ? "must be a file" : { value: text })) as Read<string>,
   "postgres-bin": ((text) => (text === "" ? "must be a directory" : { value: text })) as Read<string>,
   "max-computes": wholeNumber(1, 1000),
@@ -91,7 +95,7 @@ type Values = { [N in OptionName]?: Extract<ReturnType<(typeof readers)[N]>, { v
 const flags: readonly string[] = ["allow-remote-control", "tls", "help"];
 
 /** Options that only real computes have. */
-const computeOptions = ["compute-port", "postgres-bin", "pgbouncer-bin", "max-computes"] as const;
+const computeOptions = ["compute-port", "compute-hosts", "postgres-bin", "pgbouncer-bin", "max-computes"] as const;
 
 interface GivenOption {
   readonly name: string;
@@ -140,8 +144,18 @@ function computeChoice(values: Values): SandboxOptions["compute"] {
     postgresBin: values["postgres-bin"],
     pgbouncerBin: values["pgbouncer-bin"],
     port: values["compute-port"],
+    hosts: values["compute-hosts"],
     maxComputes: values["max-computes"],
   };
+}
+
+/** Addresses are of no use without a port that is the same for all, and that clients know. */
+function hostsProblem(values: Values): string | undefined {
+  if (values["compute-hosts"] !== "addresses") return undefined;
+  if (values["compute-port"] === 0) return "--compute-hosts: addresses need a port that is not 0";
+  return process.platform === "linux"
+    ? undefined
+    : "--compute-hosts: only Linux has a loopback address for each endpoint";
 }
 
 function startOf(values: Values): SandboxArguments {
@@ -159,6 +173,8 @@ function startOf(values: Values): SandboxArguments {
   if (computeProblem !== undefined) {
     return { kind: "Wrong", problems: [`--${computeProblem}: has no meaning without --compute postgres`] };
   }
+  const problem = hostsProblem(values);
+  if (problem !== undefined) return { kind: "Wrong", problems: [problem] };
   return {
     kind: "Start",
     fixtureFile: values.fixture,

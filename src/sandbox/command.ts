@@ -44,6 +44,9 @@ A local control plane. Without --data everything it knows is gone when it stops.
   --seed N                     start of the randomness of ids and latencies
   --compute none|postgres      postgres: run a PostgreSQL server behind each active endpoint (default none)
   --compute-port PORT          port for clients of databases, 0 for a free one (default 5432)
+  --compute-hosts names|addresses
+                               host of an endpoint in the API: its name, or a loopback address of its own
+                               (default: addresses where names do not resolve; Linux only)
   --postgres-bin DIR           folder with postgres and initdb (default: the npm package of the platform)
   --pgbouncer-bin FILE         program for pooled connections (default: pgbouncer where it is installed)
   --max-computes N             computes that may run at once (default 20)

@@ -14,6 +14,12 @@ export interface ComputeChoice {
   readonly postgresBin?: string | undefined;
   /** The program PgBouncer. @default that of the system, if there is one */
   readonly pgbouncerBin?: string | undefined;
+  /**
+   * What the API shows as the host of an endpoint: its name, or a loopback address of its own (on Linux).
+   *
+   * @default addresses where names do not resolve, if the port is 5432, which clients take by default
+   */
+  readonly hosts?: "names" | "addresses" | undefined;
   /** Port for clients of databases. @default 5432; 0: a free one */
   readonly port?: number | undefined;
   /** Computes that may run at once. @default 20, the control plane's own limit */
@@ -33,6 +39,8 @@ export interface ComputeSurroundings {
 /** Real computes beside a sandbox. Without them, nothing of them is loaded. */
 export interface ComputeSide {
   readonly driver: ComputeDriver;
+  /** Set: endpoints have addresses in this block. */
+  readonly addressBlock: number | undefined;
   /** Whether pooled host names lead through PgBouncer. */
   readonly isPooling: boolean;
   /** `undefined` before `attach`. */
@@ -46,14 +54,23 @@ export interface ComputeSide {
 
 /** Finds PostgreSQL. Nothing runs yet. @throws ComputeSetupError */
 export async function openComputeSide(choice: ComputeChoice, host: string): Promise<ComputeSide> {
-  const { Computes: ComputesClass, findComputePrograms } = await import("./computes/index.ts");
+  const {
+    Computes: ComputesClass,
+    findComputePrograms,
+    claimBlock,
+    resolvesNames,
+  } = await import("./computes/index.ts");
   const { postgresBin, pgbouncerBin, port = 5432, maxComputes = 20 } = choice;
   const options = { postgresBin, pgbouncerBin, host, port, maxComputes };
   const programs = await findComputePrograms(options);
   const computes: Computes = new ComputesClass(programs, options);
+  const showsAddresses =
+    choice.hosts === undefined ? await needsAddresses(resolvesNames, { host, port }) : choice.hosts === "addresses";
+  const block = showsAddresses ? await claimBlock(port) : undefined;
   let address: DatabaseAddress | undefined;
   return {
     driver: computes.driver,
+    addressBlock: block?.number,
     isPooling: programs.pooler !== undefined,
     attach: async ({ state, data, pacemaker, authority, onBug }) => {
       await computes.attach({
@@ -72,27 +89,36 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
     },
     address: () => address,
     replace: (how) => computes.replace(how),
-    stop: () => computes.stop(),
+    stop: async () => {
+      await computes.stop();
+      await block?.release();
+    },
   };
+}
+
+/** Loopback addresses other than 127.0.0.1 exist on Linux only. */
+async function needsAddresses(
+  resolvesNames: () => Promise<boolean>,
+  { host, port }: DatabaseAddress,
+): Promise<boolean> {
+  return process.platform === "linux" && host === "127.0.0.1" && port === 5432 && !(await resolvesNames());
 }
 
 function recordsOf({ store, written }: SandboxState): Parameters<Computes["attach"]>[0]["records"] {
   const { endpoints, branches, roles, databases, operations } = store;
+  const isMoving = (id: string): boolean => [...operations.unfinishedOfEndpoint(id)].some(movesCompute);
   return {
     endpoint: (id) => endpoints.get(id),
     branch: (id) => branches.get(id),
+    endpoints: () => store.export().endpoints,
     rolesOf: (branchId) => roles.ofBranch(branchId),
     databasesOf: (branchId) => databases.ofBranch(branchId),
-    settledActive: () =>
-      store
-        .export()
-        .endpoints.filter(
-          ({ id, state }) => state === "active" && [...operations.unfinishedOfEndpoint(id)].every(isNoMove),
-        ),
+    settledActive: () => store.export().endpoints.filter(({ id, state }) => state === "active" && !isMoving(id)),
+    isMoving,
     written,
   };
 }
 
-function isNoMove({ action }: { readonly action: string }): boolean {
-  return action !== "start_compute" && action !== "suspend_compute";
+function movesCompute({ action }: { readonly action: string }): boolean {
+  return action === "start_compute" || action === "suspend_compute";
 }

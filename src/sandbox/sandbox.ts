@@ -92,7 +92,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     driver: computes?.driver,
     directory: options.data,
     profile: options.profile,
-    settings: settingsOf(options),
+    settings: { ...settingsOf(options), addressBlock: computes?.addressBlock },
     fixture: options.fixture ?? defaultFixture,
     apiKey: options.apiKey,
     pace: paceOf(options),

@@ -7,7 +7,9 @@ import { ClientError } from "./proxy/client-error.ts";
 /** What connections of clients do to computes. */
 export interface AccessParts {
   readonly engine: Pick<Engine, "connect" | "compute" | "operation" | "loseCompute" | "onProgress">;
-  readonly fleet: Pick<ComputeFleet, "running">;
+  readonly fleet: Pick<ComputeFleet, "running" | "isExpected">;
+  /** Whether an operation moves the compute. */
+  readonly isMoving: (endpointId: string) => boolean;
   /** To be called after a connection may have started an operation. */
   readonly onChange: () => void;
 }
@@ -46,6 +48,15 @@ export class ComputeAccess {
       const { endpoint, operations } = this.#connect(endpointId);
       const compute = this.#parts.fleet.running(endpointId);
       if (endpoint.state === "active" && compute !== undefined && !compute.server.isStopping) return compute;
+      if (
+        endpoint.state === "active" &&
+        !this.#parts.fleet.isExpected(endpointId) &&
+        !this.#parts.isMoving(endpointId)
+      ) {
+        // Its server ended before the start was over; the next look starts it again.
+        this.#parts.engine.loseCompute(endpointId);
+        continue;
+      }
       const [operation] = operations;
       if (operation !== undefined) started = { projectId: endpoint.projectId, id: operation.id };
       const timeout = new AbortController();

@@ -43,6 +43,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   readonly #data: BranchData;
   readonly #queue = new KeyedQueue();
   readonly #running = new Map<string, RunningCompute>();
+  /** Endpoints whose server is to be started. */
+  readonly #wanted = new Set<string>();
   /** Endpoints whose server is being started. */
   readonly #starting = new Set<string>();
   readonly #socketDirectories = new Map<string, string>();
@@ -60,6 +62,11 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   /** `undefined`: no server runs for the endpoint. */
   running(endpointId: string): RunningCompute | undefined {
     return this.#running.get(endpointId);
+  }
+
+  /** Whether a server runs for the endpoint, or will soon. */
+  isExpected(endpointId: string): boolean {
+    return this.#running.has(endpointId) || this.#wanted.has(endpointId);
   }
 
   /**
@@ -100,16 +107,12 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   async start(endpointId: string): Promise<void> {
     const endpoint = this.#parts.records.endpoint(endpointId);
     if (endpoint === undefined) throw new ComputeError("the endpoint was deleted");
-    await this.#queue.run([endpoint.branchId], async () => {
-      if (this.#running.has(endpointId)) return;
-      this.#requireRoom();
-      this.#starting.add(endpointId);
-      try {
-        await (endpoint.type === "read_write" ? this.#startPrimary(endpoint) : this.#startStandby(endpoint));
-      } finally {
-        this.#starting.delete(endpointId);
-      }
-    });
+    this.#wanted.add(endpointId);
+    try {
+      await this.#queue.run([endpoint.branchId], () => this.#startNow(endpoint));
+    } finally {
+      this.#wanted.delete(endpointId);
+    }
   }
 
   /** Stops the server of an endpoint, if it runs. */
@@ -150,6 +153,17 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
       await this.#queue.run([branchId], async () => {
         if (isGone(holder)) await directories.remove(directories.of(holder));
       });
+    }
+  }
+
+  async #startNow(endpoint: EndpointRecord): Promise<void> {
+    if (this.#running.has(endpoint.id)) return;
+    this.#requireRoom();
+    this.#starting.add(endpoint.id);
+    try {
+      await (endpoint.type === "read_write" ? this.#startPrimary(endpoint) : this.#startStandby(endpoint));
+    } finally {
+      this.#starting.delete(endpoint.id);
     }
   }
 

@@ -6,8 +6,12 @@ export interface ComputeRecords {
   branch(id: string): BranchRecord | undefined;
   rolesOf(branchId: string): readonly RoleRecord[];
   databasesOf(branchId: string): readonly DatabaseRecord[];
+  /** Every endpoint. */
+  endpoints(): readonly EndpointRecord[];
   /** Endpoints whose compute should run, because they are active and no operation moves them. */
   settledActive(): readonly EndpointRecord[];
+  /** Whether an operation starts or suspends the compute. */
+  isMoving(endpointId: string): boolean;
   /** Ends when every change so far will outlive the process; `undefined`: it will. */
   written(): Promise<void> | undefined;
 }

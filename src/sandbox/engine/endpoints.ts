@@ -57,6 +57,14 @@ function newEndpoint(world: World, project: ProjectRecord, { type, ...changes }:
   });
 }
 
+/** The host name, or a loopback address that no endpoint has had before (the first 65,000 endpoints). */
+function hostOf({ store, settings }: World, name: string): string {
+  if (settings.addressBlock === undefined) return name;
+  const index = (store.counters.get("address") % 65_000) + 1;
+  store.counters.set("address", index);
+  return `127.${settings.addressBlock}.${index >> 8}.${index & 255}`;
+}
+
 /** Gives a new endpoint what the service chooses: identity, host names, times. */
 export function placeEndpoint(
   world: World,
@@ -72,7 +80,7 @@ export function placeEndpoint(
     sequence: world.nextSequence(),
     projectId: project.id,
     regionId: project.regionId,
-    host: `${id}.${proxyHost}`,
+    host: hostOf(world, `${id}.${proxyHost}`),
     proxyHost,
     lastActiveMs: undefined,
     startedMs: undefined,

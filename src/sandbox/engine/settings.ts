@@ -11,6 +11,8 @@ export interface EngineSettings {
   readonly seed: number;
   /** Last part of host names: `<endpoint id>.<region>.<cloud>.<hostSuffix>`. */
   readonly hostSuffix: string;
+  /** Set: the host of a new endpoint is a loopback address `127.<block>.x.y` of its own. @default host names */
+  readonly addressBlock?: number | undefined;
 }
 
 /** @default what a sandbox does that nobody configures */

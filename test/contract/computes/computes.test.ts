@@ -30,11 +30,13 @@ describe("computes of a sandbox", () => {
     expect(await psql(uri, "SELECT text FROM greeting")).toBe("hello");
   });
 
-  test("a pooled name → through PgBouncer, where 'SHOW pools' of the server's own catalog has no say, and roles follow", async () => {
+  test("a pooled name → through PgBouncer; roles and passwords that SQL changes count at once", async () => {
     const uri = await scene.uri(primary, { pooled: "true" });
     expect(await psql(uri, "SELECT text FROM greeting")).toBe("hello");
     const direct = await scene.uri(primary);
-    expect(await psql(direct, "SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'maindb_owner' AND state = 'idle'")).toBe("t");
+    expect(
+      await psql(direct, "SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'maindb_owner' AND state = 'idle'"),
+    ).toBe("t");
     await psql(direct, "CREATE ROLE by_sql LOGIN PASSWORD 'first'");
     const bySql = (password: string) => uri.replace(/\/\/[^@]+@/, `//by_sql:${password}@`);
     expect(await psql(bySql("first"), "SELECT current_user")).toBe("by_sql");

@@ -22,7 +22,7 @@ export class ComputeProxy {
   readonly #parts: ProxyParts;
   readonly #contexts = new Map<string, SecureContext>();
   readonly #clients = new Set<Socket>();
-  readonly #servers: Server[] = [];
+  readonly #servers = new Map<string, Server>();
 
   constructor(parts: ProxyParts) {
     this.#parts = parts;
@@ -35,13 +35,19 @@ export class ComputeProxy {
       server.once("error", reject);
       server.listen({ port, host }, resolve);
     });
-    this.#servers.push(server);
+    this.#servers.set(host, server);
     return (server.address() as AddressInfo).port;
+  }
+
+  /** Stops listening on an address; its connections go on. */
+  leave(host: string): void {
+    this.#servers.get(host)?.close();
+    this.#servers.delete(host);
   }
 
   /** Ends every connection. */
   async close(): Promise<void> {
-    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    const closed = [...this.#servers.values()].map((server) => new Promise((resolve) => server.close(resolve)));
     for (const client of this.#clients) client.destroy();
     await Promise.all(closed);
   }

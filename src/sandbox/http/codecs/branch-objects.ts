@@ -98,6 +98,6 @@ export function connectionUri(
   const database = encodeURIComponent(databaseName);
   if (address === undefined) return `postgresql://${user}@${host}/${database}?sslmode=require`;
   // Many systems cannot resolve the host names of endpoints, so this names the endpoint in another way.
-  const name = host.split(".")[0];
+  const name = isPooled ? `${endpoint.id}-pooler` : endpoint.id;
   return `postgresql://${user}@${address.host}:${address.port}/${database}?sslmode=require&options=endpoint%3D${name}`;
 }

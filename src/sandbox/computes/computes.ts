@@ -1,0 +1,98 @@
+import { rmSync } from "node:fs";
+import type { ComputeDriver } from "../engine/compute-driver.ts";
+import type { OperationRecord } from "../engine/records.ts";
+import { type Assembled, assemble, type ComputeHost } from "./assemble.ts";
+import type { ComputeOptions, ComputePrograms } from "./programs.ts";
+import { ComputeDirectories } from "./storage/compute-directories.ts";
+
+/**
+ * Real PostgreSQL servers behind the endpoints of a sandbox, and the proxy through which clients reach them.
+ *
+ * The driver exists before the engine that needs it; work that is asked of it waits until the computes are attached.
+ */
+export class Computes {
+  readonly #programs: ComputePrograms;
+  readonly #options: ComputeOptions;
+  readonly #attached = Promise.withResolvers<Assembled>();
+  #current: Assembled | undefined;
+  /** Ends when the servers are those of the present records. */
+  #replaced: Promise<void> = Promise.resolve();
+
+  constructor(programs: ComputePrograms, options: ComputeOptions) {
+    this.#programs = programs;
+    this.#options = options;
+    this.#attached.promise.catch(() => {});
+  }
+
+  /** Carries out the operations of the engine. */
+  readonly driver: ComputeDriver = {
+    carryOut: (operation) => this.#carryOut(operation),
+    isInUse: (endpointId) => this.#current?.access.isInUse(endpointId) ?? false,
+  };
+
+  /** The port for clients of databases; 0 before `attach`. */
+  get port(): number {
+    return this.#current?.port ?? 0;
+  }
+
+  /**
+   * Ends what a killed sandbox has left, listens for clients, and starts the computes that should run.
+   *
+   * @throws ComputeSetupError
+   */
+  async attach(host: ComputeHost): Promise<void> {
+    const directories = await ComputeDirectories.open(host.dataDirectory, this.#programs.user);
+    try {
+      const attached = await assemble(host, { ...this.#programs, directories, options: this.#options });
+      this.#current = attached;
+      this.#attached.resolve(attached);
+      attached.startSettled();
+    } catch (error) {
+      directories.close();
+      if (host.isTemporary) rmSync(host.dataDirectory, { recursive: true, force: true });
+      this.#attached.reject(error);
+      throw error;
+    }
+  }
+
+  /** Ends every connection and every server. */
+  async stop(): Promise<void> {
+    const attached = this.#current;
+    if (attached === undefined) return;
+    clearInterval(attached.sweeping);
+    await attached.proxy.close();
+    await this.#replaced;
+    await attached.fleet.stopAll();
+    attached.directories.close();
+    if (attached.host.isTemporary) rmSync(attached.host.dataDirectory, { recursive: true, force: true });
+  }
+
+  /**
+   * After the records were replaced: ends every server, and starts those that the new records want. Operations that begin
+   * meanwhile wait.
+   *
+   * @param keep whether branches that are still there keep their data.
+   */
+  replace({ keep }: { readonly keep: boolean }): void {
+    const attached = this.#current;
+    if (attached === undefined) return;
+    const { fleet, host } = attached;
+    const replaced = this.#replaced
+      .then(() => (keep ? fleet.stopAll() : fleet.clear()))
+      .then(() => fleet.sweep())
+      .catch(host.onBug);
+    this.#replaced = replaced;
+    void replaced.then(() => {
+      if (this.#replaced === replaced) attached.startSettled();
+    });
+  }
+
+  async #carryOut(operation: OperationRecord): Promise<void> {
+    const attached = await this.#attached.promise;
+    await this.#replaced;
+    await attached.listenFor(operation.endpointId);
+    // What an operation does to data must not be ahead of the records.
+    await attached.host.records.written();
+    await attached.fleet.carryOut(operation);
+  }
+}

@@ -1,0 +1,53 @@
+import { lookup } from "node:dns/promises";
+import { createServer, type Server } from "node:net";
+import { ComputeSetupError } from "../postgres/compute-error.ts";
+
+/** Blocks `127.<number>.0.0/16` that sandboxes use. */
+const blocks = { first: 64, last: 127 } as const;
+
+/**
+ * A block of loopback addresses that belongs to one sandbox. Each endpoint gets an address of its own in it, so that a
+ * client that cannot resolve the endpoint's name reaches it without naming it in another way.
+ */
+export interface AddressBlock {
+  /** `127.<number>.x.y`. */
+  readonly number: number;
+  /** Gives the block back. */
+  release(): Promise<void>;
+}
+
+/**
+ * Takes a block that no other sandbox of this machine has, by listening on its first address.
+ *
+ * @param port for clients of databases; not 0.
+ * @throws ComputeSetupError when none is free
+ */
+export async function claimBlock(port: number): Promise<AddressBlock> {
+  for (let number = blocks.first; number <= blocks.last; number++) {
+    const claim = await listenOn(`127.${number}.0.0`, port);
+    if (claim === undefined) continue;
+    const release = (): Promise<void> => new Promise((resolve) => claim.close(() => resolve()));
+    return { number, release };
+  }
+  const remedy = "choose another port with --compute-port, or --compute-hosts names";
+  throw new ComputeSetupError(`port ${port} is in use on every block of loopback addresses; ${remedy}`);
+}
+
+function listenOn(host: string, port: number): Promise<Server | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer((socket) => socket.destroy());
+    server.unref();
+    server.once("error", () => resolve(undefined));
+    server.listen({ host, port }, () => resolve(server));
+  });
+}
+
+/** Whether this machine resolves the host names of endpoints, as systems with nss-myhostname do. */
+export async function resolvesNames(): Promise<boolean> {
+  try {
+    const { address } = await lookup("ep-probe.us-east-2.aws.sandbox.localhost");
+    return address === "::1" || address.startsWith("127.");
+  } catch {
+    return false;
+  }
+}

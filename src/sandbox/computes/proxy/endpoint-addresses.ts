@@ -1,0 +1,45 @@
+import type { EndpointRecord } from "../../engine/records.ts";
+import { ComputeError } from "../postgres/compute-error.ts";
+import type { ComputeProxy } from "./compute-proxy.ts";
+import type { EndpointName } from "./endpoint-name.ts";
+
+/** The endpoints whose host is a loopback address of their own, on which the proxy listens. */
+export class EndpointAddresses {
+  readonly #port: number;
+  readonly #endpoints = new Map<string, string>();
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  /** The endpoint whose address a client has dialled. */
+  of(address: string | undefined): EndpointName | undefined {
+    const endpointId = this.#endpoints.get(address ?? "");
+    return endpointId === undefined ? undefined : { endpointId, isPooled: false };
+  }
+
+  /** Listens on the endpoint's address, if it has one. @throws ComputeError when it is in use */
+  async add(proxy: ComputeProxy, { id, host }: Pick<EndpointRecord, "id" | "host">): Promise<void> {
+    if (!/^127\.[0-9.]+$/.test(host)) return;
+    const isListening = this.#endpoints.has(host);
+    // After a reset an address may belong to another endpoint.
+    this.#endpoints.set(host, id);
+    if (isListening) return;
+    try {
+      await proxy.listen(this.#port, host);
+    } catch (error) {
+      this.#endpoints.delete(host);
+      const remedy = "end the program that listens there, or use another directory with --data";
+      throw new ComputeError(`the endpoint's address ${host}:${this.#port} is in use; ${remedy}`, { cause: error });
+    }
+  }
+
+  /** Stops listening for endpoints that are not there any more. */
+  drop(proxy: ComputeProxy, isThere: (endpointId: string) => boolean): void {
+    for (const [host, endpointId] of this.#endpoints) {
+      if (isThere(endpointId)) continue;
+      this.#endpoints.delete(host);
+      proxy.leave(host);
+    }
+  }
+}
