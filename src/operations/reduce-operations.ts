@@ -95,14 +95,17 @@ function leave(mark: LogMark, ownership: Ownership | undefined): LogMark {
   return ownership === undefined ? mark : { ...mark, formerEndpointId: ownership.endpointId };
 }
 
-function withoutShown(state: OperationLogState): OperationLogState {
-  return { ...state, operations: undefined, failedActions: undefined };
+function withoutShown({ operationWatermark }: OperationLogState): OperationLogState {
+  return { operationWatermark };
 }
 
-function untouched(state: OperationLogState, { acknowledgedOperationId }: LogSubject): OperationLogStep {
-  const failedActions = state.failedActions && withoutAcknowledged(state.failedActions, acknowledgedOperationId);
+function untouched(
+  { operations, failedActions, operationWatermark }: OperationLogState,
+  { acknowledgedOperationId }: LogSubject,
+): OperationLogStep {
+  const remembered = failedActions && withoutAcknowledged(failedActions, acknowledgedOperationId);
   return {
-    state: { ...state, failedActions },
+    state: { operations, failedActions: remembered, operationWatermark },
     mustStore: false,
     ended: [],
     failed: [],

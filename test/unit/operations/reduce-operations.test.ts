@@ -76,6 +76,14 @@ describe("a log that was not read", () => {
     expect(step).toMatchObject({ state: stored(before?.state ?? {}), mustStore: false, ended: [], failed: [] });
   });
 
+  it("the state is a whole status → the other fields are not taken along", () => {
+    const status = { ...begunState(), ownership: ownership(), host: "db.example" };
+    const states = [undefined, snapshot([])].map((log) => reduceOperations(status, log, subject()).state);
+    expect(states.map((state) => Object.keys(state).sort())).toEqual(
+      states.map(() => ["failedActions", "operationWatermark", "operations"]),
+    );
+  });
+
   it("no endpoint was seen and no log has begun → it does not begin", () => {
     const given = subject({ previousOwnership: undefined, endpoint: undefined });
     expect(reduceOperations({}, snapshot([operation("a", -9)]), given).state.operationWatermark).toBeUndefined();
