@@ -1,10 +1,8 @@
 /**
- * The service's own record of one piece of work.
+ * The control plane's own record of one piece of work.
  *
- * Action and status are open strings: about 36 actions and eight statuses are known today, and a new one must pass
- * through unchanged.
- *
- * @see ../shared/seed/control-plane.txt part 2, "Operation"
+ * Action and status are open strings. About 36 actions and eight statuses are known; an unknown one passes through
+ * unchanged.
  */
 export interface Operation {
   readonly id: string;
@@ -14,20 +12,20 @@ export interface Operation {
   readonly action: string;
   readonly status: string;
   readonly failuresCount: number;
-  /** RFC 3339, the service's clock. Operations started by one request share it. */
+  /** RFC 3339, the control plane's clock. Operations that one request started share it. */
   readonly createdTime: string;
-  /** RFC 3339, the service's clock. */
+  /** RFC 3339, the control plane's clock. Only a hint for the order of two answers. */
   readonly updatedTime: string;
-  /** As the service measured it; `undefined` where it does not say. */
+  /** Milliseconds as the control plane measured them; `undefined`: it states none. */
   readonly totalDurationMs: number | undefined;
-  /** The service's words on a failure. */
+  /** The control plane's text on a failure. */
   readonly error: string | undefined;
 }
 
-/** How an operation stands. `Unknown` is a status we have never seen: shown as it is, and never waited for. */
+/** How an operation stands. `Unknown`: the operator does not know the status. It shows it and waits for nothing. */
 export type OperationOutcome = "InFlight" | "Succeeded" | "Failed" | "Unknown";
 
-/** Who started an operation: a call of ours, the service itself, or somebody else's call. */
+/** What started an operation: a call of the operator, the control plane itself, or a call of another client. */
 export type OperationCause = "SpecChange" | "ControlPlane" | "Other";
 
 const outcomeByStatus: ReadonlyMap<string, OperationOutcome> = new Map([
@@ -41,40 +39,37 @@ const outcomeByStatus: ReadonlyMap<string, OperationOutcome> = new Map([
   ["cancelled", "Failed"],
 ] as const);
 
-/** Reads an operation's status. @see ../shared/design/3-control-plane.md, "operation statuses" */
+/** How an operation stands, by its status. The public API of the control plane documents these eight (read 2026-08-20). */
 export function outcomeOf(operation: Pick<Operation, "status">): OperationOutcome {
   return outcomeByStatus.get(operation.status) ?? "Unknown";
 }
 
-/** Whether the service is still at work on it, as far as we can tell. */
+/** Whether the control plane still works on the operation. */
 export function isInFlight(operation: Pick<Operation, "status">): boolean {
   return outcomeOf(operation) === "InFlight";
 }
 
-/** Whether it holds the project's lock: all unfinished work does, save the availability check. */
+/** Whether the operation locks its project: every unfinished operation does, apart from the availability check. */
 export function holdsProjectLock(operation: Pick<Operation, "status" | "action">): boolean {
   return isInFlight(operation) && operation.action !== "check_availability";
 }
 
 /**
- * How long an operation took, from the service's own clock: its stated duration, else updated − created.
+ * How long an operation took by the control plane's clock: the stated duration, else updated − created.
  *
- * @returns milliseconds, never negative; `undefined` when the timestamps cannot be read.
+ * @returns milliseconds, never negative; `undefined` when neither can be read.
  */
-export function durationMsOf(operation: Operation): number | undefined {
-  if (operation.totalDurationMs !== undefined) {
-    return Math.max(0, operation.totalDurationMs);
-  }
-  const durationMs = Date.parse(operation.updatedTime) - Date.parse(operation.createdTime);
+export function durationMsOf({ totalDurationMs, createdTime, updatedTime }: Operation): number | undefined {
+  const durationMs = totalDurationMs ?? Date.parse(updatedTime) - Date.parse(createdTime);
   return Number.isFinite(durationMs) ? Math.max(0, durationMs) : undefined;
 }
 
-/** Whether one RFC 3339 time is after another; both are of the service's clock. */
+/** Whether one RFC 3339 time is after another. Both are of the control plane's clock. */
 export function isLater(a: string, b: string): boolean {
   return Date.parse(a) > Date.parse(b);
 }
 
-/** Newest first; operations of one request share their time, so the id breaks the tie. */
+/** Newest first. Operations of one request share their time, so the id decides between them. */
 export function compareNewestFirst(a: Operation, b: Operation): number {
   const byTime = Date.parse(b.createdTime) - Date.parse(a.createdTime);
   return byTime !== 0 ? byTime : a.id < b.id ? 1 : a.id > b.id ? -1 : 0;

@@ -76,7 +76,8 @@ export function reduceOperations(
   const stored = parseMark(state.operationWatermark);
   const log = withAnswers(snapshot, subject.answered);
   if (stored !== undefined && !isReplaced) {
-    return counted(state, log, subject, { owner, mark: ownership === undefined ? leave(stored, owner) : stored });
+    const mark = ownership === undefined ? leave(stored, owner) : stored;
+    return counted(state, log, subject, { owner, stored, mark });
   }
   if (ownership === undefined || endpoint === undefined) {
     return untouched(state, subject);
@@ -85,6 +86,7 @@ export function reduceOperations(
   return isReplaced && ownership.origin !== "Adopted"
     ? counted(withoutShown(state), log, subject, {
         owner,
+        stored,
         mark: beginCreated(endpoint, previous, referenceMsOf(log, subject.serviceTimeMs)),
       })
     : adopted(state, log, subject, { endpoint, ownership, previous, isReplaced });
@@ -152,9 +154,9 @@ function counted(
   state: OperationLogState,
   log: OperationsSnapshot,
   subject: LogSubject,
-  from: { readonly owner: Ownership; readonly mark: LogMark },
+  from: { readonly owner: Ownership; readonly stored: LogMark | undefined; readonly mark: LogMark },
 ): OperationLogStep {
-  const { owner, mark } = from;
+  const { owner, stored, mark } = from;
   const attribution = attributionOf(owner, subject, state, mark);
   const own = attribute(log, attribution);
   const left = explain(leftOperations(log, own, mark), log, attribution.ownIds);
@@ -179,7 +181,7 @@ function counted(
       failedActions: isOwned ? failedActions : undefined,
       operationWatermark: formatMark(next),
     },
-    mustStore: step.ended.length > 0 || isWorthStoring(parseMark(state.operationWatermark), next),
+    mustStore: step.ended.length > 0 || isWorthStoring(stored, next),
     failed: isOwned ? failedActions.filter(({ operationId }) => !knownIds.has(operationId)) : [],
     ownInFlight: isOwned ? ownInFlightOf(own, log) : [],
   };

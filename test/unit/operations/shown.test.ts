@@ -50,6 +50,13 @@ describe("operations in status", () => {
     expect(shown([nth(1, { totalDurationMs: 43.6 })])[0]?.durationMilliseconds).toBe(44);
   });
 
+  it("ended with a duration or times that cannot be read → says no duration", () => {
+    const [stated, times] = [{ totalDurationMs: Number.NaN }, { updatedTime: "?" }].map((change) =>
+      shown([nth(1, change)]),
+    );
+    expect([stated?.[0], times?.[0]].map((each) => each?.durationMilliseconds)).toEqual([undefined, undefined]);
+  });
+
   it("in flight → says no duration", () => {
     expect(shown([nth(1, { status: "running" })])[0]).not.toHaveProperty("durationMilliseconds");
   });
