@@ -3,7 +3,6 @@ import type { Outcome, ResourceStep } from "../decide/outcome.ts";
 import type { Mutation, Plan } from "../decide/plan.ts";
 import { isMutation } from "../decide/plan-table.ts";
 import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
-import type { ControlPlane } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
@@ -12,21 +11,12 @@ import { isAskedFor } from "./due.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { Decided, ProjectLook } from "./look.ts";
 import { remember } from "./project-memory.ts";
-import type { ReconcileContext } from "./project-reconciler.ts";
+import type { CarryOutContext } from "./reconcile-context.ts";
 import { inResourceSpan } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
 import { lockHolderOf } from "./schedule.ts";
 import { sendChange } from "./send-change.ts";
 import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
-
-/** What carrying out needs. */
-export interface CarryOutContext extends ReconcileContext {
-  readonly controlPlane: ControlPlane;
-  /** Waits for the place of one change in the request budget. @throws ControlPlaneError after a bounded wait */
-  readonly reserve: () => Promise<void>;
-  /** The control plane for that one change. */
-  readonly reserved: ControlPlane;
-}
 
 /** The maximum number of waiting changes that one reconcile decides anew to find one that is still wanted. */
 const triesLimit = 50;

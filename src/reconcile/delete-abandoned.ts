@@ -1,7 +1,7 @@
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { CarryOutContext } from "./carry-out.ts";
 import { noteWrite } from "./observe-project.ts";
 import type { AbandonedEndpoint } from "./project-memory.ts";
+import type { CarryOutContext } from "./reconcile-context.ts";
 import type { Round } from "./round.ts";
 import { lockHolderOf } from "./schedule.ts";
 

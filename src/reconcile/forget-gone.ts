@@ -1,5 +1,5 @@
 import type { ResourceEntry } from "./project-memory.ts";
-import type { ReconcileContext } from "./project-reconciler.ts";
+import type { ReconcileContext } from "./reconcile-context.ts";
 import { countEnded } from "./report.ts";
 import type { Round } from "./round.ts";
 

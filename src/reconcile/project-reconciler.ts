@@ -1,11 +1,7 @@
-import type { Policy } from "../decide/resource-memory.ts";
 import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
-import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { ResourceStore } from "../domain/resource-store.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";
-import { type ComputeEndpoint, noProject, workProjectOf } from "../resource/compute-endpoint.ts";
-import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import { noProject, workProjectOf } from "../resource/compute-endpoint.ts";
 import { carryOut } from "./carry-out.ts";
 import type { ControlPlaneAccess } from "./control-plane-access.ts";
 import { callerFor, isAskedFor, isDue } from "./due.ts";
@@ -14,25 +10,12 @@ import { lookAt } from "./look.ts";
 import { noteOrphans } from "./orphans.ts";
 import { outsideWorker } from "./outside-worker.ts";
 import type { ProjectMemory } from "./project-memory.ts";
-import { entryFor, type Projects } from "./projects.ts";
-import type { ReportTargets } from "./report.ts";
+import { entryFor } from "./projects.ts";
+import type { ReconcileContext } from "./reconcile-context.ts";
 import { Round, type WorkedResource } from "./round.ts";
 import { nextDueMs, pollIntervalMs } from "./schedule.ts";
 import { settleLocally } from "./settle-locally.ts";
 import { failResources } from "./settle-step.ts";
-
-/** What reconciling needs. */
-export interface ReconcileContext extends ReportTargets {
-  readonly clock: Clock;
-  /** Uniform in [0, 1); spreads what would otherwise happen all at once. */
-  readonly random: () => number;
-  readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
-  readonly projects: Projects;
-  /** The control plane of a project. Today every project has the one of the settings. */
-  readonly accessFor: (projectId: string) => ControlPlaneAccess;
-  readonly policy: Policy;
-  readonly projectPollMs: number;
-}
 
 /** What one reconcile reads the control plane for. */
 interface WantedLook {

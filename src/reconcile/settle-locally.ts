@@ -5,7 +5,7 @@ import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { isDue } from "./due.ts";
 import { inParallel } from "./in-parallel.ts";
 import { remember, type UnconfirmedWrite } from "./project-memory.ts";
-import type { ReconcileContext } from "./project-reconciler.ts";
+import type { ReconcileContext } from "./reconcile-context.ts";
 import { countEnded, publish, reportDropped, resourceFields } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
 import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";

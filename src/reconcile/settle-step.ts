@@ -13,7 +13,7 @@ import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { ReadFailure } from "./project-memory.ts";
 import { remember } from "./project-memory.ts";
-import type { ReconcileContext } from "./project-reconciler.ts";
+import type { ReconcileContext } from "./reconcile-context.ts";
 import { countEnded, countedField, publish, reportStep, resourceFields, traceStep } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
 import { hasMoved, type StoredStep, storeStatus, subjectOf } from "./store-status.ts";

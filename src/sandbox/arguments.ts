@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { type Profile, profiles } from "./engine/profile.ts";
-import { publicRateLimit } from "./http/rate-limit.ts";
+import { publicRateLimit } from "./http/parts/rate-limit.ts";
 import type { SandboxOptions } from "./sandbox.ts";
 
 /** What the command line asks for. */

@@ -7,7 +7,7 @@ import { type Profile, profiles } from "./engine/profile.ts";
 import type { KeyRecord, StoreContent } from "./engine/records.ts";
 import type { EngineSettings } from "./engine/settings.ts";
 import { Store } from "./engine/store.ts";
-import { KeyRing } from "./http/key-ring.ts";
+import { KeyRing } from "./http/parts/key-ring.ts";
 import { openDurable, unreadable } from "./storage/durable.ts";
 import { StorageError } from "./storage/sqlite-file.ts";
 

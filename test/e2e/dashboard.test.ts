@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } f
 import { parseAllDocuments } from "yaml";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { buildDashboard } from "../../tools/dashboard/dashboard.ts";
-import type { GrafanaTarget } from "../../tools/dashboard/grafana.ts";
-import { type Choice, panelQueries, substitute } from "../../tools/dashboard/panel-queries.ts";
+import type { GrafanaTarget } from "../../tools/dashboard/panels/grafana.ts";
+import { type Choice, panelQueries, substitute } from "../../tools/dashboard/panels/panel-queries.ts";
 import { type Prometheus, startPrometheus } from "../../tools/prometheus/prometheus.ts";
 import { adminKubectl } from "../support/api-server.ts";
 import type { OperatorProcess } from "../support/e2e-operator.ts";

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import type { OpenApiDocument } from "../../src/sandbox/http/openapi/openapi-document.ts";
+import type { OpenApiDocument } from "../../src/sandbox/http/openapi/openapi-types.ts";
 import { startSandbox } from "../../src/sandbox/index.ts";
 import { bareEnvironment, bundledProgram, startProgram } from "../support/e2e-program.ts";
 

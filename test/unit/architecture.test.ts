@@ -156,13 +156,60 @@ function codeProblems(path: string, source: string, own: Rules): readonly string
   return forbidden.flatMap(([isForbidden, pattern, problem]) => (isForbidden && pattern.test(code) ? [problem] : []));
 }
 
-async function readSources(): Promise<ReadonlyMap<string, string>> {
-  const src = fileURLToPath(new URL("../../src", import.meta.url));
-  const entries = await readdir(src, { recursive: true });
+async function readSources(folder = "src"): Promise<ReadonlyMap<string, string>> {
+  const root = fileURLToPath(new URL(`../../${folder}`, import.meta.url));
+  const entries = await readdir(root, { recursive: true });
   const paths = entries.filter((entry) => entry.endsWith(".ts"));
   return new Map(
-    await Promise.all(paths.map(async (path) => [path, await readFile(join(src, path), "utf8")] as const)),
+    await Promise.all(paths.map(async (path) => [path, await readFile(join(root, path), "utf8")] as const)),
   );
+}
+
+type Graph = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Which file imports which, types included. */
+function fileGraph(files: ReadonlyMap<string, string>): Graph {
+  const targetsOf = (path: string, source: string) =>
+    importsOf(source)
+      .filter(({ specifier }) => specifier.startsWith("."))
+      .map(({ specifier }) => join(dirname(path), specifier));
+  return new Map([...files].map(([path, source]) => [path, new Set(targetsOf(path, source))]));
+}
+
+/** Which folder imports which. A file at the top is an entry point, and counts as a folder of its own. */
+function folderGraph(graph: Graph): Graph {
+  const folderOf = (path: string) => (dirname(path) === "." ? path : dirname(path));
+  const folders = new Map<string, Set<string>>();
+  for (const [path, targets] of graph) {
+    const own = folders.get(folderOf(path)) ?? new Set();
+    folders.set(folderOf(path), own);
+    for (const target of targets) {
+      own.add(folderOf(target));
+    }
+    own.delete(folderOf(path));
+  }
+  return folders;
+}
+
+/** Every set of nodes that reach each other, sorted. Pure. */
+function cyclesOf(graph: Graph): readonly (readonly string[])[] {
+  const reachable = new Map([...graph.keys()].map((node) => [node, reachableFrom(node, graph)]));
+  const isMutual = (a: string, b: string) => reachable.get(a)?.has(b) === true && reachable.get(b)?.has(a) === true;
+  const nodes = [...graph.keys()].filter((node) => isMutual(node, node)).sort();
+  const cycles = nodes.map((node) => nodes.filter((other) => isMutual(node, other)));
+  return cycles.filter(([first], index) => first === nodes[index]);
+}
+
+function reachableFrom(start: string, graph: Graph): ReadonlySet<string> {
+  const found = new Set<string>();
+  const open = [...(graph.get(start) ?? [])];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (!found.has(node)) {
+      found.add(node);
+      open.push(...(graph.get(node) ?? []));
+    }
+  }
+  return found;
 }
 
 describe("architecture", () => {
@@ -207,7 +254,31 @@ test("folders of the sandbox → none imports one that imports it back, nor the 
   expect(sandboxCircles(new Map(circle))).toEqual(["a b", "b a", "b its root"]);
 });
 
+describe.each(["src", "tools"])("the files of %s", (folder) => {
+  test("imports of files → no file reaches itself", async () => {
+    const graph = fileGraph(await readSources(folder));
+    expect([...graph.values()].some((targets) => targets.size > 5)).toBe(true);
+    expect(cyclesOf(graph)).toEqual([]);
+  });
+
+  test("imports between folders → no folder reaches itself, so no two import each other", async () => {
+    expect(cyclesOf(folderGraph(fileGraph(await readSources(folder))))).toEqual([]);
+  });
+});
+
 describe("the checker itself", () => {
+  test("three files in a circle, types included → one cycle of files, and of their folders", () => {
+    const files = new Map([
+      ["a/x.ts", 'import type { Y } from "../b/y.ts";'],
+      ["b/y.ts", 'export { z } from "./z.ts";'],
+      ["b/z.ts", 'const x = await import("../a/x.ts");'],
+      ["main.ts", 'import "./a/x.ts";'],
+      ["b/alone.ts", 'import { y } from "./y.ts";'],
+    ]);
+    expect(cyclesOf(fileGraph(files))).toEqual([["a/x.ts", "b/y.ts", "b/z.ts"]]);
+    expect(cyclesOf(folderGraph(fileGraph(files)))).toEqual([["a", "b"]]);
+  });
+
   test.each([
     ["domain/a.ts", 'import { z } from "zod";', "package zod"],
     ["domain/a.ts", 'import type { X } from "../resource/x.ts";', "imports resource"],

@@ -9,7 +9,7 @@ import { startApiServer } from "../api-server/api-server.ts";
 import { apiServerAssets } from "../assets/asset-table.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
 import { buildProgram } from "../build.ts";
-import { createKubectl } from "../demo/kubectl.ts";
+import { createKubectl } from "../demo/scene/kubectl.ts";
 import { benchPlan } from "./operator/plan.ts";
 import { reportText, targetsOf } from "./operator/report.ts";
 import { runBenchmark } from "./operator/run.ts";

@@ -5,8 +5,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { buildProgram } from "../build.ts";
-import { type BenchServer, startBenchServer } from "./bench-server.ts";
-import { type Batch, type BenchRequest, quantile, runBatch, send } from "./load.ts";
+import { type BenchServer, startBenchServer } from "./common/bench-server.ts";
+import { type Batch, type BenchRequest, quantile, runBatch, send } from "./common/load.ts";
 
 const { values: options } = parseArgs({
   options: {

@@ -1,6 +1,6 @@
-import type { GrafanaDashboard, GrafanaPanel, GrafanaVariable } from "./grafana.ts";
 import { dataSource, grafanaPanel } from "./grafana-panel.ts";
-import { ofOperator, type Section } from "./panel-spec.ts";
+import type { GrafanaDashboard, GrafanaPanel, GrafanaVariable } from "./panels/grafana.ts";
+import { ofOperator, type Section } from "./panels/panel-spec.ts";
 import { controlPlane } from "./sections/control-plane.ts";
 import { now } from "./sections/now.ts";
 import { operations } from "./sections/operations.ts";

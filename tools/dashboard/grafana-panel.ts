@@ -1,5 +1,5 @@
-import type { GrafanaDataSource, GrafanaPanel, GrafanaTarget, GridPosition } from "./grafana.ts";
-import type { PanelSpec, QuerySpec, StatSpec, Threshold, TimeSeriesSpec } from "./panel-spec.ts";
+import type { GrafanaDataSource, GrafanaPanel, GrafanaTarget, GridPosition } from "./panels/grafana.ts";
+import type { PanelSpec, QuerySpec, StatSpec, Threshold, TimeSeriesSpec } from "./panels/panel-spec.ts";
 
 /** What is chosen above the panels. */
 export const dataSource: GrafanaDataSource = { type: "prometheus", uid: `\${datasource}` };

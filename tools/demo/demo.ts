@@ -1,9 +1,11 @@
 // Tells the story of the operator on a real API server: `npm run demo`, or `npm run demo -- --keep` to go on by hand.
 import { parseArgs } from "node:util";
 import { isUsageError } from "../process/usage-error.ts";
-import { DemoWorld } from "./demo-world.ts";
 import { keepRunning } from "./keep-running.ts";
-import { secondsSince } from "./narrate.ts";
+import { DemoWorld } from "./scene/demo-world.ts";
+import { secondsSince } from "./scene/narrate.ts";
+import type { Step } from "./scene/story.ts";
+import { standardTerminal, type Terminal } from "./scene/terminal.ts";
 import { create } from "./steps/create.ts";
 import { fail, recover } from "./steps/fail.ts";
 import { idle } from "./steps/idle.ts";
@@ -12,8 +14,6 @@ import { remove } from "./steps/remove.ts";
 import { replicate } from "./steps/replicate.ts";
 import { resize } from "./steps/resize.ts";
 import { startStage } from "./steps/start.ts";
-import type { Step } from "./story.ts";
-import { standardTerminal, type Terminal } from "./terminal.ts";
 
 const usage = `Usage: npm run demo -- [--keep]
 

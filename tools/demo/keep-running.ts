@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { endpointsPath, samples } from "./names.ts";
-import { curlWords, keyVariable } from "./sandbox-client.ts";
-import type { Story } from "./story.ts";
+import { endpointsPath, samples } from "./scene/names.ts";
+import { curlWords, keyVariable } from "./scene/sandbox-client.ts";
+import type { Story } from "./scene/story.ts";
 
 /** Says how to go on by hand, and waits until the demo is asked to stop. */
 export async function keepRunning(story: Story, interruption: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import { FailurePlan } from "./failure-plan.ts";
 import { FileCaches } from "./file-cache.ts";
 import { nextRandom } from "./identifiers.ts";
-import { ListHistory } from "./lists.ts";
+import { ListHistory } from "./list-history.ts";
 import type { Profile } from "./profile.ts";
 import { RealWork } from "./real-work.ts";
 import type { BranchRecord, EndpointRecord, OperationRecord, ProjectRecord } from "./records.ts";

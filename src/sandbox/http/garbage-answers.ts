@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
-import { ApiError } from "./errors.ts";
+import { ApiError } from "./parts/errors.ts";
 
 /** A request and those before it on its connection that are not answered yet. */
 interface Exchange {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { ApiError } from "./errors.ts";
+import { ApiError } from "./parts/errors.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {

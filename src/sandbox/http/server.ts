@@ -11,12 +11,12 @@ import { operationRoutes } from "./api/operation-routes.ts";
 import { projectRoutes } from "./api/project-routes.ts";
 import { authorityRoute } from "./control/authority-route.ts";
 import { controlRoutes } from "./control/control-routes.ts";
-import { answerErrors, answerTo, sendError } from "./errors.ts";
 import { GarbageAnswers } from "./garbage-answers.ts";
 import { openApiRoutes } from "./openapi/openapi-document.ts";
 import { KnownMethods, listRoutes } from "./openapi/route-list.ts";
+import { answerErrors, answerTo, sendError } from "./parts/errors.ts";
+import type { ServerParts } from "./parts/server-parts.ts";
 import { readBodies } from "./request-body.ts";
-import type { ServerParts } from "./server-parts.ts";
 
 /** All of the API, in the order of its reference. */
 const apiRoutes = [

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hostnameOf, isLoopback } from "../http/control/control-routes.ts";
-import { ApiError } from "../http/errors.ts";
-import { parseCursor } from "../http/lists.ts";
-import type { ServerParts } from "../http/server-parts.ts";
+import { ApiError } from "../http/parts/errors.ts";
+import { parseCursor } from "../http/parts/lists.ts";
+import type { ServerParts } from "../http/parts/server-parts.ts";
 import { observePage, type PageData } from "./page-data.ts";
 import { pageScript } from "./page-script.ts";
 import { pageIcon, pageStyle } from "./page-style.ts";

@@ -1,4 +1,4 @@
-import { cursorOf } from "../http/lists.ts";
+import { cursorOf } from "../http/parts/lists.ts";
 import { type Html, type HtmlPart, html } from "./html.ts";
 import { durationText, type Label, sizeText, stateLabel, statusLabel, suspendText } from "./labels.ts";
 import type { BranchLine, PageData, ProjectDetails } from "./page-data.ts";

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { computeSizes, maxConnectionsOf } from "../../../src/sandbox/engine/compute-sizes.ts";
 import { nextRandom } from "../../../src/sandbox/engine/identifiers.ts";
 import { Store } from "../../../src/sandbox/engine/store.ts";
-import { KeyRing } from "../../../src/sandbox/http/key-ring.ts";
-import { cursorOf, parseCursor } from "../../../src/sandbox/http/lists.ts";
-import { RequestLog } from "../../../src/sandbox/http/request-log.ts";
+import { KeyRing } from "../../../src/sandbox/http/parts/key-ring.ts";
+import { cursorOf, parseCursor } from "../../../src/sandbox/http/parts/lists.ts";
+import { RequestLog } from "../../../src/sandbox/http/parts/request-log.ts";
 
 describe("compute sizes", () => {
   test("every row → RAM 4 times the vCPU, file cache 0.8 of it", () => {

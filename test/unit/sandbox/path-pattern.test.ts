@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { fitsPattern } from "../../../src/sandbox/http/faults.ts";
+import { fitsPattern } from "../../../src/sandbox/http/parts/faults.ts";
 
 test.each([
   ["/a/b", "/a/b", true],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { buildDashboard } from "../../../tools/dashboard/dashboard.ts";
-import type { GrafanaPanel } from "../../../tools/dashboard/grafana.ts";
-import { panelQueries, substitute } from "../../../tools/dashboard/panel-queries.ts";
+import type { GrafanaPanel } from "../../../tools/dashboard/panels/grafana.ts";
+import { panelQueries, substitute } from "../../../tools/dashboard/panels/panel-queries.ts";
 import { fullMetrics } from "../../support/full-metrics.ts";
 
 const dashboard = buildDashboard();

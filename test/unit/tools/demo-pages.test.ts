@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { Terminal } from "../../../tools/demo/scene/terminal.ts";
 import { tellPages } from "../../../tools/demo/steps/page.ts";
-import { Terminal } from "../../../tools/demo/terminal.ts";
 
 test("no Prometheus to be had → the story ends with where the alert is, why nothing fired, and how to get the rest", () => {
   let told = "";

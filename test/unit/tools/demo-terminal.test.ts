@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { curlWords } from "../../../tools/demo/sandbox-client.ts";
-import { shellWords } from "../../../tools/demo/shell-words.ts";
-import { Terminal } from "../../../tools/demo/terminal.ts";
+import { curlWords } from "../../../tools/demo/scene/sandbox-client.ts";
+import { shellWords } from "../../../tools/demo/scene/shell-words.ts";
+import { Terminal } from "../../../tools/demo/scene/terminal.ts";
 
 function written(tell: (terminal: Terminal) => void, isColoured = false): readonly string[] {
   let text = "";

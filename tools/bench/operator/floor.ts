@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "undici";
-import { send } from "../load.ts";
+import { send } from "../common/load.ts";
 import { inFlightStatus, intentStatus, readyStatus } from "./floor-status.ts";
 import type { FloorTask } from "./floor-task.ts";
 import { KubeClient } from "./kube-client.ts";

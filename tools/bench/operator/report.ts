@@ -1,4 +1,4 @@
-import { quantile } from "../load.ts";
+import { quantile } from "../common/load.ts";
 import type { BringUp } from "./bring-up.ts";
 import type { Edits } from "./measures.ts";
 import type { BenchResult, SizeResult } from "./run.ts";

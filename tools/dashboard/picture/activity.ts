@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Kubectl } from "../../demo/kubectl.ts";
-import { type SandboxAddress, send } from "../../demo/sandbox-client.ts";
-import { waitUntil } from "../../demo/wait-until.ts";
+import type { Kubectl } from "../../demo/scene/kubectl.ts";
+import { type SandboxAddress, send } from "../../demo/scene/sandbox-client.ts";
+import { waitUntil } from "../../demo/scene/wait-until.ts";
 
 /** Where the activity takes place. */
 export interface ActivityPlace {

@@ -1,6 +1,6 @@
 import type { Prometheus } from "../../prometheus/prometheus.ts";
-import type { GrafanaDashboard, GrafanaPanel } from "../grafana.ts";
-import { type Choice, type PanelQuery, panelQueries } from "../panel-queries.ts";
+import type { GrafanaDashboard, GrafanaPanel } from "../panels/grafana.ts";
+import { type Choice, type PanelQuery, panelQueries } from "../panels/panel-queries.ts";
 
 /** One series as a panel shows it. */
 export interface PanelSeries {

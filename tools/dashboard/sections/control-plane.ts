@@ -1,4 +1,4 @@
-import { ofOperator, quantile, type Section } from "../panel-spec.ts";
+import { ofOperator, quantile, type Section } from "../panels/panel-spec.ts";
 
 const rateBy = (by: string, metric: string, more = "") =>
   `sum by (${by}) (rate(${metric}{${ofOperator}${more}}[$__rate_interval]))`;

@@ -1,4 +1,4 @@
-import { ofOperator, ofResource, type Section } from "../panel-spec.ts";
+import { ofOperator, ofResource, type Section } from "../panels/panel-spec.ts";
 
 const redFromOne = [
   { from: 0, color: "green" },

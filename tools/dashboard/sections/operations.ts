@@ -1,4 +1,4 @@
-import { ofOperator, ofResource, quantile, type Section } from "../panel-spec.ts";
+import { ofOperator, ofResource, quantile, type Section } from "../panels/panel-spec.ts";
 
 const duration = "compute_endpoint_operation_duration_seconds";
 const endedPerMinute = (by: string) =>

@@ -1,4 +1,4 @@
-import { ofOperator, quantile, type Section } from "../panel-spec.ts";
+import { ofOperator, quantile, type Section } from "../panels/panel-spec.ts";
 
 /** The processes, one line for each replica. */
 export const replicas: Section = {

@@ -1,4 +1,4 @@
-import { ofResource, type Section } from "../panel-spec.ts";
+import { ofResource, type Section } from "../panels/panel-spec.ts";
 
 const troubledConditions = [
   `max by (namespace, name, type, status) (compute_endpoint_condition{${ofResource}, type=~"Ready|LastOperationSucceeded|CredentialsValid", status!="True"})`,

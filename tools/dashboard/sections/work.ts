@@ -1,4 +1,4 @@
-import { ofOperator, quantile, type Section } from "../panel-spec.ts";
+import { ofOperator, quantile, type Section } from "../panels/panel-spec.ts";
 
 const rateOf = (metric: string) =>
   `sum(rate(${metric}{${ofOperator}, controller="computeendpoint"}[$__rate_interval]))`;

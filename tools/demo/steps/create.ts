@@ -1,8 +1,8 @@
-import { inNamespace, operationColumns, samples } from "../names.ts";
-import { kubectl, secondsSince } from "../narrate.ts";
-import { isSettled } from "../row-checks.ts";
-import type { Step } from "../story.ts";
-import { RowWatch } from "../watch-rows.ts";
+import { inNamespace, operationColumns, samples } from "../scene/names.ts";
+import { kubectl, secondsSince } from "../scene/narrate.ts";
+import { isSettled } from "../scene/row-checks.ts";
+import type { Step } from "../scene/story.ts";
+import { RowWatch } from "../scene/watch-rows.ts";
 
 /** `kubectl apply` to a running endpoint. */
 export const create: Step = {

@@ -1,7 +1,7 @@
-import { untilPaged } from "../monitoring.ts";
-import { endpointsPath, inNamespace, samples } from "../names.ts";
-import { curl, kubectl, kubectlUntil, metricsUntil, secondsSince } from "../narrate.ts";
-import type { Step } from "../story.ts";
+import { endpointsPath, inNamespace, samples } from "../scene/names.ts";
+import { curl, kubectl, kubectlUntil, metricsUntil, secondsSince } from "../scene/narrate.ts";
+import type { Step } from "../scene/story.ts";
+import { untilPaged } from "../scene/until-paged.ts";
 
 const newSize = JSON.stringify({ spec: { compute: { minUnits: 1, maxUnits: 4 } } });
 const resource = `cpe/${samples.primary}`;

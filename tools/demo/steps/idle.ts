@@ -1,6 +1,6 @@
-import { inNamespace, samples } from "../names.ts";
-import { curl, kubectl, secondsSince } from "../narrate.ts";
-import type { Step } from "../story.ts";
+import { inNamespace, samples } from "../scene/names.ts";
+import { curl, kubectl, secondsSince } from "../scene/narrate.ts";
+import type { Step } from "../scene/story.ts";
 
 /** A suspended compute is healthy. */
 export const idle: Step = {

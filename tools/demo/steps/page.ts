@@ -1,7 +1,7 @@
 import type { NotifiedAlert } from "../../prometheus/webhook-receiver.ts";
-import { failedAlert, type Monitoring } from "../monitoring.ts";
-import type { Step } from "../story.ts";
-import type { Terminal } from "../terminal.ts";
+import { failedAlert, type Monitoring } from "../scene/monitoring.ts";
+import type { Step } from "../scene/story.ts";
+import type { Terminal } from "../scene/terminal.ts";
 
 /** The alert that the failed operation led to, word for word. */
 export const page: Step = {

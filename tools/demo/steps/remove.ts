@@ -1,6 +1,6 @@
-import { endpointsPath, inNamespace } from "../names.ts";
-import { curl, kubectl, kubectlUntil, secondsSince } from "../narrate.ts";
-import type { Step } from "../story.ts";
+import { endpointsPath, inNamespace } from "../scene/names.ts";
+import { curl, kubectl, kubectlUntil, secondsSince } from "../scene/narrate.ts";
+import type { Step } from "../scene/story.ts";
 
 /** Everything goes, in Kubernetes and at the service. */
 export const remove: Step = {

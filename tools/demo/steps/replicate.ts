@@ -1,8 +1,8 @@
-import { operationColumns, samples } from "../names.ts";
-import { kubectl, secondsSince } from "../narrate.ts";
-import { isSettled } from "../row-checks.ts";
-import type { Step } from "../story.ts";
-import { RowWatch } from "../watch-rows.ts";
+import { operationColumns, samples } from "../scene/names.ts";
+import { kubectl, secondsSince } from "../scene/narrate.ts";
+import { isSettled } from "../scene/row-checks.ts";
+import type { Step } from "../scene/story.ts";
+import { RowWatch } from "../scene/watch-rows.ts";
 
 /** Read replicas of the same branch; the service works on one change of a project at a time. */
 export const replicate: Step = {

@@ -1,9 +1,9 @@
-import type { DemoWorld } from "../demo-world.ts";
-import { kubectl as runKubectl, secondsSince } from "../narrate.ts";
-import { keyVariable } from "../sandbox-client.ts";
-import { shellWords } from "../shell-words.ts";
-import type { Stage } from "../story.ts";
-import type { Terminal } from "../terminal.ts";
+import type { DemoWorld } from "../scene/demo-world.ts";
+import { kubectl as runKubectl, secondsSince } from "../scene/narrate.ts";
+import { keyVariable } from "../scene/sandbox-client.ts";
+import { shellWords } from "../scene/shell-words.ts";
+import type { Stage } from "../scene/story.ts";
+import type { Terminal } from "../scene/terminal.ts";
 
 /** Slow enough to be seen in flight, quick enough for a demo. */
 const sandboxArgs = ["--port", "0", "--profile", "public", "--operation-latency", "1500"];

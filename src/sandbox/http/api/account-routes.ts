@@ -5,10 +5,10 @@ import { nameText } from "../../engine/records.ts";
 import { branchLimits, projectLimit, type Region, regions } from "../../engine/settings.ts";
 import { errorResponses, timeText } from "../codecs/codec.ts";
 import { accountId } from "../codecs/project.ts";
-import { ApiError } from "../errors.ts";
-import type { KeyUse } from "../key-ring.ts";
-import { queryInteger } from "../lists.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { ApiError } from "../parts/errors.ts";
+import type { KeyUse } from "../parts/key-ring.ts";
+import { queryInteger } from "../parts/lists.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 const regionBody = z.object({
   region_id: z.string(),

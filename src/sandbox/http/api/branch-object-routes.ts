@@ -19,8 +19,8 @@ import {
 } from "../codecs/branch-objects.ts";
 import { branchPath, databasePath, errorResponses, projectPath, rolePath } from "../codecs/codec.ts";
 import { operationView } from "../codecs/operation.ts";
-import { answerDelete } from "../errors.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { answerDelete } from "../parts/errors.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 const rolesPath = "/projects/:project_id/branches/:branch_id/roles";
 const oneRolePath = `${rolesPath}/:role_name`;

@@ -14,9 +14,9 @@ import {
 import { branchPath, errorResponses, projectPath } from "../codecs/codec.ts";
 import { changesOf, endpointBody, listedEndpointView } from "../codecs/endpoint.ts";
 import { operationView } from "../codecs/operation.ts";
-import { answerDelete } from "../errors.ts";
-import { pageOf, pageQuery } from "../lists.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { answerDelete } from "../parts/errors.ts";
+import { pageOf, pageQuery } from "../parts/lists.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 /** `annotations` is empty, and there because a client reads it. `next` is not there on the last page. */
 const listBody = z.object({

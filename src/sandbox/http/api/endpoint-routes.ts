@@ -15,9 +15,9 @@ import {
   updateBody,
 } from "../codecs/endpoint.ts";
 import { operationView } from "../codecs/operation.ts";
-import { answerDelete } from "../errors.ts";
-import { jsonType, ListBody } from "../lists.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { answerDelete } from "../parts/errors.ts";
+import { jsonType, ListBody } from "../parts/lists.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 /** List, get, create, update and delete of compute endpoints. @see seed part 4 */
 export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): void {

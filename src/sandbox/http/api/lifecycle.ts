@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { ApiError, unauthenticatedMessage } from "../errors.ts";
-import type { FaultHit } from "../faults.ts";
-import { type CallToJudge, permissionProblem } from "../key-ring.ts";
 import type { KnownMethods } from "../openapi/route-list.ts";
-import type { RequestEntry } from "../request-log.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { ApiError, unauthenticatedMessage } from "../parts/errors.ts";
+import type { FaultHit } from "../parts/faults.ts";
+import { type CallToJudge, permissionProblem } from "../parts/key-ring.ts";
+import type { RequestEntry } from "../parts/request-log.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

@@ -5,8 +5,8 @@ import type { OperationRecord } from "../../engine/records.ts";
 import { Refusal } from "../../engine/refusal.ts";
 import { errorResponses, operationPath, projectPath } from "../codecs/codec.ts";
 import { operationBody, operationView } from "../codecs/operation.ts";
-import { cursorOf, cursorPattern, jsonType, ListBody, parseCursor, queryInteger } from "../lists.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { cursorOf, cursorPattern, jsonType, ListBody, parseCursor, queryInteger } from "../parts/lists.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 /** Page size when the client names none. The seed does not show one. */
 const defaultLimit = 100;

@@ -15,8 +15,8 @@ import {
   projectUpdateBody,
   projectView,
 } from "../codecs/project.ts";
-import { pageOf, pageQuery } from "../lists.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { pageOf, pageQuery } from "../parts/lists.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 const listBody = z.object({
   projects: z.array(projectBody),

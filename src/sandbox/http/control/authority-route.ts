@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { ServerParts } from "../server-parts.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 /**
  * Serves the certificate of the sandbox's own authority, PEM. It is public, so it is there for every client that reaches

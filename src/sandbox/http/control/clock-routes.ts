@@ -2,8 +2,8 @@ import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { errorResponses, timeText } from "../codecs/codec.ts";
-import { ApiError } from "../errors.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { ApiError } from "../parts/errors.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 /** Ten years: everything that is due on the way is carried out. */
 export const longestStepMs = 10 * 365 * 86_400_000;

@@ -6,7 +6,7 @@ import { type FileCacheUse, fileCacheHitRatio } from "../../engine/file-cache.ts
 import { errorResponses } from "../codecs/codec.ts";
 import { endpointBody, movingEndpointView } from "../codecs/endpoint.ts";
 import { operationBody, operationView } from "../codecs/operation.ts";
-import type { ServerParts } from "../server-parts.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 const computePath = z.object({ endpoint_id: z.string() });
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { ApiError, answerErrors } from "../errors.ts";
 import type { KnownMethods } from "../openapi/route-list.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { ApiError, answerErrors } from "../parts/errors.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 import { clockRoutes } from "./clock-routes.ts";
 import { computeRoutes } from "./compute-routes.ts";
 import { faultRoutes } from "./fault-routes.ts";

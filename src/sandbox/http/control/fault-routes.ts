@@ -2,9 +2,9 @@ import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { errorResponses } from "../codecs/codec.ts";
-import { ApiError } from "../errors.ts";
-import { faultSchema } from "../faults.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { ApiError } from "../parts/errors.ts";
+import { faultSchema } from "../parts/faults.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 const idPath = z.object({ id: z.string() });
 const stateBody = z.looseObject({ id: z.string(), seen: z.int(), hits: z.int(), held: z.int() });

@@ -3,8 +3,8 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { type KeyRecord, nameText } from "../../engine/records.ts";
 import { errorResponses } from "../codecs/codec.ts";
-import { ApiError } from "../errors.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { ApiError } from "../parts/errors.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 const scopeSchema = z.object({
   access: z.enum(["read", "write"]).default("write"),

@@ -4,8 +4,8 @@ import { z } from "zod";
 import { endOfTimeMs } from "../../engine/clock.ts";
 import { storeContent } from "../../engine/records.ts";
 import { errorResponses } from "../codecs/codec.ts";
-import { ApiError } from "../errors.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { ApiError } from "../parts/errors.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 import { longestStepMs } from "./clock-routes.ts";
 import { latestTimeMs, snapshotProblems } from "./snapshot-problems.ts";
 

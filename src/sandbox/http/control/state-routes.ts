@@ -3,8 +3,8 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { operationActions } from "../../engine/records.ts";
 import { errorResponses, timeText } from "../codecs/codec.ts";
-import { queryInteger } from "../lists.ts";
-import type { ServerParts } from "../server-parts.ts";
+import { queryInteger } from "../parts/lists.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
 
 const failNextBody = z.object({
   action: z.enum(operationActions),

@@ -1,4 +1,4 @@
-import type { OpenApiContent, OpenApiDocument, OpenApiOperation } from "./openapi-document.ts";
+import type { OpenApiContent, OpenApiDocument, OpenApiOperation } from "./openapi-types.ts";
 
 const style = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../parts/errors.ts";
 
 /** A route as the server has it, for the document. */
 export interface DocumentedRoute {

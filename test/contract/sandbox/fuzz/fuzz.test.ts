@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { OpenApiDocument } from "../../../../src/sandbox/http/openapi/openapi-document.ts";
+import type { OpenApiDocument } from "../../../../src/sandbox/http/openapi/openapi-types.ts";
 import { parseFixture, type RunningSandbox, startSandbox } from "../../../../src/sandbox/index.ts";
 import { misfit, type Schema } from "./json-schema.ts";
 import {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { OpenApiDocument, OpenApiOperation } from "../../../../src/sandbox/http/openapi/openapi-document.ts";
+import type { OpenApiDocument, OpenApiOperation } from "../../../../src/sandbox/http/openapi/openapi-types.ts";
 import { breakages, FromPool, fitting } from "./arbitraries.ts";
 import { isObject, misfit, type Schema } from "./json-schema.ts";
 

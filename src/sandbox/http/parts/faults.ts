@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { controlLimit, requireRoom } from "../engine/settings.ts";
+import { controlLimit, requireRoom } from "../../engine/settings.ts";
 
 const milliseconds = z.int().min(0).max(3_600_000);
 

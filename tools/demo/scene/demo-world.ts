@@ -2,14 +2,14 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { type ApiServer, startApiServer } from "../api-server/api-server.ts";
-import { writeKubeconfig } from "../api-server/kubeconfig.ts";
-import { AssetError } from "../assets/asset-error.ts";
-import { apiServerAssets, monitoringAssets } from "../assets/asset-table.ts";
-import type { ProgressSink } from "../assets/progress.ts";
-import { resolveAssets } from "../assets/resolve-assets.ts";
-import { buildBundle } from "../build.ts";
-import { startMonitoringStack } from "../prometheus/monitoring-stack.ts";
+import { type ApiServer, startApiServer } from "../../api-server/api-server.ts";
+import { writeKubeconfig } from "../../api-server/kubeconfig.ts";
+import { AssetError } from "../../assets/asset-error.ts";
+import { apiServerAssets, monitoringAssets } from "../../assets/asset-table.ts";
+import type { ProgressSink } from "../../assets/progress.ts";
+import { resolveAssets } from "../../assets/resolve-assets.ts";
+import { buildBundle } from "../../build.ts";
+import { startMonitoringStack } from "../../prometheus/monitoring-stack.ts";
 import { createKubectl, type Kubectl } from "./kubectl.ts";
 import type { Monitoring } from "./monitoring.ts";
 import { type Program, startProgram } from "./program.ts";
@@ -17,7 +17,7 @@ import type { SandboxAddress } from "./sandbox-client.ts";
 import { waitUntil } from "./wait-until.ts";
 
 /** The repository; commands of the story are typed there. */
-export const repositoryRoot = fileURLToPath(new URL("../..", import.meta.url));
+export const repositoryRoot = fileURLToPath(new URL("../../..", import.meta.url));
 
 const operatorNamespace = "endpoint-operator-system";
 const operatorAccount = "endpoint-operator";

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
-import type { Profile } from "../engine/profile.ts";
-import { Refusal, type RefusalReason } from "../engine/refusal.ts";
+import type { Profile } from "../../engine/profile.ts";
+import { Refusal, type RefusalReason } from "../../engine/refusal.ts";
 
 /** A request that HTTP itself answers with an error: no state was changed. */
 export class ApiError extends Error {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { OperationPosition } from "../engine/store.ts";
+import type { OperationPosition } from "../../engine/store.ts";
 
 /** A whole number in a query: digits and nothing else, where JavaScript would also take an empty text or `1e2`. */
 export function queryInteger(least: number, most: number) {

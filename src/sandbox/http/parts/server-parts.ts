@@ -1,9 +1,9 @@
-import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
-import type { DatabaseAddress } from "../engine/branch-objects.ts";
-import type { SandboxClock } from "../engine/clock.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { Pacemaker } from "../engine/pacemaker.ts";
-import type { StoreContent } from "../engine/records.ts";
+import type { CertificateAuthority } from "../../certificates/certificate-authority.ts";
+import type { DatabaseAddress } from "../../engine/branch-objects.ts";
+import type { SandboxClock } from "../../engine/clock.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Pacemaker } from "../../engine/pacemaker.ts";
+import type { StoreContent } from "../../engine/records.ts";
 import type { FaultRegistry } from "./faults.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { RateLimit } from "./rate-limit.ts";

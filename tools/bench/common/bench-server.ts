@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { Pool } from "undici";
-import { startGuardedProcess } from "../process/guarded-process.ts";
+import { startGuardedProcess } from "../../process/guarded-process.ts";
 
 /** A server under measurement, as a process of its own. */
 export interface BenchServer {

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { type GuardedProcess, startGuardedProcess } from "../process/guarded-process.ts";
+import { type GuardedProcess, startGuardedProcess } from "../../process/guarded-process.ts";
 
 /** One of our own programs, running as a process of its own. */
 export interface Program {

@@ -1,7 +1,7 @@
 import { hash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
-import type { KeyAccess, KeyRecord } from "../engine/records.ts";
-import { controlLimit, requireRoom } from "../engine/settings.ts";
-import type { Store } from "../engine/store.ts";
+import type { KeyAccess, KeyRecord } from "../../engine/records.ts";
+import { controlLimit, requireRoom } from "../../engine/settings.ts";
+import type { Store } from "../../engine/store.ts";
 
 /** A key that was just made; the only moment at which it can be read. */
 export interface NewKey {

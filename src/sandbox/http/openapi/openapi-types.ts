@@ -1,0 +1,35 @@
+/** A JSON schema of draft 2020-12, which is what OpenAPI 3.1 speaks. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A parameter in the path or the query. */
+export interface OpenApiParameter {
+  readonly name: string;
+  readonly in: "path" | "query";
+  readonly required: boolean;
+  readonly schema: JsonSchema;
+}
+
+/** What a body or an answer holds. */
+export interface OpenApiContent {
+  readonly "application/json": { readonly schema: JsonSchema };
+}
+
+/** One route. */
+export interface OpenApiOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly string[];
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters: readonly OpenApiParameter[];
+  readonly requestBody?: { readonly required: boolean; readonly content: OpenApiContent };
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: OpenApiContent }>>;
+}
+
+/** The part of an OpenAPI 3.1 document that the sandbox uses. */
+export interface OpenApiDocument {
+  readonly openapi: "3.1.0";
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: { readonly securitySchemes: Readonly<Record<string, unknown>> };
+}
