@@ -125,7 +125,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   /** Stops all servers, after the work that is going on; they stay active in the records. */
   async stopAll(): Promise<void> {
     await this.#queue.idle();
-    await Promise.all([...this.#running.values()].map((compute) => this.#stop(compute)));
+    await Promise.all([...this.#running.values()].map((compute) => this.#end(compute)));
   }
 
   /** Stops all servers and removes all data. */
@@ -265,10 +265,14 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     if (!compute.server.isStopping) this.#parts.onLoss(compute.endpointId, compute.server.lastWords());
   }
 
-  async #stop(compute: RunningCompute): Promise<void> {
+  async #end(compute: RunningCompute): Promise<void> {
     await stopPooler(compute);
     await compute.server.stop();
     if (this.#running.get(compute.endpointId) === compute) this.#running.delete(compute.endpointId);
+  }
+
+  async #stop(compute: RunningCompute): Promise<void> {
+    await this.#end(compute);
     if (compute.type === "read_write") await this.#followPrimary(compute.branchId);
   }
 

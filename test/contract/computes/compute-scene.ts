@@ -56,6 +56,7 @@ export class ComputeScene {
       apiKey: "not-a-real-key",
       fixture,
       compute: { port: 0 },
+      profile: "public",
       onBug: (error) => bugs.push(error),
       ...options,
     });
@@ -95,6 +96,12 @@ export class ComputeScene {
     return this.write("POST", `/endpoints/${endpointId}/${verb}`);
   }
 
+  /** Errors of failed operations, newest first; profile `public` shows them. */
+  async failures(): Promise<readonly string[]> {
+    const { body } = await this.api("GET", "/operations?limit=100");
+    return body.operations.flatMap(({ error }: { readonly error?: string }) => (error === undefined ? [] : [error]));
+  }
+
   async endpointState(endpointId: string): Promise<string> {
     return (await this.api("GET", `/endpoints/${endpointId}`)).body.endpoint.current_state;
   }
@@ -103,13 +110,23 @@ export class ComputeScene {
   async uri(endpointId: string, parameters: Readonly<Record<string, string>> = {}): Promise<string> {
     const query = new URLSearchParams({
       endpoint_id: endpointId,
-      database_name: "maindb",
-      role_name: "maindb_owner",
+      database_name: "neondb",
+      role_name: "neondb_owner",
       ...parameters,
     });
     const { body } = await this.api("GET", `/connection_uri?${query}`);
     if (body.uri === undefined) throw new Error(`no connection string: ${body.message}`);
     return body.uri;
+  }
+
+  /** Lets time pass on the sandbox's clock. */
+  async advance(milliseconds: number): Promise<void> {
+    const response = await fetch(`${this.sandbox.controlUrl}/clock/advance`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ milliseconds }),
+    });
+    if (response.status !== 200) throw new Error(`clock/advance answered ${response.status}`);
   }
 
   /** Waits until a condition holds, for at most 20 s. */

@@ -1,48 +1,212 @@
+import { readFile } from "node:fs/promises";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ComputeScene, primary, psql, replica } from "./compute-scene.ts";
+import { ComputeScene, mainBranch, primary, psql, replica } from "./compute-scene.ts";
 
-describe("computes of a sandbox", () => {
+const branchPath = `/branches/${mainBranch}`;
+
+/** A client whose session stays open; its end is noted, not thrown. */
+async function openSession(uri: string): Promise<{ readonly client: pg.Client; readonly ended: Promise<void> }> {
+  const client = new pg.Client({ connectionString: uri.replace("sslmode=require", "sslmode=no-verify") });
+  const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
+  client.on("error", () => {});
+  await client.connect();
+  return { client, ended };
+}
+
+describe("a sandbox with computes", () => {
   let scene: ComputeScene;
+  let uri: string;
   beforeAll(async () => {
     scene = await ComputeScene.start();
+    uri = await scene.uri(primary);
   });
   afterAll(() => scene.stop());
 
   test("an idle endpoint, a client connects → woken, and the client's statements run", async () => {
     expect(await scene.endpointState(primary)).toBe("idle");
-    const uri = await scene.uri(primary);
     expect(await psql(uri, "CREATE TABLE greeting (text text)", "INSERT INTO greeting VALUES ('hello')")).toBe("");
     expect(await scene.endpointState(primary)).toBe("active");
     expect(await psql(uri, "SHOW max_connections")).toBe("112");
     expect(await psql(uri, "SHOW shared_buffers")).toBe("128MB");
   });
 
-  test("a replica → reads what the primary wrote, and refuses to write", async () => {
-    const uri = await scene.uri(replica);
-    expect(await psql(uri, "SELECT text FROM greeting")).toBe("hello");
-    await expect(psql(uri, "INSERT INTO greeting VALUES ('again')")).rejects.toThrow(/read-only transaction/);
+  test("a replica → reads what the primary wrote and still writes, also when the primary is suspended", async () => {
+    const replicaUri = await scene.uri(replica);
+    expect(await psql(replicaUri, "SELECT text FROM greeting")).toBe("hello");
+    await expect(psql(replicaUri, "INSERT INTO greeting VALUES ('no')")).rejects.toThrow(/read-only transaction/);
+    await psql(uri, "INSERT INTO greeting VALUES ('later')");
+    await scene.until("streamed", async () => (await psql(replicaUri, "SELECT count(*) FROM greeting")) === "2");
+    await scene.power(primary, "suspend");
+    expect(await psql(replicaUri, "SELECT count(*) FROM greeting")).toBe("2");
+    await psql(uri, "INSERT INTO greeting VALUES ('after its return')");
+    await scene.until("streamed again", async () => (await psql(replicaUri, "SELECT count(*) FROM greeting")) === "3");
   });
 
-  test("suspended and woken again → the data is there", async () => {
-    const uri = await scene.uri(primary);
+  test("suspended → sessions end; woken again → the data is there", async () => {
+    const session = await openSession(uri);
     expect((await scene.power(primary, "suspend")).ended).toEqual(["suspend_compute finished"]);
+    await session.ended;
+    expect(await psql(uri, "SELECT count(*) FROM greeting")).toBe("3");
+  });
+
+  test("another size → sessions are dropped, and the primary and its standby have its connections", async () => {
+    const session = await openSession(uri);
+    const { ended } = await scene.write("PATCH", `/endpoints/${primary}`, {
+      endpoint: { autoscaling_limit_min_cu: 0.5, autoscaling_limit_max_cu: 2 },
+    });
+    expect(ended).toEqual(["apply_config finished", "suspend_compute finished", "start_compute finished"]);
+    await session.ended;
+    expect(await psql(uri, "SHOW max_connections")).toBe("225");
+    expect(await psql(await scene.uri(replica), "SHOW max_connections")).toBe("225");
+    await scene.write("PATCH", `/endpoints/${primary}`, {
+      endpoint: { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 },
+    });
+    expect(await psql(uri, "SHOW max_connections")).toBe("112");
+  });
+
+  test("settings → applied without a restart; one that PostgreSQL refuses → apply_config fails with its words", async () => {
+    const session = await openSession(uri);
+    const patch = (settings: Record<string, string>) =>
+      scene.write("PATCH", `/endpoints/${primary}`, { endpoint: { settings: { pg_settings: settings } } });
+    expect((await patch({ work_mem: "7MB", shared_buffers: "1GB" })).ended).toEqual(["apply_config finished"]);
+    expect(await psql(uri, "SHOW work_mem")).toBe("7MB");
+    expect(await psql(uri, "SHOW shared_buffers")).toBe("128MB");
+    const refused = await patch({ work_mem: "much" });
+    expect(refused.ended).toEqual(["apply_config failed"]);
+    expect((await scene.failures())[0]).toMatch(/invalid value for parameter "work_mem": "much"/);
+    expect((await session.client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+    await session.client.end();
+    await patch({});
+  });
+
+  test("roles and databases of the API → real ones; a reset password counts, the old one does not", async () => {
+    await scene.write("POST", `${branchPath}/roles`, { role: { name: 'o"dd \\ name' } });
+    await scene.write("POST", `${branchPath}/databases`, { database: { name: "shop", owner_name: 'o"dd \\ name' } });
+    const shop = { database_name: "shop", role_name: 'o"dd \\ name' };
+    const before = await scene.uri(primary, shop);
+    expect(await psql(before, "CREATE TABLE t (a int)", "SELECT current_user")).toBe('o"dd \\ name');
+    const role = `${branchPath}/roles/${encodeURIComponent(shop.role_name)}`;
+    await scene.write("POST", `${role}/reset_password`);
+    await expect(psql(before, "SELECT 1")).rejects.toThrow(/password authentication failed for user/);
+    expect(await psql(await scene.uri(primary, shop), "SELECT count(*) FROM t")).toBe("0");
+    await scene.write("PATCH", `${branchPath}/databases/shop`, {
+      database: { name: "store", owner_name: "neondb_owner" },
+    });
+    await scene.write("DELETE", role);
+    await expect(psql(await scene.uri(primary), "SELECT 1", "\\c shop")).rejects.toThrow(
+      /database "shop" does not exist/,
+    );
+    const store = await scene.uri(primary, { database_name: "store" });
+    expect(await psql(store, "SELECT tableowner FROM pg_tables WHERE tablename = 't'")).toBe("neondb_owner");
+    await scene.write("DELETE", `${branchPath}/databases/store`);
+    await expect(psql(store, "SELECT 1")).rejects.toThrow(/database "store" does not exist/);
+  });
+
+  test("roles and databases changed while the compute is idle → there after its start", async () => {
+    await scene.power(primary, "suspend");
+    await scene.write("POST", `${branchPath}/roles`, { role: { name: "late" } });
     expect(await scene.endpointState(primary)).toBe("idle");
-    expect(await psql(uri, "SELECT text FROM greeting")).toBe("hello");
+    expect(await psql(await scene.uri(primary, { role_name: "late" }), "SELECT current_user")).toBe("late");
+  });
+
+  test("a branch of a running parent → has its data, and both go their own ways", async () => {
+    const { body, ended } = await scene.write("POST", "/branches", {
+      branch: { parent_id: mainBranch, name: "child" },
+      endpoints: [{ type: "read_write" }],
+    });
+    expect(ended).toEqual(["create_branch finished", "start_compute finished"]);
+    const child = body.endpoints[0].id;
+    const childUri = await scene.uri(child);
+    await psql(childUri, "INSERT INTO greeting VALUES ('of the child')");
+    expect(await psql(childUri, "SELECT count(*) FROM greeting")).toBe("4");
+    expect(await psql(uri, "SELECT count(*) FROM greeting")).toBe("3");
+    await scene.write("PATCH", `/branches/${body.branch.id}/databases/neondb`, { database: { name: "renamed" } });
+    expect(await psql(await scene.uri(child, { database_name: "renamed" }), "SELECT count(*) FROM greeting")).toBe("4");
+    expect(await psql(uri, "SELECT current_database()")).toBe("neondb");
+    await scene.write("DELETE", `/branches/${body.branch.id}`);
+    await expect(psql(childUri, "SELECT 1")).rejects.toThrow(/endpoint .* does not exist/);
   });
 
   test("a pooled name → through PgBouncer; roles and passwords that SQL changes count at once", async () => {
-    const uri = await scene.uri(primary, { pooled: "true" });
-    expect(await psql(uri, "SELECT text FROM greeting")).toBe("hello");
-    const direct = await scene.uri(primary);
-    expect(
-      await psql(direct, "SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'maindb_owner' AND state = 'idle'"),
-    ).toBe("t");
-    await psql(direct, "CREATE ROLE by_sql LOGIN PASSWORD 'first'");
-    const bySql = (password: string) => uri.replace(/\/\/[^@]+@/, `//by_sql:${password}@`);
+    const pooled = await scene.uri(primary, { pooled: "true" });
+    expect(await psql(pooled, "SELECT count(*) FROM greeting")).toBe("3");
+    await psql(uri, "CREATE ROLE by_sql LOGIN PASSWORD 'first'");
+    const bySql = (password: string) => pooled.replace(/\/\/[^@]+@/, `//by_sql:${password}@`);
     expect(await psql(bySql("first"), "SELECT current_user")).toBe("by_sql");
-    await psql(direct, "ALTER ROLE by_sql PASSWORD 'second'");
+    await psql(uri, "ALTER ROLE by_sql PASSWORD 'second'");
     await expect(psql(bySql("first"), "SELECT 1")).rejects.toThrow(/password authentication failed/);
     expect(await psql(bySql("second"), "SELECT current_user")).toBe("by_sql");
-    await psql(direct, "DROP ROLE by_sql");
+    await psql(uri, "DROP ROLE by_sql");
+  });
+
+  test("statistics of the file cache → count from the start of the compute, in every database", async () => {
+    await scene.power(primary, "restart");
+    const ratio =
+      "SELECT file_cache_hits + file_cache_misses > 0, file_cache_hit_ratio <= 100 FROM neon_stat_file_cache";
+    await scene.until("counted", async () => (await psql(uri, ratio)) === "t|t");
+    const hits = Number(await psql(uri, "SELECT file_cache_hits FROM neon_stat_file_cache"));
+    await psql(uri, "CREATE DATABASE made_by_sql");
+    const other = uri.replace("/neondb?", "/made_by_sql?");
+    expect(Number(await psql(other, "SELECT file_cache_hits FROM neon_stat_file_cache"))).toBeGreaterThan(0);
+    await scene.power(primary, "restart");
+    expect(Number(await psql(uri, "SELECT file_cache_hits FROM neon_stat_file_cache"))).toBeLessThan(hits + 5_000);
+    await psql(uri, "DROP DATABASE made_by_sql");
+  });
+
+  test("the server dies → the compute is idle, and the next connection starts it", async () => {
+    const session = await openSession(uri);
+    const { rows } = await session.client.query("SELECT pg_backend_pid() AS pid");
+    process.kill(await parentOf(rows[0].pid), "SIGKILL");
+    await session.ended;
+    await scene.until("idle", async () => (await scene.endpointState(primary)) === "idle");
+    expect(await psql(uri, "SELECT count(*) FROM greeting")).toBe("3");
+  });
+
+  test("disabled → refused with the reason, and not woken; enabled → woken", async () => {
+    await scene.write("PATCH", `/endpoints/${primary}`, { endpoint: { disabled: true } });
+    await expect(psql(uri, "SELECT 1")).rejects.toThrow(/endpoint ep-primary is disabled/);
+    expect(await scene.endpointState(primary)).toBe("idle");
+    await scene.write("PATCH", `/endpoints/${primary}`, { endpoint: { disabled: false } });
+    expect(await psql(uri, "SELECT 1")).toBe("1");
+  });
+
+  test("an open connection → no suspend for inactivity; closed → suspended after the delay", async () => {
+    const session = await openSession(uri);
+    await scene.advance(299_000);
+    await scene.advance(10_000);
+    expect((await session.client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+    expect(await scene.endpointState(primary)).toBe("active");
+    await session.client.end();
+    await scene.advance(290_000);
+    expect(await scene.endpointState(primary)).toBe("active");
+    await scene.advance(11_000);
+    await scene.until("idle", async () => (await scene.endpointState(primary)) === "idle");
+  });
+
+  test("a reset → the fixture again, without data", async () => {
+    await fetch(`${scene.sandbox.controlUrl}/reset`, { method: "POST" });
+    expect(await scene.endpointState(primary)).toBe("idle");
+    const fresh = await scene.uri(primary);
+    expect(await psql(fresh, "SELECT count(*) FROM pg_tables WHERE tablename = 'greeting'")).toBe("0");
   });
 });
+
+describe("the limit of computes", () => {
+  test("as many run as may → the next start fails and names the limit", async () => {
+    const scene = await ComputeScene.start({ compute: { port: 0, maxComputes: 1 } });
+    try {
+      await scene.power(primary, "start");
+      expect((await scene.power(replica, "start")).ended).toEqual(["start_compute failed"]);
+      await expect(psql(await scene.uri(replica), "SELECT 1")).rejects.toThrow(/limit of 1 active computes/);
+    } finally {
+      await scene.stop();
+    }
+  });
+});
+
+/** The postmaster of a backend. */
+async function parentOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/^PPid:\t(\d+)$/m.exec(status)?.[1]);
+}
