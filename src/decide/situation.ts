@@ -64,6 +64,9 @@ export function situationOf(observation: LocalObservation): Situation {
   if (!isIdentityProven(resource, identity)) {
     return { kind: "IdentityUnproven" };
   }
+  if (isAnswerUnstored && !hasFinalizer(resource) && !isBeingDeleted(resource)) {
+    return { kind: "WithoutFinalizer" };
+  }
   if (isAnswerUnstored) {
     return { kind: "CreateAnswered", answered: answeredCreate };
   }

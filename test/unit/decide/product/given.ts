@@ -1,0 +1,226 @@
+import type { Claim } from "../../../../src/decide/claims.ts";
+import { desiredChanges, hashOf } from "../../../../src/decide/desired-endpoint.ts";
+import type { Observation } from "../../../../src/decide/observation.ts";
+import { endpointName, ownershipToken } from "../../../../src/decide/ownership-token.ts";
+import type { ResourceMemory } from "../../../../src/decide/resource-memory.ts";
+import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
+import { annotations } from "../../../../src/resource/names.ts";
+import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";
+import type { ComputeEndpointStatus } from "../../../../src/resource/status-schema.ts";
+import {
+  acknowledged,
+  branch,
+  claim,
+  endpoint,
+  intent,
+  intentMemory,
+  memory,
+  monotonicMs,
+  observation,
+  operation,
+  otherBranch,
+  otherName,
+  ownership,
+  ownName,
+  policy,
+  project,
+  resource,
+  timeAt,
+} from "../builders.ts";
+import type { Factors } from "./factors.ts";
+
+/** The other endpoint of the project, if there is one. */
+export const candidateId = "ep-candidate-2";
+/** What an unstored answer to our own create named. */
+export const answeredId = "ep-answered-3";
+
+const managed = { disabled: true } as const;
+
+/** Freezes a value and all its parts, so that a decision that changes its input throws. */
+export function deepFreeze<Value>(value: Value): Value {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) {
+      deepFreeze(part);
+    }
+  }
+  return value;
+}
+
+type Part<Value> = (factors: Factors) => Value;
+
+/** Parts that depend on a few factors are made once, frozen, and shared: the product is large. */
+function shared<Value>(names: readonly (keyof Factors)[], make: Part<Value>): Part<Value> {
+  const made = new Map<string, Value>();
+  return (factors) => {
+    const key = names.map((name) => factors[name]).join();
+    const known = made.get(key) ?? deepFreeze(make(factors));
+    made.set(key, known);
+    return known;
+  };
+}
+
+/** Makes the frozen observations that factors describe. */
+export function createGiven(): Part<Observation> {
+  const specPart = shared(["type", "spec", "deletion", "adoption", "isTakeOver", "remote"], specOf);
+  const statusPart = shared(
+    ["type", "spec", "deletion", "adoption", "remote", "ownership", "intent", "isOwnOperationInFlight"],
+    statusOf,
+  );
+  const endpointsPart = shared(["type", "spec", "ownership", "remote", "echoesNames", "candidate"], (factors) => [
+    ...ownEndpoint(factors),
+    ...candidate(factors),
+  ]);
+  const claimsPart = shared(["claims", "type", "spec"], claimsOf);
+  const memoryPart = shared(["intent", "posts", "isAnswered", "type"], memoryOf);
+  const annotationsPart = shared(["resolution"], annotationsOf);
+  return (factors) =>
+    deepFreeze(
+      observation({
+        resource: resource({
+          ...specPart(factors),
+          isPaused: factors.isPaused,
+          hasFinalizer: factors.hasFinalizer,
+          isDeleting: factors.deletion !== "None",
+          isOwnershipReadable: factors.ownership !== "Unreadable",
+          status: statusPart(factors),
+          annotations: annotationsPart(factors),
+        }),
+        endpoints: endpointsPart(factors),
+        operations: factors.isOwnOperationInFlight ? { ownInFlight: [running] } : {},
+        echoesNames: factors.echoesNames,
+        claims: claimsPart(factors),
+        memory: memoryPart(factors),
+        startedAtMs: monotonicMs + (factors.isSettled ? policy.createSettleMs : 0),
+        ...(factors.remote === "Unproven" ? { absentIds: [] } : {}),
+      }),
+    );
+}
+
+const running = operation({ id: "op-own", action: "apply_config", status: "running", createdTime: timeAt(-4_000) });
+
+function isOwned({ ownership: origin }: Factors): boolean {
+  return origin !== "None" && origin !== "Unreadable";
+}
+
+function validSpec({ type, spec, deletion, adoption, isTakeOver, remote }: Factors): ComputeEndpointSpec {
+  return {
+    projectId: project,
+    type,
+    branchId: spec === "Moved" ? otherBranch : branch,
+    ...managed,
+    ...(remote === "Unverifiable" ? { suspend: { mode: "Never" } } : {}),
+    ...(deletion === "Delete" || deletion === "Retain" ? { deletionPolicy: deletion } : {}),
+    ...(adoption === "None"
+      ? {}
+      : {
+          adoption: {
+            policy: adoption,
+            ...(isTakeOver ? { takeOver: true } : {}),
+            ...(type === "ReadOnly" ? { endpointId: candidateId } : {}),
+          },
+        }),
+  };
+}
+
+function specOf(factors: Factors) {
+  const { deletion } = factors;
+  const deletionPolicy = deletion === "Delete" || deletion === "Retain" ? { deletionPolicy: deletion } : {};
+  return factors.spec === "Broken" ? { brokenSpec: deletionPolicy } : { spec: validSpec(factors) };
+}
+
+function statusOf(factors: Factors): ComputeEndpointStatus {
+  const { ownership: origin, type, isOwnOperationInFlight } = factors;
+  if (factors.intent === "Open") {
+    const fields = { ...managed };
+    return { createIntent: intent({ type, fields, bodyHash: hashOf(desiredChanges(validSpec(factors))) }) };
+  }
+  if (!isOwned(factors)) {
+    return {};
+  }
+  const times = { createdTime: timeAt(-4_000), updatedTime: timeAt(-4_000) };
+  return {
+    ownership:
+      origin === "Foreign"
+        ? ownership({ clusterId: "cluster-b" })
+        : ownership({ origin: origin as "Created" | "Adopted" | "Presumed" }),
+    acknowledged: acknowledged(validSpec(factors)),
+    ...(isOwnOperationInFlight
+      ? { operations: [{ id: "op-own", action: "apply_config", status: "running", cause: "SpecChange", ...times }] }
+      : {}),
+  };
+}
+
+function ownEndpoint(factors: Factors): readonly ObservedEndpoint[] {
+  const isThere = isOwned(factors) && factors.remote !== "Absent" && factors.remote !== "Unproven";
+  const name = factors.echoesNames ? ownName : undefined;
+  return isThere ? [endpoint({ type: factors.type, name, disabled: factors.remote !== "Differs" })] : [];
+}
+
+/** On the branch that a create or a move is about. */
+function candidate({ candidate: kind, type, spec, ownership: origin }: Factors): readonly ObservedEndpoint[] {
+  if (kind === "None") {
+    return [];
+  }
+  const elsewhere = endpointName("orders", ownershipToken("cluster-b", "uid-elsewhere"));
+  const names = {
+    Nameless: undefined,
+    Older: undefined,
+    OwnToken: ownName,
+    SiblingToken: otherName,
+    OtherCluster: elsewhere,
+    OtherName: "made-by-hand",
+  };
+  const isTarget = spec === "Moved" && origin !== "None";
+  return [
+    endpoint({
+      id: candidateId,
+      type,
+      branchId: isTarget ? otherBranch : branch,
+      name: names[kind],
+      ...managed,
+      createdTime: timeAt(kind === "Older" ? -500_000 : -500),
+    }),
+  ];
+}
+
+function claimsOf({ claims, type, spec }: Factors): readonly Claim[] {
+  const branchId = spec === "Moved" ? otherBranch : branch;
+  switch (claims) {
+    case "None":
+      return [];
+    case "Owner":
+      return [claim({ ownedEndpointId: candidateId })];
+    case "Intent":
+      return [
+        claim({
+          openCreate: { intent: intent({ branchId, type, token: "sibling" }), posts: "Unresolved", isStalled: false },
+        }),
+      ];
+    case "OwnsOurs":
+      return [claim({ ownedEndpointId: "ep-own-1" })];
+    case "Elder":
+      return [claim({ wish: { projectId: project, branchId, type, adoption: { policy: "AdoptOrCreate" } } })];
+  }
+}
+
+function memoryOf({ intent: open, posts, isAnswered, type }: Factors): ResourceMemory {
+  const known = open === "Open" ? intentMemory({ posts }) : memory();
+  return isAnswered
+    ? {
+        ...known,
+        answeredCreate: {
+          endpoint: endpoint({ id: answeredId, type }),
+          operations: [],
+          hash: "h",
+          attempt: "attempt-1",
+        },
+      }
+    : known;
+}
+
+function annotationsOf({ resolution }: Factors): Readonly<Record<string, string>> {
+  const answers = { None: undefined, Adopt: `adopt=${candidateId}`, Abandon: "abandon=attempt-1" };
+  const answer = answers[resolution];
+  return answer === undefined ? {} : { [annotations.resolveCreate]: answer };
+}
