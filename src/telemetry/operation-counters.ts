@@ -4,18 +4,18 @@ import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { BoundedLabel } from "./bounded-label.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
-/** From a no-op of the service to the longest work seen to end well. */
+/** From an operation without work to the longest one that was seen to succeed. */
 const durationBucketsSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1_800];
 
-/** Name and value of an exemplar together, in characters: what OpenMetrics allows. */
+/** The maximum length of an exemplar's name and value together, in characters, as OpenMetrics states it. */
 const longestExemplar = 128;
 
-/** Counts ended operations. Failures are counted per resource, and forgotten with it. */
+/** Counts ended operations. The failure counters of a resource disappear with it. */
 export function createOperationCounters(registry: MetricsRegistry, boundAction: BoundedLabel): OperationMetrics {
   const registers = [registry];
   const duration = new Histogram({
     name: "compute_endpoint_operation_duration_seconds",
-    help: "How long operations took that have ended, by the service's own clock.",
+    help: "Duration of operations that have ended, by the control plane's clock.",
     labelNames: ["action", "outcome"],
     buckets: durationBucketsSeconds,
     enableExemplars: true,
@@ -23,30 +23,28 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
   });
   const total = new Counter({
     name: "compute_endpoint_operations_total",
-    help: "Operations that have ended. cause: SpecChange (a call of ours), ControlPlane (the service itself), Other.",
+    help: "Operations that have ended, by cause: the operator (SpecChange), the control plane itself, or another client.",
     labelNames: ["action", "outcome", "cause"],
     registers,
   });
   const failures = new Counter({
     name: "compute_endpoint_operation_failures_total",
-    help: "Operations that have ended in failure, by resource.",
+    help: "Operations that have failed, by resource.",
     labelNames: ["action", "namespace", "name"],
     registers,
   });
   const gaps = new Counter({
     name: "compute_endpoint_operation_log_gaps_total",
-    help: "Parts of the operations that were not read back to, or not waited for: what ended there is not counted.",
+    help: "Gaps in the operation history: operations in them were not read or not waited for, and are not counted.",
     registers,
   });
-  const failedActions = new Map<string, { readonly key: ResourceKey; readonly actions: Set<string> }>();
+  /** The actions of each resource that have a failure counter. */
+  const failedActions = new Map<string, Set<string>>();
 
-  const countFailure = (operation: EndedOperation, action: string) => {
-    const { namespace, name } = operation;
-    const id = keyText(operation);
-    const known = failedActions.get(id) ?? { key: { namespace, name }, actions: new Set() };
-    failedActions.set(id, known);
-    known.actions.add(action);
-    failures.inc({ action, namespace, name });
+  const countFailure = (key: ResourceKey, action: string) => {
+    failures.inc({ action, namespace: key.namespace, name: key.name });
+    const actions = failedActions.get(keyText(key)) ?? new Set();
+    failedActions.set(keyText(key), actions.add(action));
   };
 
   return {
@@ -63,17 +61,16 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
       }
     },
     logCutShort: () => gaps.inc(),
-    forgetResource: ({ namespace, name }) => {
-      const id = keyText({ namespace, name });
-      for (const action of failedActions.get(id)?.actions ?? []) {
-        failures.remove({ action, namespace, name });
+    forgetResource: (key) => {
+      for (const action of failedActions.get(keyText(key)) ?? []) {
+        failures.remove({ action, namespace: key.namespace, name: key.name });
       }
-      failedActions.delete(id);
+      failedActions.delete(keyText(key));
     },
   };
 }
 
-/** Leads from a slow bucket to the operation in the service's log. None when it is too long: that would throw. */
+/** Names the operation behind a duration. An id that is too long is left out, because prom-client would throw. */
 function exemplarOf({ operationId }: EndedOperation): Readonly<Record<string, string>> {
   const isAllowed = operationId !== "" && "operation_id".length + operationId.length <= longestExemplar;
   return isAllowed ? { operation_id: operationId } : {};
