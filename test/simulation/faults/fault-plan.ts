@@ -33,6 +33,8 @@ export const noRates: FaultRates = {
 export type FaultPlan =
   /** What happens to a call depends on the seed and on its key alone, not on what else happens in the run. */
   | { readonly kind: "Seeded"; readonly seed: number; readonly rates: FaultRates; readonly spared: readonly string[] }
+  /** Every call whose words begin so. */
+  | { readonly kind: "Always"; readonly words: string; readonly fault: Fault }
   /** Only the calls that are named, by key. */
   | { readonly kind: "Scripted"; readonly faults: Readonly<Record<string, Fault>> };
 
@@ -55,11 +57,22 @@ export function createFaultSource(plan: FaultPlan): RecordingSource {
       const count = (counts.get(call.what) ?? 0) + 1;
       counts.set(call.what, count);
       const key = `${call.what} #${count}`;
-      const fault = plan.kind === "Scripted" ? (plan.faults[key] ?? noFault) : seededFault(plan, call, key);
+      const fault = plannedFault(plan, call, key);
       if (fault.kind !== "None") hit.set(key, fault);
       return fault;
     },
   };
+}
+
+function plannedFault(plan: FaultPlan, call: PlannedCall, key: string): Fault {
+  switch (plan.kind) {
+    case "Scripted":
+      return plan.faults[key] ?? noFault;
+    case "Always":
+      return call.what.startsWith(plan.words) ? plan.fault : noFault;
+    case "Seeded":
+      return seededFault(plan, call, key);
+  }
 }
 
 function seededFault(plan: Extract<FaultPlan, { readonly kind: "Seeded" }>, call: PlannedCall, key: string): Fault {

@@ -58,6 +58,9 @@ function judgeRecord(world: World, resource: StoredObject): void {
   if (record === undefined || record.resourceUid !== uid) return;
   const creator = world.service.creators.get(record.endpointId);
   if (creator?.by === "Operator" && creator.uid === uid) return;
+  if (creator?.by === "OtherCluster" && world.service.echoesNames && adoptionOf(resource).takeOver !== true) {
+    world.violate("S3", "a resource takes an endpoint over that another cluster's operator has made");
+  }
   switch (record.origin) {
     case "Created":
       world.violate("S1", "a resource records as its own creation an endpoint that it did not create");

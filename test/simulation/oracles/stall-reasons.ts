@@ -33,6 +33,12 @@ const hasUnknownCreate: Judge = ({ history }, { metadata }) =>
       !(endpointId !== undefined && history.recordedIds.get(uid)?.has(endpointId)),
   );
 
+/** An endpoint that the resource has not recorded carries its token: a person has copied the name. */
+const hasCopiedName: Judge = (world, { metadata }) => {
+  const tokens = world.history.intents.flatMap(({ uid, token }) => (uid === metadata.uid ? [token] : []));
+  return world.endpoints().some(({ name }) => tokens.some((token) => name?.includes(token)));
+};
+
 const mayAdopt: Judge = (_, resource) => specOf(resource).adoption !== undefined || isTakenOver(resource);
 
 const isTakenOver = (resource: StoredObject): boolean => {
@@ -59,7 +65,10 @@ const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwi
   BranchOccupied: { isTrue: hasOtherOnBranch, otherwise: "no other endpoint is on its branch" },
   ClaimedByAnother: { isTrue: hasRival, otherwise: "no other resource names its branch" },
   OwnershipConflict: { isTrue: hasRival, otherwise: "no other resource names its endpoint" },
-  CreateAmbiguous: { isTrue: hasUnknownCreate, otherwise: "every create of it had a known outcome" },
+  CreateAmbiguous: {
+    isTrue: (world, resource) => hasUnknownCreate(world, resource) || hasCopiedName(world, resource),
+    otherwise: "every create of it had a known outcome",
+  },
   AdoptionMismatch: { isTrue: mayAdopt, otherwise: "it does not adopt" },
   AdoptionTargetMissing: { isTrue: mayAdopt, otherwise: "it does not adopt" },
   EndpointGone: { isTrue: mayAdopt, otherwise: "it has adopted nothing" },

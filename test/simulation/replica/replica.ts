@@ -131,11 +131,12 @@ function kubernetesTap(world: World) {
   return {
     sent(call: KubernetesCall, process: Process, planned: PlannedCall) {
       if (planned.isEffect) world.history.noteEffect();
-      if (!isLease(call)) world.log.add(process.machine.name, `asks the API server to ${call.what}`);
+      if (!isLease(call) && !isEvent(call)) world.log.add(process.machine.name, `asks the API server to ${call.what}`);
       for (const oracle of world.oracles) oracle.onKubernetesCall?.(call, process);
     },
     applied(call: KubernetesCall, process: Process, answer: Answer) {
-      if (!isLease(call)) world.log.add("API server", `answers ${answer.status}: ${call.what}`);
+      if (isEvent(call)) logEvent(world, call, process);
+      else if (!isLease(call)) world.log.add("API server", `answers ${answer.status}: ${call.what}`);
       for (const oracle of world.oracles) oracle.onKubernetesApplied?.(call, process, answer);
     },
   };
@@ -143,6 +144,15 @@ function kubernetesTap(world: World) {
 
 function isLease({ path }: KubernetesCall): boolean {
   return path.includes("/leases");
+}
+
+function isEvent({ path }: KubernetesCall): boolean {
+  return path.includes("/events");
+}
+
+function logEvent(world: World, { body }: KubernetesCall, process: Process): void {
+  const { type = "Warning or Normal", reason = "again", note = "" } = body as Readonly<Record<string, string>>;
+  world.log.add(process.machine.name, `publishes an event (${type}) ${reason}: ${note}`);
 }
 
 function serviceTap(world: World) {

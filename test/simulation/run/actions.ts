@@ -12,10 +12,23 @@ export type Action =
   | { readonly kind: "RestoreWithoutStatus"; readonly name: string }
   | { readonly kind: "PatchStatus"; readonly name: string; readonly status: Json }
   | { readonly kind: "PersonCreates"; readonly projectId: string; readonly creation: EndpointCreation }
+  /** Makes an endpoint under the name of one that is on another branch. */
+  | {
+      readonly kind: "PersonCopies";
+      readonly fromBranchId: string;
+      readonly branchId: string;
+      readonly type: "ReadWrite" | "ReadOnly";
+    }
+  /** Another cluster's operator makes an endpoint. */
+  | { readonly kind: "OtherClusterCreates"; readonly branchId: string; readonly name: string }
   | { readonly kind: "PersonChanges"; readonly branchId: string; readonly changes: EndpointChanges }
   | { readonly kind: "PersonDeletes"; readonly branchId: string }
   | { readonly kind: "PersonSuspends"; readonly branchId: string }
-  | { readonly kind: "FailNext"; readonly action: "start_compute" | "apply_config" | "suspend_compute" }
+  | {
+      readonly kind: "FailNext";
+      readonly action: "start_compute" | "apply_config" | "suspend_compute";
+      readonly isReverted?: boolean;
+    }
   | { readonly kind: "ListLag"; readonly lagMs: number }
   | {
       readonly kind: "DisguiseNext";

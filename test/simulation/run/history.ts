@@ -4,6 +4,7 @@ import type { Mutation } from "../ports.ts";
 import { Refusal } from "../service/engine.ts";
 import type { Creator } from "../service/service.ts";
 import type { SentCall } from "../service/sim-control-plane.ts";
+import { conditionOf } from "./settled.ts";
 import { intentOf, ownershipOf } from "./stored-records.ts";
 
 /** A create intent as a resource once stored it. */
@@ -40,6 +41,8 @@ export class History {
   deaths = 0;
   /** When a generation of a resource was stored, by `uid generation`. */
   readonly generationMs = new Map<string, number>();
+  /** When a resource was first Ready, by name. */
+  readonly readyMs = new Map<string, number>();
   /** Every endpoint that a resource has ever recorded, by uid. */
   readonly recordedIds = new Map<string, Set<string>>();
   /** Every state of a resource's spec, newest last, by uid. */
@@ -68,6 +71,9 @@ export class History {
     const key = `${uid} ${generation}`;
     if (!this.generationMs.has(key)) this.generationMs.set(key, this.#nowMs());
     if (type !== "DELETED") this.lastStored.set(uid, object);
+    const { name } = object.metadata;
+    const isReady = conditionOf(object, "Ready")?.status === "True";
+    if (isReady && !this.readyMs.has(name)) this.readyMs.set(name, this.#nowMs());
     const recorded = ownershipOf(object)?.endpointId;
     if (recorded !== undefined) {
       const ids = this.recordedIds.get(uid) ?? new Set();

@@ -2,7 +2,7 @@ import { type Answer, isSuccess } from "../kubernetes/answers.ts";
 import type { ApiRequest } from "../kubernetes/api-server.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { group, kind, plural, version } from "../ports.ts";
-import { Refusal } from "../service/engine.ts";
+import { world as places, Refusal } from "../service/engine.ts";
 import { everlasting } from "../time/virtual-time.ts";
 import type { Action } from "./actions.ts";
 import type { World } from "./world.ts";
@@ -146,6 +146,17 @@ function performOnService(world: World, action: ServiceAction): void {
     case "PersonCreates":
       service.create(action.projectId, action.creation, { by: "Person" });
       break;
+    case "PersonCopies": {
+      const name = world.endpoints().find(({ branchId }) => branchId === action.fromBranchId)?.name ?? "copied";
+      const { branchId, type } = action;
+      service.create(places.project, { branchId, type, name }, { by: "Person" });
+      break;
+    }
+    case "OtherClusterCreates": {
+      const { branchId, name } = action;
+      service.create(places.project, { branchId, type: "ReadWrite", name }, { by: "OtherCluster" });
+      break;
+    }
     case "PersonChanges":
       onEndpoint(world, action.branchId, (projectId, id) => service.update(projectId, id, action.changes));
       break;
@@ -165,7 +176,7 @@ function performOnService(world: World, action: ServiceAction): void {
       });
       break;
     case "FailNext":
-      service.failNext(action.action);
+      service.failNext(action.action, action.isReverted);
       break;
     case "ListLag":
       service.setListLag(action.lagMs);

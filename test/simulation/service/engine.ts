@@ -62,5 +62,11 @@ export function createEngine({ profile, seed, nowMs, operationLatencyMs }: Engin
     engine.advance();
     return store.endpoints.ofProject(projectId);
   };
-  return { engine, live };
+  /** Undoes a change of sizes without an operation. */
+  const putBack = (before: EndpointRecord, updatedMs: number): void => {
+    const now = store.endpoints.get(before.id);
+    const { minUnits, maxUnits } = before;
+    if (now !== undefined) store.endpoints.put({ ...now, minUnits, maxUnits, updatedMs });
+  };
+  return { engine, live, putBack };
 }

@@ -13,7 +13,8 @@ import { type EndpointPlace, endpointView, operationView } from "./views.ts";
 /** Who really made an endpoint; no client can see it. */
 export type Creator =
   | { readonly by: "Operator"; readonly uid: string; readonly attempt: string; readonly replica: string }
-  | { readonly by: "Person" };
+  | { readonly by: "Person" }
+  | { readonly by: "OtherCluster" };
 
 /** How an operation is shown in place of what it is. */
 export interface Disguise {
@@ -53,6 +54,9 @@ export class Service {
   readonly unreadable = new Set<string>();
   readonly #engine: ReturnType<typeof createEngine>["engine"];
   readonly #live: ReturnType<typeof createEngine>["live"];
+  readonly #putBack: ReturnType<typeof createEngine>["putBack"];
+  #revertsNext = false;
+  #reverts: { readonly operationId: string; readonly before: EndpointRecord }[] = [];
   #nextDisguise: Disguise | undefined;
   readonly #nowMs: () => number;
   readonly #epochMs: number;
@@ -61,9 +65,10 @@ export class Service {
     this.#epochMs = epochMs;
     this.#nowMs = () => epochMs + trueNowMs();
     this.calendar = new ServiceCalendar(clock, epochMs);
-    const { engine, live } = createEngine({ profile, seed, nowMs: this.#nowMs, operationLatencyMs });
+    const { engine, live, putBack } = createEngine({ profile, seed, nowMs: this.#nowMs, operationLatencyMs });
     this.#engine = engine;
     this.#live = live;
+    this.#putBack = putBack;
   }
 
   get echoesNames(): boolean {
@@ -76,6 +81,7 @@ export class Service {
   }
 
   list(projectId: string): EndpointList {
+    this.#revertFailed();
     const shown = this.#engine.endpoints(projectId);
     return {
       endpoints: shown.filter(({ id }) => !this.unreadable.has(id)).map((record) => this.#view(record, "List")),
@@ -115,7 +121,14 @@ export class Service {
   /** @throws Refusal */
   update(projectId: string, endpointId: string, changes: EndpointChanges): Mutation {
     this.#requireDelay(changes);
-    return this.#mutation(this.#engine.updateEndpoint(projectId, endpointId, changes), "Mutation");
+    const before = this.#engine.endpoint(projectId, endpointId);
+    const mutation = this.#engine.updateEndpoint(projectId, endpointId, changes);
+    const [first] = mutation.operations;
+    if (this.#revertsNext && first !== undefined) {
+      this.#revertsNext = false;
+      this.#reverts.push({ operationId: first.id, before });
+    }
+    return this.#mutation(mutation, "Mutation");
   }
 
   /** @throws Refusal */
@@ -128,9 +141,10 @@ export class Service {
     this.#engine.setListLag(lagMs);
   }
 
-  /** The next operation of an action fails. */
-  failNext(action: "start_compute" | "apply_config" | "suspend_compute", times = 1): void {
-    this.#engine.failNext({ action, endpointId: undefined, times, error: "the compute did not come up" });
+  /** The next operation of an action fails. @param isReverted whether what it should have applied is undone then */
+  failNext(action: "start_compute" | "apply_config" | "suspend_compute", isReverted = false): void {
+    this.#revertsNext = isReverted;
+    this.#engine.failNext({ action, endpointId: undefined, times: 1, error: "the compute did not come up" });
   }
 
   suspend(projectId: string, endpointId: string): void {
@@ -194,6 +208,15 @@ export class Service {
       endpoint: this.#view(endpoint, place),
       operations: operations.map((operation) => this.#operationView(operation)),
     };
+  }
+
+  /** What a failed operation should have applied is undone. */
+  #revertFailed(): void {
+    this.#reverts = this.#reverts.filter(({ operationId, before }) => {
+      const { status, updatedMs } = this.#engine.operation(before.projectId, operationId);
+      if (status === "failed") this.#putBack(before, updatedMs);
+      return status !== "failed" && status !== "finished";
+    });
   }
 
   /** The sandbox checks this in HTTP. */

@@ -1,0 +1,134 @@
+import { annotations } from "../ports.ts";
+import { world as places } from "../service/engine.ts";
+import { branch, readOnly, readWrite, size } from "../workloads/specs.ts";
+import { type NamedCase, planOf, scripted } from "./named-case.ts";
+
+const firstPost = `POST project of ${places.project} #1`;
+const secondPost = `POST project of ${places.project} #2`;
+const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =>
+  ({ atMs, action: { kind: "Apply", name, spec } }) as const;
+
+/** Creates whose answer is lost, late or refused. */
+export const createCases: readonly NamedCase[] = [
+  {
+    id: "1a",
+    name: "the first POST lands late, the resource is deleted meanwhile → no endpoint is left",
+    why: "a database runs, costs money, and nothing in the cluster knows of it",
+    plan: planOf({
+      faults: scripted({ [firstPost]: { kind: "AppliedLate", afterMs: 100_000, asTimeout: false } }),
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 40_000, action: { kind: "Delete", name: "orders" } },
+      ],
+    }),
+  },
+  {
+    id: "1b",
+    name: "the first POST lands late, the resource is moved to another branch meanwhile → one endpoint",
+    why: "the late endpoint lives on beside the one that the resource knows",
+    plan: planOf({
+      faults: scripted({ [firstPost]: { kind: "AppliedLate", afterMs: 100_000, asTimeout: false } }),
+      steps: [apply(1_000, "orders", readWrite(branch(1))), apply(40_000, "orders", readWrite(branch(2)))],
+    }),
+  },
+  {
+    id: "1c",
+    name: "the POST of a replica lands late → no second one beside it",
+    why: "the service refuses a second read-write endpoint, but takes any number of replicas",
+    plan: planOf({
+      world: { profile: "seed" },
+      faults: scripted({ [firstPost]: { kind: "AppliedLate", afterMs: 100_000, asTimeout: true } }),
+      steps: [apply(1_000, "orders", readOnly(branch(0)))],
+    }),
+  },
+  {
+    id: "3",
+    name: "a person makes an endpoint after a list and before the intent, and the answer to the POST is lost → it stays theirs",
+    why: "the operator changes and restarts another team's database",
+    plan: planOf({
+      world: { profile: "seed" },
+      faults: scripted({ [secondPost]: { kind: "RequestLost", asTimeout: false } }),
+      steps: [
+        apply(1_000, "billing", readWrite(branch(3))),
+        {
+          atMs: 61_500,
+          action: {
+            kind: "PersonCreates",
+            projectId: places.project,
+            creation: { branchId: branch(1), type: "ReadWrite", name: "by-hand" },
+          },
+        },
+        apply(63_000, "orders", readWrite(branch(1))),
+        apply(90_000, "orders", readWrite(branch(1), size(2))),
+      ],
+    }),
+  },
+  {
+    id: "11a",
+    name: "etcd goes back to a state without ownership, and the resource is deleted → its endpoint goes too",
+    why: "the service shows the token, so the endpoint can be found",
+    plan: planOf({
+      world: { operationLatencyMs: { min: 15_000, max: 20_000 } },
+      steps: [
+        apply(1_000, "billing", readWrite(branch(3))),
+        apply(4_000, "orders", readWrite(branch(1))),
+        { atMs: 12_000, action: { kind: "Backup" } },
+        { atMs: 120_000, action: { kind: "Crash", replica: 0 } },
+        { atMs: 120_500, action: { kind: "RestoreEtcd" } },
+        { atMs: 121_000, action: { kind: "Delete", name: "orders" } },
+      ],
+    }),
+  },
+  {
+    id: "11b",
+    name: "the service's clock is two minutes behind ours, and the operator is killed before it records → nothing leaks",
+    why: "a time of the service is compared with a time of ours, so the endpoint looks older than the intent",
+    plan: planOf({
+      world: {
+        profile: "seed",
+        serviceClock: { offsetMs: -120_000, steps: [], secondMachineMs: 0, wholeSeconds: false },
+      },
+      faults: scripted({ [firstPost]: { kind: "CrashAfter" } }),
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 20_000, action: { kind: "Delete", name: "orders" } },
+      ],
+    }),
+  },
+  {
+    id: "16a",
+    name: "a pause is stored while the operator stands still between intent and POST → no POST",
+    why: "the person who paused has been told that nothing happens any more",
+    plan: planOf({
+      faults: scripted({ "patch status of ComputeEndpoint shop/orders #1": { kind: "Paused", durationMs: 20_000 } }),
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 8_000, action: { kind: "Annotate", name: "orders", annotations: { [annotations.paused]: "true" } } },
+      ],
+    }),
+    judge: ({ history }) => (history.posts.length === 0 ? [] : ["S6: a POST was sent for a paused resource"]),
+  },
+  {
+    id: "17",
+    name: "a person copies the endpoint's name onto another branch → the copy is never touched",
+    why: "the operator deletes a database because of its name",
+    plan: planOf({
+      faults: scripted({ [secondPost]: { kind: "RequestLost", asTimeout: false } }),
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        {
+          atMs: 20_000,
+          action: { kind: "PersonCopies", fromBranchId: branch(1), branchId: branch(2), type: "ReadOnly" },
+        },
+        { atMs: 40_000, action: { kind: "PersonDeletes", branchId: branch(1) } },
+        {
+          atMs: 45_000,
+          action: { kind: "Annotate", name: "orders", annotations: { [annotations.reconcileRequestedAt]: "1" } },
+        },
+        { atMs: 60_000, action: { kind: "Delete", name: "orders" } },
+      ],
+    }),
+    judge: (world) =>
+      world.endpoints().some(({ branchId }) => branchId === branch(2)) ? [] : ["S1: the copy is gone"],
+  },
+];

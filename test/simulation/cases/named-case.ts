@@ -1,0 +1,74 @@
+import { type FaultPlan, faultless } from "../faults/fault-plan.ts";
+import type { Step } from "../run/actions.ts";
+import type { RunPlan } from "../run/run.ts";
+import type { World, WorldOptions } from "../run/world.ts";
+import { rightServiceClock } from "../service/calendar.ts";
+import { rightClock } from "../time/machine.ts";
+import { restWithinMs } from "../workloads/random-plan.ts";
+
+/** One defect that was reproduced, as a short run. */
+export interface NamedCase {
+  /** Its number in the list of defects, and a letter where a row has several cases. */
+  readonly id: string;
+  /** `<state> → <effect>`. */
+  readonly name: string;
+  /** What a person suffers when it breaks. */
+  readonly why: string;
+  readonly plan: RunPlan;
+  /** What is wrong beside what oracles report, in words. @default nothing */
+  readonly judge?: (world: World, plan: RunPlan) => readonly string[];
+}
+
+/** What differs from a plain run: one replica, right clocks, no faults, profile public, quick operations. */
+export interface PlanParts {
+  readonly steps: readonly Step[];
+  readonly faults?: FaultPlan;
+  readonly world?: Partial<WorldOptions>;
+  /** From then on nothing goes wrong. @default 200 s */
+  readonly quietFromMs?: number;
+}
+
+/** A plain run with what is given. */
+export function planOf({ steps, faults = faultless, world = {}, quietFromMs = 200_000 }: PlanParts): RunPlan {
+  return {
+    world: {
+      seed: 1,
+      profile: "public",
+      machines: [rightClock],
+      serviceClock: rightServiceClock,
+      operationLatencyMs: { min: 300, max: 1_000 },
+      hasElection: false,
+      faults,
+      settings: {},
+      ...world,
+    },
+    steps,
+    quietFromMs,
+    restWithinMs,
+  };
+}
+
+/** Faults by the words of the call and its number: `POST project of green-fox-1 #1`. */
+export function scripted(faults: Extract<FaultPlan, { readonly kind: "Scripted" }>["faults"]): FaultPlan {
+  return { kind: "Scripted", faults };
+}
+
+/** What is wrong when the same refusal lasts for hours: L3 allows two status writes and one Warning. */
+export function refusalProblems(world: World, plan: RunPlan, fromMs: number): readonly string[] {
+  const during = world.log.entries.filter(({ atMs }) => atMs >= fromMs && atMs < plan.quietFromMs);
+  const count = (words: string) => during.filter(({ text }) => text.includes(words)).length;
+  const writes = count("asks the API server to patch status");
+  const warnings = count("publishes an event (Warning");
+  const tries = during.filter(({ text }) => /asks the control plane to (create|delete)/.test(text)).length;
+  return [
+    // The intent of a create and the first word that it waits come before the two that L3 allows.
+    ...(writes > 4 ? [`L3: ${writes} status writes`] : []),
+    ...(warnings > 1 ? [`L3: ${warnings} Warning events`] : []),
+    ...(tries > 60 ? [`L3: ${tries} tries`] : []),
+  ];
+}
+
+/** Whether a resource was Ready by a time. */
+export function wasReadyBy(world: World, name: string, byMs: number): boolean {
+  return (world.history.readyMs.get(name) ?? Number.POSITIVE_INFINITY) < byMs;
+}

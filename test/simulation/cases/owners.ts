@@ -1,0 +1,141 @@
+import { annotations } from "../ports.ts";
+import { rightClock } from "../time/machine.ts";
+import { branch, readWrite, size } from "../workloads/specs.ts";
+import { type NamedCase, planOf, refusalProblems, wasReadyBy } from "./named-case.ts";
+
+const adopting = (policy: "AdoptOrCreate" | "AdoptOnly") => ({ adoption: { policy } });
+const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =>
+  ({ atMs, action: { kind: "Apply", name, spec } }) as const;
+
+/** Who may own an endpoint. */
+export const ownerCases: readonly NamedCase[] = [
+  {
+    id: "4",
+    name: "a new leader whose watch was silent finds an endpoint that another resource owns → it lists before it acts",
+    why: "two owners fight over one database, and deleting one resource deletes the other's database",
+    plan: planOf({
+      world: { machines: [rightClock, rightClock], hasElection: true },
+      steps: [
+        { atMs: 1, action: { kind: "Crash", replica: 1 } },
+        apply(5_000, "orders", readWrite(branch(1), { ...adopting("AdoptOnly"), ...size(2) })),
+        { atMs: 10_000, action: { kind: "WatchMute", replica: 1 } },
+        apply(11_000, "billing", readWrite(branch(1), size(1))),
+        { atMs: 20_000, action: { kind: "Crash", replica: 0 } },
+      ],
+    }),
+  },
+  {
+    id: "6",
+    name: "an endpoint carries the token of another cluster → AdoptOrCreate does not take it",
+    why: "two clusters fight over one database",
+    plan: planOf({
+      steps: [
+        {
+          atMs: 500,
+          action: { kind: "OtherClusterCreates", branchId: branch(1), name: "orders-k8s-abcdefabcdefabcdefabcd" },
+        },
+        apply(10_000, "orders", readWrite(branch(1), adopting("AdoptOrCreate"))),
+      ],
+    }),
+  },
+  {
+    id: "7",
+    name: "an ownership record of a newer version cannot be read → it still claims its endpoint",
+    why: "after a rollback of the operator another resource takes the database over",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        {
+          atMs: 20_000,
+          action: { kind: "PatchStatus", name: "orders", status: { ownership: { origin: "MovedByVersion2" } } },
+        },
+        apply(30_000, "billing", readWrite(branch(1), adopting("AdoptOrCreate"))),
+      ],
+    }),
+  },
+  {
+    id: "18",
+    name: "a DELETE whose answer was lost is followed by Retain, and another resource adopts → the DELETE hits nothing of theirs",
+    why: "a database that was handed over on purpose is deleted two minutes later",
+    plan: planOf({
+      faults: { kind: "Always", words: "DELETE ", fault: { kind: "AppliedLate", afterMs: 100_000, asTimeout: false } },
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 20_000, action: { kind: "Delete", name: "orders" } },
+        apply(20_500, "orders", readWrite(branch(1), { deletionPolicy: "Retain" })),
+        apply(30_000, "billing", readWrite(branch(1), adopting("AdoptOrCreate"))),
+      ],
+      quietFromMs: 400_000,
+    }),
+  },
+  {
+    id: "16b",
+    name: "a paused resource's endpoint is gone → it is not Ready",
+    why: "the person who paused sees a healthy database that does not exist",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 20_000, action: { kind: "Annotate", name: "orders", annotations: { [annotations.paused]: "true" } } },
+        { atMs: 40_000, action: { kind: "PersonDeletes", branchId: branch(1) } },
+      ],
+    }),
+  },
+  {
+    id: "8a",
+    name: "the read of one operation is answered with 500 → other resources of its project become Ready",
+    why: "one broken record stops all work on a project",
+    plan: planOf({
+      steps: [
+        { atMs: 100, action: { kind: "DisguiseNext", isBroken: true } },
+        { atMs: 200, action: { kind: "ListLag", lagMs: 20_000 } },
+        apply(1_000, "orders", readWrite(branch(1))),
+        apply(30_000, "billing", readWrite(branch(2))),
+      ],
+      quietFromMs: 600_000,
+    }),
+    judge: (world) =>
+      world.endpoints().length === 2 && wasReadyBy(world, "billing", 500_000) ? [] : ["L1: billing had to wait"],
+  },
+  {
+    id: "8b",
+    name: "one endpoint of a list cannot be read → other resources of its project become Ready, and it is not created again",
+    why: "one malformed object stops all work on a project, or counts as absent",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 20_000, action: { kind: "Unreadable", branchId: branch(1), isOn: true } },
+        apply(30_000, "billing", readWrite(branch(2))),
+      ],
+      quietFromMs: 600_000,
+    }),
+    judge: (world) =>
+      world.endpoints().length === 2 && wasReadyBy(world, "billing", 500_000) ? [] : ["L1: billing had to wait"],
+  },
+  {
+    id: "2",
+    name: "a DELETE is refused for three hours → Stalled once, few status writes, one Warning",
+    why: "hundreds of writes and events for nothing, and no condition that says what is wrong",
+    plan: planOf({
+      faults: { kind: "Always", words: "DELETE ", fault: { kind: "Refused", status: 422 } },
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 20_000, action: { kind: "Delete", name: "orders" } },
+      ],
+      quietFromMs: 20_000 + 3 * 3_600_000,
+    }),
+    judge: (world, plan) => refusalProblems(world, plan, 20_000),
+  },
+  ...[400, 403, 409, 422].map(
+    (status): NamedCase => ({
+      id: `12 (${status})`,
+      name: `a create is refused with ${status} for three hours → Stalled once, few status writes, one Warning`,
+      why: "a resource that leaves and enters Stalled with every try wakes people in the night",
+      plan: planOf({
+        faults: { kind: "Always", words: "POST ", fault: { kind: "Refused", status } },
+        steps: [apply(1_000, "orders", readWrite(branch(1)))],
+        quietFromMs: 1_000 + 3 * 3_600_000,
+      }),
+      judge: (world, plan) => refusalProblems(world, plan, 1_000),
+    }),
+  ),
+];
