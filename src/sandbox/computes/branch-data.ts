@@ -4,12 +4,12 @@ import path from "node:path";
 import { type AppliedObjects, appliedForm, nothingApplied, type WantedObjects } from "./objects/plan-objects.ts";
 import type { PostgresBinaries } from "./postgres/binaries.ts";
 import { ComputeError } from "./postgres/compute-error.ts";
+import { writeOwned } from "./postgres/copy-tree.ts";
 import type { PostgresServer } from "./postgres/postgres-server.ts";
 import { maxConnectionsIn } from "./postgres/server-settings.ts";
 import type { SystemUser } from "./postgres/system-user.ts";
 import { type ComputeDirectories, dataVersionOf, type Holder } from "./storage/compute-directories.ts";
 import { copyAtRest, copyRunning } from "./storage/copy-data.ts";
-import { writeOwned } from "./storage/copy-tree.ts";
 import { ensureTemplate } from "./storage/template.ts";
 
 /** What data directories are made with. */

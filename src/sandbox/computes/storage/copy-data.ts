@@ -1,9 +1,9 @@
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { AdminConnection } from "../postgres/admin-connection.ts";
+import { copyOne, copyTree, writeOwned } from "../postgres/copy-tree.ts";
 import type { PostgresServer } from "../postgres/postgres-server.ts";
 import type { SystemUser } from "../postgres/system-user.ts";
-import { copyOne, copyTree, writeOwned } from "./copy-tree.ts";
 
 /** Where from and where to: data directories of PostgreSQL. */
 export interface DataCopy {

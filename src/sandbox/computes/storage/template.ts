@@ -3,13 +3,13 @@ import path from "node:path";
 import { AdminConnection, adminRole } from "../postgres/admin-connection.ts";
 import type { PostgresBinaries } from "../postgres/binaries.ts";
 import { ComputeError } from "../postgres/compute-error.ts";
+import { writeOwned } from "../postgres/copy-tree.ts";
 import { GuardedProcess } from "../postgres/guarded-process.ts";
 import { PostgresServer } from "../postgres/postgres-server.ts";
 import { accessRules, serverSettings } from "../postgres/server-settings.ts";
 import type { SystemUser } from "../postgres/system-user.ts";
 import { templateStatements } from "../postgres/template-statements.ts";
 import type { ComputeDirectories } from "./compute-directories.ts";
-import { writeOwned } from "./copy-tree.ts";
 
 /** What a template is made with. */
 export interface TemplateParts {

@@ -1,7 +1,7 @@
 import { constants, type Dirent } from "node:fs";
 import { chown, copyFile, mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { SystemUser } from "../postgres/system-user.ts";
+import type { SystemUser } from "./system-user.ts";
 
 /** How to copy a directory. */
 export interface CopyOptions {
