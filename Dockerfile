@@ -9,7 +9,7 @@ COPY src src
 RUN npm run build
 
 # Holds the Node binary, the libraries it links (libstdc++ and libgcc, which Debian's slim image has), and the bundle.
-FROM debian:12.12-slim
+FROM debian:12.12-slim AS operator
 LABEL org.opencontainers.image.title="endpoint-operator" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /usr/local/bin/node /usr/local/bin/node

@@ -28,7 +28,10 @@ interface PackageJson {
 }
 
 interface BundledPackage {
+  /** `name@version`. */
   readonly id: string;
+  readonly name: string;
+  readonly version: string;
   readonly licence: string;
   /** The licence file's text; empty when the package has none. */
   readonly text: string;
@@ -80,6 +83,9 @@ export async function buildBundle({ entry, outDir, version }: BundleOptions): Pr
   // In a folder without a package.json this says that the files are modules.
   await writeFile(join(outDir, "package.json"), `${JSON.stringify({ type: "module", version }, null, 2)}\n`);
   await writeFile(join(outDir, "THIRD-PARTY-NOTICES.txt"), noticesOf(packages));
+  // The SBOM of the image is made from this list.
+  const list = packages.map(({ name, version, licence }) => ({ name, version, licence }));
+  await writeFile(join(outDir, "packages.json"), `${JSON.stringify(list, null, 2)}\n`);
   return {
     program,
     bytes: result.outputFiles.reduce((sum, file) => sum + file.contents.length, 0),
@@ -108,10 +114,14 @@ async function bundledPackages({ inputs, outputs }: Metafile): Promise<readonly 
 }
 
 async function describePackage(folder: string): Promise<BundledPackage> {
-  const { name, version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as PackageJson;
+  const {
+    name = "",
+    version = "",
+    license,
+  } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as PackageJson;
   const file = (await readdir(folder)).sort().find((entry) => /^(licen[cs]e|copying)/i.test(entry));
   const text = file === undefined ? "" : (await readFile(join(folder, file), "utf8")).trim();
-  return { id: `${name}@${version}`, licence: license ?? "see text", text };
+  return { id: `${name}@${version}`, name, version, licence: license ?? "see text", text };
 }
 
 function noticesOf(packages: readonly BundledPackage[]): string {

@@ -1,0 +1,24 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { findAsset } from "../../../tools/assets/resolve-assets.ts";
+import { runCommand } from "../../../tools/assets/run-command.ts";
+
+const workflow = fileURLToPath(new URL("../../../.github/workflows/release.yaml", import.meta.url));
+
+test("the release workflow → actionlint finds nothing", async (context) => {
+  const actionlint = await findAsset("actionlint");
+  if (actionlint === undefined) return context.skip("there is no actionlint; run: npm run assets -- --with actionlint");
+  const args = ["-no-color", "-shellcheck=", "-pyflakes=", workflow];
+  expect(await runCommand({ command: actionlint, args })).toBe("");
+});
+
+test("the release workflow → makes everything by npm run release", async () => {
+  const { jobs } = parse(await readFile(workflow, "utf8")) as {
+    jobs: Record<string, { steps: readonly { run?: string }[] }>;
+  };
+  const commands = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
+  const making = commands.filter((command) => !/^(sudo apt-get|npm ci|buildah login)/.test(command));
+  expect(making).toEqual([expect.stringMatching(/^npm run release -- --registry /)]);
+});

@@ -1,0 +1,144 @@
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import path from "node:path";
+import { type ProgressSink, withProgress } from "../assets/progress.ts";
+import { runCommand } from "../assets/run-command.ts";
+import { type DebianPackage, makeBaseImages } from "./base-images.ts";
+import { type Buildah, checkImageTools, withBuildah } from "./buildah.ts";
+import { readImageFile, readOciImage } from "./oci-layout.ts";
+import { type BundledPackage, imageSbom } from "./sbom.ts";
+
+/** What to build, and where to. */
+export interface ImageOptions {
+  /** The repository's root: the Dockerfile and what it copies. */
+  readonly root: string;
+  /** Stage of the Dockerfile. @default "operator" */
+  readonly target?: string;
+  /** Name of the image without a tag. @default "endpoint-operator" */
+  readonly name?: string;
+  /** Folder for the results; it is made. */
+  readonly outDir: string;
+  /** Time of every file in the image, seconds since 1970. @default the time of the last commit */
+  readonly epochSeconds?: number;
+  /** Pushes the image here as well, for instance `registry.example.com/endpoint-operator:0.1.0`. @default nowhere */
+  readonly pushTo?: string | undefined;
+  /** Makes more images from the finished one, while buildah still has it. @param reference of the finished image */
+  readonly afterBuild?: (buildah: Buildah, reference: string, directory: string) => Promise<void>;
+  readonly progress: ProgressSink;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An image as files. */
+export interface BuiltImage {
+  readonly name: string;
+  readonly version: string;
+  /** Digest of the manifest, with `sha256:`. */
+  readonly digest: string;
+  /** OCI layout: a folder. */
+  readonly layout: string;
+  /** The same in one file, for `kind load image-archive` and `ctr images import`. */
+  readonly archive: string;
+  /** CycloneDX. */
+  readonly sbom: string;
+}
+
+/**
+ * Builds the image from the Dockerfile, without a Docker engine and without a registry.
+ *
+ * The same commit gives the same digest while Debian publishes the same packages. Needs Linux, buildah and mmdebstrap.
+ *
+ * @throws ImageToolsMissing; CommandError with the last lines of the step that failed.
+ */
+export async function buildImage(options: ImageOptions): Promise<BuiltImage> {
+  await checkImageTools();
+  const { root, outDir, progress, signal, target = "operator", name = "endpoint-operator" } = options;
+  const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8")) as { version: string };
+  const epochSeconds = options.epochSeconds ?? (await lastCommitSeconds(root));
+  const layout = path.join(outDir, `${name}-${version}.oci`);
+  await mkdir(outDir, { recursive: true });
+  await rm(layout, { recursive: true, force: true });
+  const reference = `docker.io/library/${name}:${version}`;
+  const debian = await withBuildah(async (buildah, directory) => {
+    const dockerfile = await readFile(path.join(root, "Dockerfile"), "utf8");
+    const bases = { buildah, directory, dockerfile, epochSeconds };
+    const packages = await withProgress(progress, "Making the base images", () => makeBaseImages(bases));
+    await withProgress(progress, `Building ${name}:${version}`, () =>
+      buildStage(buildah, { root, target, reference, epochSeconds }),
+    );
+    await buildah(["push", "--quiet", reference, `oci:${layout}:${reference}`]);
+    const { pushTo } = options;
+    if (pushTo !== undefined)
+      await withProgress(progress, `Pushing ${pushTo}`, () =>
+        buildah(["push", "--quiet", reference, `docker://${pushTo}`]),
+      );
+    await options.afterBuild?.(buildah, reference, directory);
+    return packages;
+  }, signal);
+  return await writeBeside({ layout, name, version, epochSeconds, outDir, debian });
+}
+
+interface Stage {
+  readonly root: string;
+  readonly target: string;
+  readonly reference: string;
+  readonly epochSeconds: number;
+}
+
+async function buildStage(buildah: Buildah, { root, target, reference, epochSeconds }: Stage): Promise<void> {
+  await buildah([
+    ...["build", "--isolation", "chroot", "--pull-never", "--no-cache", "--format", "oci"],
+    ...["--timestamp", String(epochSeconds), "--target", target, "--tag", reference],
+    ...(await buildVolumes()),
+    ...["--file", path.join(root, "Dockerfile"), root],
+  ]);
+}
+
+/** What npm needs in the build stage: its cache, the user's settings, and the certificates that this machine trusts. */
+async function buildVolumes(): Promise<readonly string[]> {
+  const cache = process.env.npm_config_cache ?? path.join(homedir(), ".npm");
+  await mkdir(cache, { recursive: true });
+  const settings = process.env.npm_config_userconfig ?? path.join(homedir(), ".npmrc");
+  const readOnly = [
+    [settings, "/root/.npmrc"],
+    ["/etc/ssl/certs", "/etc/ssl/certs"],
+  ] as const;
+  const present: string[] = [];
+  for (const [source, mountPoint] of readOnly) if (await exists(source)) present.push(`${source}:${mountPoint}:ro`);
+  return [`${cache}:/root/.npm`, ...present].flatMap((volume) => ["--volume", volume]);
+}
+
+function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+interface Finished {
+  readonly layout: string;
+  readonly name: string;
+  readonly version: string;
+  readonly epochSeconds: number;
+  readonly outDir: string;
+  readonly debian: readonly DebianPackage[];
+}
+
+async function writeBeside({ layout, outDir, debian, ...image }: Finished): Promise<BuiltImage> {
+  const { name, version, epochSeconds } = image;
+  const { digest } = await readOciImage(layout);
+  const bundled = JSON.parse(await readImageFile(layout, "app/packages.json")) as readonly BundledPackage[];
+  const nodeVersion = process.versions.node;
+  const sbom = path.join(outDir, `${name}-${version}.cdx.json`);
+  const contents = { name, version, digest, bundled, debian, nodeVersion, epochSeconds };
+  await writeFile(sbom, `${JSON.stringify(imageSbom(contents), undefined, 2)}\n`);
+  const archive = path.join(outDir, `${name}-${version}.oci.tar`);
+  const sameBytes = ["--sort=name", `--mtime=@${epochSeconds}`, "--owner=0", "--group=0", "--numeric-owner"];
+  await runCommand({ command: "tar", args: [...sameBytes, "--create", "--file", archive, "--directory", layout, "."] });
+  return { name, version, digest, layout, archive, sbom };
+}
+
+/** Zero outside a git repository: then only the files decide the digest. */
+async function lastCommitSeconds(root: string): Promise<number> {
+  const text = await runCommand({ command: "git", args: ["-C", root, "log", "-1", "--format=%ct"] }).catch(() => "0");
+  return Number(text.trim());
+}

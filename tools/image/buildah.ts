@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { CommandError, runCommand } from "../assets/run-command.ts";
+
+/** Runs buildah in storage of its own and returns what it printed, without blanks around. */
+export type Buildah = (args: readonly string[]) => Promise<string>;
+
+/** The programs that build an image, and the packages they come from on Debian. */
+export const imageTools = ["buildah", "mmdebstrap", "tar"] as const;
+
+/** An image cannot be built here. The message says what to do. */
+export class ImageToolsMissing extends Error {
+  override readonly name = "ImageToolsMissing";
+}
+
+/** @throws ImageToolsMissing when one of the programs does not run */
+export async function checkImageTools(): Promise<void> {
+  for (const command of imageTools) {
+    try {
+      await runCommand({ command, args: ["--version"] });
+    } catch (error) {
+      throw new ImageToolsMissing(
+        `${command} is missing. On Debian: apt-get install buildah mmdebstrap. With Docker: docker build --tag endpoint-operator .`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+/** Runs `work` with a buildah that has storage of its own; the storage is removed afterwards. */
+export async function withBuildah<T>(
+  work: (buildah: Buildah, directory: string) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-image-"));
+  const storage = [
+    ...["--root", path.join(directory, "storage"), "--runroot", path.join(directory, "run")],
+    ...["--storage-driver", "overlay"],
+  ];
+  const buildah: Buildah = async (args) =>
+    (await runCommand({ command: "buildah", args: [...storage, ...args], signal })).trim();
+  try {
+    return await work(buildah, directory);
+  } finally {
+    await buildah(["rm", "--all"]).catch(ignoreCommandError);
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Nothing is left to remove when the work has ended early. */
+function ignoreCommandError(error: unknown): void {
+  if (!(error instanceof CommandError)) throw error;
+}

@@ -1,0 +1,52 @@
+// Builds the image as an OCI layout, without a Docker engine: `npm run image`.
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { isUsageError } from "../process/usage-error.ts";
+import { buildImage } from "./build-image.ts";
+import { ImageToolsMissing } from "./buildah.ts";
+
+const usage = `Usage: npm run image -- [--out FOLDER] [--target STAGE] [--name NAME] [--push REFERENCE]
+
+Builds the image from the Dockerfile and writes it as an OCI layout, as one file, and with its SBOM.
+  --out FOLDER      where to. Default: release
+  --target STAGE    stage of the Dockerfile. Default: operator
+  --name NAME       name of the image. Default: endpoint-operator
+  --push REFERENCE  pushes it to a registry as well, for instance registry.example.com/endpoint-operator:0.1.0`;
+
+async function main(args: readonly string[], signal: AbortSignal): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      out: { type: "string", default: "release" },
+      target: { type: "string", default: "operator" },
+      name: { type: "string", default: "endpoint-operator" },
+      push: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  const { target, name, push: pushTo } = values;
+  const progress = (line: string) => console.log(line);
+  const image = await buildImage({ root, outDir: path.resolve(values.out), target, name, pushTo, progress, signal });
+  const { digest, archive, layout, sbom } = image;
+  console.log(`${image.name}:${image.version} ${digest}\n  ${[archive, layout, sbom].map(shown).join("\n  ")}`);
+  return 0;
+}
+
+const shown = (file: string) => path.relative(process.cwd(), file);
+
+const interruption = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interruption.abort());
+
+try {
+  process.exitCode = await main(process.argv.slice(2), interruption.signal);
+} catch (error) {
+  const isForPeople = isUsageError(error) || error instanceof ImageToolsMissing;
+  console.error(isForPeople ? (error as Error).message : error);
+  process.exitCode = isUsageError(error) ? 2 : 1;
+}

@@ -1,0 +1,33 @@
+import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+const root = "/sys/fs/cgroup";
+/** Hierarchies of cgroup v1 that a kubelet uses. */
+const hierarchies = ["cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "blkio", "pids", "systemd"];
+
+/** The hierarchies of cgroup v1 that are mounted here; empty where only cgroup v2 is. */
+export async function cgroupHierarchies(): Promise<readonly string[]> {
+  const mounted = await readdir(root).catch((): string[] => []);
+  return hierarchies.filter((name) => mounted.includes(name));
+}
+
+/** Makes a cgroup of this name in every hierarchy, for a kubelet's `cgroupRoot`. */
+export async function makeCgroups(name: string): Promise<void> {
+  for (const hierarchy of await cgroupHierarchies()) await mkdir(path.join(root, hierarchy, name), { recursive: true });
+  const cpuset = path.join(root, "cpuset");
+  // A new cpuset is empty, and a process cannot join an empty one.
+  for (const file of ["cpuset.cpus", "cpuset.mems"])
+    await writeFile(path.join(cpuset, name, file), await readFile(path.join(cpuset, file), "utf8"));
+}
+
+/** Removes the cgroups of this name and all below them. Their processes must have ended. */
+export async function removeCgroups(name: string): Promise<void> {
+  for (const hierarchy of await cgroupHierarchies()) await removeTree(path.join(root, hierarchy, name));
+}
+
+async function removeTree(directory: string): Promise<void> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => undefined);
+  if (entries === undefined) return;
+  for (const entry of entries) if (entry.isDirectory()) await removeTree(path.join(directory, entry.name));
+  await rmdir(directory);
+}

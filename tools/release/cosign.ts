@@ -1,0 +1,93 @@
+import { randomBytes } from "node:crypto";
+import path from "node:path";
+import type { ProgressSink } from "../assets/progress.ts";
+import { resolveAssets } from "../assets/resolve-assets.ts";
+import { CommandError, runCommand } from "../assets/run-command.ts";
+
+/** How files are signed: with a key pair of this run, or with the identity of the workflow (keyless). */
+export type Signing =
+  | { readonly kind: "Key"; readonly privateKey: string; readonly publicKey: string; readonly password: string }
+  | { readonly kind: "Keyless" };
+
+/** Whose signatures are trusted. */
+export type Trust =
+  | { readonly kind: "Key"; readonly publicKey: string }
+  | { readonly kind: "Identity"; readonly identity: string; readonly issuer: string };
+
+/** Runs cosign. @throws CommandError with its last lines */
+export type Cosign = (args: readonly string[], password?: string) => Promise<string>;
+
+/** Finds or makes cosign. @throws AssetError when that is not possible */
+export async function findCosign(progress: ProgressSink, signal?: AbortSignal): Promise<Cosign> {
+  const { cosign: command } = await resolveAssets(["cosign"], { progress, signal });
+  return (args, password = "") =>
+    runCommand({ command, args, env: { ...process.env, COSIGN_PASSWORD: password, COSIGN_YES: "true" }, signal });
+}
+
+/** Makes a key pair for one run; the private key goes to `keyDirectory`, the public one to `outDir`. */
+export async function makeKeyPair(cosign: Cosign, keyDirectory: string, outDir: string): Promise<Signing> {
+  const password = randomBytes(24).toString("base64url");
+  const prefix = path.join(keyDirectory, "cosign");
+  await cosign(["generate-key-pair", `--output-key-prefix=${prefix}`], password);
+  const publicKey = path.join(outDir, "cosign.pub");
+  return { kind: "Key", privateKey: `${prefix}.key`, publicKey, password };
+}
+
+/** Where the signature of a file stands. Pure. */
+export function signatureOf(file: string): string {
+  return `${file}.sigstore.json`;
+}
+
+/** Where the signed statement of provenance about a file stands. Pure. */
+export function attestationOf(file: string): string {
+  return `${file}.provenance.sigstore.json`;
+}
+
+/** Signs a file; the signature stands beside it. */
+export async function signFile(cosign: Cosign, signing: Signing, file: string): Promise<void> {
+  await cosign(["sign-blob", ...signingArgs(signing), `--bundle=${signatureOf(file)}`, file], passwordOf(signing));
+}
+
+/** Signs a statement about a file; the attestation stands beside the file. @param predicate file with JSON */
+export async function attestFile(cosign: Cosign, signing: Signing, file: string, predicate: string): Promise<void> {
+  const what = ["--type=slsaprovenance1", `--predicate=${predicate}`, `--bundle=${attestationOf(file)}`];
+  await cosign(["attest-blob", ...signingArgs(signing), ...what, file], passwordOf(signing));
+}
+
+/** @returns what is wrong with the signature or the attestation of a file; `undefined` when both are right */
+export async function signatureProblem(cosign: Cosign, trust: Trust, file: string): Promise<string | undefined> {
+  const checks = [
+    ["verify-blob", `--bundle=${signatureOf(file)}`],
+    ["verify-blob-attestation", "--type=slsaprovenance1", `--bundle=${attestationOf(file)}`],
+  ];
+  for (const check of checks) {
+    try {
+      await cosign([...check, ...trustArgs(trust), file]);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      return `${path.basename(file)}: ${check[0]} failed: ${lastError(error.message)}`;
+    }
+  }
+  return undefined;
+}
+
+function lastError(message: string): string {
+  return /Error: (.*)/.exec(message)?.[1] ?? message;
+}
+
+function passwordOf(signing: Signing): string {
+  return signing.kind === "Key" ? signing.password : "";
+}
+
+/** A key needs no service of Sigstore, so that a dry run works without a network. */
+function signingArgs(signing: Signing): readonly string[] {
+  return signing.kind === "Key"
+    ? [`--key=${signing.privateKey}`, "--use-signing-config=false", "--tlog-upload=false"]
+    : [];
+}
+
+function trustArgs(trust: Trust): readonly string[] {
+  return trust.kind === "Key"
+    ? [`--key=${trust.publicKey}`, "--insecure-ignore-tlog=true"]
+    : [`--certificate-identity=${trust.identity}`, `--certificate-oidc-issuer=${trust.issuer}`];
+}
