@@ -2,8 +2,15 @@ import { z } from "zod";
 
 /** Where the key of the control plane comes from. A file is read again when it changes. */
 export type ApiKeySource =
-  | { readonly kind: "File"; readonly path: string }
+  | { readonly kind: "File"; readonly path: string; readonly secret: SecretName | undefined }
   | { readonly kind: "Value"; readonly value: string };
+
+/** The Secret that the key's file is mounted from, in the operator's own namespace. */
+export interface SecretName {
+  readonly name: string;
+  /** Of the value inside the Secret. */
+  readonly key: string;
+}
 
 /** An address to listen on. Port 0 lets the system choose one. */
 export interface ListenAddress {
@@ -94,12 +101,14 @@ const addressRule = "must be host:port, for instance 0.0.0.0:8080 or [::]:8080";
 const controlPlaneUrl = setting(urlRule, parseServiceUrl);
 const receiverUrl = setting(receiverRule, parsePlainUrl);
 const address = setting(addressRule, parseAddress);
+const secretName = setting("must be SECRET/KEY, for instance control-plane-api-key/api-key", parseSecretName);
 const namespaces = setting("must be namespace names separated by commas", parseNamespaces);
 const levels: readonly string[] = logLevels;
 
 const environmentSchema = z.object({
   CONTROL_PLANE_URL: required(controlPlaneUrl, urlRule),
   CONTROL_PLANE_API_KEY_FILE: z.string().optional(),
+  CONTROL_PLANE_API_KEY_SECRET: secretName.optional(),
   CONTROL_PLANE_API_KEY: matching("must be visible ASCII characters without blanks or line ends", printable).optional(),
   KUBECONFIG: z.string().optional(),
   WATCH_NAMESPACES: namespaces.default([]),
@@ -158,7 +167,11 @@ function configOf(settings: Settings): Config {
   const apiKey: ApiKeySource =
     settings.CONTROL_PLANE_API_KEY_FILE === undefined
       ? { kind: "Value", value: settings.CONTROL_PLANE_API_KEY ?? "" }
-      : { kind: "File", path: settings.CONTROL_PLANE_API_KEY_FILE };
+      : {
+          kind: "File",
+          path: settings.CONTROL_PLANE_API_KEY_FILE,
+          secret: settings.CONTROL_PLANE_API_KEY_SECRET,
+        };
   return Object.freeze({
     controlPlaneUrl: settings.CONTROL_PLANE_URL,
     apiKey: Object.freeze(apiKey),
@@ -238,6 +251,11 @@ function parseAddress(text: string): ListenAddress | undefined {
   const host = parts?.ipv6 ?? parts?.host;
   const port = Number(parts?.port);
   return host !== undefined && port <= 65_535 ? { host, port } : undefined;
+}
+
+function parseSecretName(text: string): SecretName | undefined {
+  const [name = "", key = "", ...more] = text.split("/");
+  return subdomain.test(name) && /^[-._a-zA-Z0-9]+$/.test(key) && more.length === 0 ? { name, key } : undefined;
 }
 
 function parseNamespaces(text: string): string[] | undefined {

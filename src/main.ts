@@ -1,8 +1,10 @@
 import { hostname } from "node:os";
 import { Command } from "commander";
 import type { Config } from "./config.ts";
+import type { KeySource } from "./control-plane/key-source.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { Logger } from "./domain/logger.ts";
+import type { CredentialSource } from "./kubernetes/http/credentials.ts";
 import { programVersion } from "./telemetry/program-version.ts";
 
 const exitFailure = 1;
@@ -34,23 +36,18 @@ async function runOperator(): Promise<number> {
 }
 
 async function operate(config: Config): Promise<number> {
-  const [{ createKeySource }, { loadCredentialSource }, { createPinoLogger }, runtime, { startOperator }] =
-    await Promise.all([
-      import("./control-plane/key-source.ts"),
-      import("./kubernetes/http/credentials.ts"),
-      import("./telemetry/pino-logger.ts"),
-      loadRuntime(),
-      import("./operator.ts"),
-    ]);
+  const [{ loadCredentialSource }, { createPinoLogger }, runtime, { startOperator }] = await Promise.all([
+    import("./kubernetes/http/credentials.ts"),
+    import("./telemetry/pino-logger.ts"),
+    loadRuntime(),
+    import("./operator.ts"),
+  ]);
   const { systemClock, endOnUnhandledErrors } = runtime;
-  const source =
-    config.apiKey.kind === "File"
-      ? createKeySource({ file: config.apiKey.path, clock: systemClock })
-      : createKeySource({ key: config.apiKey.value });
+  const credentials = loadCredentialSource();
   // Those of a file are added as they are read; this one may be in an error before anybody has asked for it.
   const seenKeys = new Set(config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
   const keys = {
-    current: async () => {
+    current: async (): Promise<string> => {
       const key = await source.current();
       seenKeys.add(key);
       return key;
@@ -58,6 +55,7 @@ async function operate(config: Config): Promise<number> {
   };
   const knownSecrets = () => [...seenKeys];
   const logger = createPinoLogger({ level: config.logLevel, knownSecrets });
+  const source = await keySourceOf(config, { clock: systemClock, logger, credentials });
   endOnUnhandledErrors({ emitter: process, logger, exit: () => process.exit(exitFailure) });
   const stop = stopOnSignal();
   const instance = hostname();
@@ -65,7 +63,7 @@ async function operate(config: Config): Promise<number> {
   const operator = await startOperator({
     config,
     ...tracing,
-    credentials: loadCredentialSource(),
+    credentials,
     keys,
     clock: systemClock,
     logger,
@@ -81,6 +79,39 @@ async function operate(config: Config): Promise<number> {
   }
   logger.info({}, "operator stopping");
   return (await operator.stop()) ? 0 : exitFailure;
+}
+
+interface KeyNeeds {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly credentials: CredentialSource;
+}
+
+/** The key of the settings, of the file, or of the Secret with the file as fallback. */
+async function keySourceOf({ apiKey }: Config, { clock, logger, credentials }: KeyNeeds): Promise<KeySource> {
+  const { createKeySource } = await import("./control-plane/key-source.ts");
+  if (apiKey.kind === "Value") return createKeySource({ key: apiKey.value });
+  const fallback = createKeySource({ file: apiKey.path, clock });
+  const { secret } = apiKey;
+  if (secret === undefined) return fallback;
+  const [{ createFreshKeySource }, { createConnection }, { readSecret }, { ownNamespace }] = await Promise.all([
+    import("./control-plane/fresh-key-source.ts"),
+    import("./kubernetes/http/connection.ts"),
+    import("./kubernetes/http/read-secret.ts"),
+    import("./kubernetes/http/cluster.ts"),
+  ]);
+  const connection = createConnection({
+    credentials,
+    clock,
+    userAgent: `endpoint-operator/${programVersion} (api key)`,
+  });
+  const address = { ...secret, namespace: ownNamespace(connection) };
+  const onFailure = (error: unknown) =>
+    logger.warn(
+      { reason: error instanceof Error ? error.message : String(error) },
+      "the Secret of the API key cannot be read; the mounted file is used, which follows a change after a minute or more",
+    );
+  return createFreshKeySource({ read: () => readSecret(connection, address), fallback, clock, onFailure });
 }
 
 interface TracingNeeds {

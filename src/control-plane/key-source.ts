@@ -81,7 +81,14 @@ async function fingerprintOf(file: string): Promise<string> {
   return [dev, ino, size, mtimeNs, ctimeNs].join(":");
 }
 
-function checkedKey(text: string, where: string): string {
+/**
+ * Checks what was read as a key.
+ *
+ * @param where the key was read, for the message.
+ * @returns the key without white space around it.
+ * @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when it is empty or holds characters that a key cannot have.
+ */
+export function checkedKey(text: string, where: string): string {
   const key = text.trim();
   if (key === "") {
     throw keyError(`no API key: ${where} is empty`);

@@ -96,7 +96,7 @@ describe("manifests", () => {
 });
 
 describe("roles", () => {
-  test("the operator → exactly what it uses, nothing on Secrets", async () => {
+  test("the operator → exactly what it uses; of Secrets, only the one with the key", async () => {
     const manifests = await render("deploy/base");
     expect(permissions(named(manifests, "ClusterRole", "endpoint-operator"))).toEqual([
       "get computeendpoints.endpoint-operator.dev",
@@ -107,6 +107,9 @@ describe("roles", () => {
       "create events.events.k8s.io",
       "patch events.events.k8s.io",
       "get namespaces. kube-system",
+    ]);
+    expect(permissions(named(manifests, "Role", "endpoint-operator-key"))).toEqual([
+      "get secrets. control-plane-api-key",
     ]);
     expect(permissions(named(manifests, "Role", "endpoint-operator-lease"))).toEqual([
       "create leases.coordination.k8s.io",

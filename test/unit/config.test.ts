@@ -21,7 +21,7 @@ describe("parseConfig", () => {
   test("only the required settings → every default of the process contract", () => {
     expect(parseConfig(required)).toEqual({
       controlPlaneUrl: url,
-      apiKey: { kind: "File", path: "/etc/key" },
+      apiKey: { kind: "File", path: "/etc/key", secret: undefined },
       kubeconfig: undefined,
       watchNamespaces: [],
       metricsAddress: { host: "0.0.0.0", port: 8080 },

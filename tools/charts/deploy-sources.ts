@@ -34,6 +34,7 @@ const manifestFiles = [
   "deploy/base/service-account.yaml",
   "deploy/base/cluster-role.yaml",
   "deploy/base/lease-role.yaml",
+  "deploy/base/key-role.yaml",
   "deploy/base/people-roles.yaml",
   "deploy/base/deployment.yaml",
   "deploy/base/disruption-budget.yaml",

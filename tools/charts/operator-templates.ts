@@ -3,6 +3,8 @@ import { type DeploySources, type Manifest, manifestsOf } from "./deploy-sources
 import { block, expression, mergedKey, optionalBlock, templateText, verbatim } from "./template-text.ts";
 
 const nameLabel = { "app.kubernetes.io/name": "endpoint-operator" };
+const secretName = expression("{{ .Values.controlPlane.apiKeySecret.name }}");
+const secretKey = expression("{{ .Values.controlPlane.apiKeySecret.key }}");
 const releaseNamespace = expression("{{ $.Release.Namespace }}");
 
 /** Kinds without a namespace. */
@@ -15,6 +17,7 @@ export function operatorTemplates(sources: DeploySources): ReadonlyMap<string, s
     ["service-account.yaml", documents(base("service-account").map(placed))],
     ["cluster-role.yaml", clusterRole(base("cluster-role"))],
     ["lease-role.yaml", documents(base("lease-role").map(placed))],
+    ["key-role.yaml", documents(base("key-role").map(placed).map(withSecretName))],
     ["people-roles.yaml", documents(base("people-roles").map(placed))],
     ["settings.yaml", settings(sources)],
     ["deployment.yaml", documents(base("deployment").map(deployment))],
@@ -49,6 +52,12 @@ function placed(manifest: Manifest): Manifest {
     },
     ...(subjects && { subjects: subjects.map((subject) => ({ ...subject, namespace: releaseNamespace })) }),
   };
+}
+
+/** The Role names the Secret of the values. */
+function withSecretName({ rules, ...manifest }: Manifest): object {
+  const named = (rules as readonly object[] | undefined)?.map((rule) => ({ ...rule, resourceNames: [secretName] }));
+  return { ...manifest, ...(named && { rules: named }) };
 }
 
 function documents(manifests: readonly unknown[]): string {
@@ -87,6 +96,7 @@ function settings(sources: DeploySources): string {
   const [urlName] = [...sources.settings.keys()].filter((name) => name === "CONTROL_PLANE_URL");
   return `${head}data:
   ${urlName}: {{ required "controlPlane.url is required, for instance https://control-plane.example.com/api/v2" .Values.controlPlane.url | quote }}
+  CONTROL_PLANE_API_KEY_SECRET: {{ printf "%s/%s" .Values.controlPlane.apiKeySecret.name .Values.controlPlane.apiKeySecret.key | quote }}
   {{- with .Values.watchNamespaces }}
   WATCH_NAMESPACES: {{ join "," . | quote }}
   {{- end }}
@@ -113,13 +123,9 @@ function deployment(manifest: any): unknown {
   container.image = expression(imageReference);
   container.imagePullPolicy = expression("{{ .Values.image.pullPolicy }}");
   container.resources = block(".Values.resources");
-  const { name, key } = {
-    name: ".Values.controlPlane.apiKeySecret.name",
-    key: ".Values.controlPlane.apiKeySecret.key",
-  };
   const [keyFile] = container.env;
-  keyFile.value = `${keyFile.value.slice(0, keyFile.value.lastIndexOf("/"))}/${expression(`{{ ${key} }}`)}`;
-  template.spec.volumes[0].secret.secretName = expression(`{{ ${name} }}`);
+  keyFile.value = `${keyFile.value.slice(0, keyFile.value.lastIndexOf("/"))}/${secretKey}`;
+  template.spec.volumes[0].secret.secretName = secretName;
   template.spec.affinity = optionalBlock(".Values.affinity");
   for (const field of [
     "nodeSelector",

@@ -6,6 +6,7 @@ const fixedSettings: ReadonlySet<string> = new Set([
   "CONTROL_PLANE_URL",
   "CONTROL_PLANE_API_KEY",
   "CONTROL_PLANE_API_KEY_FILE",
+  "CONTROL_PLANE_API_KEY_SECRET",
   "KUBECONFIG",
   "METRICS_ADDR",
   "HEALTH_ADDR",
