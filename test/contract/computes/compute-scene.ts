@@ -10,7 +10,11 @@ export const mainBranch = "br-main";
 export const primary = "ep-primary";
 export const replica = "ep-replica";
 
-const fixture = {
+/** The key that clients send. */
+export const clientKey = "not-a-real-key";
+
+/** What exists at the start. */
+export const fixture = {
   projects: [
     {
       id: projectId,
@@ -40,39 +44,20 @@ export interface ApiAnswer {
   readonly body: any;
 }
 
-/** A sandbox with real computes, and a client of its API. */
-export class ComputeScene {
-  readonly sandbox: RunningSandbox;
-  readonly bugs: readonly unknown[];
+/** A client of the API of a sandbox with real computes. */
+export class ComputeClient {
+  readonly url: string;
+  readonly controlUrl: string;
 
-  private constructor(sandbox: RunningSandbox, bugs: readonly unknown[]) {
-    this.sandbox = sandbox;
-    this.bugs = bugs;
-  }
-
-  static async start(options: SandboxOptions = {}): Promise<ComputeScene> {
-    const bugs: unknown[] = [];
-    const sandbox = await startSandbox({
-      apiKey: "not-a-real-key",
-      fixture,
-      compute: { port: 0 },
-      profile: "public",
-      onBug: (error) => bugs.push(error),
-      ...options,
-    });
-    return new ComputeScene(sandbox, bugs);
-  }
-
-  /** Stops the sandbox. Throws when it has reported a bug. */
-  async stop(): Promise<void> {
-    await this.sandbox.stop();
-    if (this.bugs.length > 0) throw new Error("the sandbox reported a bug", { cause: this.bugs[0] });
+  constructor({ url, controlUrl }: { readonly url: string; readonly controlUrl: string }) {
+    this.url = url;
+    this.controlUrl = controlUrl;
   }
 
   async api(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
-    const response = await fetch(`${this.sandbox.url}/projects/${projectId}${path}`, {
+    const response = await fetch(`${this.url}/projects/${projectId}${path}`, {
       method,
-      headers: { authorization: "Bearer not-a-real-key", "content-type": "application/json" },
+      headers: { authorization: `Bearer ${clientKey}`, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     return { status: response.status, body: await response.json() };
@@ -121,7 +106,7 @@ export class ComputeScene {
 
   /** Lets time pass on the sandbox's clock. */
   async advance(milliseconds: number): Promise<void> {
-    const response = await fetch(`${this.sandbox.controlUrl}/clock/advance`, {
+    const response = await fetch(`${this.controlUrl}/clock/advance`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ milliseconds }),
@@ -145,6 +130,37 @@ export class ComputeScene {
       return operation.status === "finished" || operation.status === "failed";
     });
     return title;
+  }
+}
+
+/** A sandbox with real computes in the test's own process. */
+export class ComputeScene extends ComputeClient {
+  readonly sandbox: RunningSandbox;
+  readonly #bugs: readonly unknown[];
+
+  private constructor(sandbox: RunningSandbox, bugs: readonly unknown[]) {
+    super(sandbox);
+    this.sandbox = sandbox;
+    this.#bugs = bugs;
+  }
+
+  static async start(options: SandboxOptions = {}): Promise<ComputeScene> {
+    const bugs: unknown[] = [];
+    const sandbox = await startSandbox({
+      apiKey: clientKey,
+      fixture,
+      compute: { port: 0 },
+      profile: "public",
+      onBug: (error) => bugs.push(error),
+      ...options,
+    });
+    return new ComputeScene(sandbox, bugs);
+  }
+
+  /** Stops the sandbox. Throws when it has reported a bug. */
+  async stop(): Promise<void> {
+    await this.sandbox.stop();
+    if (this.#bugs.length > 0) throw new Error("the sandbox reported a bug", { cause: this.#bugs[0] });
   }
 }
 

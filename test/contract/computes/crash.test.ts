@@ -1,0 +1,156 @@
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { bareEnvironment, type RunningProgram, startProgram } from "../../support/e2e-program.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+import { ComputeClient, clientKey, fixture, mainBranch, primary, replica } from "./compute-scene.ts";
+
+const rounds = process.env.LONG === "1" ? 50 : 5;
+const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+
+interface Started {
+  readonly program: RunningProgram;
+  readonly client: ComputeClient;
+}
+
+async function startOn(folder: string): Promise<Started> {
+  const args = ["sandbox", "--port", "0", "--api-key", clientKey, "--data", path.join(folder, "data")];
+  const more = ["--compute", "postgres", "--compute-port", "0", "--fixture", path.join(folder, "fixture.json")];
+  const program = await startProgram({
+    command: process.execPath,
+    args: [main, ...args, ...more],
+    env: bareEnvironment,
+  });
+  const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
+  return { program, client: new ComputeClient({ url, controlUrl: url.replace("/api/v2", "/sandbox/v1") }) };
+}
+
+/** Command lines of processes that belong to the folder, other than the sandbox itself. */
+function serversIn(folder: string): readonly string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => commandLineOf(pid))
+    .filter((line) => line.includes(folder) && !line.includes("main.ts"));
+}
+
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    return "";
+  }
+}
+
+/** What the sandbox is killed in the middle of. */
+const works: Readonly<Record<string, (client: ComputeClient, round: number) => Promise<unknown>>> = {
+  wake: (client) => client.api("POST", `/endpoints/${primary}/start`),
+  suspend: async (client) => {
+    await client.power(primary, "start");
+    return client.api("POST", `/endpoints/${primary}/suspend`);
+  },
+  resize: async (client, round) => {
+    await client.power(primary, "start");
+    const size = round % 2 === 0 ? 0.5 : 0.25;
+    return client.api("PATCH", `/endpoints/${primary}`, { endpoint: { autoscaling_limit_min_cu: size } });
+  },
+  "branch copy": async (client, round) => {
+    await client.power(primary, "start");
+    return client.api("POST", "/branches", { branch: { name: `copy-${round}`, parent_id: mainBranch } });
+  },
+  "role creation": async (client, round) => {
+    await client.power(primary, "start");
+    return client.api("POST", `/branches/${mainBranch}/roles`, { role: { name: `role_${round}` } });
+  },
+};
+
+async function query(uri: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: uri.replace("sslmode=require", "sslmode=no-verify") });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Every operation ends, and every branch that has data has it whole. */
+async function expectSound(client: ComputeClient, folder: string): Promise<void> {
+  await client.until("all operations ended", async () => {
+    const { body } = await client.api("GET", "/operations?limit=1000");
+    return body.operations.every(({ status }: { status: string }) => status === "finished" || status === "failed");
+  });
+  const { body } = await client.api("GET", "/operations?limit=1000");
+  const failed = body.operations.filter(({ status }: { status: string }) => status === "failed");
+  expect(failed.map(({ action, error }: { action: string; error: string }) => `${action}: ${error}`)).toEqual([]);
+  const computes = path.join(folder, "data", "computes");
+  await client.until("nothing half made", async () => readdirSync(path.join(computes, "new")).length === 0);
+  for (const branch of readdirSync(path.join(computes, "branches"))) {
+    expect(existsSync(path.join(computes, "branches", branch, "data", "PG_VERSION"))).toBe(true);
+  }
+}
+
+test(`kill -9 in the middle of real work, ${rounds} times → no data lost, no process left, the next start works`, {
+  timeout: rounds * 30_000,
+}, async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "computes-kill-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  // As root, PostgreSQL runs as another user, which has to pass.
+  chmodSync(folder, 0o755);
+  writeFileSync(path.join(folder, "fixture.json"), JSON.stringify(fixture));
+  const random = createSeededRandom(7);
+  const branchesWithData: string[] = [];
+  let started = await startOn(folder);
+  await query(await started.client.uri(primary, names), "CREATE TABLE kept (round int)");
+  for (let round = 0; round < rounds; round++) {
+    const { program, client } = started;
+    const uri = await client.uri(primary, names);
+    await query(uri, `INSERT INTO kept VALUES (${round})`);
+    const [name = "", work] = Object.entries(works)[round % 5] ?? [];
+    if (name === "wake") await client.power(primary, "suspend");
+    await work?.(client, round);
+    await new Promise((resolve) => setTimeout(resolve, random.below(300)));
+    await program.end("SIGKILL");
+    await waitUntil(() => (serversIn(folder).length === 0 ? true : undefined), {
+      what: `no server is left after a kill during ${name}`,
+      lastSeen: () => serversIn(folder),
+    });
+    started = await startOn(folder);
+    await expectSound(started.client, folder);
+    const rows = await query(await started.client.uri(primary, names), "SELECT round FROM kept ORDER BY round");
+    expect(rows.map((row) => row.round)).toEqual(Array.from({ length: round + 1 }, (_, index) => index));
+    if (name === "branch copy") branchesWithData.push(await branchNamed(started.client, `copy-${round}`));
+    if (name === "role creation") {
+      const asRole = await started.client.uri(primary, { ...names, role_name: `role_${round}` });
+      expect(await query(asRole, "SELECT current_user AS name")).toEqual([{ name: `role_${round}` }]);
+    }
+  }
+  await expectCopies(started.client, branchesWithData);
+  await query(await started.client.uri(replica, names), "SELECT count(*) FROM kept");
+  expect(await started.program.end("SIGTERM")).toMatchObject({ code: 0 });
+  expect(serversIn(folder)).toEqual([]);
+});
+
+/** The fixture's profile is `seed`. */
+const names = { database_name: "maindb", role_name: "maindb_owner" };
+
+async function branchNamed(client: ComputeClient, name: string): Promise<string> {
+  const { body } = await client.api("GET", "/branches");
+  const found = body.branches.find((branch: { name: string }) => branch.name === name);
+  expect(found).toMatchObject({ current_state: "ready" });
+  return found.id;
+}
+
+async function expectCopies(client: ComputeClient, branchIds: readonly string[]): Promise<void> {
+  for (const branchId of branchIds) {
+    const { body } = await client.write("POST", "/endpoints", {
+      endpoint: { branch_id: branchId, type: "read_write" },
+    });
+    const [row] = await query(await client.uri(body.endpoint.id, names), "SELECT count(*)::int AS rows FROM kept");
+    expect(row?.rows).toBeGreaterThan(0);
+    await client.write("DELETE", `/branches/${branchId}`);
+  }
+}
