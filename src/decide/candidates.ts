@@ -39,22 +39,18 @@ export function candidatesOf(observation: Observation, intent: CreateIntent): Ca
 }
 
 /**
- * Endpoints that carry our token although status names none of them: status was lost, for instance with a restored etcd.
+ * Endpoints that carry our token although status names none: status was lost, for instance when etcd was restored.
  *
- * Without an intent the token proves a create only on the branch and type of spec. Elsewhere a person may have copied it.
+ * The token proves a create only on the branch and of the type that spec asks for. Elsewhere a person may have copied it.
  */
-export function unrecordedOwn(observation: Observation): {
-  readonly proven: readonly ObservedEndpoint[];
-  readonly unproven: readonly ObservedEndpoint[];
-} {
+export function unrecordedOwn(observation: Observation): readonly ObservedEndpoint[] {
   const { project, claims, resource } = observation;
   const token = tokenOf(observation);
-  const own = [...project.endpoints.values()]
+  const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+  return [...project.endpoints.values()]
+    .filter(({ branchId, type }) => branchId === spec?.branchId && type === spec.type)
     .filter(({ id, name }) => tokenIn(name) === token && claims.ownerOf(id, resource.uid) === undefined)
     .sort(byCreation);
-  const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
-  const isProven = ({ branchId, type }: ObservedEndpoint) => branchId === spec?.branchId && type === spec.type;
-  return { proven: own.filter(isProven), unproven: own.filter((endpoint) => !isProven(endpoint)) };
 }
 
 /** The plan that stores the record that makes an endpoint this resource's own. */

@@ -18,8 +18,6 @@ export function planLocal(situation: LocalSituation, observation: LocalObservati
       };
     case "Retained":
       return { kind: "RemoveFinalizer", cause: "Retained", abandoned: situation.abandoned };
-    case "NeverCreated":
-      return { kind: "RemoveFinalizer", cause: "NeverCreated", abandoned: undefined };
     case "DeleteUnsettled":
       return {
         kind: "Wait",

@@ -26,7 +26,7 @@ export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
 export interface PlanEntry<Planned extends Plan> {
   /** Which part of the reconcile carries the plan out. */
   readonly effect: "Mutation" | "Finalizer" | "Status";
-  readonly needs: SnapshotAge;
+  needs(plan: Planned): SnapshotAge;
   /** What the conditions say when the plan was carried out. */
   summary(plan: Planned, local: LocalObservation): ConditionSummary;
   /** The records after the plan; members that are absent stay as they are. */
@@ -35,21 +35,26 @@ export interface PlanEntry<Planned extends Plan> {
   nextLookMs(plan: Planned, outcome: Outcome, policy: Policy): number | undefined;
 }
 
+const any = (): SnapshotAge => "Any";
+const recent = (): SnapshotAge => "Recent";
+const fresh = (): SnapshotAge => "Fresh";
 const keep = (): Partial<Records> => ({});
 const atOnce = () => 0;
 const onChange = () => undefined;
 const unchanged = (): ConditionSummary => ({ kind: "Unchanged" });
+
+const waitsWithoutList: readonly ProgressReason[] = ["OperationInFlight", "WaitingForProject", "Paused"];
 
 /** The control plane works on an accepted change: a look at once would only show that. */
 const afterMutation = (_plan: Plan, outcome: Outcome, policy: Policy): number =>
   outcome.kind === "Accepted" && (outcome.answer?.operations ?? []).some(isInFlight) ? pollDelayMs(0, policy) : 0;
 
 const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
-  AddFinalizer: { effect: "Finalizer", needs: "Any", summary: unchanged, records: keep, nextLookMs: atOnce },
-  RemoveFinalizer: { effect: "Finalizer", needs: "Fresh", summary: unchanged, records: keep, nextLookMs: onChange },
+  AddFinalizer: { effect: "Finalizer", needs: any, summary: unchanged, records: keep, nextLookMs: atOnce },
+  RemoveFinalizer: { effect: "Finalizer", needs: fresh, summary: unchanged, records: keep, nextLookMs: onChange },
   CreateEndpoint: {
     effect: "Mutation",
-    needs: "Recent",
+    needs: recent,
     summary: () => progressing("Creating", "The operator creates the endpoint."),
     records: (_plan, outcome, local) =>
       outcome.kind === "Accepted" && outcome.answer !== undefined
@@ -59,14 +64,14 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   CloseIntent: {
     effect: "Status",
-    needs: "Fresh",
+    needs: fresh,
     summary: () => progressing("Creating", "The open create is closed: it made no endpoint."),
     records: () => ({ createIntent: undefined }),
     nextLookMs: atOnce,
   },
   RecordOwnership: {
     effect: "Status",
-    needs: "Fresh",
+    needs: fresh,
     summary: ({ ownership }) =>
       ownership.origin === "Created"
         ? progressing("Creating", "The control plane created the endpoint. The operator waits until it is up.")
@@ -79,7 +84,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   ForgetEndpoint: {
     effect: "Status",
-    needs: "Fresh",
+    needs: fresh,
     summary: ({ endpointId }) =>
       progressing("Forgetting", `Another client deleted endpoint ${endpointId}. The operator creates another one.`),
     records: () => ({ ownership: undefined, createIntent: undefined }),
@@ -87,7 +92,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   UpdateEndpoint: {
     effect: "Mutation",
-    needs: "Fresh",
+    needs: fresh,
     summary: () =>
       progressing("Updating", "The control plane accepted the change. The operator waits until it is done."),
     records: keep,
@@ -95,21 +100,22 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   MoveEndpoint: {
     effect: "Mutation",
-    needs: "Fresh",
+    needs: fresh,
     summary: ({ branchId }) => progressing("Moving", `The endpoint moves to branch ${branchId}.`),
     records: keep,
     nextLookMs: afterMutation,
   },
   DeleteEndpoint: {
     effect: "Mutation",
-    needs: "Fresh",
+    needs: fresh,
     summary: () => progressing("Deleting", deletingMessage),
     records: keep,
     nextLookMs: atOnce,
   },
   Wait: {
     effect: "Status",
-    needs: "Any",
+    // These waits end with a change in this process or in the operation log; the others with what a new list shows.
+    needs: ({ reason }) => (waitsWithoutList.includes(reason) ? "Any" : "Fresh"),
     summary: ({ reason, message }) =>
       reason === "Paused" ? { kind: "Paused", message, isEndpointGone: false } : progressing(reason, message),
     records: keep,
@@ -117,7 +123,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   Settled: {
     effect: "Status",
-    needs: "Fresh",
+    needs: fresh,
     summary: ({ unverifiable }, { resource }) =>
       resource.deletionTimestamp === undefined ? ready(unverifiable) : unchanged(),
     records: keep,
@@ -125,7 +131,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   Stall: {
     effect: "Status",
-    needs: "Fresh",
+    needs: fresh,
     summary: ({ reason, message }) => ({ kind: "Stalled", reason, message }),
     records: ({ suspectIds }, _outcome, { resource }) =>
       resource.status.createIntent === undefined || suspectIds === undefined

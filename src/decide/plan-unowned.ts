@@ -21,27 +21,23 @@ export function planUnowned(spec: ComputeEndpointSpec, observation: Observation)
   );
 }
 
-/** The record was lost, and an endpoint carries our token. */
+/** The record was lost, and an endpoint carries our token. Of several, a person has to name the right one. */
 export function planRediscovery(observation: Observation): Plan | undefined {
-  const { proven, unproven } = unrecordedOwn(observation);
-  const [first, second] = proven;
-  if (first !== undefined && second === undefined) {
-    return recordOwnership(observation, first, "Created");
+  const own = unrecordedOwn(observation);
+  const [first, second] = own;
+  if (first === undefined || second === undefined) {
+    return first && recordOwnership(observation, first, "Created");
   }
   const [verb, value] = observation.resource.annotations[annotations.resolveCreate]?.split("=") ?? [];
-  const all = [...proven, ...unproven];
-  if (all.length === 0 || (verb === "abandon" && value === "all")) {
-    return undefined;
-  }
-  const chosen = verb === "adopt" ? all.find(({ id }) => id === value) : undefined;
+  const chosen = verb === "adopt" ? own.find(({ id }) => id === value) : undefined;
   if (chosen !== undefined) {
     return recordOwnership(observation, chosen, "Adopted");
   }
-  const ids = all.map(({ id }) => id).sort();
+  const ids = own.map(({ id }) => id).sort();
   return {
     kind: "Stall",
     reason: "CreateAmbiguous",
-    message: `Status names no endpoint, and the token of this resource is in the name of ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours, or with ${annotations.resolveCreate}=abandon=all if none is.`,
+    message: `Status names no endpoint, and the names of ${ids.join(", ")} carry the token of this resource. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> to say which one is yours.`,
   };
 }
 

@@ -57,10 +57,6 @@ export interface ResourceMemory {
   readonly firstSeenMs: number;
   /** Whether the resource was already being deleted then: an earlier process may have sent a DELETE. */
   readonly wasDeletingAtFirst: boolean;
-  /** True: this process added the finalizer, and no earlier process can have created anything. */
-  readonly hasAddedFinalizer: boolean;
-  /** True: this process has sent a POST for the resource. */
-  readonly hasPosted: boolean;
   readonly intent: IntentMemory | undefined;
   readonly answeredCreate: AnsweredCreate | undefined;
   readonly failure: FailureRow | undefined;

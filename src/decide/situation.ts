@@ -27,8 +27,6 @@ export type LocalSituation =
   | { readonly kind: "Retained"; readonly abandoned: CreateIntent | undefined }
   /** Like `Retained`, but a DELETE may still take effect for so many milliseconds. */
   | { readonly kind: "DeleteUnsettled"; readonly waitMs: number }
-  /** It is being deleted, and this process knows that nothing was ever created for it. */
-  | { readonly kind: "NeverCreated" }
   /** Its records were not made for this resource, cluster and control plane, or cannot be parsed. */
   | { readonly kind: "IdentityUnproven" }
   | { readonly kind: "InvalidSpec"; readonly problems: string }
@@ -96,7 +94,6 @@ const localKinds: ReadonlySet<Situation["kind"]> = new Set<LocalSituation["kind"
   "Paused",
   "Retained",
   "DeleteUnsettled",
-  "NeverCreated",
   "IdentityUnproven",
   "InvalidSpec",
   "WithoutFinalizer",
@@ -133,7 +130,7 @@ function deleteSettleLeftMs({ resource, memory, policy, monotonicMs }: LocalObse
   return mayHaveBeenSent ? firstSeenMs + policy.createSettleMs - monotonicMs : 0;
 }
 
-function deletion({ resource, memory }: LocalObservation): Situation {
+function deletion({ resource }: LocalObservation): Situation {
   const { ownership, createIntent } = resource.status;
   if (ownership !== undefined) {
     return { kind: "Deleting", ownership };
@@ -141,5 +138,5 @@ function deletion({ resource, memory }: LocalObservation): Situation {
   if (createIntent !== undefined) {
     return { kind: "OpenCreate", intent: createIntent, spec: undefined };
   }
-  return memory.hasAddedFinalizer && !memory.hasPosted ? { kind: "NeverCreated" } : { kind: "DeletingUnrecorded" };
+  return { kind: "DeletingUnrecorded" };
 }

@@ -66,7 +66,7 @@ export class ProjectLook {
 
   /** Whether a plan may be carried out from the present snapshot. */
   allows(plan: Plan): boolean {
-    const { needs } = entryOf(plan);
+    const needs = entryOf(plan).needs(plan);
     const { startedAtMs, echoesNames } = this.#snapshot;
     const isRecent = echoesNames && this.#context.clock.monotonicMs() - startedAtMs <= recentMs;
     return needs === "Any" || this.isFresh() || (needs === "Recent" && isRecent);

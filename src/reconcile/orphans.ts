@@ -7,7 +7,9 @@ import type { Round } from "./round.ts";
 export function noteOrphans({ logger }: { readonly logger: Logger }, round: Round, snapshot: ProjectSnapshot): void {
   const { project, facts, all } = round;
   const { clusterId } = facts.identity;
-  const tokens = new Set(all.map(({ uid }) => ownershipToken(clusterId, uid)));
+  // A resource that owns nothing yet may find its endpoint by the token.
+  const searching = all.filter(({ claimed }) => claimed.endpointId === undefined);
+  const tokens = new Set(searching.map(({ uid }) => ownershipToken(clusterId, uid)));
   const ownedIds = new Set(all.map(({ claimed }) => claimed.endpointId));
   const orphans = [...snapshot.endpoints.values()].filter(({ id, name }) => {
     const token = tokenIn(name);

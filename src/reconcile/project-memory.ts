@@ -100,8 +100,6 @@ export function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: n
     memory: {
       firstSeenMs: nowMs,
       wasDeletingAtFirst: isDeleting,
-      hasAddedFinalizer: false,
-      hasPosted: false,
       intent: undefined,
       answeredCreate: undefined,
       failure: undefined,

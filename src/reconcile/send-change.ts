@@ -168,7 +168,6 @@ async function post(
   const firstSeenMs = before?.firstSeenMs ?? clock.monotonicMs();
   const { attempt } = intent;
   remember(entry, {
-    hasPosted: true,
     intent: { attempt, posts: "Unresolved", firstSeenMs, lastPostMs: clock.monotonicMs() },
   });
   try {

@@ -61,11 +61,8 @@ async function settleSituation(
 }
 
 async function addFinalizer({ store, logger }: ReconcileContext, worked: WorkedResource): Promise<void> {
-  const { resource, entry } = worked;
+  const { resource } = worked;
   worked.resource = await store.addFinalizer(resource);
-  const { conditions, ownership, createIntent } = resource.status;
-  const isNew = conditions === undefined && ownership === undefined && createIntent === undefined;
-  remember(entry, { hasAddedFinalizer: isNew });
   logger.info(resourceFields(resource), "finalizer added");
 }
 

@@ -178,8 +178,6 @@ export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
   return {
     firstSeenMs: monotonicMs - 60_000,
     wasDeletingAtFirst: false,
-    hasAddedFinalizer: false,
-    hasPosted: false,
     intent: undefined,
     answeredCreate: undefined,
     failure: undefined,
