@@ -27,6 +27,9 @@ const testEnvironment = {
   PROJECT_POLL_SECONDS: "1",
   RESYNC_SECONDS: "600",
   CREATE_SETTLE_SECONDS: "2",
+  // Polls this frequent need more requests than an account has.
+  CONTROL_PLANE_REQUESTS_PER_MINUTE: "100000",
+  CONTROL_PLANE_REQUESTS_PER_SECOND: "10000",
   METRICS_ADDR: "127.0.0.1:0",
   HEALTH_ADDR: "127.0.0.1:0",
   LEADER_ELECTION: "false",
