@@ -91,7 +91,11 @@ async function serve(
 ): Promise<number> {
   const sandbox: RunningSandbox = await startSandbox(options);
   io.out.write(`sandbox: listening on ${sandbox.url}\n`);
-  io.out.write(`sandbox: control API on ${sandbox.controlUrl}\n`);
+  io.out.write(
+    sandbox.isControlOn
+      ? `sandbox: control API on ${sandbox.controlUrl}\n`
+      : "sandbox: control API off, because the address is not loopback; --allow-remote-control turns it on\n",
+  );
   if (options.tls === true || sandbox.proxyUrl !== undefined) {
     io.out.write(`sandbox: certificate authority at ${sandbox.controlUrl}/ca.crt\n`);
   }

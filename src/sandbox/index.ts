@@ -1,4 +1,4 @@
 export { parseSandboxArguments } from "./arguments.ts";
 export { type CommandIo, runSandboxCommand, sandboxUsage } from "./command.ts";
-export { defaultFixture, type Fixture, FixtureError, parseFixture } from "./engine/fixture.ts";
+export { defaultFixture, type Fixture, FixtureError, fixtureWithoutEndpoints, parseFixture } from "./engine/fixture.ts";
 export { type RunningSandbox, type SandboxOptions, startSandbox } from "./sandbox.ts";

@@ -64,6 +64,8 @@ export interface RunningSandbox {
   readonly url: string;
   /** Base URL of the control API, ends in `/sandbox/v1`; always http, so that a client needs no certificate. */
   readonly controlUrl: string;
+  /** Whether the control API and the page answer; if not, they answer 403. */
+  readonly isControlOn: boolean;
   readonly port: number;
   /** Address of the proxy; `undefined`: there is none. */
   readonly proxyUrl: string | undefined;
@@ -136,6 +138,7 @@ async function serve(
     return {
       url: `${options.tls === true ? "https" : "http"}://${hostPart}:${bound}${apiPrefix}`,
       controlUrl: `http://${hostPart}:${bound}${controlPrefix}`,
+      isControlOn: parts.controlAccess !== "nobody",
       port: bound,
       proxyUrl: proxyPort === undefined ? undefined : `http://${hostPart}:${proxyPort}`,
       apiKey: state.apiKey,

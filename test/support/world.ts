@@ -7,7 +7,7 @@ import { computeEndpointPath, computeEndpointsPath, eventsPath } from "../../src
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { annotations } from "../../src/resource/names.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
-import { type SandboxOptions, startSandbox } from "../../src/sandbox/index.ts";
+import { fixtureWithoutEndpoints, type SandboxOptions, startSandbox } from "../../src/sandbox/index.ts";
 import {
   type AuditEvent,
   adminKubectl,
@@ -270,6 +270,7 @@ async function startIn(place: Place & { readonly operatorKubeconfig: string }, o
   const sandbox = await startSandbox({
     profile: defaultSandboxProfile(process.env),
     operationLatencyMs: 200,
+    fixture: fixtureWithoutEndpoints,
     apiKey: newSecret("api-key"),
     onBug: (error) => bugs.push(error),
     ...options.sandbox,

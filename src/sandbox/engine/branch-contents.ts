@@ -1,6 +1,7 @@
+import { noteVersion } from "./history.ts";
 import { password } from "./identifiers.ts";
 import { requireUnlocked, startOperations } from "./operations.ts";
-import type { BranchRecord, DatabaseRecord, OperationRecord, RoleRecord } from "./records.ts";
+import type { BranchContents, BranchRecord, DatabaseRecord, OperationRecord, RoleRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import { objectsPerBranch, requireRoom } from "./settings.ts";
 import type { World } from "./world.ts";
@@ -40,6 +41,7 @@ export function createRole(world: World, path: RolePath, { canLogIn }: { readonl
     throw new Refusal("Conflict", "role already exists");
   }
   requireRoom(world.store.roles.ofBranch(branch.id).length, objectsPerBranch, "ROLES");
+  noteVersion(world, branch);
   const role = addRole(world, branch, { name: path.roleName, password: canLogIn ? password(world.draw) : undefined });
   return { role, operations: applyConfig(world, branch) };
 }
@@ -64,6 +66,7 @@ export function resetPassword(world: World, path: RolePath): RoleMutation {
   const role = roleAt(world, path);
   requireUnlocked(world, path.projectId);
   if (role.password === undefined) throw new Refusal("NotAllowed", "the role cannot log in");
+  noteVersion(world, world.branch(path.projectId, path.branchId));
   const changed = { ...role, password: password(world.draw), updatedMs: world.nowMs };
   world.store.roles.put(changed);
   return { role: changed, operations: applyConfig(world, world.branch(path.projectId, path.branchId)) };
@@ -76,6 +79,7 @@ export function deleteRole(world: World, path: RolePath): RoleMutation {
   if (world.store.databases.ofBranch(path.branchId).some(({ ownerName }) => ownerName === role.name)) {
     throw new Refusal("NotAllowed", "the role owns a database");
   }
+  noteVersion(world, world.branch(path.projectId, path.branchId));
   world.store.roles.remove(role.id);
   return { role, operations: applyConfig(world, world.branch(path.projectId, path.branchId)) };
 }
@@ -118,6 +122,7 @@ export function createDatabase(world: World, path: DatabasePath, ownerName: stri
   roleAt(world, { projectId, branchId, roleName: ownerName });
   requireFreeName(world, branchId, databaseName);
   requireRoom(world.store.databases.ofBranch(branchId).length, objectsPerBranch, "DATABASES");
+  noteVersion(world, branch);
   const database = addDatabase(world, branch, { name: databaseName, ownerName });
   return { database, operations: applyConfig(world, branch) };
 }
@@ -151,6 +156,7 @@ export function updateDatabase(world: World, path: DatabasePath, changes: Databa
   if (name === before.name && ownerName === before.ownerName) return { database: before, operations: [] };
   roleAt(world, { projectId, branchId, roleName: ownerName });
   if (name !== before.name) requireFreeName(world, branchId, name);
+  noteVersion(world, world.branch(projectId, branchId));
   const database = { ...before, name, ownerName, updatedMs: world.nowMs };
   world.store.databases.put(database);
   return { database, operations: applyConfig(world, world.branch(projectId, branchId)) };
@@ -160,6 +166,7 @@ export function updateDatabase(world: World, path: DatabasePath, changes: Databa
 export function deleteDatabase(world: World, path: DatabasePath): DatabaseMutation {
   const database = databaseAt(world, path);
   requireUnlocked(world, path.projectId);
+  noteVersion(world, world.branch(path.projectId, path.branchId));
   world.store.databases.remove(database.id);
   return { database, operations: applyConfig(world, world.branch(path.projectId, path.branchId)) };
 }
@@ -170,4 +177,14 @@ function named(world: World, branchId: string, name: string): DatabaseRecord | u
 
 function requireFreeName(world: World, branchId: string, name: string): void {
   if (named(world, branchId, name) !== undefined) throw new Refusal("Conflict", "database already exists");
+}
+
+/** Gives a branch these roles and databases, and no others. */
+export function putContents(world: World, branch: BranchRecord, { roles, databases }: BranchContents) {
+  for (const { id } of world.store.roles.ofBranch(branch.id)) world.store.roles.remove(id);
+  for (const { id } of world.store.databases.ofBranch(branch.id)) world.store.databases.remove(id);
+  return {
+    roles: roles.map((role) => addRole(world, branch, role)),
+    databases: databases.map((database) => addDatabase(world, branch, database)),
+  };
 }

@@ -36,6 +36,18 @@ export class BranchObjects {
     return this.#call(() => roleAt(this.#world, path));
   }
 
+  /** @throws Refusal NotFound, NotAllowed (there is none, or the project does not store passwords) */
+  password(path: RolePath): string {
+    return this.#call(() => {
+      const { password } = roleAt(this.#world, path);
+      if (password === undefined) throw new Refusal("NotAllowed", "the role cannot log in");
+      if (this.#world.project(path.projectId).storePasswords === false) {
+        throw new Refusal("NotAllowed", "the project does not store passwords; reset the password to get a new one");
+      }
+      return password;
+    });
+  }
+
   createRole(path: RolePath, options: { readonly canLogIn: boolean }): RoleMutation {
     return this.#call(() => createRole(this.#world, path, options));
   }
@@ -101,7 +113,9 @@ export function connectionTo(world: World, projectId: string, target: Connection
   const endpoint = endpointOf(world, projectId, target);
   const { branchId } = endpoint;
   const { name: databaseName } = databaseAt(world, { projectId, branchId, databaseName: target.databaseName });
-  return { endpoint, databaseName, role: roleAt(world, { projectId, branchId, roleName: target.roleName }) };
+  const role = roleAt(world, { projectId, branchId, roleName: target.roleName });
+  const isStored = world.project(projectId).storePasswords !== false;
+  return { endpoint, databaseName, role: isStored ? role : { ...role, password: undefined } };
 }
 
 function endpointOf(world: World, projectId: string, target: ConnectionTarget): EndpointRecord {

@@ -1,12 +1,13 @@
-import { addDatabase, addRole } from "./branch-contents.ts";
+import { putContents } from "./branch-contents.ts";
 import type { EndpointCreation } from "./endpoint-changes.ts";
 import { addEndpoint, dropEndpoint, subjectOf } from "./endpoints.ts";
+import { contentsAt } from "./history.ts";
 import { wordyId } from "./identifiers.ts";
 import { requireUnlocked, startWork, type WorkStep } from "./operations.ts";
 import type { BranchRecord, DatabaseRecord, EndpointRecord, OperationRecord, RoleRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import { branchLimits, requireRoom } from "./settings.ts";
-import { disarmAvailabilityCheck } from "./timers.ts";
+import { armExpiry, disarmAvailabilityCheck, disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
 /** An endpoint that comes with its branch. */
@@ -20,12 +21,21 @@ export interface BranchCreation {
   readonly parentId: string | undefined;
   readonly protected: boolean;
   readonly endpoints: readonly BranchEndpoint[];
+  /** Epoch milliseconds: the branch gets what its parent held then. `undefined`: the present state. */
+  readonly parentTimestampMs?: number | undefined;
+  /** `schema-only`: a root branch without rows. @default parent-data */
+  readonly initSource?: BranchRecord["initSource"];
+  /** Epoch milliseconds. @default never */
+  readonly expiresMs?: number | undefined;
+  readonly annotation?: BranchRecord["annotation"];
 }
 
 /** What a request may set. A field that is undefined stays. */
 export interface BranchChanges {
   readonly name?: string | undefined;
   readonly protected?: boolean | undefined;
+  /** Epoch milliseconds; `null`: the branch no longer expires. */
+  readonly expiresMs?: number | null | undefined;
 }
 
 /** A branch as it now is (deleted: as it last was), and the operations that its change started. */
@@ -56,15 +66,24 @@ export function createBranch(world: World, projectId: string, creation: BranchCr
   const id = freshBranchId(world);
   const name = creation.name ?? id;
   requireFreeName(world, projectId, name);
+  const { parentTimestampMs, initSource, expiresMs, annotation } = creation;
+  if (parentTimestampMs !== undefined) world.work.requireAbility("PastData", "branch from an earlier time");
+  if (initSource === "schema-only") world.work.requireAbility("SchemaOnly", "make a branch without data");
+  const contents = contentsAt(world, parent, parentTimestampMs);
   const branch = addBranch(world, {
     id,
     projectId,
     name,
-    parentId: parent.id,
+    parentId: initSource === "schema-only" ? undefined : parent.id,
+    parentTimestampMs,
+    initSource,
+    annotation,
+    ...expiryOf(world, { isKept: creation.protected }, expiresMs),
     primary: false,
     protected: creation.protected,
   });
-  const { roles, databases } = copyObjects(world, parent, branch);
+  armExpiry(world, branch);
+  const { roles, databases } = putContents(world, branch, contents);
   const endpoints = creation.endpoints.map((endpoint) => addEndpoint(world, project, { ...endpoint, branchId: id }));
   return { branch, endpoints, roles, databases, operations: beginBranch(world, branch, endpoints) };
 }
@@ -85,11 +104,16 @@ export function addBranch(
   return branch;
 }
 
-function copyObjects(world: World, parent: BranchRecord, branch: BranchRecord): Pick<NewBranch, "roles" | "databases"> {
-  return {
-    roles: world.store.roles.ofBranch(parent.id).map((role) => addRole(world, branch, role)),
-    databases: world.store.databases.ofBranch(parent.id).map((database) => addDatabase(world, branch, database)),
-  };
+/** @param isKept the branch is primary or protected, so it cannot expire. @throws Refusal Invalid, NotAllowed */
+function expiryOf(
+  world: World,
+  { isKept }: { readonly isKept: boolean },
+  expiresMs: number | undefined,
+): Pick<BranchRecord, "expiresMs" | "ttlSeconds"> {
+  if (expiresMs === undefined) return { expiresMs: undefined, ttlSeconds: undefined };
+  if (expiresMs <= world.nowMs) throw new Refusal("Invalid", "expires_at: must be in the future");
+  if (isKept) throw new Refusal("NotAllowed", "expires_at: a default or protected branch cannot expire");
+  return { expiresMs, ttlSeconds: Math.round((expiresMs - world.nowMs) / 1000) };
 }
 
 function beginBranch(
@@ -117,10 +141,21 @@ export function updateBranch(
   const before = world.branch(projectId, branchId);
   requireUnlocked(world, projectId);
   const { name = before.name, protected: isProtected = before.protected } = changes;
-  if (name === before.name && isProtected === before.protected) return { branch: before, operations: [] };
+  const isSameExpiry = changes.expiresMs === undefined || (changes.expiresMs ?? undefined) === before.expiresMs;
+  if (name === before.name && isProtected === before.protected && isSameExpiry) {
+    return { branch: before, operations: [] };
+  }
   if (name !== before.name) requireFreeName(world, projectId, name);
-  const branch = { ...before, name, protected: isProtected, updatedMs: world.nowMs };
+  const expiry = isSameExpiry
+    ? before
+    : expiryOf(world, { isKept: isProtected || before.primary }, changes.expiresMs ?? undefined);
+  if (isProtected && expiry.expiresMs !== undefined) {
+    throw new Refusal("NotAllowed", "a branch that expires cannot be protected");
+  }
+  const { expiresMs, ttlSeconds } = expiry;
+  const branch = { ...before, name, protected: isProtected, expiresMs, ttlSeconds, updatedMs: world.nowMs };
   world.store.branches.put(branch);
+  armExpiry(world, branch);
   return { branch, operations: [] };
 }
 
@@ -130,8 +165,9 @@ export function makePrimary(world: World, projectId: string, branchId: string): 
   requireUnlocked(world, projectId);
   if (before.primary) return { branch: before, operations: [] };
   world.store.branches.put({ ...world.primaryBranch(projectId), primary: false, updatedMs: world.nowMs });
-  const branch = { ...before, primary: true, updatedMs: world.nowMs };
+  const branch = { ...before, primary: true, expiresMs: undefined, ttlSeconds: undefined, updatedMs: world.nowMs };
   world.store.branches.put(branch);
+  armExpiry(world, branch);
   return { branch, operations: [] };
 }
 
@@ -158,14 +194,17 @@ export function dropBranch(world: World, branch: BranchRecord): readonly WorkSte
   for (const endpoint of endpoints) dropEndpoint(world, endpoint);
   for (const { id } of store.roles.ofBranch(branch.id)) store.roles.remove(id);
   for (const { id } of store.databases.ofBranch(branch.id)) store.databases.remove(id);
+  for (const { id } of store.versions.ofBranch(branch.id)) store.versions.remove(id);
   disarmAvailabilityCheck(world, branch.id);
+  disarmExpiry(world, branch.id);
   store.branches.remove(branch.id);
   return endpoints
     .filter(({ state }) => state === "active")
     .map((endpoint) => ({ ...subjectOf(endpoint), action: "suspend_compute" }));
 }
 
-function requireFreeName(world: World, projectId: string, name: string): void {
+/** @throws Refusal Conflict */
+export function requireFreeName(world: World, projectId: string, name: string): void {
   if (world.store.branches.ofProject(projectId).some((branch) => branch.name === name)) {
     throw new Refusal("Conflict", "branch with the provided name already exists");
   }

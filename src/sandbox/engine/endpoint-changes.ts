@@ -2,7 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import { freeTierUnits, sizeProblem } from "./compute-sizes.ts";
 import type { Course } from "./operations.ts";
 import type { Profile } from "./profile.ts";
-import type { Action, EndpointConfig, EndpointRecord, EndpointType, PendingState, Plan } from "./records.ts";
+import type {
+  Action,
+  EndpointConfig,
+  EndpointDefaults,
+  EndpointRecord,
+  EndpointType,
+  PendingState,
+  Plan,
+} from "./records.ts";
 import { Refusal } from "./refusal.ts";
 
 /** What a request asks to be different. A field that is absent or undefined stays. */
@@ -29,15 +37,21 @@ export function isSame(before: EndpointRecord, after: EndpointRecord): boolean {
   return isDeepStrictEqual(before, after);
 }
 
-/** An endpoint of which nobody has said anything. */
-export function defaultConfig(branchId: string, changes: EndpointChanges): EndpointConfig {
-  const { minUnits = Math.min(freeTierUnits, changes.maxUnits ?? freeTierUnits) } = changes;
-  return {
+/**
+ * The configuration of a new endpoint: what the request says, then the project's defaults, then the service's. A size that
+ * only one side names keeps the range in order: the other end moves.
+ */
+export function newConfig(branchId: string, changes: EndpointChanges, defaults: EndpointDefaults = {}): EndpointConfig {
+  const { minUnits: defaultMin = freeTierUnits, maxUnits: defaultMax = defaultMin } = defaults;
+  const minUnits = changes.minUnits ?? Math.min(defaultMin, changes.maxUnits ?? defaultMin);
+  const config: EndpointConfig = {
     branchId,
     minUnits,
-    maxUnits: Math.max(minUnits, freeTierUnits),
-    suspendTimeoutSeconds: 0,
-    pgSettings: {},
+    maxUnits: changes.maxUnits ?? Math.max(minUnits, defaultMax),
+    suspendTimeoutSeconds: defaults.suspendTimeoutSeconds ?? 0,
+    pgSettings: defaults.pgSettings ?? {},
+    pgbouncerSettings: defaults.pgbouncerSettings,
+    preloadLibraries: undefined,
     poolerEnabled: false,
     poolerMode: "transaction",
     disabled: false,
@@ -45,6 +59,7 @@ export function defaultConfig(branchId: string, changes: EndpointChanges): Endpo
     provisioner: "k8s-pod",
     name: undefined,
   };
+  return changed(config, changes);
 }
 
 /** @throws Refusal NotAllowed */

@@ -1,20 +1,21 @@
 import {
   changed,
-  defaultConfig,
   type EndpointChanges,
   type EndpointCreation,
   isSame,
+  newConfig,
   planUpdate,
   requireAllowed,
   requireTypeAllowed,
 } from "./endpoint-changes.ts";
 import type { FileCacheUse } from "./file-cache.ts";
 import { wordyId } from "./identifiers.ts";
-import { requireUnlocked, startOperations, unfinishedWork } from "./operations.ts";
+import { type Course, requireUnlocked, startOperations, unfinishedWork } from "./operations.ts";
 import type { Action, EndpointRecord, OperationRecord, PendingState, ProjectRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import { regionHost } from "./settings.ts";
 import { armAutoSuspend, armAvailabilityCheck, disarmAutoSuspend } from "./timers.ts";
+import { noteRunEnded } from "./usage.ts";
 import type { World } from "./world.ts";
 
 /** What a write answers: the endpoint as it now is (deleted: as it last was), and the operations it started. */
@@ -47,7 +48,7 @@ export function addEndpoint(world: World, project: ProjectRecord, creation: Endp
 }
 
 function newEndpoint(world: World, project: ProjectRecord, { type, ...changes }: EndpointCreation): EndpointRecord {
-  const config = changed(defaultConfig(changes.branchId, changes), changes);
+  const config = newConfig(changes.branchId, changes, project.endpointDefaults);
   requireAllowed(config, project.plan, world.profile);
   return placeEndpoint(world, project, {
     ...config,
@@ -120,6 +121,7 @@ export function deleteEndpoint(world: World, projectId: string, endpointId: stri
 
 /** Takes an endpoint away; its compute is the caller's to suspend. */
 export function dropEndpoint(world: World, endpoint: EndpointRecord): void {
+  noteRunEnded(world, endpoint);
   world.removeEndpoint(endpoint);
   disarmAutoSuspend(world, endpoint.id);
 }
@@ -199,24 +201,31 @@ export function anyEndpoint(world: World, endpointId: string): EndpointRecord {
 }
 
 /**
- * A client connects, which is no request of the API: no lock holds it up. An idle compute is woken by it, an active one
- * stays awake for longer; one that is on its way is left alone, and so is a disabled one.
+ * A client connects. This is no request of the API, so the project lock does not matter. The connection wakes an idle
+ * compute and keeps an active one awake. While a compute is being suspended, its next start is queued.
  *
  * @throws Refusal NotFound, NotAllowed (disabled)
- * @see seed part 3, "Compute endpoint state"
  */
 export function connectTo(world: World, endpointId: string, use: FileCacheUse | undefined): Mutation {
   const endpoint = anyEndpoint(world, endpointId);
   if (endpoint.disabled) throw new Refusal("NotAllowed", "endpoint is disabled");
+  const lastMove = unfinishedWork(world, endpointId).findLast(movesCompute)?.action;
+  if (lastMove === "suspend_compute") return wake(world, endpoint, "queued");
   if (endpoint.state === "active") {
     const seen = world.saveEndpoint({ ...endpoint, lastActiveMs: world.nowMs });
     armAutoSuspend(world, seen);
     if (use !== undefined) world.fileCaches.add(seen, use);
     return { endpoint: seen, operations: [] };
   }
-  if (unfinishedWork(world, endpointId).some(movesCompute)) return { endpoint, operations: [] };
+  return lastMove === undefined ? wake(world, endpoint, "sequence") : { endpoint, operations: [] };
+}
+
+function wake(world: World, endpoint: EndpointRecord, course: Course): Mutation {
   const woken = world.saveEndpoint({ ...endpoint, pendingState: "active", updatedMs: world.nowMs });
-  return { endpoint: woken, operations: startOperations(world, subjectOf(woken), { actions: ["start_compute"] }) };
+  return {
+    endpoint: woken,
+    operations: startOperations(world, subjectOf(woken), { actions: ["start_compute"], course }),
+  };
 }
 
 /** An active compute whose server has ended is idle; any other endpoint stays as it is. */
@@ -224,6 +233,7 @@ export function loseCompute(world: World, endpointId: string): void {
   const endpoint = world.store.endpoints.get(endpointId);
   if (endpoint?.state !== "active") return;
   disarmAutoSuspend(world, endpointId);
+  noteRunEnded(world, endpoint);
   world.saveEndpoint({ ...endpoint, state: "idle", suspendedMs: world.nowMs, updatedMs: world.nowMs });
 }
 

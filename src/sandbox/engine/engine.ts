@@ -23,6 +23,7 @@ import {
   suspendEndpoint,
   updateEndpoint,
 } from "./endpoints.ts";
+import { expire } from "./expiry.ts";
 import type { PlannedFailure } from "./failure-plan.ts";
 import type { FileCacheUse } from "./file-cache.ts";
 import type { Fixture } from "./fixture.ts";
@@ -50,6 +51,7 @@ import type {
   TimerRecord,
 } from "./records.ts";
 import { Refusal } from "./refusal.ts";
+import { Restores } from "./restores.ts";
 import { seedWorld } from "./seeding.ts";
 import { type EngineSettings, regionHost } from "./settings.ts";
 import type { OperationPosition, Store } from "./store.ts";
@@ -84,6 +86,8 @@ export class Engine {
   readonly profile: Profile;
   /** What is inside a branch: its roles, its databases, and ways to connect to them. */
   readonly objects: BranchObjects;
+  /** The past: restores, snapshots of branches, recovery of projects, usage. */
+  readonly restores: Restores;
   readonly #world: World;
   readonly #clock: EngineClock;
   readonly #lists: ListViews;
@@ -95,6 +99,7 @@ export class Engine {
     this.#world = new World(store, profile, settings, work);
     this.#clock = clock;
     this.#lists = new ListViews(this.#world);
+    this.restores = new Restores(this.#world, (work) => this.#run(work));
     this.objects = new BranchObjects(this.#world, (work) => this.#run(work));
   }
 
@@ -329,6 +334,7 @@ export class Engine {
   #fire({ kind, subjectId }: TimerRecord): void {
     if (kind === "operation") advanceOperation(this.#world, subjectId);
     else if (kind === "autoSuspend") suspendIfInactive(this.#world, subjectId);
+    else if (kind === "expiry") expire(this.#world, subjectId);
     else checkAvailability(this.#world, subjectId);
   }
 }

@@ -97,31 +97,49 @@ function pathText(path: readonly PropertyKey[]): string {
   return text === "" ? "the file" : text.replace(/^\./, "");
 }
 
-/** Two projects without endpoints: one paid with four branches, one on the free tier. */
-export const defaultFixture: Fixture = parseFixture(
-  JSON.stringify({
-    projects: [
-      {
-        id: "green-fox-123456",
-        name: "green-fox",
-        regionId: "aws-us-east-2",
-        branches: [
-          { id: "br-still-lake-123456", name: "main", primary: true },
-          { id: "br-quiet-sun-123456", name: "orders" },
-          { id: "br-bold-river-123456", name: "staging" },
-          { id: "br-soft-rain-123456", name: "preview" },
-        ],
-      },
-      {
-        id: "tiny-owl-654321",
-        name: "tiny-owl",
-        regionId: "aws-eu-central-1",
-        plan: "free",
-        branches: [
-          { id: "br-calm-hill-654321", name: "main", primary: true },
-          { id: "br-misty-field-654321", name: "dev" },
-        ],
-      },
-    ],
-  }),
-);
+const builtIn = {
+  projects: [
+    {
+      id: "green-fox-123456",
+      name: "green-fox",
+      regionId: "aws-us-east-2",
+      branches: [
+        {
+          id: "br-still-lake-123456",
+          name: "main",
+          primary: true,
+          endpoints: [{ id: "ep-quiet-dawn-123456", type: "read_write" }],
+        },
+        { id: "br-quiet-sun-123456", name: "orders" },
+        { id: "br-bold-river-123456", name: "staging" },
+        { id: "br-soft-rain-123456", name: "preview" },
+      ],
+    },
+    {
+      id: "tiny-owl-654321",
+      name: "tiny-owl",
+      regionId: "aws-eu-central-1",
+      plan: "free",
+      branches: [
+        {
+          id: "br-calm-hill-654321",
+          name: "main",
+          primary: true,
+          endpoints: [{ id: "ep-mild-brook-654321", type: "read_write" }],
+        },
+        { id: "br-misty-field-654321", name: "dev" },
+      ],
+    },
+  ],
+};
+
+/** Two projects, each with an idle read-write endpoint on its primary branch: one paid, one on the free tier. */
+export const defaultFixture: Fixture = parseFixture(JSON.stringify(builtIn));
+
+/** The same projects without endpoints, for tests that make every endpoint themselves. */
+export const fixtureWithoutEndpoints: Fixture = {
+  projects: defaultFixture.projects.map((project) => ({
+    ...project,
+    branches: project.branches.map((branch) => ({ ...branch, endpoints: [] })),
+  })),
+};

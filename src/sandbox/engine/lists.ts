@@ -1,5 +1,5 @@
 import type { EndpointRecord, OperationRecord } from "./records.ts";
-import type { OperationPosition } from "./store.ts";
+import { cursorModulus, type OperationPosition } from "./store.ts";
 import type { World } from "./world.ts";
 
 /** What lists show: the present, or the past while a lag is set. */
@@ -33,13 +33,31 @@ export class ListViews {
 
   operations(
     projectId: string,
-    { limit, after }: { readonly limit: number; readonly after: OperationPosition | undefined },
+    page: { readonly limit: number; readonly after: OperationPosition | undefined },
   ): readonly OperationRecord[] {
+    const { limit } = page;
     this.#world.everProject(projectId);
+    const after = page.after && this.#resolve(projectId, page.after);
     const upTo = this.#newestShown();
-    const page = this.#world.store.operations.page({ projectId, limit, after, upTo });
+    const found = this.#world.store.operations.page({ projectId, limit, after, upTo });
     const then = this.#world.operationHistory.changedSince(this.#asOfMs());
-    return page.map((operation) => then.get(operation.id) ?? operation);
+    return found.map((operation) => then.get(operation.id) ?? operation);
+  }
+
+  /**
+   * The position that a cursor means. The operation of that millisecond with these last digits of its sequence, or else a
+   * time: everything older comes after it.
+   */
+  #resolve(projectId: string, { createdMs, sequence }: OperationPosition): OperationPosition {
+    const latestUpTo = (upTo: OperationPosition): OperationRecord | undefined =>
+      this.#world.store.operations.page({ projectId, limit: 1, after: undefined, upTo })[0];
+    const newest = latestUpTo({ createdMs, sequence: Number.MAX_SAFE_INTEGER });
+    if (newest?.createdMs === createdMs) {
+      const behind = (((newest.sequence - sequence) % cursorModulus) + cursorModulus) % cursorModulus;
+      const wanted = newest.sequence - behind;
+      if (latestUpTo({ createdMs, sequence: wanted })?.sequence === wanted) return { createdMs, sequence: wanted };
+    }
+    return { createdMs, sequence: sequence === 0 ? 0 : Number.MAX_SAFE_INTEGER };
   }
 
   #asOfMs(): number {

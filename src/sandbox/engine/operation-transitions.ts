@@ -2,6 +2,7 @@ import { armOperationTimer, unfinishedWork } from "./operations.ts";
 import type { WorkOutcome } from "./real-work.ts";
 import type { EndpointRecord, OperationRecord } from "./records.ts";
 import { armAutoSuspend } from "./timers.ts";
+import { noteRunEnded } from "./usage.ts";
 import type { World } from "./world.ts";
 
 /** Moves an operation whose time has come one status on: scheduling → running → finished or failed. */
@@ -58,18 +59,26 @@ export function resumeWork(world: World): void {
   }
 }
 
-/** The operations of the same request that come before this one and have not ended. */
-function earlierSiblings(world: World, { projectId, createdMs, sequence, action }: OperationRecord) {
+/** The operations of the same request or endpoint that come before this one and have not ended. */
+function earlierSiblings(world: World, operation: OperationRecord) {
+  const { projectId, sequence, action } = operation;
   if (action === "check_availability") return [];
   return [...world.store.operations.unfinishedOfProject(projectId)].filter(
-    (other) => other.createdMs === createdMs && other.sequence < sequence && other.action !== "check_availability",
+    (other) => isSibling(operation, other) && other.sequence < sequence && other.action !== "check_availability",
   );
 }
 
-/** Plans the waiting operations of the same request anew, when the one before has ended late. */
-function delayFollowers(world: World, { projectId, createdMs, sequence }: OperationRecord): void {
+/** Whether two operations belong to the same request or endpoint, so that one has to wait for the other. */
+function isSibling(one: OperationRecord, other: OperationRecord): boolean {
+  const isSameEndpoint = one.endpointId !== undefined && one.endpointId === other.endpointId;
+  return one.createdMs === other.createdMs || isSameEndpoint;
+}
+
+/** Plans the waiting operations of the same request or endpoint anew, when the one before has ended late. */
+function delayFollowers(world: World, ended: OperationRecord): void {
+  const { projectId, sequence } = ended;
   const followers = [...world.store.operations.unfinishedOfProject(projectId)]
-    .filter((other) => other.createdMs === createdMs && other.sequence > sequence && other.status === "scheduling")
+    .filter((other) => isSibling(ended, other) && other.sequence > sequence && other.status === "scheduling")
     .sort((a, b) => a.sequence - b.sequence);
   let freeFromMs = world.nowMs;
   for (const follower of followers) {
@@ -93,6 +102,7 @@ function outcomeFields(
 function settleEndpoint(world: World, endpoint: EndpointRecord, ended: OperationRecord): void {
   const isLast = unfinishedWork(world, endpoint.id).length === 0;
   let after = ended.status === "finished" ? carriedOut(endpoint, ended, world.nowMs) : endpoint;
+  if (endpoint.state === "active" && after.state === "idle") noteRunEnded(world, endpoint);
   if (isLast) after = { ...after, pendingState: undefined, state: after.state === "init" ? "idle" : after.state };
   if (after.state !== endpoint.state || after.pendingState !== endpoint.pendingState) {
     after = world.saveEndpoint({ ...after, updatedMs: world.nowMs });

@@ -12,9 +12,10 @@ export interface OperationSubject {
 
 /**
  * How siblings share time. `sequence`: the first runs at once, each other when the one before has ended.
- * `together`: all run at once and end last first. `scheduled`: as `sequence`, but the first waits before it runs.
+ * `together`: all run at once and end last first. `scheduled`: as `sequence`, but the first waits before it runs. `queued`:
+ * as `sequence`, but the first waits until the work of its endpoint has ended.
  */
-export type Course = "sequence" | "together" | "scheduled";
+export type Course = "sequence" | "together" | "scheduled" | "queued";
 
 /**
  * Records the operations that one request, or the service itself, starts on one subject. They share `createdMs`.
@@ -36,6 +37,7 @@ export function startOperations(
 /** One operation to be started. */
 export interface WorkStep extends OperationSubject {
   readonly action: Action;
+  readonly restore?: OperationRecord["restore"];
 }
 
 /** As `startOperations`, each on a subject of its own. No steps: nothing happens. */
@@ -44,7 +46,8 @@ export function startWork(
   steps: readonly WorkStep[],
   course: Course = "sequence",
 ): readonly OperationRecord[] {
-  return spansOf(world, steps.length, course).map((span, index) => {
+  const busyUntilMs = course === "queued" ? endOfWorkMs(world, steps[0]?.endpointId) : world.nowMs;
+  return spansOf(world, steps.length, { course, fromMs: busyUntilMs }).map((span, index) => {
     const step = steps[index] as WorkStep;
     const runsNow = course === "together" || (course === "sequence" && index === 0);
     const operation = world.saveOperation({
@@ -69,7 +72,16 @@ interface Span {
   readonly endsAtMs: number;
 }
 
-function spansOf(world: World, count: number, course: Course): readonly Span[] {
+function endOfWorkMs(world: World, endpointId: string | undefined): number {
+  const work = endpointId === undefined ? [] : unfinishedWork(world, endpointId);
+  return Math.max(world.nowMs, ...work.map(({ endsAtMs }) => endsAtMs));
+}
+
+function spansOf(
+  world: World,
+  count: number,
+  { course, fromMs }: { readonly course: Course; readonly fromMs: number },
+): readonly Span[] {
   const latenciesMs = Array.from({ length: count }, () => world.drawLatencyMs());
   if (course === "together") {
     return latenciesMs.map((_, index) => ({
@@ -77,7 +89,7 @@ function spansOf(world: World, count: number, course: Course): readonly Span[] {
       endsAtMs: latenciesMs.slice(index).reduce((sum, latencyMs) => sum + latencyMs, world.nowMs),
     }));
   }
-  let freeFromMs = world.nowMs + (course === "scheduled" ? world.drawLatencyMs() : 0);
+  let freeFromMs = fromMs + (course === "scheduled" ? world.drawLatencyMs() : 0);
   return latenciesMs.map((latencyMs) => {
     const runsAtMs = freeFromMs;
     freeFromMs += latencyMs;

@@ -1,11 +1,15 @@
+import { isDeepStrictEqual } from "node:util";
 import { addDatabase, addRole } from "./branch-contents.ts";
-import { addBranch, type BranchEndpoint, dropBranch, freshBranchId, type NewBranch, startStep } from "./branches.ts";
-import { addEndpoint } from "./endpoints.ts";
+import { addBranch, dropBranch, freshBranchId, type NewBranch, startStep } from "./branches.ts";
+import { newConfig, requireAllowed } from "./endpoint-changes.ts";
+import { addEndpoint, subjectOf } from "./endpoints.ts";
 import { password, wordyId } from "./identifiers.ts";
-import { requireUnlocked, startOperations, startWork } from "./operations.ts";
-import type { OperationRecord, ProjectRecord } from "./records.ts";
+import { requireUnlocked, startWork, type WorkStep } from "./operations.ts";
+import type { BranchRecord, EndpointDefaults, OperationRecord, ProjectRecord, ProjectSettings } from "./records.ts";
+import { keepForRecovery } from "./recovery.ts";
 import { Refusal } from "./refusal.ts";
 import { projectLimit, regions, requireRoom } from "./settings.ts";
+import { disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
 /** What a create asks for. A field that is undefined gets the service's default. */
@@ -17,14 +21,24 @@ export interface ProjectCreation {
   readonly branchName: string | undefined;
   readonly roleName: string | undefined;
   readonly databaseName: string | undefined;
-  /** Size and suspend delay of the first endpoint. */
-  readonly endpoint: Omit<BranchEndpoint, "type">;
+  readonly orgId?: string | undefined;
+  readonly provisioner?: string | undefined;
+  readonly storePasswords?: boolean | undefined;
+  readonly settings?: ProjectSettings | undefined;
+  /** What endpoints get when a request does not say otherwise. */
+  readonly endpointDefaults?: EndpointDefaults | undefined;
+  /** Annotation of the primary branch. */
+  readonly annotation?: BranchRecord["annotation"];
 }
 
 /** What a request may set. A field that is undefined stays. */
 export interface ProjectChanges {
   readonly name?: string | undefined;
   readonly historyRetentionSeconds?: number | undefined;
+  /** Replaces the settings that it names; the others stay. */
+  readonly settings?: ProjectSettings | undefined;
+  /** Replaces the defaults that it names; the others stay. */
+  readonly endpointDefaults?: EndpointDefaults | undefined;
 }
 
 /** A project as it now is (deleted: as it last was), and the operations that its change started. */
@@ -57,6 +71,11 @@ export function createProject(world: World, creation: ProjectCreation): NewProje
     plan: "paid",
     pgVersion,
     historyRetentionSeconds,
+    orgId: creation.orgId,
+    provisioner: creation.provisioner,
+    storePasswords: creation.storePasswords,
+    settings: creation.settings,
+    endpointDefaults: creation.endpointDefaults,
     createdMs: world.nowMs,
     updatedMs: world.nowMs,
     deletedMs: undefined,
@@ -75,10 +94,15 @@ function primaryBranchOf(world: World, project: ProjectRecord, creation: Project
     parentId: undefined,
     primary: true,
     protected: false,
+    annotation: creation.annotation,
   });
   const role = addRole(world, branch, { name: roleName, password: password(world.draw) });
   const database = addDatabase(world, branch, { name: databaseName, ownerName: roleName });
-  const endpoint = addEndpoint(world, project, { ...creation.endpoint, type: "read_write", branchId: branch.id });
+  const endpoint = addEndpoint(world, project, {
+    type: "read_write",
+    branchId: branch.id,
+    provisioner: creation.provisioner,
+  });
   const subject = { projectId: project.id, branchId: branch.id, endpointId: undefined };
   const operations = startWork(world, [{ ...subject, action: "create_timeline" }, startStep(endpoint)]);
   return { branch, endpoints: [endpoint], roles: [role], databases: [database], operations };
@@ -88,14 +112,48 @@ function primaryBranchOf(world: World, project: ProjectRecord, creation: Project
 export function updateProject(world: World, projectId: string, changes: ProjectChanges): ProjectMutation {
   const before = world.project(projectId);
   requireUnlocked(world, projectId);
-  const { name = before.name, historyRetentionSeconds = before.historyRetentionSeconds } = changes;
-  const isRetained = historyRetentionSeconds === before.historyRetentionSeconds;
-  if (name === before.name && isRetained) return { project: before, operations: [] };
-  const project = { ...before, name, historyRetentionSeconds, updatedMs: world.nowMs };
+  const after: ProjectRecord = {
+    ...before,
+    name: changes.name ?? before.name,
+    historyRetentionSeconds: changes.historyRetentionSeconds ?? before.historyRetentionSeconds,
+    settings: merged(before.settings, changes.settings),
+    endpointDefaults: merged(before.endpointDefaults, changes.endpointDefaults),
+  };
+  if (isDeepStrictEqual(before, after)) return { project: before, operations: [] };
+  requirePossibleDefaults(world, after);
+  const wasLogical = before.settings?.enable_logical_replication === true;
+  const isLogical = after.settings?.enable_logical_replication === true;
+  if (wasLogical && !isLogical) throw new Refusal("NotAllowed", "logical replication cannot be disabled again");
+  const project = { ...after, updatedMs: world.nowMs };
   world.store.projects.put(project);
-  if (isRetained) return { project, operations: [] };
+  const isRetained = project.historyRetentionSeconds === before.historyRetentionSeconds;
   const subject = { projectId, branchId: world.primaryBranch(projectId).id, endpointId: undefined };
-  return { project, operations: startOperations(world, subject, { actions: ["apply_storage_config"] }) };
+  const steps: readonly WorkStep[] = [
+    ...(isRetained ? [] : [{ ...subject, action: "apply_storage_config" as const }]),
+    ...(isLogical && !wasLogical ? suspendAll(world, projectId) : []),
+  ];
+  return { project, operations: startWork(world, steps) };
+}
+
+/** The fields of `before`, replaced by those of `changes` that are set. */
+function merged<V extends object>(before: V | undefined, changes: V | undefined): V | undefined {
+  if (changes === undefined) return before;
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  return { ...before, ...(Object.fromEntries(given) as V) };
+}
+
+/** Every active compute of the project, to be suspended. */
+function suspendAll(world: World, projectId: string): readonly WorkStep[] {
+  const active = world.store.endpoints.ofProject(projectId).filter(({ state }) => state === "active");
+  return active.map((endpoint) => {
+    const suspending = world.saveEndpoint({ ...endpoint, pendingState: "idle", updatedMs: world.nowMs });
+    return { ...subjectOf(suspending), action: "suspend_compute" };
+  });
+}
+
+/** @throws Refusal Invalid, NotAllowed: no endpoint of the project could have these defaults */
+function requirePossibleDefaults(world: World, { id, plan, endpointDefaults }: ProjectRecord): void {
+  if (endpointDefaults !== undefined) requireAllowed(newConfig(id, {}, endpointDefaults), plan, world.profile);
 }
 
 /**
@@ -107,8 +165,13 @@ export function updateProject(world: World, projectId: string, changes: ProjectC
 export function deleteProject(world: World, projectId: string): ProjectMutation {
   const project = world.project(projectId);
   requireUnlocked(world, projectId);
+  keepForRecovery(world, project);
   const branchId = world.primaryBranch(projectId).id;
   const suspends = world.store.branches.ofProject(projectId).flatMap((branch) => dropBranch(world, branch));
+  for (const { id } of world.store.snapshots.ofProject(projectId)) {
+    world.store.snapshots.remove(id);
+    disarmExpiry(world, id);
+  }
   world.store.projects.put({ ...project, deletedMs: world.nowMs });
   const deletion = { projectId, branchId, endpointId: undefined, action: "delete_tenant" } as const;
   return { project, operations: startWork(world, [...suspends, deletion]) };

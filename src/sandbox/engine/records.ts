@@ -2,6 +2,7 @@
  * What the sandbox remembers: one schema for each kind of record. The schema gives the type, checks a snapshot, and reads
  * the rows of a state directory. Records are plain values; a change replaces the whole record.
  */
+import { isIP } from "node:net";
 import { z } from "zod";
 
 /** The longest auto-suspend delay: 7 days. @see docs/sandbox.md "Compute sizes and delays" */
@@ -39,6 +40,67 @@ export const operationActions = [
   "suspend_compute",
 ] as const;
 
+/** Settings of Postgres or its pooler: name → value. */
+const namedSettings = z.record(z.string(), z.string());
+/** Shared libraries that Postgres loads at its start, in the words of the API. */
+export const preloadLibraries = z.object({
+  use_defaults: z.boolean().optional(),
+  enabled_libraries: z.array(nameText(256)).max(100).optional(),
+});
+const quotaNumber = z.int().min(0).optional();
+const clockTime = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, "must be HH:MM");
+
+/** One address, a network (`10.0.0.0/8`) or a range (`10.0.0.1-10.0.0.9`). */
+function isAddressRange(text: string): boolean {
+  const [, address = text, bits] = /^([^/]*)\/(\d{1,3})$/.exec(text) ?? [];
+  if (bits !== undefined) return isIP(address) !== 0 && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
+  const ends = text.split("-");
+  const [family = 0] = ends.map(isIP);
+  return ends.length <= 2 && family !== 0 && ends.every((end) => isIP(end) === family);
+}
+
+/** The settings of a project, in the words of the API. A field that was never given is missing. */
+export const projectSettings = z.object({
+  /** Kept and shown. The sandbox does not stop computes that use more. */
+  quota: z
+    .object({
+      active_time_seconds: quotaNumber,
+      compute_time_seconds: quotaNumber,
+      written_data_bytes: quotaNumber,
+      data_transfer_bytes: quotaNumber,
+      logical_size_bytes: quotaNumber,
+    })
+    .optional(),
+  allowed_ips: z
+    .object({
+      ips: z
+        .array(z.string().refine(isAddressRange, "must be an IP address, a network or a range"))
+        .max(1000)
+        .optional(),
+      protected_branches_only: z.boolean().optional(),
+      primary_branch_only: z.boolean().optional(),
+    })
+    .optional(),
+  enable_logical_replication: z.boolean().optional(),
+  maintenance_window: z
+    .object({ weekdays: z.array(z.int().min(1).max(7)).min(1).max(7), start_time: clockTime, end_time: clockTime })
+    .optional(),
+  block_public_connections: z.boolean().optional(),
+  block_vpc_connections: z.boolean().optional(),
+  audit_log_level: z.enum(["base", "extended", "full"]).optional(),
+  hipaa: z.boolean().optional(),
+  preload_libraries: preloadLibraries.optional(),
+});
+
+/** What endpoints of a project get when a request does not say otherwise. */
+const endpointDefaults = z.object({
+  minUnits: units.optional(),
+  maxUnits: units.optional(),
+  suspendTimeoutSeconds: suspendSeconds.optional(),
+  pgSettings: namedSettings.optional(),
+  pgbouncerSettings: namedSettings.optional(),
+});
+
 /** A project. */
 export const projectRecord = z.object({
   id,
@@ -51,6 +113,12 @@ export const projectRecord = z.object({
   /** Major version of Postgres. */
   pgVersion: z.int(),
   historyRetentionSeconds: z.int().min(0),
+  orgId: id.optional(),
+  provisioner: z.string().optional(),
+  /** `undefined`: yes. */
+  storePasswords: z.boolean().optional(),
+  settings: projectSettings.optional(),
+  endpointDefaults: endpointDefaults.optional(),
   ...stamps,
   /** Set: the project is deleted. The record stays, because its operations can still be read. */
   deletedMs: time.optional(),
@@ -66,8 +134,20 @@ export const branchRecord = z.object({
   primary: z.boolean(),
   /** A protected branch cannot be deleted. */
   protected: z.boolean(),
-  /** `init`: the operation that creates the branch has not finished. */
-  state: z.enum(["init", "ready"]),
+  /** `init`: the operation that creates the branch has not finished. `resetting`: the one that restores it has not. */
+  state: z.enum(["init", "resetting", "ready"]),
+  /** The time on the parent branch from which this branch has its data. `undefined`: that of its creation. */
+  parentTimestampMs: time.optional(),
+  /** `undefined`: `parent-data`. */
+  initSource: z.enum(["schema-only", "parent-data"]).optional(),
+  /** The control plane deletes the branch at this time. */
+  expiresMs: time.optional(),
+  /** Time between the request that set `expiresMs` and `expiresMs`. */
+  ttlSeconds: z.int().min(0).optional(),
+  annotation: namedSettings.optional(),
+  lastResetMs: time.optional(),
+  /** Id of the API snapshot from which the branch was restored. */
+  restoredFrom: id.optional(),
   ...stamps,
 });
 
@@ -80,7 +160,9 @@ const endpointConfig = {
   maxUnits: units,
   /** 0: the control plane's default; -1: never. */
   suspendTimeoutSeconds: suspendSeconds,
-  pgSettings: z.record(z.string(), z.string()),
+  pgSettings: namedSettings,
+  pgbouncerSettings: namedSettings.optional(),
+  preloadLibraries: preloadLibraries.optional(),
   poolerEnabled: z.boolean(),
   poolerMode: z.string(),
   disabled: z.boolean(),
@@ -128,6 +210,8 @@ export const operationRecord = z.object({
   plannedError: z.string().optional(),
   runsAtMs: time,
   endsAtMs: time,
+  /** Of a create_branch that restores a branch which is already there: where its data comes from. */
+  restore: z.object({ sourceBranchId: id, sourceMs: time }).optional(),
   ...stamps,
 });
 
@@ -157,6 +241,61 @@ export const databaseRecord = z.object({
   ...stamps,
 });
 
+const contents = {
+  roles: z.array(roleRecord.pick({ name: true, password: true })),
+  databases: z.array(databaseRecord.pick({ name: true, ownerName: true })),
+};
+
+/** The roles and databases that a branch had until a time. Kept for as long as the project retains its history. */
+export const versionRecord = z.object({
+  /** `<branch id>/<sequence>`. */
+  id,
+  sequence,
+  projectId: id,
+  branchId: id,
+  untilMs: time,
+  ...contents,
+});
+
+/** A snapshot of a branch, as the API makes them. Not a snapshot of the whole sandbox. */
+export const snapshotRecord = z.object({
+  id,
+  sequence,
+  projectId: id,
+  /** The source branch, which may be deleted since. */
+  branchId: id,
+  name: nameText(256),
+  timestampMs: time,
+  expiresMs: time.optional(),
+  ...contents,
+  createdMs: time,
+});
+
+/** What a deleted project consisted of, for as long as it can be recovered. */
+export const trashRecord = z.object({
+  /** Id of the project. */
+  id,
+  sequence,
+  branches: z.array(branchRecord),
+  endpoints: z.array(endpointRecord),
+  roles: z.array(roleRecord),
+  databases: z.array(databaseRecord),
+});
+
+/** How long the computes of a branch ran on one day (UTC). */
+export const usageRecord = z.object({
+  /** `<branch id>/<start of the day>`. */
+  id,
+  /** Number of the day since 1970. */
+  sequence,
+  projectId: id,
+  branchId: id,
+  dayMs: time,
+  activeMs: z.number().min(0),
+  /** Milliseconds times compute units. */
+  unitMs: z.number().min(0),
+});
+
 /** An API key. The key itself is never stored. */
 export const keyRecord = z.object({
   id,
@@ -174,8 +313,8 @@ export const keyRecord = z.object({
 /** Something that is due at a time. There is at most one timer for each `key`. */
 export const timerRecord = z.object({
   key: id,
-  kind: z.enum(["operation", "autoSuspend", "availabilityCheck"]),
-  /** Id of the operation, endpoint or branch. */
+  kind: z.enum(["operation", "autoSuspend", "availabilityCheck", "expiry"]),
+  /** Id of the operation, endpoint, branch or snapshot. */
   subjectId: id,
   dueMs: time,
   /** Among timers due at the same time, the lower rank goes first. */
@@ -191,6 +330,10 @@ export const storeContent = z.object({
   roles: z.array(roleRecord),
   databases: z.array(databaseRecord),
   keys: z.array(keyRecord),
+  versions: z.array(versionRecord).default([]),
+  snapshots: z.array(snapshotRecord).default([]),
+  trash: z.array(trashRecord).default([]),
+  usage: z.array(usageRecord).default([]),
   timers: z.array(timerRecord),
   counters: z.record(z.string(), sequence),
   values: z.record(z.string(), z.string()),
@@ -210,6 +353,20 @@ export type OperationRecord = Readonly<z.output<typeof operationRecord>>;
 export type RoleRecord = Readonly<z.output<typeof roleRecord>>;
 /** @see databaseRecord */
 export type DatabaseRecord = Readonly<z.output<typeof databaseRecord>>;
+/** @see projectSettings */
+export type ProjectSettings = Readonly<z.output<typeof projectSettings>>;
+/** What endpoints of a project get when a request does not say otherwise. */
+export type EndpointDefaults = Readonly<z.output<typeof endpointDefaults>>;
+/** The roles and databases of a branch. */
+export type BranchContents = Pick<VersionRecord, "roles" | "databases">;
+/** @see versionRecord */
+export type VersionRecord = Readonly<z.output<typeof versionRecord>>;
+/** @see snapshotRecord */
+export type SnapshotRecord = Readonly<z.output<typeof snapshotRecord>>;
+/** @see trashRecord */
+export type TrashRecord = Readonly<z.output<typeof trashRecord>>;
+/** @see usageRecord */
+export type UsageRecord = Readonly<z.output<typeof usageRecord>>;
 /** @see keyRecord */
 export type KeyRecord = Readonly<z.output<typeof keyRecord>>;
 /** @see timerRecord */

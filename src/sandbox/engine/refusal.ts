@@ -1,5 +1,5 @@
-/** Why a request is not carried out. Never applied in part. */
-export type RefusalReason = "Invalid" | "NotFound" | "Conflict" | "NotAllowed" | "Locked";
+/** Why a request is not carried out. Never applied in part. `NotPlayed`: the sandbox cannot do it, the real service can. */
+export type RefusalReason = "Invalid" | "NotFound" | "Conflict" | "NotAllowed" | "Locked" | "NotPlayed";
 
 /** A request that the service refuses; the only thing the engine throws on purpose. */
 export class Refusal extends Error {

@@ -1,5 +1,5 @@
 import { addDatabase, addRole } from "./branch-contents.ts";
-import { changed, defaultConfig, requireAllowed, requireTypeAllowed } from "./endpoint-changes.ts";
+import { newConfig, requireAllowed, requireTypeAllowed } from "./endpoint-changes.ts";
 import { placeEndpoint } from "./endpoints.ts";
 import type { Fixture } from "./fixture.ts";
 import { password } from "./identifiers.ts";
@@ -75,7 +75,7 @@ function seedEndpoint(
 ): void {
   requireTypeAllowed(type, project.plan);
   requireDelay(world, fields.suspendTimeoutSeconds);
-  const config = changed(defaultConfig(branch.id, fields), fields);
+  const config = newConfig(branch.id, fields);
   requireAllowed(config, project.plan, world.profile);
   const placed = placeEndpoint(world, project, { ...config, id, type, state, pendingState: undefined });
   const isActive = state === "active";

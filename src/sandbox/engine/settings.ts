@@ -35,6 +35,9 @@ export const branchLimits: Readonly<Record<Plan, number>> = { free: 10, paid: 50
 /** Roles of one branch, and likewise databases. */
 export const objectsPerBranch = 500;
 
+/** Snapshots of one project. */
+export const snapshotLimit = 1000;
+
 /** Projects of the account. */
 export const projectLimit = 1000;
 

@@ -17,10 +17,18 @@ import {
   projectRecord,
   type RoleRecord,
   roleRecord,
+  type SnapshotRecord,
   type StoreContent,
+  snapshotRecord,
   storeContent,
   type TimerRecord,
+  type TrashRecord,
   timerRecord,
+  trashRecord,
+  type UsageRecord,
+  usageRecord,
+  type VersionRecord,
+  versionRecord,
 } from "./records.ts";
 
 /** A position in a project's operations: everything strictly older comes after it. */
@@ -28,6 +36,9 @@ export interface OperationPosition {
   readonly createdMs: number;
   readonly sequence: number;
 }
+
+/** A cursor has only so many digits for a sequence number: the sequence modulo this. */
+export const cursorModulus = 1_000_000;
 
 /** Which operations to read. */
 export interface OperationQuery {
@@ -56,6 +67,10 @@ export class Store {
   readonly roles: ByParentTable<RoleRecord>;
   readonly databases: ByParentTable<DatabaseRecord>;
   readonly keys: Table<KeyRecord>;
+  readonly versions: ByParentTable<VersionRecord>;
+  readonly snapshots: ByParentTable<SnapshotRecord>;
+  readonly trash: Table<TrashRecord>;
+  readonly usage: ByParentTable<UsageRecord>;
   readonly timers: TimerTable;
   /** What the sandbox around the engine has to remember. */
   readonly values: NamedValues<string>;
@@ -77,6 +92,10 @@ export class Store {
     this.roles = new ByParentTable<RoleRecord>(transactions, "roles");
     this.databases = new ByParentTable<DatabaseRecord>(transactions, "databases");
     this.keys = new Table<KeyRecord>(transactions, bySequence("keys"));
+    this.versions = new ByParentTable<VersionRecord>(transactions, "versions");
+    this.snapshots = new ByParentTable<SnapshotRecord>(transactions, "snapshots");
+    this.trash = new Table<TrashRecord>(transactions, bySequence("trash"));
+    this.usage = new ByParentTable<UsageRecord>(transactions, "usage");
     this.timers = new TimerTable(transactions);
     this.values = new NamedValues("values", transactions);
   }
@@ -134,7 +153,21 @@ export class Store {
 
   #tables() {
     const { projects, branches, endpoints, operations, roles, databases, keys, timers } = this;
-    return { projects, branches, endpoints, operations, roles, databases, keys, timers };
+    const { versions, snapshots, trash, usage } = this;
+    return {
+      projects,
+      branches,
+      endpoints,
+      operations,
+      roles,
+      databases,
+      keys,
+      versions,
+      snapshots,
+      trash,
+      usage,
+      timers,
+    };
   }
 }
 
@@ -146,6 +179,10 @@ const recordSchemas = {
   roles: roleRecord,
   databases: databaseRecord,
   keys: keyRecord,
+  versions: versionRecord,
+  snapshots: snapshotRecord,
+  trash: trashRecord,
+  usage: usageRecord,
   timers: timerRecord,
 };
 

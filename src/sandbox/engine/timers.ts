@@ -118,11 +118,29 @@ function checkKey(branchId: string): string {
   return `availabilityCheck ${branchId}`;
 }
 
+/** Sets the timer by which a branch or a snapshot of the API is deleted; without `expiresMs` there is none. */
+export function armExpiry(
+  world: World,
+  { id, expiresMs }: { readonly id: string; readonly expiresMs?: number | undefined },
+): void {
+  if (expiresMs === undefined) disarmExpiry(world, id);
+  else {
+    const dueMs = Math.max(expiresMs, world.nowMs);
+    world.store.timers.put({ key: `expiry ${id}`, kind: "expiry", subjectId: id, dueMs, rank: rankAfterOperations });
+  }
+}
+
+/** For a branch or a snapshot that is removed. */
+export function disarmExpiry(world: World, id: string): void {
+  world.store.timers.remove(`expiry ${id}`);
+}
+
 /**
  * Sets every timer that follows from the records. Timers of a snapshot are not trusted: one that does not match its
  * subject would fall due for ever.
  */
-export function rearm(world: World, { operations, endpoints }: StoreContent): void {
+export function rearm(world: World, { operations, endpoints, branches, snapshots }: StoreContent): void {
+  for (const record of [...branches, ...snapshots]) armExpiry(world, record);
   for (const operation of operations) {
     const isUnfinished = operation.status === "scheduling" || operation.status === "running";
     if (isUnfinished) armOperationTimer(world, operation);

@@ -5,10 +5,13 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fas
 import { accountRoutes, keyRoutes } from "./api/account-routes.ts";
 import { connectionRoutes, databaseRoutes, roleRoutes } from "./api/branch-object-routes.ts";
 import { branchRoutes } from "./api/branch-routes.ts";
+import { consumptionRoutes } from "./api/consumption-routes.ts";
 import { endpointRoutes, powerRoutes } from "./api/endpoint-routes.ts";
 import { Lifecycle } from "./api/lifecycle.ts";
 import { operationRoutes } from "./api/operation-routes.ts";
 import { projectRoutes } from "./api/project-routes.ts";
+import { snapshotRoutes } from "./api/snapshot-routes.ts";
+import { unplayedRoutes } from "./api/unplayed-routes.ts";
 import { authorityRoute } from "./control/authority-route.ts";
 import { controlRoutes } from "./control/control-routes.ts";
 import { GarbageAnswers } from "./garbage-answers.ts";
@@ -28,6 +31,8 @@ const apiRoutes = [
   roleRoutes,
   databaseRoutes,
   connectionRoutes,
+  snapshotRoutes,
+  consumptionRoutes,
   accountRoutes,
   keyRoutes,
 ];
@@ -102,6 +107,7 @@ function registerApi(app: FastifyInstance, parts: ServerParts, known: KnownMetho
   // Registered again so that unknown routes below the prefix pass the hooks, and the key is checked first.
   answerErrors(app, parts.onBug);
   for (const routes of apiRoutes) routes(app, parts);
+  unplayedRoutes(app);
 }
 
 /** The client's own `X-Request-ID` where it is fit to be repeated. */

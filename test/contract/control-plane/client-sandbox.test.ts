@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { OperationPage } from "../../../src/domain/control-plane.ts";
-import { startSandbox } from "../../../src/sandbox/index.ts";
+import { fixtureWithoutEndpoints, startSandbox } from "../../../src/sandbox/index.ts";
 import { clientOf, failureOf } from "./client-fixture.ts";
 
 const project = "green-fox-123456";
@@ -15,7 +15,12 @@ const creation = {
 
 /** A sandbox whose time stands still until it is moved, and a client of it. */
 async function startPair(profile: "seed" | "public") {
-  const sandbox = await startSandbox({ profile, clock: "stepped", operationLatencyMs: 200 });
+  const sandbox = await startSandbox({
+    profile,
+    clock: "stepped",
+    operationLatencyMs: 200,
+    fixture: fixtureWithoutEndpoints,
+  });
   const keys = { current: async () => sandbox.apiKey };
   const client = clientOf(sandbox.url, { keys });
   const control = async (method: string, path: string, body: unknown): Promise<void> => {

@@ -65,7 +65,7 @@ describe("create", () => {
       autoscaling_limit_max_cu: 8,
       settings: { pg_settings: { work_mem: "64MB" } },
       pooler_enabled: true,
-      pooler_mode: "session",
+      pooler_mode: "transaction",
       passwordless_access: false,
     };
     const { body } = await client.api("POST", `${paid}/endpoints`, creation(branches.orders, given));

@@ -30,7 +30,7 @@ describe("openapi.json", () => {
       schema: { type: "integer", minimum: 1, maximum: 1000 },
     });
     const methods = Object.values<object>(body.paths).flatMap((path) => Object.values(path));
-    expect(methods.length).toBe(62);
+    expect(methods.length).toBe(71);
     for (const { operationId, summary } of methods) expect(`${operationId} ${summary}`).toMatch(/^[a-z]\w+ [A-Z]/);
     expect(new Set(methods.map(({ operationId }) => operationId)).size).toBe(methods.length);
   });
@@ -59,7 +59,7 @@ describe("reference", () => {
     expect({ status, type: headers.get("content-type") }).toEqual({ status: 200, type: "text/html; charset=utf-8" });
     expect(headers.get("content-security-policy")).toBe("default-src 'none'; style-src 'unsafe-inline'");
     expect(body).toContain("<code>PATCH /api/v2/projects/{project_id}/endpoints/{endpoint_id}</code>");
-    expect(body.match(/<details>/g)).toHaveLength(62);
+    expect(body.match(/<details>/g)).toHaveLength(71);
     expect(body).not.toMatch(/<script|https?:/);
   });
 });

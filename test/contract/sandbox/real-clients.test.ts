@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createApiClient, EndpointType } from "@neondatabase/api-client";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type RunningSandbox, startSandbox } from "../../../src/sandbox/index.ts";
+import { fixtureWithoutEndpoints, type RunningSandbox, startSandbox } from "../../../src/sandbox/index.ts";
 import { branches } from "./sandbox-client.ts";
 
 const run = promisify(execFile);
@@ -23,7 +23,13 @@ const profiles = [
 
 async function quickSandbox(profile: "public" | "seed"): Promise<RunningSandbox> {
   const bugs: unknown[] = [];
-  const sandbox = await startSandbox({ profile, operationLatencyMs: 5, seed: 3, onBug: (error) => bugs.push(error) });
+  const sandbox = await startSandbox({
+    profile,
+    operationLatencyMs: 5,
+    seed: 3,
+    fixture: fixtureWithoutEndpoints,
+    onBug: (error) => bugs.push(error),
+  });
   onTestFinished(async () => {
     await sandbox.stop();
     expect(bugs).toEqual([]);

@@ -1,5 +1,10 @@
 import { onTestFinished } from "vitest";
-import { type RunningSandbox, type SandboxOptions, startSandbox } from "../../../src/sandbox/index.ts";
+import {
+  fixtureWithoutEndpoints,
+  type RunningSandbox,
+  type SandboxOptions,
+  startSandbox,
+} from "../../../src/sandbox/index.ts";
 
 /** An answer, its body read as JSON where it is JSON. */
 export interface Answer {
@@ -85,6 +90,7 @@ export const freeBranch = "br-calm-hill-654321";
 export async function freshSandbox(options: SandboxOptions = {}): Promise<SandboxClient> {
   const sandbox = await startSandbox({
     clock: "stepped",
+    fixture: fixtureWithoutEndpoints,
     operationLatencyMs: latencyMs,
     seed: 7,
     onBug: (error) => bugs.push(error),

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { defaultFixture } from "../../../src/sandbox/engine/fixture.ts";
+import { fixtureWithoutEndpoints } from "../../../src/sandbox/engine/fixture.ts";
 import { Pacemaker } from "../../../src/sandbox/engine/pacemaker.ts";
 import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
 import { FaultRegistry } from "../../../src/sandbox/http/parts/faults.ts";
@@ -17,7 +17,7 @@ async function serverWith(written: () => Promise<void> | undefined) {
     directory: undefined,
     profile: "seed",
     settings: defaultEngineSettings,
-    fixture: defaultFixture,
+    fixture: fixtureWithoutEndpoints,
     apiKey,
     pace: { mode: "stepped" },
     onWriteFailure: () => expect.fail("there is no disk"),

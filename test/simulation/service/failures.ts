@@ -9,7 +9,14 @@ export interface CallWords {
   readonly subject: ControlPlaneSubject;
 }
 
-const statusOfRefusal = { Invalid: 400, NotFound: 404, Conflict: 409, NotAllowed: 422, Locked: 423 } as const;
+const statusOfRefusal = {
+  Invalid: 400,
+  NotFound: 404,
+  Conflict: 409,
+  NotAllowed: 422,
+  Locked: 423,
+  NotPlayed: 501,
+} as const;
 
 const reasons: Readonly<Record<number, ControlPlaneReason>> = {
   400: "Malformed",

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";
-import { defaultFixture } from "../../../src/sandbox/engine/fixture.ts";
+import { fixtureWithoutEndpoints } from "../../../src/sandbox/engine/fixture.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
 import type { EndpointRecord, OperationRecord } from "../../../src/sandbox/engine/records.ts";
 import { Refusal } from "../../../src/sandbox/engine/refusal.ts";
@@ -25,7 +25,7 @@ class Stage {
       profile: profiles.seed,
       settings: { ...settings, seed, ...changes },
     });
-    this.engine.reset(defaultFixture);
+    this.engine.reset(fixtureWithoutEndpoints);
   }
 
   step(milliseconds: number): void {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";
-import { defaultFixture } from "../../../src/sandbox/engine/fixture.ts";
+import { fixtureWithoutEndpoints } from "../../../src/sandbox/engine/fixture.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
 import type { OperationRecord } from "../../../src/sandbox/engine/records.ts";
 import { Refusal } from "../../../src/sandbox/engine/refusal.ts";
@@ -87,7 +87,7 @@ export class SideBySide {
       seed,
     };
     this.engine = new Engine({ store, clock: { nowMs: () => this.#nowMs }, profile: profiles.seed, settings });
-    this.engine.reset(defaultFixture);
+    this.engine.reset(fixtureWithoutEndpoints);
     this.model = new StateModel({ nowMs: startMs, branches: branchIds, latencyMs, checkIntervalMs });
   }
 

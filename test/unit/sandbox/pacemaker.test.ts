@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { SandboxClock } from "../../../src/sandbox/engine/clock.ts";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";
-import { defaultFixture } from "../../../src/sandbox/engine/fixture.ts";
+import { fixtureWithoutEndpoints } from "../../../src/sandbox/engine/fixture.ts";
 import { Pacemaker } from "../../../src/sandbox/engine/pacemaker.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
 import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
@@ -9,7 +9,7 @@ import { Store } from "../../../src/sandbox/engine/store.ts";
 
 const latencyMs = 20;
 
-function paced(fixture = defaultFixture) {
+function paced(fixture = fixtureWithoutEndpoints) {
   const clock = new SandboxClock();
   const settings = { ...defaultEngineSettings, operationLatencyMs: { min: latencyMs, max: latencyMs } };
   const engine = new Engine({ store: new Store(), clock, profile: profiles.seed, settings });
@@ -50,7 +50,7 @@ test("what was waited for is gone, and something later has come → that is carr
   const { engine, pacemaker } = paced();
   engine.createEndpoint("green-fox-123456", creation);
   pacemaker.look();
-  engine.reset(defaultFixture);
+  engine.reset(fixtureWithoutEndpoints);
   engine.createEndpoint("green-fox-123456", creation);
   pacemaker.look();
   await untilCarriedOut(engine);

@@ -47,14 +47,14 @@ test("random numbers → the same after the same state, spread over the range", 
 test("cursor → back to the same position, in characters that a query may carry unescaped", () => {
   for (const position of [
     { createdMs: 1_763_715_000_123, sequence: 1 },
-    { createdMs: 1_763_715_000_000, sequence: 123_456_789_012 },
+    { createdMs: 1_763_715_000_000, sequence: 999_999 },
   ]) {
     expect(cursorOf(position)).toMatch(/^[A-Za-z0-9:._~-]+$/);
     expect(parseCursor(cursorOf(position))).toEqual(position);
   }
   expect(parseCursor("2022-12-07T00:45:05.262011Z")).toEqual({
     createdMs: Date.UTC(2022, 11, 7, 0, 45, 5, 262),
-    sequence: 11,
+    sequence: 11_000,
   });
 });
 

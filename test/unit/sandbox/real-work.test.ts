@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ComputeDriver } from "../../../src/sandbox/engine/compute-driver.ts";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";
-import { defaultFixture } from "../../../src/sandbox/engine/fixture.ts";
+import { fixtureWithoutEndpoints } from "../../../src/sandbox/engine/fixture.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
 import type { OperationRecord } from "../../../src/sandbox/engine/records.ts";
 import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
@@ -47,7 +47,7 @@ class Stage {
   engine = this.#engine(this.driver);
 
   constructor() {
-    this.engine.reset(defaultFixture);
+    this.engine.reset(fixtureWithoutEndpoints);
   }
 
   #engine(driver: ComputeDriver): Engine {

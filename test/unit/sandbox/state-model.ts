@@ -151,13 +151,19 @@ export class StateModel {
     return this.#begin(endpoint, ["start_compute"]);
   }
 
-  /** A client of the database: no lock holds it up, and it wakes what is neither active nor on its way. */
+  /** A client of the database: no lock holds it up. It wakes what is idle, and queues a start of what is being suspended. */
   connect(name: string): ModelAnswer {
     const endpoint = this.#endpoint(name);
     if (endpoint.disabled) return "NotAllowed";
-    if (endpoint.state === "active") endpoint.lastActiveMs = this.#nowMs;
     const work = this.operations.filter((operation) => operation.endpoint === name && isWork(operation));
-    if (endpoint.state === "active" || work.some(({ action }) => action !== "apply_config")) return [];
+    const lastMove = work.findLast(({ action }) => action !== "apply_config")?.action;
+    if (lastMove === "suspend_compute") {
+      endpoint.pending = "active";
+      const busyUntilMs = Math.max(...work.map(({ endsMs }) => endsMs));
+      return [this.#add(endpoint, "start_compute", busyUntilMs - this.#nowMs)];
+    }
+    if (endpoint.state === "active") endpoint.lastActiveMs = this.#nowMs;
+    if (endpoint.state === "active" || lastMove !== undefined) return [];
     endpoint.pending = "active";
     return this.#begin(endpoint, ["start_compute"]);
   }

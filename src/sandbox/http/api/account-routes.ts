@@ -150,7 +150,7 @@ export function keyRoutes(app: FastifyInstance, { keyRing }: ServerParts): void 
   routes.delete(
     "/api_keys/:key_id",
     {
-      config: { summary: "Revoke an API key", ignoresBody: true, isAccountWide: true },
+      config: { summary: "Revoke an API key", isAccountWide: true },
       schema: { params: keyPath, response: { 200: revokedBody, ...errorResponses } },
     },
     async ({ params }) => {

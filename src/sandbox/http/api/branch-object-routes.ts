@@ -3,7 +3,6 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { DatabaseMutation, DatabasePath, RoleMutation, RolePath } from "../../engine/branch-contents.ts";
 import { nameText } from "../../engine/records.ts";
-import { Refusal } from "../../engine/refusal.ts";
 import {
   connectionUri,
   databaseBody,
@@ -67,7 +66,7 @@ export function roleRoutes(app: FastifyInstance, parts: ServerParts): void {
   routes.delete(
     oneRolePath,
     {
-      config: { summary: "Delete a role", ignoresBody: true },
+      config: { summary: "Delete a role" },
       schema: { params: rolePath, response: { 200: roleMutationBody, 204: z.undefined(), ...errorResponses } },
     },
     async ({ params }, reply) =>
@@ -89,8 +88,7 @@ function passwordRoutes(app: FastifyInstance, parts: ServerParts): void {
       schema: { params: rolePath, response: { 200: z.object({ password: z.string() }), ...errorResponses } },
     },
     async ({ params }) => {
-      const { password } = objects.role(rolePathOf(params));
-      if (password === undefined) throw new Refusal("NotAllowed", "the role cannot log in");
+      const password = objects.password(rolePathOf(params));
       return { password };
     },
   );
@@ -186,7 +184,7 @@ function databaseChangeRoutes(app: FastifyInstance, { engine }: ServerParts): vo
   routes.delete(
     oneDatabasePath,
     {
-      config: { summary: "Delete a database", ignoresBody: true },
+      config: { summary: "Delete a database" },
       schema: { params: databasePath, response: { 200: databaseMutationBody, 204: z.undefined(), ...errorResponses } },
     },
     async ({ params }, reply) =>

@@ -3,26 +3,38 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { BranchMutation } from "../../engine/branches.ts";
 import {
+  annotationBody,
+  annotationView,
   branchBody,
   branchCreateBody,
   branchMutationBody,
+  branchRestoreBody,
   branchUpdateBody,
   branchView,
   newBranchBody,
   newBranchView,
 } from "../codecs/branch.ts";
-import { branchPath, errorResponses, projectPath } from "../codecs/codec.ts";
+import { branchPath, errorResponses, projectPath, timeOf } from "../codecs/codec.ts";
 import { changesOf, endpointBody, listedEndpointView } from "../codecs/endpoint.ts";
 import { operationView } from "../codecs/operation.ts";
 import { answerDelete } from "../parts/errors.ts";
-import { pageOf, pageQuery } from "../parts/lists.ts";
+import { pageQuery, sortedPage } from "../parts/lists.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
-/** `annotations` is empty, and there because a client reads it. `next` is not there on the last page. */
+/** `annotations` has the branches with an annotation, by id. `next` is missing on the last page. */
 const listBody = z.object({
   branches: z.array(branchBody),
-  annotations: z.object({}),
-  pagination: z.object({ next: z.string() }).optional(),
+  annotations: z.record(z.string(), annotationBody),
+  pagination: z.object({ next: z.string(), sort_by: z.string(), sort_order: z.string() }).partial().optional(),
+});
+
+const listQuery = pageQuery(10_000).extend({
+  cursor: z
+    .string()
+    .regex(/^[\w-]{1,400}$/, "is not one that a page of this list has given")
+    .optional(),
+  sort_by: z.enum(["name", "created_at", "updated_at"]).optional(),
+  sort_order: z.enum(["asc", "desc"]).optional(),
 });
 
 /** List, get, create, update and delete of a project's branches. */
@@ -32,13 +44,35 @@ export function branchRoutes(app: FastifyInstance, parts: ServerParts): void {
   routes.get(
     "/projects/:project_id/branches",
     {
-      config: { summary: "List a project's branches" },
-      schema: { params: projectPath, querystring: pageQuery(10_000), response: { 200: listBody, ...errorResponses } },
+      config: { summary: "List a project's branches", notPlayed: ["include_deleted"] },
+      schema: { params: projectPath, querystring: listQuery, response: { 200: listBody, ...errorResponses } },
     },
     async ({ params, query }) => {
-      const { items, cursor, isLast } = pageOf(engine.branches(params.project_id), query);
-      const pagination = isLast || cursor === undefined ? {} : { pagination: { next: cursor } };
-      return { branches: items.map(branchView), annotations: {}, ...pagination };
+      const { items, next, sorting } = sortedPage(engine.branches(params.project_id), query);
+      const pagination = { ...sorting, ...(next === undefined ? {} : { next }) };
+      return {
+        branches: items.map((branch) => branchView(branch, engine)),
+        annotations: Object.fromEntries(
+          items
+            .filter(({ annotation }) => annotation !== undefined)
+            .map((branch) => [branch.id, annotationView(branch)]),
+        ),
+        ...(Object.keys(pagination).length === 0 ? {} : { pagination }),
+      };
+    },
+  );
+  routes.get(
+    "/projects/:project_id/branches/count",
+    {
+      config: { summary: "Count a project's branches" },
+      schema: {
+        params: projectPath,
+        querystring: z.object({ search: z.string().max(256).optional() }),
+        response: { 200: z.object({ count: z.int() }), ...errorResponses },
+      },
+    },
+    async ({ params, query: { search = "" } }) => {
+      return { count: engine.branches(params.project_id).filter(({ name }) => name.includes(search)).length };
     },
   );
   routes.get(
@@ -47,10 +81,13 @@ export function branchRoutes(app: FastifyInstance, parts: ServerParts): void {
       config: { summary: "Get a branch" },
       schema: {
         params: branchPath,
-        response: { 200: z.object({ branch: branchBody }), ...errorResponses },
+        response: { 200: z.object({ branch: branchBody, annotation: annotationBody }), ...errorResponses },
       },
     },
-    async ({ params }) => ({ branch: branchView(engine.branch(params.project_id, params.branch_id)) }),
+    async ({ params }) => {
+      const branch = engine.branch(params.project_id, params.branch_id);
+      return { branch: branchView(branch, engine), annotation: annotationView(branch) };
+    },
   );
   endpointsRoute(app, parts);
   createRoute(app, parts);
@@ -81,7 +118,10 @@ function createRoute(app: FastifyInstance, { engine, databaseAddress }: ServerPa
   app.withTypeProvider<ZodTypeProvider>().post(
     "/projects/:project_id/branches",
     {
-      config: { summary: "Create a branch, with or without compute endpoints" },
+      config: {
+        summary: "Create a branch, with or without compute endpoints",
+        notPlayed: ["branch.parent_lsn", "branch.archived"],
+      },
       schema: {
         params: projectPath,
         body: branchCreateBody(profile),
@@ -94,9 +134,13 @@ function createRoute(app: FastifyInstance, { engine, databaseAddress }: ServerPa
         name: branch?.name,
         parentId: branch?.parent_id === "" ? undefined : branch?.parent_id,
         protected: branch?.protected ?? false,
+        parentTimestampMs: timeOf(branch?.parent_timestamp),
+        initSource: branch?.init_source,
+        expiresMs: timeOf(branch?.expires_at),
+        annotation: body?.annotation_value,
         endpoints: endpoints.map(({ type, ...fields }) => ({ ...changesOf(fields), type })),
       });
-      return reply.code(201).send(newBranchView(created, profile, databaseAddress?.()));
+      return reply.code(201).send(newBranchView(created, engine, databaseAddress?.()));
     },
   );
 }
@@ -104,7 +148,7 @@ function createRoute(app: FastifyInstance, { engine, databaseAddress }: ServerPa
 function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const { profile } = engine;
   const view = ({ branch, operations }: BranchMutation): z.output<typeof branchMutationBody> => ({
-    branch: branchView(branch),
+    branch: branchView(branch, engine),
     operations: operations.map((operation) => operationView(operation, profile)),
   });
   const routes = app.withTypeProvider<ZodTypeProvider>();
@@ -112,10 +156,14 @@ function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   routes.patch(
     "/projects/:project_id/branches/:branch_id",
     {
-      config: { summary: "Rename or protect a branch" },
+      config: { summary: "Rename or protect a branch, or set when it expires" },
       schema: { params: branchPath, body: branchUpdateBody, response },
     },
-    async ({ params, body: { branch } }) => view(engine.updateBranch(params.project_id, params.branch_id, branch)),
+    async ({ params, body: { branch } }) => {
+      const { name, protected: isProtected, expires_at: expires } = branch;
+      const changes = { name, protected: isProtected, expiresMs: expires === null ? null : timeOf(expires) };
+      return view(engine.updateBranch(params.project_id, params.branch_id, changes));
+    },
   );
   routes.post(
     "/projects/:project_id/branches/:branch_id/set_as_default",
@@ -125,10 +173,28 @@ function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
     },
     async ({ params }) => view(engine.makePrimary(params.project_id, params.branch_id)),
   );
+  routes.post(
+    "/projects/:project_id/branches/:branch_id/restore",
+    {
+      config: {
+        summary: "Restore a branch from another one, or from an earlier time",
+        notPlayed: ["source_lsn"],
+      },
+      schema: { params: branchPath, body: branchRestoreBody, response },
+    },
+    async ({ params, body }) =>
+      view(
+        engine.restores.restoreBranch(params.project_id, params.branch_id, {
+          sourceBranchId: body.source_branch_id,
+          sourceMs: timeOf(body.source_timestamp),
+          preserveUnderName: body.preserve_under_name,
+        }),
+      ),
+  );
   routes.delete(
     "/projects/:project_id/branches/:branch_id",
     {
-      config: { summary: "Delete a branch with its compute endpoints", ignoresBody: true },
+      config: { summary: "Delete a branch with its compute endpoints" },
       schema: { params: branchPath, response: { ...response, 204: z.undefined() } },
     },
     async ({ params }, reply) =>

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { EndpointRecord } from "../../engine/records.ts";
+import { Refusal } from "../../engine/refusal.ts";
 import { endpointPath, errorResponses, projectPath } from "../codecs/codec.ts";
 import {
   changesOf,
@@ -56,7 +57,11 @@ export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): v
       schema: { params: projectPath, body: createBody(profile), response: { 201: mutationBody, ...errorResponses } },
     },
     async ({ params, body }, reply) => {
-      const { branch_id: branchId, type } = body.endpoint;
+      const { branch_id: branchId, type, region_id: regionId } = body.endpoint;
+      const region = engine.project(params.project_id).regionId;
+      if (regionId !== undefined && regionId !== region) {
+        throw new Refusal("Invalid", `endpoint.region_id: must be ${region}, the project's region`);
+      }
       const mutation = engine.createEndpoint(params.project_id, { ...changesOf(body.endpoint), branchId, type });
       return reply.code(201).send(mutationView(mutation, profile));
     },
@@ -80,7 +85,7 @@ function deleteRoute(app: FastifyInstance, engine: ServerParts["engine"]): void 
   app.withTypeProvider<ZodTypeProvider>().delete(
     "/projects/:project_id/endpoints/:endpoint_id",
     {
-      config: { summary: "Delete a compute endpoint", ignoresBody: true },
+      config: { summary: "Delete a compute endpoint" },
       schema: { params: endpointPath, response: { 200: mutationBody, 204: z.undefined(), ...errorResponses } },
     },
     async ({ params }, reply) =>

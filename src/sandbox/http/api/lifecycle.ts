@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { KnownMethods } from "../openapi/route-list.ts";
-import { ApiError, unauthenticatedMessage } from "../parts/errors.ts";
+import { ApiError, notPlayedSection, unauthenticatedMessage } from "../parts/errors.ts";
 import type { FaultHit } from "../parts/faults.ts";
 import { type CallToJudge, permissionProblem } from "../parts/key-ring.ts";
 import type { RequestEntry } from "../parts/request-log.ts";
@@ -49,7 +49,7 @@ export class Lifecycle {
     // A hook goes on by `done`, or by the promise it returns; only a request that meets a fault needs to wait for one.
     this.#app.addHook("onRequest", (request, reply, done) => this.#admit(request, reply, done));
     this.#app.addHook("preValidation", (request, reply, done) => {
-      if (!this.#setAside(request, reply)) done();
+      if (!this.#setAside(request, reply)) done(notPlayedProblem(request));
     });
     this.#app.addHook("onSend", (request, reply, payload, done) => this.#beforeAnswer(request, reply, payload, done));
     this.#app.addHook("onResponse", (request, reply, done) => {
@@ -186,6 +186,22 @@ export class Lifecycle {
     const wasCut = entry?.fault === "dropAfter" || entry?.fault === "applyLate" || entry?.fault === "dropBefore";
     if (entry !== undefined && !wasCut && reply.raw.writableFinished) entry.status = reply.statusCode;
   }
+}
+
+const asksForNothing: readonly unknown[] = [null, false, "", "false"];
+
+/** 501 for a field that the sandbox would have to drop. A field that asks for nothing (null, false, "") is no problem. */
+function notPlayedProblem({ routeOptions, body, query }: FastifyRequest): ApiError | undefined {
+  const isGiven = (field: string): boolean => {
+    const [path = "", value] = field.split("=");
+    const inBody = path
+      .split(".")
+      .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined | null)?.[name], body ?? {});
+    const given = inBody ?? (query as Record<string, unknown>)[path];
+    return value === undefined ? given !== undefined && !asksForNothing.includes(given) : given === value;
+  };
+  const field = routeOptions.config.notPlayed?.find(isGiven);
+  return field === undefined ? undefined : new ApiError(501, `${field}: is not played, see ${notPlayedSection}`);
 }
 
 function callOf({ method, routeOptions, params }: FastifyRequest): CallToJudge {

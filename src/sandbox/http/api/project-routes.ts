@@ -1,13 +1,12 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import type { BranchEndpoint } from "../../engine/branches.ts";
 import type { ProjectRecord } from "../../engine/records.ts";
-import { newBranchView } from "../codecs/branch.ts";
-import { errorResponses, projectPath } from "../codecs/codec.ts";
-import { changesOf } from "../codecs/endpoint.ts";
+import { branchBody, branchView, newBranchView } from "../codecs/branch.ts";
+import { errorResponses, objectId, projectPath } from "../codecs/codec.ts";
 import { operationView } from "../codecs/operation.ts";
 import {
+  endpointDefaultsOf,
   newProjectBody,
   projectBody,
   projectCreateBody,
@@ -15,7 +14,7 @@ import {
   projectUpdateBody,
   projectView,
 } from "../codecs/project.ts";
-import { pageOf, pageQuery } from "../parts/lists.ts";
+import { pageOf, pageQuery, queryInteger } from "../parts/lists.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
 const listBody = z.object({
@@ -25,20 +24,31 @@ const listBody = z.object({
   integrations: z.object({}),
 });
 
+/** A sandbox answers at once, so a timeout has no effect. */
+const projectQuery = pageQuery(400).extend({
+  org_id: objectId.optional(),
+  timeout: queryInteger(100, 30_000).optional(),
+  recoverable: z.enum(["true", "false"]).optional(),
+});
+
 /** List, get, create, update and delete of projects. */
 export function projectRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { engine } = parts;
-  const view = (project: ProjectRecord) => projectView({ ...project, proxyHost: engine.proxyHost(project) });
+  const view = (project: ProjectRecord) => projectView(project, engine);
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.get(
     "/projects",
     {
       config: { summary: "List projects" },
-      schema: { querystring: pageQuery(400), response: { 200: listBody, ...errorResponses } },
+      schema: { querystring: projectQuery, response: { 200: listBody, ...errorResponses } },
     },
     async ({ query, apiKey }) => {
+      const { org_id: orgId, recoverable } = query;
       const only = apiKey?.projectId;
-      const visible = engine.projects().filter(({ id }) => only === undefined || id === only);
+      const all = recoverable === "true" ? engine.restores.recoverableProjects() : engine.projects();
+      const visible = all.filter(
+        (project) => (only === undefined || project.id === only) && (orgId === undefined || project.orgId === orgId),
+      );
       const { items, cursor } = pageOf(visible, { limit: engine.profile.projectsPerPage, ...query });
       const pagination = cursor === undefined ? {} : { pagination: { cursor } };
       return { projects: items.map(view), ...pagination, applications: {}, integrations: {} };
@@ -73,23 +83,29 @@ function createRoute(app: FastifyInstance, { engine, databaseAddress }: ServerPa
       schema: { body: projectCreateBody(profile), response: { 201: newProjectBody, ...errorResponses } },
     },
     async ({ body: { project: asked } }, reply) => {
-      const { name, region_id: regionId, pg_version: pgVersion, history_retention_seconds: retention, branch } = asked;
-      // What stands next to the name counts more than what stands in the defaults.
-      const given = Object.entries(changesOf(asked)).filter(([, value]) => value !== undefined);
-      const endpoint = { ...changesOf(asked.default_endpoint_settings ?? {}), ...Object.fromEntries(given) };
+      const { region_id: regionId, pg_version: pgVersion, history_retention_seconds: retention, branch } = asked;
+      const { autoscaling_limit_min_cu, autoscaling_limit_max_cu } = asked;
+      const sizes = endpointDefaultsOf({ autoscaling_limit_min_cu, autoscaling_limit_max_cu });
+      const defaults = endpointDefaultsOf(asked.default_endpoint_settings);
       const created = engine.createProject({
-        name,
+        name: asked.name,
         regionId,
         pgVersion,
         historyRetentionSeconds: retention,
         branchName: branch?.name,
         roleName: branch?.role_name,
         databaseName: branch?.database_name,
-        endpoint: { ...endpoint, name: undefined } as Omit<BranchEndpoint, "type">,
+        annotation: branch?.annotations,
+        orgId: asked.org_id,
+        provisioner: asked.provisioner,
+        storePasswords: asked.store_passwords,
+        settings: asked.settings,
+        // A size next to the name counts more than one in the defaults.
+        endpointDefaults: sizes === undefined ? defaults : { ...defaults, ...sizes },
       });
       return reply.code(201).send({
-        project: projectView({ ...created.project, proxyHost: engine.proxyHost(created.project) }),
-        ...newBranchView(created, profile, databaseAddress?.()),
+        project: projectView(created.project, engine),
+        ...newBranchView(created, engine, databaseAddress?.()),
       });
     },
   );
@@ -104,7 +120,7 @@ function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
       config: { summary: "Change a project's name or history retention" },
       schema: {
         params: projectPath,
-        body: projectUpdateBody,
+        body: projectUpdateBody(profile),
         response: { 200: projectMutationBody, ...errorResponses },
       },
     },
@@ -112,17 +128,33 @@ function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
       const { project, operations } = engine.updateProject(params.project_id, {
         name: asked.name,
         historyRetentionSeconds: asked.history_retention_seconds,
+        settings: asked.settings,
+        endpointDefaults: endpointDefaultsOf(asked.default_endpoint_settings),
       });
       return {
-        project: projectView({ ...project, proxyHost: engine.proxyHost(project) }),
+        project: projectView(project, engine),
         operations: operations.map((operation) => operationView(operation, profile)),
       };
+    },
+  );
+  routes.post(
+    "/projects/:project_id/recover",
+    {
+      config: { summary: "Recover a deleted project", ignoresBody: true, isAccountWide: true },
+      schema: {
+        params: projectPath,
+        response: { 200: z.object({ project: projectBody, branches: z.array(branchBody) }), ...errorResponses },
+      },
+    },
+    async ({ params }) => {
+      const { project, branches } = engine.restores.recoverProject(params.project_id);
+      return { project: projectView(project, engine), branches: branches.map((branch) => branchView(branch, engine)) };
     },
   );
   routes.delete(
     "/projects/:project_id",
     {
-      config: { summary: "Delete a project", ignoresBody: true, isAccountWide: true },
+      config: { summary: "Delete a project", isAccountWide: true },
       schema: {
         params: projectPath,
         response: { 200: projectMutationBody.partial({ operations: true }), ...errorResponses },
@@ -130,7 +162,7 @@ function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
     },
     async ({ params }) => {
       const { project, operations } = engine.deleteProject(params.project_id);
-      const view = projectView({ ...project, proxyHost: engine.proxyHost(project) });
+      const view = projectView(project, engine);
       if (!profile.operationsOfDeletedProject) return { project: view };
       return { project: view, operations: operations.map((operation) => operationView(operation, profile)) };
     },

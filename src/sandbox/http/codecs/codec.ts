@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Usage } from "../../engine/usage.ts";
 
 /** A field as clients read it: its schema, and where its value comes from. `undefined`: the field is left out. */
 export interface ShownField<R, S extends z.ZodType = z.ZodType> {
@@ -64,6 +65,28 @@ export function stampFields<R extends { readonly createdMs: number; readonly upd
     created_at: field(timestamp, ({ createdMs }) => timeText(createdMs)),
     updated_at: field(timestamp, ({ updatedMs }) => timeText(updatedMs)),
   };
+}
+
+/** How long computes ran, in whole seconds: what projects and branches show. */
+export function usageFields<R extends { readonly usage: Usage }>() {
+  const field = fieldsOf<R>();
+  const computeSeconds = field(z.int(), ({ usage }) => Math.floor(usage.unitMs / 1000));
+  return {
+    compute_time_seconds: computeSeconds,
+    active_time_seconds: field(z.int(), ({ usage }) => Math.floor(usage.activeMs / 1000)),
+    cpu_used_sec: computeSeconds,
+  };
+}
+
+/** An id as clients give it. */
+export const objectId = z.string().regex(/^[a-z0-9-]{1,60}$/, "must be 1 to 60 of a-z, 0-9 and -");
+
+/** A time as clients give it, with or without fractions, in any zone. */
+export const givenTime = z.iso.datetime({ offset: true });
+
+/** ISO 8601 → epoch milliseconds; `undefined` stays. */
+export function timeOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text);
 }
 
 /** The one shape of every error. @see docs/sandbox.md "Errors" */

@@ -2,11 +2,20 @@ import { z } from "zod";
 import type { EndpointChanges } from "../../engine/endpoint-changes.ts";
 import type { Mutation } from "../../engine/endpoints.ts";
 import { endpointExtras, type Profile, profiles } from "../../engine/profile.ts";
-import { type EndpointRecord, longestSuspendSeconds } from "../../engine/records.ts";
+import { type EndpointRecord, longestSuspendSeconds, preloadLibraries } from "../../engine/records.ts";
 import { codecOf, fieldsOf, optionalTime, stampFields, timestamp } from "./codec.ts";
 import { operationBody, operationView } from "./operation.ts";
 
 const field = fieldsOf<EndpointRecord>();
+
+/** Settings of Postgres or its pooler: name → value. */
+const namedSettings = z.record(z.string(), z.string());
+
+const settingsBody = z.object({
+  pg_settings: namedSettings.optional(),
+  pgbouncer_settings: namedSettings.optional(),
+  preload_libraries: preloadLibraries.optional(),
+});
 
 const endpoint = codecOf<EndpointRecord>()({
   id: field(z.string(), ({ id }) => id),
@@ -20,8 +29,10 @@ const endpoint = codecOf<EndpointRecord>()({
   autoscaling_limit_max_cu: field(z.number(), ({ maxUnits }) => maxUnits),
   current_state: field(z.string(), ({ state }) => state),
   pending_state: field(z.string().optional(), ({ pendingState }) => pendingState),
-  settings: field(z.object({ pg_settings: z.record(z.string(), z.string()) }), ({ pgSettings }) => ({
-    pg_settings: pgSettings,
+  settings: field(settingsBody.required({ pg_settings: true }), (record) => ({
+    pg_settings: record.pgSettings,
+    ...(record.pgbouncerSettings === undefined ? {} : { pgbouncer_settings: record.pgbouncerSettings }),
+    ...(record.preloadLibraries === undefined ? {} : { preload_libraries: record.preloadLibraries }),
   })),
   pooler_enabled: field(z.boolean(), ({ poolerEnabled }) => poolerEnabled),
   pooler_mode: field(z.string(), ({ poolerMode }) => poolerMode),
@@ -110,9 +121,9 @@ export function endpointFields(profile: Profile) {
       .refine(isDelay, `must be -1, 0 or at least ${shortest}`)
       .meta({ anyOf: [{ maximum: 0 }, { minimum: shortest }] })
       .optional(),
-    settings: z.object({ pg_settings: z.record(z.string(), z.string()).optional() }).optional(),
+    settings: settingsBody.optional(),
     pooler_enabled: z.boolean().optional(),
-    pooler_mode: z.enum(["transaction", "session"]).optional(),
+    pooler_mode: z.literal("transaction").optional(),
     disabled: z.boolean().optional(),
     passwordless_access: z.boolean().optional(),
     provisioner: z.string().min(1).max(64).optional(),
@@ -140,6 +151,18 @@ export type EndpointFields = z.output<ReturnType<typeof endpointFields>> & {
   readonly branch_id?: string | undefined;
 };
 
+/** A body replaces the settings as a whole: what it does not name is empty afterwards. */
+function settingsOf(
+  settings: EndpointFields["settings"],
+): Pick<EndpointChanges, "pgSettings" | "pgbouncerSettings" | "preloadLibraries"> {
+  if (settings === undefined) return {};
+  return {
+    pgSettings: settings.pg_settings ?? {},
+    pgbouncerSettings: settings.pgbouncer_settings,
+    preloadLibraries: settings.preload_libraries,
+  };
+}
+
 /** What a body asks for, in the engine's words. */
 export function changesOf(fields: EndpointFields): EndpointChanges {
   return {
@@ -147,8 +170,7 @@ export function changesOf(fields: EndpointFields): EndpointChanges {
     minUnits: fields.autoscaling_limit_min_cu,
     maxUnits: fields.autoscaling_limit_max_cu,
     suspendTimeoutSeconds: fields.suspend_timeout_seconds,
-    // A body replaces the settings as a whole: settings without pg_settings leave none.
-    pgSettings: fields.settings === undefined ? undefined : (fields.settings.pg_settings ?? {}),
+    ...settingsOf(fields.settings),
     poolerEnabled: fields.pooler_enabled,
     poolerMode: fields.pooler_mode,
     disabled: fields.disabled,

@@ -1,21 +1,36 @@
 import { z } from "zod";
+import type { Engine } from "../../engine/engine.ts";
 import type { Profile } from "../../engine/profile.ts";
-import { nameText, type ProjectRecord } from "../../engine/records.ts";
+import { type EndpointDefaults, nameText, type ProjectRecord, projectSettings } from "../../engine/records.ts";
+import { recoverableUntilMs } from "../../engine/recovery.ts";
 import { defaultPgVersion } from "../../engine/settings.ts";
+import type { Span, Usage } from "../../engine/usage.ts";
 import { firstEndpointFields, newBranchBody } from "./branch.ts";
-import { codecOf, fieldsOf, stampFields, timestamp, timeText } from "./codec.ts";
+import { codecOf, fieldsOf, objectId, optionalTime, stampFields, timestamp, timeText, usageFields } from "./codec.ts";
 import { operationBody } from "./operation.ts";
 
 /** Id of the one account that everything belongs to. */
 export const accountId = "user-sandbox";
 
-/** A project, and the host name that its endpoints share. */
+/** A project, and what follows from its endpoints. */
 export interface ShownProject extends ProjectRecord {
   readonly proxyHost: string;
+  /** Of the present month. */
+  readonly usage: Usage;
+  /** The present month. */
+  readonly month: Span;
 }
 
 const field = fieldsOf<ShownProject>();
 const zero = field(z.int(), () => 0);
+
+const defaultsBody = z.object({
+  autoscaling_limit_min_cu: z.number().optional(),
+  autoscaling_limit_max_cu: z.number().optional(),
+  suspend_timeout_seconds: z.int().optional(),
+  pg_settings: z.record(z.string(), z.string()).optional(),
+  pgbouncer_settings: z.record(z.string(), z.string()).optional(),
+});
 
 const project = codecOf<ShownProject>()({
   id: field(z.string(), ({ id }) => id),
@@ -24,36 +39,69 @@ const project = codecOf<ShownProject>()({
   platform_id: field(z.string(), ({ regionId }) => regionId.split("-")[0] ?? ""),
   pg_version: field(z.int(), ({ pgVersion }) => pgVersion),
   proxy_host: field(z.string(), ({ proxyHost }) => proxyHost),
-  provisioner: field(z.string(), () => "k8s-neonvm"),
-  store_passwords: field(z.boolean(), () => true),
+  provisioner: field(z.string(), ({ provisioner }) => provisioner ?? "k8s-neonvm"),
+  store_passwords: field(z.boolean(), ({ storePasswords }) => storePasswords ?? true),
+  default_endpoint_settings: field(defaultsBody.optional(), ({ endpointDefaults }) => shownDefaults(endpointDefaults)),
+  settings: field(projectSettings.optional(), ({ settings }) => settings),
+  org_id: field(z.string().optional(), ({ orgId }) => orgId),
   branch_logical_size_limit: zero,
   branch_logical_size_limit_bytes: zero,
   history_retention_seconds: field(z.int(), ({ historyRetentionSeconds }) => historyRetentionSeconds),
   data_storage_bytes_hour: zero,
   data_transfer_bytes: zero,
   written_data_bytes: zero,
-  compute_time_seconds: zero,
-  active_time_seconds: zero,
-  active_time: zero,
-  cpu_used_sec: zero,
+  ...usageFields<ShownProject>(),
+  active_time: field(z.int(), ({ usage }) => Math.floor(usage.activeMs / 1000)),
   creation_source: field(z.string(), () => "console"),
   owner_id: field(z.string(), () => accountId),
-  consumption_period_start: field(timestamp, ({ createdMs }) => monthStart(createdMs, 0)),
-  consumption_period_end: field(timestamp, ({ createdMs }) => monthStart(createdMs, 1)),
+  consumption_period_start: field(timestamp, ({ month }) => timeText(month.fromMs)),
+  consumption_period_end: field(timestamp, ({ month }) => timeText(month.toMs)),
+  deleted_at: field(timestamp.optional(), ({ deletedMs }) => optionalTime(deletedMs)),
+  recoverable_until: field(timestamp.optional(), (record) =>
+    record.deletedMs === undefined ? undefined : timeText(recoverableUntilMs(record)),
+  ),
   ...stampFields<ShownProject>(),
 });
 
-/** The start of the month of a time, or of a month after it. */
-function monthStart(epochMs: number, monthsLater: number): string {
-  const time = new Date(epochMs);
-  return timeText(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + monthsLater));
+/** What endpoints get when a request does not say otherwise, as clients read it. */
+function shownDefaults(defaults: EndpointDefaults | undefined): z.output<typeof defaultsBody> | undefined {
+  if (defaults === undefined) return undefined;
+  const { minUnits, maxUnits, suspendTimeoutSeconds, pgSettings, pgbouncerSettings } = defaults;
+  const shown = {
+    autoscaling_limit_min_cu: minUnits,
+    autoscaling_limit_max_cu: maxUnits,
+    suspend_timeout_seconds: suspendTimeoutSeconds,
+    pg_settings: pgSettings,
+    pgbouncer_settings: pgbouncerSettings,
+  };
+  return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
+}
+
+/** What a body says about the defaults of endpoints, in the engine's words. */
+export function endpointDefaultsOf(
+  given: z.output<ReturnType<typeof endpointDefaults>> | undefined,
+): EndpointDefaults | undefined {
+  if (given === undefined) return undefined;
+  const defaults = {
+    minUnits: given.autoscaling_limit_min_cu,
+    maxUnits: given.autoscaling_limit_max_cu,
+    suspendTimeoutSeconds: given.suspend_timeout_seconds,
+    pgSettings: given.pg_settings,
+    pgbouncerSettings: given.pgbouncer_settings,
+  };
+  const known = Object.entries(defaults).filter(([, value]) => value !== undefined);
+  return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
 /** A project, as clients read it. */
 export const projectBody = project.body;
 
+const view = project.viewer();
+
 /** Shows a project. */
-export const projectView = project.viewer();
+export function projectView(record: ProjectRecord, engine: Engine): z.output<typeof projectBody> {
+  return view({ ...record, proxyHost: engine.proxyHost(record), ...engine.restores.projectFacts(record.id) });
+}
 
 /** A changed project, and the operations that the change started. */
 export const projectMutationBody = z.object({ project: projectBody, operations: z.array(operationBody) });
@@ -63,14 +111,17 @@ export const newProjectBody = newBranchBody.extend({ project: projectBody });
 
 const historyRetention = z.int().min(0).max(2_592_000);
 
-/** Size and suspend delay of the first endpoint, which a project's create has in either of two places. */
+/** What endpoints of a project get when a request does not say otherwise. */
 function endpointDefaults(profile: Profile) {
-  return firstEndpointFields(profile).omit({ settings: true, provisioner: true });
+  const { pg_settings, pgbouncer_settings } = defaultsBody.shape;
+  return firstEndpointFields(profile)
+    .omit({ settings: true, provisioner: true })
+    .extend({ pg_settings, pgbouncer_settings });
 }
 
 /** Body of a project's create. */
 export function projectCreateBody(profile: Profile) {
-  const sizes = endpointDefaults(profile).omit({ suspend_timeout_seconds: true });
+  const sizes = endpointDefaults(profile).pick({ autoscaling_limit_min_cu: true, autoscaling_limit_max_cu: true });
   return z.object({
     project: z.object({
       ...sizes.shape,
@@ -79,11 +130,16 @@ export function projectCreateBody(profile: Profile) {
       pg_version: z.int().min(14).max(defaultPgVersion).default(defaultPgVersion),
       history_retention_seconds: historyRetention.default(86_400),
       default_endpoint_settings: endpointDefaults(profile).optional(),
+      settings: projectSettings.optional(),
+      provisioner: z.string().min(1).max(64).optional(),
+      store_passwords: z.boolean().optional(),
+      org_id: objectId.optional(),
       branch: z
         .object({
           name: nameText(256).optional(),
           role_name: nameText(63).optional(),
           database_name: nameText(63).optional(),
+          annotations: z.record(z.string(), z.string()).optional(),
         })
         .optional(),
     }),
@@ -91,6 +147,13 @@ export function projectCreateBody(profile: Profile) {
 }
 
 /** Body of a project's update. */
-export const projectUpdateBody = z.object({
-  project: z.object({ name: nameText(64).optional(), history_retention_seconds: historyRetention.optional() }),
-});
+export function projectUpdateBody(profile: Profile) {
+  return z.object({
+    project: z.object({
+      name: nameText(64).optional(),
+      history_retention_seconds: historyRetention.optional(),
+      default_endpoint_settings: endpointDefaults(profile).optional(),
+      settings: projectSettings.optional(),
+    }),
+  });
+}

@@ -32,7 +32,7 @@ export function faultRoutes(app: FastifyInstance, { faults }: ServerParts): void
   routes.delete(
     "/faults",
     {
-      config: { summary: "Remove every fault", ignoresBody: true },
+      config: { summary: "Remove every fault" },
       schema: { response: { 200: removedBody, ...errorResponses } },
     },
     async () => {
@@ -42,7 +42,7 @@ export function faultRoutes(app: FastifyInstance, { faults }: ServerParts): void
   routes.delete(
     "/faults/:id",
     {
-      config: { summary: "Remove a fault", ignoresBody: true },
+      config: { summary: "Remove a fault" },
       schema: { params: idPath, response: { 200: removedBody, ...errorResponses } },
     },
     async ({ params }) => {

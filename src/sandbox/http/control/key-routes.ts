@@ -41,7 +41,7 @@ export function controlKeyRoutes(app: FastifyInstance, { keyRing }: ServerParts)
   routes.delete(
     "/keys/:id",
     {
-      config: { summary: "Revoke an API key", ignoresBody: true },
+      config: { summary: "Revoke an API key" },
       schema: {
         params: z.object({ id: z.string() }),
         response: { 200: z.object({ removed: z.int() }), ...errorResponses },

@@ -30,7 +30,11 @@ export const statusOfRefusal: Readonly<Record<RefusalReason, number>> = {
   Conflict: 409,
   NotAllowed: 422,
   Locked: 423,
+  NotPlayed: 501,
 };
+
+/** Where the documentation lists what the sandbox does not play. */
+export const notPlayedSection = "docs/sandbox.md#not-played";
 
 /** The same for a missing, a wrong and a revoked key. */
 export const unauthenticatedMessage = "supplied credentials do not pass authentication";
@@ -39,8 +43,9 @@ export const unauthenticatedMessage = "supplied credentials do not pass authenti
 export function answerErrors(app: FastifyInstance, onBug: (error: unknown) => void): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const answer = answerTo(error);
-    // A 5xx that a fault asked for is an ApiError already; anything else is ours.
-    if (answer.statusCode >= 500 && answer !== (error as unknown)) onBug(error);
+    // A refusal, and a 5xx that a fault asked for, are meant; any other 5xx is a bug of the sandbox.
+    const isMeant = answer === (error as unknown) || (error as unknown) instanceof Refusal;
+    if (answer.statusCode >= 500 && !isMeant) onBug(error);
     return sendError(request, reply, answer);
   });
   app.setNotFoundHandler((request, reply) => sendError(request, reply, new ApiError(404, "this route does not exist")));

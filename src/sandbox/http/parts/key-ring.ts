@@ -122,6 +122,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** What the route does, in a few words, for the reference. */
     summary?: string;
+    /** Fields of the body (`branch.parent_lsn`) or the query, or single values of them (`granularity=hourly`), that the real service knows and the sandbox cannot carry out. */
+    notPlayed?: readonly string[];
     /** Not part of the reference. */
     isUndocumented?: boolean;
     /** The answer holds a secret: not for a key that may only read. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { OperationPosition } from "../../engine/store.ts";
+import { cursorModulus, type OperationPosition } from "../../engine/store.ts";
+import { ApiError } from "./errors.ts";
 
 /** A whole number in a query: digits and nothing else, where JavaScript would also take an empty text or `1e2`. */
 export function queryInteger(least: number, most: number) {
@@ -42,6 +43,80 @@ export function pageOf<R extends { readonly sequence: number; readonly id: strin
   );
   const items = found.slice(0, limit);
   return { items, cursor: items.at(-1)?.sequence.toString(), isLast: items.length === found.length };
+}
+
+/** A record that can be sorted in each of the ways that clients ask for. */
+interface Sortable {
+  readonly id: string;
+  readonly name: string;
+  readonly sequence: number;
+  readonly createdMs: number;
+  readonly updatedMs: number;
+}
+
+/** How a client wants a list sorted; `undefined` both: in the order of creation. */
+export interface Sorting {
+  readonly sort_by?: "name" | "created_at" | "updated_at" | undefined;
+  readonly sort_order?: "asc" | "desc" | undefined;
+}
+
+/**
+ * Cuts a page out of a list that clients can sort. The cursor holds the sort key of the last record and its `sequence`, so
+ * a deleted record loses no client its place.
+ *
+ * @throws ApiError 400 for a cursor that no page of this list has given
+ */
+export function sortedPage<R extends Sortable>(
+  records: readonly R[],
+  {
+    limit = Number.POSITIVE_INFINITY,
+    cursor,
+    search = "",
+    ...sorting
+  }: z.output<ReturnType<typeof pageQuery>> & Sorting,
+): { readonly items: readonly R[]; readonly next: string | undefined; readonly sorting: Sorting } {
+  const isSorted = sorting.sort_by !== undefined || sorting.sort_order !== undefined;
+  const { sort_by: by = isSorted ? "updated_at" : "created_at", sort_order: order = isSorted ? "desc" : "asc" } =
+    sorting;
+  const keyOf = { name: (r: R) => r.name, created_at: (r: R) => r.createdMs, updated_at: (r: R) => r.updatedMs }[by];
+  const sign = order === "asc" ? 1 : -1;
+  const compare = (a: Place, b: Place): number =>
+    sign * (a.key < b.key ? -1 : a.key > b.key ? 1 : a.sequence - b.sequence);
+  const after = cursor === undefined ? undefined : placeOf(cursor);
+  const found = records
+    .filter(({ id, name }) => id.includes(search) || name.includes(search))
+    .map((record) => ({ record, key: keyOf(record), sequence: record.sequence }))
+    .filter((place) => after === undefined || compare(place, after) > 0)
+    .sort(compare);
+  const page = found.slice(0, limit);
+  const last = page.at(-1);
+  const next = last === undefined || page.length === found.length ? undefined : cursorTextOf(last);
+  return {
+    items: page.map(({ record }) => record),
+    next,
+    sorting: isSorted ? { sort_by: by, sort_order: order } : {},
+  };
+}
+
+/** Where a record stands in a sorted list. */
+interface Place {
+  readonly key: string | number;
+  readonly sequence: number;
+}
+
+function cursorTextOf({ key, sequence }: Place): string {
+  return Buffer.from(JSON.stringify([key, sequence])).toString("base64url");
+}
+
+/** @throws ApiError 400 */
+function placeOf(cursor: string): Place {
+  const shape = z.tuple([z.union([z.string(), z.number()]), z.int()]);
+  try {
+    const [key, sequence] = shape.parse(JSON.parse(Buffer.from(cursor, "base64url").toString()));
+    return { key, sequence };
+  } catch {
+    throw new ApiError(400, "cursor: is not one that a page of this list has given");
+  }
 }
 
 /** What the bodies of one list are made of. */
@@ -101,20 +176,22 @@ export class ListBody<R extends object> {
 export const jsonType = "application/json; charset=utf-8";
 
 /**
- * Writes a position as a timestamp with fractional seconds: three digits of milliseconds, then the sequence number that
- * tells siblings apart. Holds only characters that a query may carry unescaped.
+ * Writes a position as a timestamp with nine fractional digits: three of milliseconds, then the last six of the sequence
+ * number, which tells operations of one millisecond apart. A query may carry every character of it unescaped.
  */
 export function cursorOf({ createdMs, sequence }: OperationPosition): string {
-  return new Date(createdMs).toISOString().replace("Z", `${String(sequence).padStart(9, "0")}Z`);
+  const tail = String(sequence % cursorModulus).padStart(6, "0");
+  return new Date(createdMs).toISOString().replace("Z", `${tail}Z`);
 }
 
-/** What every cursor looks like; not everything that looks like it is one. */
+/** What every cursor looks like: any timestamp. A date such as February 30 looks like one and is none. */
 export const cursorPattern =
-  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3})(\d{0,15})Z$/;
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** @returns `undefined` for anything that is not such a timestamp. */
+/** @returns `undefined` for anything that is no timestamp. */
 export function parseCursor(cursor: string): OperationPosition | undefined {
-  const match = cursorPattern.exec(cursor);
-  const createdMs = match === null ? Number.NaN : Date.parse(`${match[1]}Z`);
-  return Number.isNaN(createdMs) ? undefined : { createdMs, sequence: Number(match?.[2] ?? 0) };
+  const [, seconds, fraction = "", zone] = cursorPattern.exec(cursor) ?? [];
+  const digits = fraction.padEnd(9, "0");
+  const createdMs = seconds === undefined ? Number.NaN : Date.parse(`${seconds}.${digits.slice(0, 3)}${zone}`);
+  return Number.isNaN(createdMs) ? undefined : { createdMs, sequence: Number(digits.slice(3)) };
 }

@@ -1,0 +1,54 @@
+/** What the branches of a project held at earlier times: roles and databases, for as long as the project retains history. */
+import type { BranchContents, BranchRecord } from "./records.ts";
+import { Refusal } from "./refusal.ts";
+import type { World } from "./world.ts";
+
+/** Versions of one branch; the oldest goes first. */
+const mostVersions = 1000;
+
+/** Keeps the roles and databases of a branch as they are now. To be called before they change. */
+export function noteVersion(world: World, branch: BranchRecord): void {
+  const { store, nowMs } = world;
+  const retainedFromMs = nowMs - world.project(branch.projectId).historyRetentionSeconds * 1000;
+  for (const version of store.versions.ofBranch(branch.id)) {
+    if (version.untilMs < retainedFromMs) store.versions.remove(version.id);
+  }
+  const kept = store.versions.ofBranch(branch.id);
+  // What lasted for no time at all cannot be asked for.
+  if (kept.at(-1)?.untilMs === nowMs) return;
+  if (kept.length >= mostVersions) store.versions.remove(kept[0]?.id ?? "");
+  const sequence = world.nextSequence();
+  const { id: branchId, projectId } = branch;
+  store.versions.put({
+    id: `${branchId}/${sequence}`,
+    sequence,
+    projectId,
+    branchId,
+    untilMs: nowMs,
+    ...contentsOf(world, branchId),
+  });
+}
+
+/**
+ * The roles and databases of a branch at a time.
+ *
+ * @throws Refusal Invalid (the time is to come), NotAllowed (the time is before the branch, or before its history)
+ */
+export function contentsAt(world: World, branch: BranchRecord, timeMs: number | undefined): BranchContents {
+  if (timeMs === undefined) return contentsOf(world, branch.id);
+  if (timeMs > world.nowMs) throw new Refusal("Invalid", "the timestamp is in the future");
+  const { historyRetentionSeconds } = world.project(branch.projectId);
+  if (timeMs < branch.createdMs || timeMs < world.nowMs - historyRetentionSeconds * 1000) {
+    throw new Refusal("NotAllowed", "the timestamp is before the history that the branch retains");
+  }
+  const version = world.store.versions.ofBranch(branch.id).find(({ untilMs }) => untilMs > timeMs);
+  return version ?? contentsOf(world, branch.id);
+}
+
+/** The roles and databases of a branch as they are now, without what is theirs alone. */
+export function contentsOf({ store }: World, branchId: string): BranchContents {
+  return {
+    roles: store.roles.ofBranch(branchId).map(({ name, password }) => ({ name, password })),
+    databases: store.databases.ofBranch(branchId).map(({ name, ownerName }) => ({ name, ownerName })),
+  };
+}

@@ -1,0 +1,79 @@
+/** Deleted projects, and how they come back: everything they consisted of is kept for seven days. */
+import { requireUnlocked } from "./operations.ts";
+import type { BranchRecord, ProjectRecord, TrashRecord } from "./records.ts";
+import { Refusal } from "./refusal.ts";
+import { projectLimit, requireRoom } from "./settings.ts";
+import { armAvailabilityCheck, armExpiry } from "./timers.ts";
+import type { World } from "./world.ts";
+
+/** How long a deleted project can be recovered. */
+export const recoverableMs = 7 * 86_400_000;
+
+/** Keeps what a project consists of. To be called before it is deleted. */
+export function keepForRecovery(world: World, { id }: ProjectRecord): void {
+  const { store } = world;
+  for (const { id: projectId } of store.trash.list()) {
+    if (recoverableUntilMs(store.projects.get(projectId)) <= world.nowMs) store.trash.remove(projectId);
+  }
+  const branches = store.branches.ofProject(id);
+  store.trash.put({
+    id,
+    sequence: world.nextSequence(),
+    branches: [...branches],
+    endpoints: [...store.endpoints.ofProject(id)],
+    roles: branches.flatMap((branch) => store.roles.ofBranch(branch.id)),
+    databases: branches.flatMap((branch) => store.databases.ofBranch(branch.id)),
+  });
+}
+
+/** Until when a project can be recovered, epoch milliseconds; 0: it is not deleted. */
+export function recoverableUntilMs(project: ProjectRecord | undefined): number {
+  return project?.deletedMs === undefined ? 0 : project.deletedMs + recoverableMs;
+}
+
+/** Deleted projects that can still be recovered, in the order of creation. */
+export function recoverableProjects({ store, nowMs }: World): readonly ProjectRecord[] {
+  return store.projects.list().filter((project) => recoverableUntilMs(project) > nowMs && store.trash.get(project.id));
+}
+
+/**
+ * Brings a deleted project back with its branches and endpoints; no compute runs.
+ *
+ * @throws Refusal NotFound (never there, or too late), NotAllowed (not deleted, too many projects), Locked, NotPlayed
+ */
+export function recoverProject(
+  world: World,
+  projectId: string,
+): { readonly project: ProjectRecord; readonly branches: readonly BranchRecord[] } {
+  const before = world.everProject(projectId);
+  if (before.deletedMs === undefined) throw new Refusal("NotAllowed", "the project is not deleted");
+  const kept = world.store.trash.get(projectId);
+  if (kept === undefined || recoverableUntilMs(before) <= world.nowMs) {
+    throw new Refusal("NotFound", "the project can no longer be recovered");
+  }
+  requireUnlocked(world, projectId);
+  world.work.requireAbility("ProjectRecovery", "recover a project");
+  requireRoom(
+    world.store.projects.list().filter(({ deletedMs }) => deletedMs === undefined).length,
+    projectLimit,
+    "PROJECTS",
+  );
+  const project: ProjectRecord = { ...before, deletedMs: undefined, updatedMs: world.nowMs };
+  world.store.projects.put(project);
+  bringBack(world, kept);
+  world.store.trash.remove(projectId);
+  return { project, branches: world.store.branches.ofProject(projectId) };
+}
+
+function bringBack(world: World, { branches, endpoints, roles, databases }: TrashRecord): void {
+  for (const role of roles) world.store.roles.put(role);
+  for (const database of databases) world.store.databases.put(database);
+  for (const branch of branches) {
+    world.store.branches.put(branch);
+    armExpiry(world, branch);
+  }
+  for (const endpoint of endpoints) {
+    world.saveEndpoint({ ...endpoint, state: "idle", pendingState: undefined, updatedMs: world.nowMs });
+    armAvailabilityCheck(world, endpoint.branchId);
+  }
+}

@@ -1,0 +1,82 @@
+import type { NewBranch } from "./branches.ts";
+import type { BranchRecord, ProjectRecord, SnapshotRecord } from "./records.ts";
+import { recoverableProjects, recoverProject } from "./recovery.ts";
+import {
+  type BranchRestore,
+  createSnapshot,
+  deleteSnapshot,
+  type RestoredBranch,
+  renameSnapshot,
+  restoreBranch,
+  restoreSnapshot,
+  type SnapshotCreation,
+} from "./restore.ts";
+import { monthOf, type Span, type Usage, usageIn } from "./usage.ts";
+import type { World } from "./world.ts";
+
+/** The engine's calls about the past: restores, snapshots of the API, recovery, usage. Errors: every method throws `Refusal`. */
+export class Restores {
+  readonly #world: World;
+  /** Carries out what is due, then the work as one transaction. */
+  readonly #call: <T>(work: () => T) => T;
+
+  constructor(world: World, call: <T>(work: () => T) => T) {
+    this.#world = world;
+    this.#call = call;
+  }
+
+  restoreBranch(projectId: string, branchId: string, restore: BranchRestore): RestoredBranch {
+    return this.#call(() => restoreBranch(this.#world, { projectId, branchId }, restore));
+  }
+
+  /** In the order of creation. */
+  snapshots(projectId: string): readonly SnapshotRecord[] {
+    return this.#call(() => this.#world.store.snapshots.ofProject(this.#world.project(projectId).id));
+  }
+
+  createSnapshot(projectId: string, branchId: string, creation: SnapshotCreation): SnapshotRecord {
+    return this.#call(() => createSnapshot(this.#world, { projectId, branchId }, creation));
+  }
+
+  renameSnapshot(projectId: string, snapshotId: string, name: string | undefined): SnapshotRecord {
+    return this.#call(() => renameSnapshot(this.#world, { projectId, snapshotId }, name));
+  }
+
+  deleteSnapshot(projectId: string, snapshotId: string): void {
+    this.#call(() => deleteSnapshot(this.#world, projectId, snapshotId));
+  }
+
+  restoreSnapshot(projectId: string, snapshotId: string, name: string | undefined): NewBranch {
+    return this.#call(() => restoreSnapshot(this.#world, { projectId, snapshotId }, name));
+  }
+
+  recoverProject(projectId: string): { readonly project: ProjectRecord; readonly branches: readonly BranchRecord[] } {
+    return this.#call(() => recoverProject(this.#world, projectId));
+  }
+
+  /** Deleted projects that can still be recovered, in the order of creation. */
+  recoverableProjects(): readonly ProjectRecord[] {
+    return this.#call(() => recoverableProjects(this.#world));
+  }
+
+  /** What is shown of a project beside its record. */
+  projectFacts(projectId: string): {
+    readonly usage: Usage;
+    /** The present month, for which usage is counted. */
+    readonly month: Span;
+  } {
+    return this.#call(() => {
+      const month = monthOf(this.#world.nowMs);
+      return { usage: usageIn(this.#world, { projectId }, month), month };
+    });
+  }
+
+  /**
+   * What a project, or one branch of it, used.
+   *
+   * @param span whole days. @default the present month
+   */
+  usage(of: { readonly projectId: string; readonly branchId?: string | undefined }, span?: Span): Usage {
+    return this.#call(() => usageIn(this.#world, of, span ?? monthOf(this.#world.nowMs)));
+  }
+}

@@ -1,0 +1,82 @@
+/** How long computes ran: counted for each branch and day when a run ends, and for runs that go on when it is read. */
+import type { EndpointRecord } from "./records.ts";
+import type { World } from "./world.ts";
+
+const dayMs = 86_400_000;
+
+/** What computes used in some time. */
+export interface Usage {
+  readonly activeMs: number;
+  /** Milliseconds times compute units. A compute that scales counts with its minimum, because nothing loads it. */
+  readonly unitMs: number;
+}
+
+/** From a time, inclusive, to a time, exclusive. Epoch milliseconds. */
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Adds the run of an active compute, which ends now, to its branch. */
+export function noteRunEnded(world: World, endpoint: EndpointRecord): void {
+  const { projectId, branchId, startedMs, minUnits } = endpoint;
+  if (endpoint.state !== "active" || startedMs === undefined) return;
+  for (let day = Math.floor(startedMs / dayMs); day * dayMs < world.nowMs; day += 1) {
+    const id = `${branchId}/${day * dayMs}`;
+    const before = world.store.usage.get(id);
+    const activeMs = overlapMs({ fromMs: startedMs, toMs: world.nowMs }, dayOf(day * dayMs));
+    world.store.usage.put({
+      id,
+      sequence: day,
+      projectId,
+      branchId,
+      dayMs: day * dayMs,
+      activeMs: (before?.activeMs ?? 0) + activeMs,
+      unitMs: (before?.unitMs ?? 0) + activeMs * minUnits,
+    });
+  }
+}
+
+/**
+ * What a project, or one branch of it, used.
+ *
+ * @param span whole days; the last one may be today.
+ */
+export function usageIn(
+  { store, nowMs }: World,
+  { projectId, branchId }: { readonly projectId: string; readonly branchId?: string | undefined },
+  span: Span,
+): Usage {
+  let [activeMs, unitMs] = [0, 0];
+  for (const day of branchId === undefined ? store.usage.ofProject(projectId) : store.usage.ofBranch(branchId)) {
+    if (day.dayMs < span.fromMs || day.dayMs >= span.toMs) continue;
+    activeMs += day.activeMs;
+    unitMs += day.unitMs;
+  }
+  for (const endpoint of branchId === undefined
+    ? store.endpoints.ofProject(projectId)
+    : store.endpoints.ofBranch(branchId)) {
+    if (endpoint.state !== "active" || endpoint.startedMs === undefined) continue;
+    const runMs = overlapMs({ fromMs: endpoint.startedMs, toMs: nowMs }, span);
+    activeMs += runMs;
+    unitMs += runMs * endpoint.minUnits;
+  }
+  return { activeMs, unitMs };
+}
+
+/** The calendar month (UTC) that a time is in: the period for which the control plane counts usage. */
+export function monthOf(timeMs: number): Span {
+  const time = new Date(timeMs);
+  const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()];
+  return { fromMs: Date.UTC(year, month), toMs: Date.UTC(year, month + 1) };
+}
+
+/** The day (UTC) that a time is in. */
+export function dayOf(timeMs: number): Span {
+  const fromMs = Math.floor(timeMs / dayMs) * dayMs;
+  return { fromMs, toMs: fromMs + dayMs };
+}
+
+function overlapMs(a: Span, b: Span): number {
+  return Math.max(0, Math.min(a.toMs, b.toMs) - Math.max(a.fromMs, b.fromMs));
+}

@@ -1,0 +1,111 @@
+/** How long the computes of projects ran: the public API's consumption history, from what ran in the sandbox. */
+import type { FastifyInstance } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import type { ProjectRecord } from "../../engine/records.ts";
+import { dayOf, monthOf, type Span } from "../../engine/usage.ts";
+import { errorResponses, givenTime, timestamp, timeText } from "../codecs/codec.ts";
+import { ApiError } from "../parts/errors.ts";
+import { pageOf, pageQuery, queryInteger } from "../parts/lists.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
+
+const consumptionBody = z.object({
+  timeframe_start: timestamp,
+  timeframe_end: timestamp,
+  active_time_seconds: z.int(),
+  compute_time_seconds: z.int(),
+  written_data_bytes: z.int(),
+  synthetic_storage_size_bytes: z.int(),
+});
+
+const projectHistory = z.object({
+  project_id: z.string(),
+  periods: z.array(
+    z.object({
+      period_id: z.string(),
+      period_plan: z.string(),
+      period_start: timestamp,
+      consumption: z.array(consumptionBody),
+    }),
+  ),
+});
+
+const historyBody = z.object({
+  projects: z.array(projectHistory),
+  pagination: z.object({ cursor: z.string() }).optional(),
+});
+
+const historyQuery = pageQuery(100).extend({
+  limit: queryInteger(1, 100).default(10),
+  from: givenTime,
+  to: givenTime,
+  granularity: z.enum(["daily", "monthly"]),
+  project_ids: z.union([z.string().max(8192), z.array(z.string().max(64)).max(100)]).optional(),
+  org_id: z.string().max(64).optional(),
+});
+
+/** The longest answer: a year of days. */
+const mostTimeframes = 366;
+
+/** Consumption of each project, by day or by month. */
+export function consumptionRoutes(app: FastifyInstance, { engine }: ServerParts): void {
+  const historyOf = (project: ProjectRecord, timeframes: readonly Span[]): z.output<typeof projectHistory> => ({
+    project_id: project.id,
+    periods: [
+      {
+        period_id: project.id,
+        period_plan: project.plan,
+        period_start: timeText(project.createdMs),
+        consumption: timeframes.map((span) => {
+          const { activeMs, unitMs } = engine.restores.usage({ projectId: project.id }, span);
+          return {
+            timeframe_start: timeText(span.fromMs),
+            timeframe_end: timeText(span.toMs),
+            active_time_seconds: Math.floor(activeMs / 1000),
+            compute_time_seconds: Math.floor(unitMs / 1000),
+            written_data_bytes: 0,
+            synthetic_storage_size_bytes: 0,
+          };
+        }),
+      },
+    ],
+  });
+  app.withTypeProvider<ZodTypeProvider>().get(
+    "/consumption_history/projects",
+    {
+      config: {
+        summary: "Read how long the computes of each project ran",
+        isAccountWide: true,
+        notPlayed: ["granularity=hourly"],
+      },
+      schema: { querystring: historyQuery, response: { 200: historyBody, ...errorResponses } },
+    },
+    async ({ query }) => {
+      const timeframes = timeframesOf(query);
+      const ids =
+        query.project_ids === undefined ? undefined : [query.project_ids].flat().flatMap((id) => id.split(","));
+      const projects = engine
+        .projects()
+        .filter(
+          ({ id, orgId }) =>
+            (ids === undefined || ids.includes(id)) && (query.org_id === undefined || query.org_id === orgId),
+        );
+      const { items, cursor } = pageOf(projects, query);
+      const pagination = cursor === undefined ? {} : { pagination: { cursor } };
+      return { projects: items.map((project) => historyOf(project, timeframes)), ...pagination };
+    },
+  );
+}
+
+/** @throws ApiError 400 */
+function timeframesOf({ from, to, granularity }: z.output<typeof historyQuery>): readonly Span[] {
+  const spanOf = granularity === "daily" ? dayOf : monthOf;
+  const toMs = Date.parse(to);
+  const spans: Span[] = [];
+  for (let span = spanOf(Date.parse(from)); span.fromMs < toMs; span = spanOf(span.toMs)) {
+    spans.push(span);
+    if (spans.length > mostTimeframes) throw new ApiError(400, `to: at most ${mostTimeframes} timeframes after from`);
+  }
+  if (spans.length === 0) throw new ApiError(400, "to: must be after from");
+  return spans;
+}

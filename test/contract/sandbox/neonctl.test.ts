@@ -1,0 +1,96 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { type RunningSandbox, startSandbox } from "../../../src/sandbox/index.ts";
+
+const run = promisify(execFile);
+const neonctl = fileURLToPath(new URL("../../../node_modules/neonctl/bin/cli.js", import.meta.url));
+const projectId = "green-fox-123456";
+
+/** What the tests look at in an answer. */
+interface Answer {
+  readonly roles: readonly { readonly name: string }[];
+  readonly project: { readonly settings: { readonly allowed_ips: { readonly ips: readonly string[] } } };
+}
+
+/** The public CLI as a user runs it, against a new sandbox with its built-in projects. */
+async function cliOfNewSandbox() {
+  const sandbox = await startSandbox({ profile: "public", operationLatencyMs: 1, seed: 3 });
+  onTestFinished(() => sandbox.stop());
+  const home = await mkdtemp(join(tmpdir(), "sandbox-cli-"));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const common = ["--project-id", projectId, "--api-host", sandbox.url, "--api-key", sandbox.apiKey];
+  const env = { PATH: process.env.PATH, HOME: home, CI: "1" };
+  const text = async (...args: string[]): Promise<string> => {
+    await untilUnlocked(sandbox);
+    const all = [neonctl, ...args, ...common, "--no-analytics", "--config-dir", home];
+    return (await run(process.execPath, all, { env, timeout: 60_000 })).stdout;
+  };
+  const json = async (...args: string[]) => JSON.parse(await text(...args, "--output", "json"));
+  const read = async (path: string): Promise<Answer> => {
+    const answer = await fetch(`${sandbox.url}${path}`, { headers: { authorization: `Bearer ${sandbox.apiKey}` } });
+    return (await answer.json()) as Answer;
+  };
+  return { text, json, read, controlUrl: sandbox.controlUrl };
+}
+
+/** The CLI does not wait for the operations of the command before it. */
+async function untilUnlocked({ controlUrl }: RunningSandbox): Promise<void> {
+  await fetch(`${controlUrl}/clock/advance`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ milliseconds: 100 }),
+  });
+}
+
+const names = ({ roles }: Answer) => roles.map(({ name }) => name);
+
+test("connection-string without arguments → the default branch's read-write endpoint", {
+  timeout: 120_000,
+}, async () => {
+  const cli = await cliOfNewSandbox();
+  const uri = new URL(await cli.text("connection-string"));
+  expect(uri).toMatchObject({ username: "neondb_owner", pathname: "/neondb" });
+  expect(uri.hostname).toMatch(/^ep-quiet-dawn-123456\./);
+  expect(uri.password).not.toBe("");
+});
+
+test("branches reset, branches restore → the branch holds what it held then", { timeout: 240_000 }, async () => {
+  const cli = await cliOfNewSandbox();
+  const { branch } = await cli.json("branches", "create", "--name", "feature");
+  const rolesPath = `/projects/${projectId}/branches/${branch.id}/roles`;
+  await cli.json("roles", "create", "--name", "early", "--branch", "feature");
+  const clock = await fetch(`${cli.controlUrl}/clock`);
+  const { now } = (await clock.json()) as { now: string };
+  await cli.json("roles", "create", "--name", "late", "--branch", "feature");
+  await cli.json("branches", "restore", "feature", `^self@${now}`, "--preserve-under-name", "feature-late");
+  expect(names(await cli.read(rolesPath))).toEqual(["neondb_owner", "early"]);
+  const kept = (await cli.json("branches", "list")).find(({ name }: { name: string }) => name === "feature-late");
+  expect(names(await cli.read(`/projects/${projectId}/branches/${kept.id}/roles`))).toContain("late");
+  const reset = await cli.json("branches", "reset", "feature", "--parent");
+  expect(reset).toMatchObject({ id: branch.id, last_reset_at: expect.any(String) });
+  expect(names(await cli.read(rolesPath))).toContain("late");
+});
+
+test("branches set-expiration → set, then removed", { timeout: 120_000 }, async () => {
+  const cli = await cliOfNewSandbox();
+  const set = await cli.json("branches", "set-expiration", "orders", "--expires-at", "2090-01-01T00:00:00Z");
+  expect(set.expires_at).toBe("2090-01-01T00:00:00.000Z");
+  expect(await cli.json("branches", "set-expiration", "orders")).not.toHaveProperty("expires_at");
+});
+
+test("ip-allow add, list, remove, reset → the project's list", { timeout: 120_000 }, async () => {
+  const cli = await cliOfNewSandbox();
+  await cli.json("ip-allow", "add", "10.0.0.1", "10.0.0.0/8", "--protected-only");
+  expect(await cli.json("ip-allow", "list")).toMatchObject({
+    IP_addresses: ["10.0.0.1", "10.0.0.0/8"],
+    protected_branches_only: true,
+  });
+  expect((await cli.json("ip-allow", "remove", "10.0.0.1")).IP_addresses).toEqual(["10.0.0.0/8"]);
+  await cli.json("ip-allow", "reset");
+  expect((await cli.read(`/projects/${projectId}`)).project.settings.allowed_ips.ips).toEqual([]);
+});

@@ -1,0 +1,341 @@
+import { createApiClient } from "@neondatabase/api-client";
+import { describe, expect, test } from "vitest";
+import { branches, freeBranch, freshSandbox, latencyMs, paid, type SandboxClient } from "./sandbox-client.ts";
+
+/** One field of the public API: where to send it, and where it must show afterwards. */
+interface Field {
+  readonly name: string;
+  readonly value: unknown;
+  /** What reads show, where it is not `value`. */
+  readonly shown?: unknown;
+  /** A value that makes no sense; `undefined`: every value of the type does. */
+  readonly nonsense?: unknown;
+}
+
+const settings = (name: string, value: unknown, nonsense: unknown): Field => ({
+  name: `settings.${name}`,
+  value: { [name]: value },
+  nonsense: { [name]: nonsense },
+});
+
+const projectFields: readonly Field[] = [
+  { name: "name", value: "mine", nonsense: "" },
+  { name: "history_retention_seconds", value: 3600, nonsense: -1 },
+  settings("quota", { active_time_seconds: 60, logical_size_bytes: 1 }, { active_time_seconds: -1 }),
+  settings("allowed_ips", { ips: ["10.0.0.0/8", "::1"], protected_branches_only: true }, { ips: ["not an address"] }),
+  settings("enable_logical_replication", true, "yes"),
+  settings(
+    "maintenance_window",
+    { weekdays: [1, 7], start_time: "01:00", end_time: "02:00" },
+    { weekdays: [8], start_time: "01:00", end_time: "02:00" },
+  ),
+  settings("block_public_connections", true, 1),
+  settings("block_vpc_connections", true, 1),
+  settings("audit_log_level", "base", "loud"),
+  settings("hipaa", true, "maybe"),
+  settings("preload_libraries", { use_defaults: true, enabled_libraries: ["pg_cron"] }, { enabled_libraries: "x" }),
+  {
+    name: "default_endpoint_settings",
+    value: { autoscaling_limit_min_cu: 0.5, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: 120 },
+    nonsense: { suspend_timeout_seconds: -2 },
+  },
+  {
+    name: "default_endpoint_settings",
+    value: { pg_settings: { work_mem: "8MB" }, pgbouncer_settings: { default_pool_size: "5" } },
+    nonsense: { pg_settings: { work_mem: 8 } },
+  },
+];
+
+const createOnly: readonly Field[] = [
+  { name: "org_id", value: "org-mine-1", nonsense: "No Such/Id" },
+  { name: "store_passwords", value: false, nonsense: "no" },
+  { name: "provisioner", value: "k8s-pod", nonsense: "" },
+  { name: "region_id", value: "aws-eu-west-2" },
+  { name: "pg_version", value: 16, nonsense: 3 },
+];
+
+/** `settings.quota` is sent as `settings`, with the rest of the name in the value. */
+const keyOf = ({ name }: Field): string => name.split(".")[0] ?? "";
+
+describe.each(["seed", "public"] as const)("project, profile %s", (profile) => {
+  test.each([...projectFields, ...createOnly])("create with $name → kept and shown by every read", async (field) => {
+    const client = await freshSandbox({ profile });
+    const made = await client.api("POST", "/projects", { body: { project: { [keyOf(field)]: field.value } } });
+    expect(made.status).toBe(201);
+    const { id } = made.body.project;
+    const read = await client.api("GET", `/projects/${id}`);
+    const listed = await client.api("GET", `/projects?limit=400`);
+    const inList = listed.body.projects.find((project: { id: string }) => project.id === id);
+    for (const shown of [made.body.project, read.body.project, inList]) {
+      expect(shown[keyOf(field)]).toEqual(field.shown ?? field.value);
+    }
+    if (field.nonsense === undefined) return;
+    const refused = await client.api("POST", "/projects", { body: { project: { [keyOf(field)]: field.nonsense } } });
+    expect({ status: refused.status, message: refused.body.message }).toEqual({
+      status: 400,
+      message: expect.stringContaining(keyOf(field)),
+    });
+  });
+
+  test.each(projectFields)("update of $name → kept; another setting stays", async (field) => {
+    const client = await freshSandbox({ profile });
+    const before = { settings: { quota: { data_transfer_bytes: 7 } } };
+    await client.api("PATCH", paid, { body: { project: before } });
+    const { status } = await client.api("PATCH", paid, { body: { project: { [keyOf(field)]: field.value } } });
+    expect(status).toBe(200);
+    const { project } = (await client.api("GET", paid)).body;
+    expect(project[keyOf(field)]).toMatchObject(field.value as object);
+    if (field.name !== "settings.quota") expect(project.settings).toMatchObject(before.settings);
+  });
+});
+
+test("org_id, recoverable → filter the list of projects", async () => {
+  const client = await freshSandbox();
+  const { body } = await client.api("POST", "/projects", { body: { project: { org_id: "org-a" } } });
+  const ids = async (query: string) =>
+    (await client.api("GET", `/projects?${query}`)).body.projects.map(({ id }: { id: string }) => id);
+  expect(await ids("org_id=org-a")).toEqual([body.project.id]);
+  expect(await ids("org_id=org-b")).toEqual([]);
+  expect(await ids("recoverable=true")).toEqual([]);
+});
+
+test("default_endpoint_settings → later endpoints of the project have them, unless a request says otherwise", async () => {
+  const client = await freshSandbox({ profile: "public" });
+  const defaults = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: 120 };
+  const { body } = await client.api("POST", "/projects", {
+    body: { project: { default_endpoint_settings: defaults } },
+  });
+  expect(body.endpoints[0]).toMatchObject(defaults);
+  await client.advance(2 * latencyMs);
+  const path = `/projects/${body.project.id}`;
+  const branch = await client.api("POST", `${path}/branches`, { body: { endpoints: [{ type: "read_write" }] } });
+  expect(branch.body.endpoints[0]).toMatchObject(defaults);
+  await client.advance(2 * latencyMs);
+  const endpoint = { branch_id: body.branch.id, type: "read_only", autoscaling_limit_max_cu: 0.5 };
+  const made = await client.api("POST", `${path}/endpoints`, { body: { endpoint } });
+  expect(made.body.endpoint).toMatchObject({
+    autoscaling_limit_min_cu: 0.5,
+    autoscaling_limit_max_cu: 0.5,
+    suspend_timeout_seconds: 120,
+  });
+});
+
+test("store_passwords false → passwords cannot be revealed, nor are they in a connection string", async () => {
+  const client = await freshSandbox();
+  const { body } = await client.api("POST", "/projects", { body: { project: { store_passwords: false } } });
+  const [{ name, password }] = body.roles;
+  expect(password).toBeTypeOf("string");
+  const path = `/projects/${body.project.id}`;
+  const revealed = await client.api("GET", `${path}/branches/${body.branch.id}/roles/${name}/reveal_password`);
+  expect(revealed.status).toBe(422);
+  const query = `database_name=${body.databases[0].name}&role_name=${name}`;
+  expect((await client.api("GET", `${path}/connection_uri?${query}`)).body.uri).not.toContain(password);
+});
+
+test("logical replication → active computes are suspended; it cannot be disabled again", async () => {
+  const client = await freshSandbox();
+  const endpoint = { branch_id: branches.orders, type: "read_write" };
+  await client.api("POST", `${paid}/endpoints`, { body: { endpoint } });
+  await client.advance(latencyMs);
+  const set = (value: boolean) =>
+    client.api("PATCH", paid, { body: { project: { settings: { enable_logical_replication: value } } } });
+  expect((await set(true)).body.operations).toMatchObject([{ action: "suspend_compute" }]);
+  await client.advance(latencyMs);
+  expect((await set(false)).status).toBe(422);
+});
+
+const inAnHour = async (client: SandboxClient): Promise<string> =>
+  new Date(Date.parse((await client.control("GET", "/clock")).body.now) + 3_600_000).toISOString();
+
+describe("branch", () => {
+  test("expires_at → kept; the branch is deleted at that time of the sandbox's clock", async () => {
+    const client = await freshSandbox();
+    const expires = await inAnHour(client);
+    const made = await client.api("POST", `${paid}/branches`, {
+      body: { branch: { name: "brief", expires_at: expires } },
+    });
+    expect(made.body.branch).toMatchObject({ expires_at: expires, ttl_interval_seconds: 3600 });
+    const path = `${paid}/branches/${made.body.branch.id}`;
+    await client.advance(3_599_999);
+    expect((await client.api("GET", path)).status).toBe(200);
+    await client.advance(1);
+    expect((await client.api("GET", path)).status).toBe(404);
+  });
+
+  test("expires_at set to null → the branch stays; one in the past or on a default branch is refused", async () => {
+    const client = await freshSandbox();
+    const path = `${paid}/branches/${branches.orders}`;
+    const set = (expires: string | null, at = path) =>
+      client.api("PATCH", at, { body: { branch: { expires_at: expires } } });
+    const expires = await inAnHour(client);
+    expect((await set(expires)).body.branch.expires_at).toBe(expires);
+    expect((await set(null)).body.branch.expires_at).toBeUndefined();
+    await client.advance(7_200_000);
+    expect((await client.api("GET", path)).status).toBe(200);
+    expect((await set("2001-01-01T00:00:00Z")).status).toBe(400);
+    expect((await set("soon")).status).toBe(400);
+    expect((await set(await inAnHour(client), `${paid}/branches/${branches.main}`)).status).toBe(422);
+  });
+
+  test("a branch that expires while its project is locked or while it has a child → deleted later", async () => {
+    const client = await freshSandbox();
+    const expires = await inAnHour(client);
+    const parent = await client.api("POST", `${paid}/branches`, { body: { branch: { expires_at: expires } } });
+    await client.advance(latencyMs);
+    const { id } = parent.body.branch;
+    const child = await client.api("POST", `${paid}/branches`, { body: { branch: { parent_id: id } } });
+    await client.advance(3_700_000);
+    expect((await client.api("GET", `${paid}/branches/${id}`)).status).toBe(200);
+    await client.api("DELETE", `${paid}/branches/${child.body.branch.id}`);
+    await client.advance(61_000);
+    expect((await client.api("GET", `${paid}/branches/${id}`)).status).toBe(404);
+  });
+
+  test("annotation_value → shown with the branch and in the list", async () => {
+    const client = await freshSandbox();
+    const body = { branch: { name: "noted" }, annotation_value: { "github-commit-ref": "main" } };
+    const { id } = (await client.api("POST", `${paid}/branches`, { body })).body.branch;
+    const wanted = { object: { type: "console/branch", id }, value: body.annotation_value };
+    expect((await client.api("GET", `${paid}/branches/${id}`)).body.annotation).toMatchObject(wanted);
+    const plain = await client.api("GET", `${paid}/branches/${branches.orders}`);
+    expect(plain.body.annotation).toMatchObject({ object: { id: branches.orders }, value: {} });
+    const { annotations } = (await client.api("GET", `${paid}/branches`)).body;
+    expect(annotations).toEqual({ [id]: expect.objectContaining(wanted) });
+  });
+
+  test("init_source → kept; schema-only makes a root branch", async () => {
+    const client = await freshSandbox();
+    const make = (source: string) =>
+      client.api("POST", `${paid}/branches`, { body: { branch: { init_source: source } } });
+    const made = await make("schema-only");
+    expect(made.body.branch).toMatchObject({ init_source: "schema-only" });
+    expect(made.body.branch.parent_id).toBeUndefined();
+    await client.advance(latencyMs);
+    expect((await make("parent-data")).body.branch).toMatchObject({ init_source: "parent-data" });
+    await client.advance(latencyMs);
+    expect((await make("thin-air")).status).toBe(400);
+  });
+
+  test("parent_timestamp → the roles of then; in the future 400, before the history 422", async () => {
+    const client = await freshSandbox();
+    const rolesPath = `${paid}/branches/${branches.main}/roles`;
+    await client.advance(60_000);
+    const then = (await client.control("GET", "/clock")).body.now;
+    await client.advance(60_000);
+    await client.api("POST", rolesPath, { body: { role: { name: "late" } } });
+    await client.advance(latencyMs);
+    const make = (at: string) => client.api("POST", `${paid}/branches`, { body: { branch: { parent_timestamp: at } } });
+    const made = await make(then);
+    expect(made.body.branch.parent_timestamp).toBe(then);
+    expect(made.body.roles.map(({ name }: { name: string }) => name)).toEqual(["maindb_owner"]);
+    await client.advance(latencyMs);
+    expect((await make(await inAnHour(client))).status).toBe(400);
+    expect((await make("2001-01-01T00:00:00Z")).status).toBe(422);
+  });
+
+  test("sort_by, sort_order → the whole list in that order over pages of any size", async () => {
+    const client = await freshSandbox();
+    const names = async (query: string): Promise<readonly string[]> => {
+      const found: string[] = [];
+      for (let cursor = ""; ; ) {
+        const { body } = await client.api("GET", `${paid}/branches?limit=2&${query}${cursor}`);
+        found.push(...body.branches.map(({ name }: { name: string }) => name));
+        if (body.pagination?.next === undefined) return found;
+        expect(body.pagination).toMatchObject({ sort_by: expect.any(String), sort_order: expect.any(String) });
+        cursor = `&cursor=${body.pagination.next}`;
+      }
+    };
+    expect(await names("sort_by=name&sort_order=asc")).toEqual(["main", "orders", "preview", "staging"]);
+    expect(await names("sort_by=name")).toEqual(["staging", "preview", "orders", "main"]);
+    await client.advance(1000);
+    await client.api("PATCH", `${paid}/branches/${branches.orders}`, { body: { branch: { name: "orders-2" } } });
+    expect((await names("sort_order=desc"))[0]).toBe("orders-2");
+    expect((await client.api("GET", `${paid}/branches?sort_by=colour`)).status).toBe(400);
+    expect((await client.api("GET", `${paid}/branches?cursor=nonsense`)).status).toBe(400);
+    expect((await client.api("GET", `${paid}/branches/count?search=re`)).body).toEqual({ count: 2 - 1 });
+  });
+});
+
+describe("endpoint", () => {
+  const create = (fields: object) => ({
+    body: { endpoint: { branch_id: branches.orders, type: "read_write", ...fields } },
+  });
+
+  test("settings.preload_libraries, settings.pgbouncer_settings → kept and shown", async () => {
+    const client = await freshSandbox();
+    const given = {
+      pg_settings: { work_mem: "8MB" },
+      pgbouncer_settings: { default_pool_size: "5" },
+      preload_libraries: { enabled_libraries: ["pg_cron"] },
+    };
+    const { body } = await client.api("POST", `${paid}/endpoints`, create({ settings: given }));
+    const read = await client.api("GET", `${paid}/endpoints/${body.endpoint.id}`);
+    expect([body.endpoint.settings, read.body.endpoint.settings]).toEqual([given, given]);
+  });
+
+  test.each([
+    ["region_id", "aws-eu-west-2"],
+    ["pooler_mode", "session"],
+    ["provisioner", ""],
+    ["settings", { preload_libraries: { enabled_libraries: [7] } }],
+  ])("%s of %j → 400 naming it", async (field, value) => {
+    const client = await freshSandbox();
+    const { status, body } = await client.api("POST", `${paid}/endpoints`, create({ [field]: value }));
+    expect({ status, message: body.message }).toEqual({ status: 400, message: expect.stringContaining(field) });
+  });
+});
+
+describe("what the sandbox cannot do", () => {
+  test.each([
+    ["POST", `${paid}/branches`, { branch: { parent_lsn: "0/1" } }, "branch.parent_lsn"],
+    ["POST", `${paid}/branches`, { branch: { archived: true } }, "branch.archived"],
+    ["GET", `${paid}/branches?include_deleted=true`, undefined, "include_deleted"],
+    ["POST", `${paid}/branches/${branches.orders}/restore`, { source_branch_id: "x", source_lsn: "0/1" }, "source_lsn"],
+    ["POST", `${paid}/branches/${branches.orders}/snapshot?lsn=0/1`, undefined, "lsn"],
+    ["POST", `${paid}/snapshots/x/restore`, { finalize_restore: true }, "finalize_restore"],
+    ["POST", `${paid}/snapshots/x/restore`, { target_branch_id: freeBranch }, "target_branch_id"],
+    [
+      "GET",
+      "/consumption_history/projects?granularity=hourly&from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z",
+      undefined,
+      "granularity",
+    ],
+  ])("%s %s with %j → 501 naming %s and the docs", async (method, path, body, field) => {
+    const client = await freshSandbox();
+    const answer = await client.api(method, path, body === undefined ? {} : { body });
+    expect({ status: answer.status, message: answer.body.message }).toEqual({
+      status: 501,
+      message: expect.stringMatching(new RegExp(`${field}.*docs/sandbox.md#not-played`)),
+    });
+  });
+
+  test("every method of the public API client → a route that is played, or 501 with the docs", async () => {
+    const client = await freshSandbox({ profile: "public" });
+    const api = createApiClient({ apiKey: client.sandbox.apiKey, baseURL: client.sandbox.url });
+    const unknown: string[] = [];
+    let played = 0;
+    for (const [name, call] of Object.entries(api)) {
+      // `request` is what the other methods are made of.
+      if (typeof call !== "function" || name === "request") continue;
+      const arguments_ = name.startsWith("get") || name.startsWith("list") || name.startsWith("count") ? 4 : 5;
+      const ids = Array.from({ length: arguments_ }, () => "x");
+      const outcome = await callOf(call as (...given: unknown[]) => Promise<unknown>, ids);
+      if (outcome.includes("this route")) unknown.push(`${name}: ${outcome}`);
+      else played += 1;
+    }
+    expect(unknown).toEqual([]);
+    expect(played).toBeGreaterThan(100);
+  });
+});
+
+/** The message of the answer; empty for a success. */
+async function callOf(call: (...given: unknown[]) => Promise<unknown>, ids: readonly string[]): Promise<string> {
+  try {
+    await call(...ids);
+    return "";
+  } catch (error) {
+    const { response } = error as { response?: { status: number; data?: { message?: string } } };
+    const message = `${response?.status} ${response?.data?.message ?? String(error)}`;
+    return message.startsWith("501 ") && message.includes("docs/sandbox.md#not-played") ? "" : message;
+  }
+}
