@@ -38,19 +38,24 @@ export function candidatesOf(observation: Observation, intent: CreateIntent): Ca
   return { own, suspects, foreign };
 }
 
-/**
- * Endpoints that carry our token although status names none: status was lost, for instance when etcd was restored.
- *
- * The token proves a create only on the branch and of the type that spec asks for. Elsewhere a person may have copied it.
- */
-export function unrecordedOwn(observation: Observation): readonly ObservedEndpoint[] {
+/** Endpoints that carry our token although status names none. Sorted by creation. */
+export interface UnrecordedEndpoints {
+  /** On the branch and of the type that spec asks for: our create made them, and status was lost. */
+  readonly proven: readonly ObservedEndpoint[];
+  /** Elsewhere: spec changed since, or a person copied the name. */
+  readonly unproven: readonly ObservedEndpoint[];
+}
+
+/** Finds the endpoints of a resource whose status was lost, for instance when etcd was restored. */
+export function unrecordedOwn(observation: Observation): UnrecordedEndpoints {
   const { project, claims, resource } = observation;
   const token = tokenOf(observation);
-  const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
-  return [...project.endpoints.values()]
-    .filter(({ branchId, type }) => branchId === spec?.branchId && type === spec.type)
+  const own = [...project.endpoints.values()]
     .filter(({ id, name }) => tokenIn(name) === token && claims.ownerOf(id, resource.uid) === undefined)
     .sort(byCreation);
+  const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+  const isProven = ({ branchId, type }: ObservedEndpoint) => branchId === spec?.branchId && type === spec.type;
+  return { proven: own.filter(isProven), unproven: own.filter((endpoint) => !isProven(endpoint)) };
 }
 
 /** The plan that stores the record that makes an endpoint this resource's own. */

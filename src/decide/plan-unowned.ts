@@ -14,6 +14,7 @@ export function planUnowned(spec: ComputeEndpointSpec, observation: Observation)
   return (
     planRediscovery(observation) ??
     planNamedAdoption(observation, spec) ??
+    planTokenElsewhere(observation, unrecordedOwn(observation).unproven) ??
     planReadWritePlace(observation, spec) ??
     planAdoptOnlyMiss(spec) ??
     waitForOtherCreate(observation, spec) ??
@@ -21,14 +22,21 @@ export function planUnowned(spec: ComputeEndpointSpec, observation: Observation)
   );
 }
 
-/** The record was lost, and an endpoint carries our token. Of several, a person has to name the right one. */
+/** Status was lost, and an endpoint on spec's branch carries our token. Of several, a person has to name the right one. */
 export function planRediscovery(observation: Observation): Plan | undefined {
-  const own = unrecordedOwn(observation);
-  const [first, second] = own;
-  if (first === undefined || second === undefined) {
-    return first && recordOwnership(observation, first, "Created");
-  }
+  const { proven } = unrecordedOwn(observation);
+  const [first, second] = proven;
+  return first !== undefined && second === undefined
+    ? recordOwnership(observation, first, "Created")
+    : planTokenElsewhere(observation, proven);
+}
+
+/** Before a create: an endpoint that carries our token elsewhere may be ours too, and a second one would leak. */
+function planTokenElsewhere(observation: Observation, own: readonly ObservedEndpoint[]): Plan | undefined {
   const [verb, value] = observation.resource.annotations[annotations.resolveCreate]?.split("=") ?? [];
+  if (own.length === 0 || (verb === "abandon" && value === "all")) {
+    return undefined;
+  }
   const chosen = verb === "adopt" ? own.find(({ id }) => id === value) : undefined;
   if (chosen !== undefined) {
     return recordOwnership(observation, chosen, "Adopted");
@@ -37,7 +45,7 @@ export function planRediscovery(observation: Observation): Plan | undefined {
   return {
     kind: "Stall",
     reason: "CreateAmbiguous",
-    message: `Status names no endpoint, and the names of ${ids.join(", ")} carry the token of this resource. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> to say which one is yours.`,
+    message: `Status names no endpoint, and the names of these carry the token of this resource: ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours, or with ${annotations.resolveCreate}=abandon=all if none is. To remove the resource and leave them all, set spec.deletionPolicy to Retain.`,
   };
 }
 

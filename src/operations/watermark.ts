@@ -73,7 +73,8 @@ export function beginCreated(
 ): LogMark {
   const createdMs = finiteOr(Date.parse(endpoint.createdTime), referenceMs ?? 0) - createdTogetherMs;
   const blank: Pick<LogMark, "floorMs" | "met" | "unfinishedIds" | "createdMs" | "formerEndpointId"> = {
-    floorMs: createdMs - clockDifferenceMs,
+    // An operation that names the endpoint is never older than it, so an earlier time only shows that a clock stepped back.
+    floorMs: createdMs - floorBehindMs,
     met: new Map(),
     unfinishedIds: [],
     createdMs,
