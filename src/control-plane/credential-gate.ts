@@ -1,3 +1,4 @@
+import { backoffMs } from "../domain/backoff.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
@@ -88,7 +89,7 @@ function createCredentialGate(options: Pick<CredentialGateOptions, "firstProbeAf
   let isProbing = false;
 
   const refuse = (key: string, probes: number, nowMs: number): Refusal => {
-    const delayMs = Math.min(longestProbeAfterMs, firstProbeAfterMs * 2 ** Math.min(probes, 30));
+    const delayMs = backoffMs(probes + 1, { firstMs: firstProbeAfterMs, longestMs: longestProbeAfterMs });
     return { key, probes, nextProbeMs: nowMs + delayMs };
   };
 

@@ -1,3 +1,4 @@
+import { backoffMs } from "../domain/backoff.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
@@ -30,7 +31,7 @@ export function withThrottleGate(inner: ControlPlane, options: ThrottleGateOptio
     const nowMs = clock.monotonicMs();
     // Calls that began before the gate last shut belong to the same burst and do not make the pause grow.
     pausesInARow = startedMs >= openAtMs ? pausesInARow + 1 : Math.max(1, pausesInARow);
-    const ownPauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(pausesInARow - 1, 30));
+    const ownPauseMs = backoffMs(pausesInARow, { firstMs: firstPauseMs, longestMs: longestPauseMs });
     // "Retry-After: 0" beside a 429 says nothing: sent again at once, it would be refused again.
     openAtMs = Math.max(openAtMs, nowMs + (retryAfterMs || ownPauseMs));
     return openAtMs - nowMs;

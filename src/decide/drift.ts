@@ -1,3 +1,4 @@
+import { backoffMs } from "../domain/backoff.ts";
 import type { Acknowledged } from "../resource/status-schema.ts";
 
 const firstDelayMs = 30_000;
@@ -25,7 +26,7 @@ export function mayResend(acknowledged: Acknowledged, failedIds: ReadonlySet<str
 export function resendWaitMs(acknowledged: Acknowledged, nowMs: number, sentAgoMs: number | undefined): number {
   const { attempts, unmatchedAttempts, time } = acknowledged;
   const isFirstOutsideChange = unmatchedAttempts === 0 && attempts <= 1;
-  const delayMs = isFirstOutsideChange ? 0 : Math.min(firstDelayMs * 2 ** (attempts - 1), longestDelayMs);
+  const delayMs = isFirstOutsideChange ? 0 : backoffMs(attempts, { firstMs: firstDelayMs, longestMs: longestDelayMs });
   const elapsedMs = sentAgoMs ?? Math.max(0, nowMs - Date.parse(time));
   return Math.min(delayMs, delayMs - elapsedMs);
 }

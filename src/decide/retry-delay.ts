@@ -1,3 +1,4 @@
+import { backoffMs } from "../domain/backoff.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { patienceMs } from "./failure-summary.ts";
 import type { FailureRow, Policy } from "./resource-memory.ts";
@@ -15,23 +16,23 @@ export function retryDelayMs(
   row: { readonly count: number; readonly forMs: number; readonly isMove: boolean },
   policy: Policy,
 ): number {
-  const backoffMs = (firstMs: number) => Math.min(longestBackoffMs, firstMs * 2 ** Math.min(row.count - 1, 20));
+  const delayFrom = (firstMs: number) => backoffMs(row.count, { firstMs, longestMs: longestBackoffMs });
   const isPatienceOver = row.forMs >= patienceMs;
   switch (error.reason) {
     case "Locked":
-      return isPatienceOver ? longestBackoffMs : Math.min(policy.operationPollMs, backoffMs(250));
+      return isPatienceOver ? longestBackoffMs : Math.min(policy.operationPollMs, delayFrom(250));
     case "Forbidden":
     case "Malformed":
       return policy.resyncMs;
     case "Conflict":
-      return row.isMove || isPatienceOver ? policy.resyncMs : backoffMs(1_000);
+      return row.isMove || isPatienceOver ? policy.resyncMs : delayFrom(1_000);
     case "NotFound":
     case "Rejected":
-      return isPatienceOver ? policy.resyncMs : backoffMs(5_000);
+      return isPatienceOver ? policy.resyncMs : delayFrom(5_000);
     case "Unauthorized":
-      return backoffMs(2_000);
+      return delayFrom(2_000);
     default:
-      return Math.max(error.retryAfterMs ?? 0, backoffMs(1_000));
+      return Math.max(error.retryAfterMs ?? 0, delayFrom(1_000));
   }
 }
 

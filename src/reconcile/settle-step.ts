@@ -2,6 +2,7 @@ import { releaseEvents } from "../decide/events-for.ts";
 import type { ResourceStep } from "../decide/outcome.ts";
 import type { PlanOf } from "../decide/plan.ts";
 import { entryOf } from "../decide/plan-table.ts";
+import { backoffMs } from "../domain/backoff.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
 import { reasonOf } from "../domain/tracer.ts";
@@ -181,7 +182,7 @@ function isThrottled(error: unknown): boolean {
 }
 
 function storeBackoffMs(error: unknown, failures: number): number {
-  return Math.min(hasMoved(error) ? 1_000 : 60_000, 5 * 2 ** Math.min(failures - 1, 20));
+  return backoffMs(failures, { firstMs: 5, longestMs: hasMoved(error) ? 1_000 : 60_000 });
 }
 
 /** Whether other resources may have to be decided anew. */

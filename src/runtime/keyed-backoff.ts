@@ -1,3 +1,5 @@
+import { backoffMs, withJitter } from "../domain/backoff.ts";
+
 /** How delays grow. */
 export interface BackoffOptions {
   /** Delay after the first failure, in milliseconds. @default 5 */
@@ -8,9 +10,9 @@ export interface BackoffOptions {
   readonly random?: () => number;
 }
 
-/** Counts the failures of each key in a row, and says how long to wait after each. */
+/** Counts the failures of each key in a row, and computes the delay after each. */
 export interface KeyedBackoff {
-  /** Counts one more failure and answers the delay that follows it, in milliseconds. */
+  /** Counts one more failure and returns the delay after it, in milliseconds. */
   next(id: string): number;
   /** Failures in a row; 0 when it never failed or was forgotten. */
   failures(id: string): number;
@@ -18,17 +20,16 @@ export interface KeyedBackoff {
   forget(id: string): void;
 }
 
-/** Exponential, doubling from `baseMs` to `maxMs`, and between half and all of that: keys that failed at once part ways. */
+/** Makes a backoff whose delays double from `baseMs` to `maxMs`, with jitter. */
 export function createKeyedBackoff(options: BackoffOptions = {}): KeyedBackoff {
   const { baseMs = 5, maxMs = 300_000, random = Math.random } = options;
   const failuresById = new Map<string, number>();
   const failures = (id: string) => failuresById.get(id) ?? 0;
   return {
     next(id) {
-      const count = failures(id);
-      failuresById.set(id, count + 1);
-      const fullMs = Math.min(maxMs, baseMs * 2 ** count);
-      return fullMs * (0.5 + random() / 2);
+      const count = failures(id) + 1;
+      failuresById.set(id, count);
+      return withJitter(backoffMs(count, { firstMs: baseMs, longestMs: maxMs }), random);
     },
     failures,
     forget(id) {

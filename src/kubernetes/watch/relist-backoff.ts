@@ -1,3 +1,4 @@
+import { backoffMs, withJitter } from "../../domain/backoff.ts";
 import type { Clock } from "../../domain/clock.ts";
 
 /** Delays between attempts of one reflector. */
@@ -15,11 +16,11 @@ export interface RelistBackoffOptions {
   readonly baseMs?: number;
   /** @default 30_000 */
   readonly maxMs?: number;
-  /** So long without a failure, and delays start over. @default 120_000 */
+  /** Delays start over after this time without a failure, in milliseconds. @default 120_000 */
   readonly resetAfterMs?: number;
 }
 
-/** Doubles with each failure; between half and all of that, so that many clients of a restarted server part ways. */
+/** Makes the delays of one reflector. They start over after two minutes without a failure. */
 export function createRelistBackoff(options: RelistBackoffOptions): RelistBackoff {
   const { clock, random, baseMs = 800, maxMs = 30_000, resetAfterMs = 120_000 } = options;
   let failures = 0;
@@ -27,9 +28,8 @@ export function createRelistBackoff(options: RelistBackoffOptions): RelistBackof
   return {
     nextMs() {
       const nowMs = clock.monotonicMs();
-      failures = nowMs - delayEndsAtMs > resetAfterMs ? 0 : failures;
-      const delayMs = Math.min(maxMs, baseMs * 2 ** failures) * (0.5 + random() / 2);
-      failures += 1;
+      failures = nowMs - delayEndsAtMs > resetAfterMs ? 1 : failures + 1;
+      const delayMs = withJitter(backoffMs(failures, { firstMs: baseMs, longestMs: maxMs }), random);
       delayEndsAtMs = nowMs + delayMs;
       return delayMs;
     },

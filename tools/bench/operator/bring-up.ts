@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
+import { waitUntil } from "../../process/wait-until.ts";
 import type { FloorTask } from "./floor-task.ts";
 import { InspectedProcess, type ProcessUsage } from "./inspected-process.ts";
 import { OperatorProcess } from "./operator-process.ts";
 import { isReady, listPopulation, type Population, sizeOf } from "./population.ts";
 import type { SandboxServer } from "./sandbox-server.ts";
-import { waitUntil } from "./wait-until.ts";
 import { type BenchWorld, writeTask } from "./world.ts";
 
 /** What it took to bring up resources that nobody had looked at yet. */

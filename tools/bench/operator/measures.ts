@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { waitUntil } from "../../process/wait-until.ts";
 import { type BringUpStage, startOperator } from "./bring-up.ts";
 import type { OperatorProcess, ScrapeCost } from "./operator-process.ts";
 import { isReady, listPopulation, resourcesPath, type StoredResource, sizeOf } from "./population.ts";
-import { waitUntil } from "./wait-until.ts";
 
 /** A start over resources that are settled. */
 export interface Restart {

@@ -1,5 +1,5 @@
+import { waitUntil } from "../../process/wait-until.ts";
 import { InspectedProcess, type ProcessUsage } from "./inspected-process.ts";
-import { waitUntil } from "./wait-until.ts";
 
 /** What an operator is started with, beside what every one of the benchmark gets. */
 export interface OperatorSettings {

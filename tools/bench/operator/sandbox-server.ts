@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { waitUntil } from "../../process/wait-until.ts";
 import { type BenchServer, startBenchServer } from "../common/bench-server.ts";
 import { send } from "../common/load.ts";
 import { inParallel } from "./in-parallel.ts";
 import { type BenchProject, fixtureOf, type Population } from "./population.ts";
-import { waitUntil } from "./wait-until.ts";
 
 /** Requests to the API since the start, by method and route. */
 export interface RequestCounts {

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Kubectl } from "../../demo/scene/kubectl.ts";
 import { type SandboxAddress, send } from "../../demo/scene/sandbox-client.ts";
-import { waitUntil } from "../../demo/scene/wait-until.ts";
+import { waitUntil } from "../../process/wait-until.ts";
 
 /** Where the activity takes place. */
 export interface ActivityPlace {

@@ -9,12 +9,12 @@ import { apiServerAssets, monitoringAssets } from "../../assets/asset-table.ts";
 import type { ProgressSink } from "../../assets/progress.ts";
 import { resolveAssets } from "../../assets/resolve-assets.ts";
 import { buildBundle } from "../../build.ts";
+import { waitUntil } from "../../process/wait-until.ts";
 import { startMonitoringStack } from "../../prometheus/monitoring-stack.ts";
 import { createKubectl, type Kubectl } from "./kubectl.ts";
 import type { Monitoring } from "./monitoring.ts";
 import { type Program, startProgram } from "./program.ts";
 import type { SandboxAddress } from "./sandbox-client.ts";
-import { waitUntil } from "./wait-until.ts";
 
 /** The repository; commands of the story are typed there. */
 export const repositoryRoot = fileURLToPath(new URL("../../..", import.meta.url));

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { defaultTimeoutMs } from "./wait-until.ts";
+import { defaultTimeoutMs } from "../../process/wait-until.ts";
 
 /** The real kubectl as one user of one API server. */
 export interface Kubectl {

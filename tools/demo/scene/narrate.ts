@@ -1,7 +1,7 @@
+import { waitUntil } from "../../process/wait-until.ts";
 import { curlWords, type SandboxRequest, send } from "./sandbox-client.ts";
 import { shellWords } from "./shell-words.ts";
 import type { Story } from "./story.ts";
-import { waitUntil } from "./wait-until.ts";
 
 /** Seconds since `startMs` (of performance.now), as text. */
 export function secondsSince(startMs: number): string {

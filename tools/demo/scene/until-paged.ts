@@ -1,7 +1,7 @@
+import { waitUntil } from "../../process/wait-until.ts";
 import type { NotifiedAlert } from "../../prometheus/webhook-receiver.ts";
 import { failedAlert } from "./monitoring.ts";
 import type { Story } from "./story.ts";
-import { waitUntil } from "./wait-until.ts";
 
 /** Waits until the pager has heard of the failed operation, or of its end. Nothing to wait for without monitoring. */
 export async function untilPaged({ monitoring, world }: Story, status: NotifiedAlert["status"]): Promise<void> {

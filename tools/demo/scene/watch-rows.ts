@@ -1,7 +1,7 @@
+import { waitUntil } from "../../process/wait-until.ts";
 import type { KubectlWatch } from "./kubectl.ts";
 import { shellWords } from "./shell-words.ts";
 import type { Story } from "./story.ts";
-import { waitUntil } from "./wait-until.ts";
 
 /** A row of `kubectl get --watch`, by column. */
 export type Row = Readonly<Record<string, string>>;

@@ -1,0 +1,22 @@
+/** How delays grow from one failure to the next. */
+export interface BackoffRange {
+  /** Delay after the first failure, in milliseconds. */
+  readonly firstMs: number;
+  /** No delay is longer, in milliseconds. */
+  readonly longestMs: number;
+}
+
+/**
+ * The delay after a number of failures in a row: it doubles with each failure.
+ *
+ * @param failures from 1.
+ * @returns milliseconds, without jitter.
+ */
+export function backoffMs(failures: number, { firstMs, longestMs }: BackoffRange): number {
+  return Math.min(longestMs, firstMs * 2 ** Math.min(Math.max(0, failures - 1), 30));
+}
+
+/** Between half of the delay and all of it, so that callers that failed together do not try again together. */
+export function withJitter(delayMs: number, random: () => number): number {
+  return delayMs * (0.5 + random() / 2);
+}
