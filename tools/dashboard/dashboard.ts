@@ -1,5 +1,13 @@
-import { dataSource, grafanaPanel } from "./grafana-panel.ts";
-import type { GrafanaDashboard, GrafanaPanel, GrafanaVariable } from "./panels/grafana.ts";
+import * as bargauge from "@grafana/grafana-foundation-sdk/bargauge";
+import type { Builder } from "@grafana/grafana-foundation-sdk/cog";
+import * as common from "@grafana/grafana-foundation-sdk/common";
+import * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
+import * as heatmap from "@grafana/grafana-foundation-sdk/heatmap";
+import * as prometheus from "@grafana/grafana-foundation-sdk/prometheus";
+import * as stat from "@grafana/grafana-foundation-sdk/stat";
+import * as table from "@grafana/grafana-foundation-sdk/table";
+import * as timeseries from "@grafana/grafana-foundation-sdk/timeseries";
+import type { PanelSpec, QuerySpec, StatSpec, Threshold, TimeSeriesSpec } from "./panels/panel-spec.ts";
 import { ofOperator, type Section } from "./panels/panel-spec.ts";
 import { controlPlane } from "./sections/control-plane.ts";
 import { now } from "./sections/now.ts";
@@ -8,94 +16,162 @@ import { replicas } from "./sections/replicas.ts";
 import { resources } from "./sections/resources.ts";
 import { work } from "./sections/work.ts";
 
-/** Where the file is that Grafana imports, relative to the repository's root. */
+/** The file that Grafana imports, relative to the repository's root. */
 export const dashboardPath = "deploy/monitoring/compute-endpoints.json";
 
 const sections: readonly Section[] = [now, resources, operations, controlPlane, work, replicas];
 
-const columns = 24;
+/** The Prometheus that is chosen above the panels. */
+const dataSource: common.DataSourceRef = { type: "prometheus", uid: `\${datasource}` };
 
-/** The dashboard. Pure; the same at each call. */
-export function buildDashboard(): GrafanaDashboard {
-  return {
-    uid: "compute-endpoints",
-    title: "Compute endpoints",
-    description:
-      "ComputeEndpoints, the operations of the service behind them, and the operator. Made by npm run generate.",
-    tags: ["endpoint-operator", "postgres"],
-    // The one of Grafana 11 and 12, which later ones read as well.
-    schemaVersion: 41,
-    editable: true,
-    graphTooltip: 1,
-    timezone: "",
-    refresh: "30s",
-    time: { from: "now-6h", to: "now" },
-    templating: { list: variables() },
-    annotations: { list: [] },
-    links: [],
-    panels: layOut(sections),
-  };
-}
-
-function variables(): readonly GrafanaVariable[] {
-  return [
-    {
-      name: "datasource",
-      label: "Prometheus",
-      type: "datasource",
-      query: "prometheus",
-      refresh: 1,
-      current: { text: "default", value: "default" },
-      options: [],
-      hide: 0,
-    },
-    labelVariable("job", "Operator", `label_values(endpoint_operator_build_info, job)`),
-    labelVariable("namespace", "Namespace", `label_values(compute_endpoint_info{${ofOperator}}, namespace)`),
-    labelVariable(
-      "name",
-      "Resource",
-      `label_values(compute_endpoint_info{${ofOperator}, namespace=~"$namespace"}, name)`,
-    ),
-  ];
-}
-
-/** Several or all values of a label; `All` is not a list of thousands of names but a pattern. */
-function labelVariable(name: string, label: string, query: string): GrafanaVariable {
-  return {
-    name,
-    label,
-    type: "query",
-    query,
-    datasource: dataSource,
-    refresh: 2,
-    sort: 1,
-    multi: true,
-    includeAll: true,
-    allValue: ".+",
-    current: { text: "All", value: "$__all" },
-    options: [],
-    hide: 0,
-  };
-}
-
-/** Rows from top to bottom, the panels of each from left to right. */
-function layOut(all: readonly Section[]): readonly GrafanaPanel[] {
-  const panels: GrafanaPanel[] = [];
-  let y = 0;
-  for (const { title, height, panels: specs } of all) {
-    const gridPos = { x: 0, y, w: columns, h: 1 };
-    panels.push({ id: panels.length + 1, type: "row", title, collapsed: false, gridPos, panels: [] });
-    y += 1;
-    let x = 0;
-    for (const spec of specs) {
-      if (x + spec.width > columns) {
-        x = 0;
-        y += height;
-      }
-      panels.push(grafanaPanel(spec, { id: panels.length + 1, gridPos: { x, y, w: spec.width, h: height } }));
-      x += spec.width;
-    }
-    y += height;
+/** Builds the dashboard. Pure: each call returns the same. */
+export function buildDashboard(): grafana.Dashboard {
+  const builder = new grafana.DashboardBuilder("Compute endpoints")
+    .uid("compute-endpoints")
+    .description("ComputeEndpoints, their operations at the control plane, and the operator. Made by npm run generate.")
+    .tags(["endpoint-operator", "postgres"])
+    .tooltip(grafana.DashboardCursorSync.Crosshair)
+    .timezone("")
+    .refresh("30s")
+    .time({ from: "now-6h", to: "now" })
+    .withVariable(new grafana.DatasourceVariableBuilder("datasource").label("Prometheus").type("prometheus"))
+    .withVariable(labelVariable("job", "Operator", "label_values(endpoint_operator_build_info, job)"))
+    .withVariable(
+      labelVariable("namespace", "Namespace", `label_values(compute_endpoint_info{${ofOperator}}, namespace)`),
+    )
+    .withVariable(
+      labelVariable(
+        "name",
+        "Resource",
+        `label_values(compute_endpoint_info{${ofOperator}, namespace=~"$namespace"}, name)`,
+      ),
+    );
+  for (const { title, height, panels } of sections) {
+    builder.withRow(new grafana.RowBuilder(title));
+    for (const spec of panels) builder.withPanel(panelOf(spec).height(height));
   }
-  return panels;
+  const dashboard = builder.build();
+  for (const [index, panel] of (dashboard.panels ?? []).entries()) panel.id = index + 1;
+  return dashboard;
+}
+
+/** Several or all values of a label. `All` is a pattern, because a list could have thousands of names. */
+function labelVariable(name: string, label: string, query: string): grafana.QueryVariableBuilder {
+  return new grafana.QueryVariableBuilder(name)
+    .label(label)
+    .query(query)
+    .datasource(dataSource)
+    .refresh(grafana.VariableRefresh.OnTimeRangeChanged)
+    .sort(grafana.VariableSort.AlphabeticalAsc)
+    .multi(true)
+    .includeAll(true)
+    .allValue(".+")
+    .current({ text: "All", value: "$__all" });
+}
+
+interface PanelBuilder extends Builder<grafana.Panel> {
+  title(title: string): this;
+  description(description: string): this;
+  datasource(source: common.DataSourceRef): this;
+  span(width: number): this;
+  height(height: number): this;
+  targets(targets: Builder<prometheus.Dataquery>[]): this;
+}
+
+function panelOf(spec: PanelSpec): PanelBuilder {
+  const builder: PanelBuilder = builderOf(spec);
+  return builder
+    .title(spec.title)
+    .description(spec.description)
+    .datasource(dataSource)
+    .span(spec.width)
+    .targets(spec.queries.map((query, index) => targetOf(spec, query, index)));
+}
+
+function targetOf({ kind }: PanelSpec, query: QuerySpec, index: number): prometheus.DataqueryBuilder {
+  const { Table, Heatmap, TimeSeries } = prometheus.PromQueryFormat;
+  const target = new prometheus.DataqueryBuilder()
+    .refId(String.fromCharCode("A".charCodeAt(0) + index))
+    .datasource(dataSource)
+    .expr(query.expr)
+    .legendFormat(query.legend)
+    .format(kind === "Table" ? Table : kind === "Heatmap" ? Heatmap : TimeSeries)
+    .exemplar(query.hasExemplars ?? false)
+    .editorMode(prometheus.QueryEditorMode.Code);
+  // A panel that shows the present alone does not ask for the past.
+  return kind === "Table" || kind === "BarGauge" ? target.instant() : target.range();
+}
+
+function builderOf(spec: PanelSpec) {
+  switch (spec.kind) {
+    case "Stat":
+      return statOf(spec);
+    case "TimeSeries":
+      return timeSeriesOf(spec);
+    case "Heatmap":
+      return new heatmap.PanelBuilder()
+        .color(
+          new heatmap.HeatmapColorOptionsBuilder().mode(heatmap.HeatmapColorMode.Scheme).scheme("Oranges").steps(64),
+        )
+        .yAxis(new heatmap.YAxisConfigBuilder().unit(spec.unit))
+        .hideLegend();
+    case "Table":
+      return new table.PanelBuilder().withTransformation({
+        id: "organize",
+        options: {
+          // Each row is a fact of now, so the time and the value 1 say nothing more.
+          excludeByName: { Time: true, Value: true },
+          indexByName: Object.fromEntries(spec.columns.map((column, index) => [column, index])),
+        },
+      });
+    case "BarGauge":
+      return coloured(new bargauge.PanelBuilder(), [])
+        .unit(spec.unit)
+        .min(0)
+        .displayMode(common.BarGaugeDisplayMode.Basic)
+        .orientation(common.VizOrientation.Horizontal)
+        .reduceOptions(latest());
+  }
+}
+
+const latest = () => new common.ReduceDataOptionsBuilder().calcs(["lastNotNull"]);
+
+function statOf({ unit, thresholds, showsName = false }: StatSpec): stat.PanelBuilder {
+  const { Background, None } = common.BigValueColorMode;
+  return coloured(new stat.PanelBuilder(), thresholds)
+    .unit(unit)
+    .colorMode(thresholds.length > 0 ? Background : None)
+    .graphMode(showsName ? common.BigValueGraphMode.None : common.BigValueGraphMode.Area)
+    .textMode(showsName ? common.BigValueTextMode.Name : common.BigValueTextMode.Value)
+    .reduceOptions(latest());
+}
+
+function timeSeriesOf({ unit, isStacked = false, colors = {} }: TimeSeriesSpec): timeseries.PanelBuilder {
+  const { Normal, None } = common.StackingMode;
+  const builder = new timeseries.PanelBuilder()
+    .unit(unit)
+    .min(0)
+    .fillOpacity(isStacked ? 30 : 5)
+    .legend(new common.VizLegendOptionsBuilder().placement(common.LegendPlacement.Bottom).showLegend(true))
+    .stacking(new common.StackingConfigBuilder().mode(isStacked ? Normal : None))
+    .tooltip(
+      new common.VizTooltipOptionsBuilder().mode(common.TooltipDisplayMode.Multi).sort(common.SortOrder.Descending),
+    );
+  for (const [name, fixedColor] of Object.entries(colors)) {
+    builder.overrideByName(name, [{ id: "color", value: { mode: "fixed", fixedColor } }]);
+  }
+  return builder;
+}
+
+interface ColouredBuilder {
+  thresholds(thresholds: Builder<grafana.ThresholdsConfig>): this;
+  colorScheme(color: Builder<grafana.FieldColor>): this;
+}
+
+function coloured<B extends ColouredBuilder>(builder: B, thresholds: readonly Threshold[]): B {
+  // The first step has no lower end.
+  const steps = [{ color: "text", value: null }, ...thresholds.map(({ from, color }) => ({ color, value: from }))];
+  return builder
+    .thresholds(new grafana.ThresholdsConfigBuilder().mode(grafana.ThresholdsMode.Absolute).steps(steps))
+    .colorScheme(new grafana.FieldColorBuilder().mode(grafana.FieldColorModeId.Thresholds));
 }

@@ -1,12 +1,13 @@
+import type { Panel } from "@grafana/grafana-foundation-sdk/dashboard";
 import { describe, expect, test } from "vitest";
 import { buildDashboard } from "../../../tools/dashboard/dashboard.ts";
-import type { GrafanaPanel } from "../../../tools/dashboard/panels/grafana.ts";
-import { panelQueries, substitute } from "../../../tools/dashboard/panels/panel-queries.ts";
+import { panelQueries, panelsOf, substitute, targetsOf } from "../../../tools/dashboard/panels/panel-queries.ts";
 import { fullMetrics } from "../../support/full-metrics.ts";
 
 const dashboard = buildDashboard();
-const { panels } = dashboard;
-const targets = panels.flatMap((panel) => (panel.targets ?? []).map((target) => ({ panel, target })));
+const panels = panelsOf(dashboard);
+const targets = panels.flatMap((panel) => targetsOf(panel).map((target) => ({ panel, target })));
+const variables = (dashboard.templating?.list ?? []).map(({ name, query = "" }) => ({ name, query: String(query) }));
 const choice = { job: "op", namespace: "shop", name: ".+", stepSeconds: 30, scrapeSeconds: 15 };
 
 /** Labels by metric, those of histograms under the names of their series; every scrape adds job and instance. */
@@ -38,7 +39,14 @@ const listed = (text: string) =>
 const groupingsOf = (expr: string) =>
   [...expr.matchAll(/\b(?:by|on|group_left) \(([^)]*)\)/g)].flatMap(([, list = ""]) => listed(list));
 
-function isOverlapping({ gridPos: a }: GrafanaPanel, { gridPos: b }: GrafanaPanel): boolean {
+/** Where a panel is; nowhere is wrong. */
+function placeOf({ gridPos, title }: Panel) {
+  if (gridPos === undefined) throw new Error(`${title} has no place`);
+  return gridPos;
+}
+
+function isOverlapping(one: Panel, other: Panel): boolean {
+  const [a, b] = [placeOf(one), placeOf(other)];
   return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
@@ -58,19 +66,19 @@ describe("panels", () => {
     for (const { type, title } of panels) {
       if (type === "row") titles = new Set();
       expect(titles).not.toContain(title);
-      titles.add(title);
+      titles.add(title ?? "");
     }
   });
 
   test("positions → all within 24 columns, none on another, no hole in any line", () => {
     for (const [index, panel] of panels.entries()) {
-      expect(panel.gridPos.x + panel.gridPos.w).toBeLessThanOrEqual(24);
+      expect(placeOf(panel).x + placeOf(panel).w).toBeLessThanOrEqual(24);
       expect(panels.slice(index + 1).filter((other) => isOverlapping(panel, other))).toEqual([]);
     }
-    const lines = Map.groupBy(panels, ({ gridPos }) => gridPos.y);
+    const lines = Map.groupBy(panels, (panel) => placeOf(panel).y);
     for (const [y, line] of lines) {
       expect(
-        line.reduce((sum, { gridPos }) => sum + gridPos.w, 0),
+        line.reduce((sum, panel) => sum + placeOf(panel).w, 0),
         `width of the line at ${y}`,
       ).toBe(24);
     }
@@ -79,15 +87,17 @@ describe("panels", () => {
   test("each panel → says what it shows, and has a question", () => {
     for (const panel of panels.filter(({ type }) => type !== "row")) {
       expect(panel.description, panel.title).toMatch(/^\S.{15,}\.$/);
-      expect(panel.targets?.length, panel.title).toBeGreaterThan(0);
+      expect(targetsOf(panel).length, panel.title).toBeGreaterThan(0);
     }
   });
 
   test("queries of a panel → told apart; either over the time range or of now", () => {
-    for (const { title, targets: queries = [] } of panels) {
+    for (const panel of panels) {
+      const queries = targetsOf(panel);
+      const { title } = panel;
       expect(new Set(queries.map(({ refId }) => refId)).size, title).toBe(queries.length);
       expect(
-        queries.filter(({ range, instant }) => range === instant),
+        queries.filter(({ range = false, instant = false }) => range === instant),
         title,
       ).toEqual([]);
     }
@@ -95,7 +105,7 @@ describe("panels", () => {
 });
 
 describe("variables", () => {
-  const names = dashboard.templating.list.map(({ name }) => name);
+  const names = variables.map(({ name }) => name);
   const usedIn = (text: string) => [...text.matchAll(/\$\{?(\w+)/g)].map(([, name = ""]) => name);
 
   test("the data source → the chosen one, everywhere", () => {
@@ -106,14 +116,14 @@ describe("variables", () => {
   });
 
   test("those there are → each used, and no other", () => {
-    const texts = [...targets.map(({ target }) => target.expr), ...dashboard.templating.list.map(({ query }) => query)];
+    const texts = [...targets.map(({ target }) => target.expr), ...variables.map(({ query }) => query)];
     const used = new Set([...texts.flatMap(usedIn), "datasource"]);
     expect([...used].filter((name) => !name.startsWith("__")).sort()).toEqual([...names].sort());
     expect([...used].filter((name) => name.startsWith("__"))).toEqual(["__rate_interval"]);
   });
 
   test("a variable that asks by another one → stands behind it", () => {
-    for (const [index, { query }] of dashboard.templating.list.entries()) {
+    for (const [index, { query }] of variables.entries()) {
       expect(names.slice(0, index), query).toEqual(expect.arrayContaining(usedIn(query)));
     }
   });
@@ -129,7 +139,7 @@ describe("variables", () => {
 describe("queries", () => {
   test("metrics and labels → those that the operator exports", async () => {
     const known = await labelsByMetric();
-    const texts = [...targets.map(({ target }) => target.expr), ...dashboard.templating.list.map(({ query }) => query)];
+    const texts = [...targets.map(({ target }) => target.expr), ...variables.map(({ query }) => query)];
     for (const expr of texts) {
       const selectors = selectorsOf(expr);
       for (const { metric, labels } of selectors) {
@@ -151,7 +161,7 @@ describe("queries", () => {
 
   test("labels in a legend → kept by the query; a table has none", () => {
     for (const { panel, target } of targets) {
-      const shown = [...target.legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label);
+      const shown = [...(target.legendFormat ?? "").matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label);
       expect(groupingsOf(target.expr), panel.title).toEqual(expect.arrayContaining(shown));
       expect(target.legendFormat === "", panel.title).toBe(panel.type === "table");
     }
@@ -171,7 +181,7 @@ describe("queries", () => {
     const coloured = panels.flatMap((panel) => (panel.fieldConfig?.overrides ?? []).map((one) => ({ panel, one })));
     expect(coloured).toHaveLength(5);
     for (const { panel, one } of coloured) {
-      const legends = (panel.targets ?? []).map(({ legendFormat }) => legendFormat.replaceAll(/\{\{\w+\}\}/g, "\\w+"));
+      const legends = targetsOf(panel).map(({ legendFormat = "" }) => legendFormat.replaceAll(/\{\{\w+\}\}/g, "\\w+"));
       expect(one.matcher.options, panel.title).toMatch(new RegExp(`^(${legends.join("|")})$`));
     }
   });

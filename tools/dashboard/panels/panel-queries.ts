@@ -1,20 +1,21 @@
-import type { GrafanaDashboard, GrafanaPanel, GrafanaTarget } from "./grafana.ts";
+import type { Dashboard, Panel } from "@grafana/grafana-foundation-sdk/dashboard";
+import type { Dataquery } from "@grafana/grafana-foundation-sdk/prometheus";
 
-/** What somebody has chosen above the panels; `All` is what the variable says it stands for. */
+/** The values that are chosen above the panels. `All` is the pattern of its variable. */
 export interface Choice {
   readonly job: string;
   readonly namespace: string;
   readonly name: string;
-  /** Of the graphs, seconds. */
+  /** Step of the graphs, seconds. */
   readonly stepSeconds: number;
-  /** Of the data source, seconds. */
+  /** Scrape interval of the data source, seconds. */
   readonly scrapeSeconds: number;
 }
 
 /** A query of a panel, ready for Prometheus. */
 export interface PanelQuery {
-  readonly panel: GrafanaPanel;
-  readonly target: GrafanaTarget;
+  readonly panel: Panel;
+  readonly target: Dataquery;
   /** PromQL without variables. */
   readonly expr: string;
 }
@@ -22,12 +23,22 @@ export interface PanelQuery {
 /**
  * Every query of a dashboard as Grafana would send it.
  *
- * @throws Error that names a variable which is none of the dashboard's.
+ * @throws Error that names a variable that the dashboard does not have.
  */
-export function panelQueries(dashboard: Pick<GrafanaDashboard, "panels">, choice: Choice): readonly PanelQuery[] {
-  return dashboard.panels.flatMap((panel) =>
-    (panel.targets ?? []).map((target) => ({ panel, target, expr: substitute(target.expr, choice) })),
+export function panelQueries(dashboard: Pick<Dashboard, "panels">, choice: Choice): readonly PanelQuery[] {
+  return panelsOf(dashboard).flatMap((panel) =>
+    targetsOf(panel).map((target) => ({ panel, target, expr: substitute(target.expr, choice) })),
   );
+}
+
+/** The panels and rows of a dashboard. A row has no queries. */
+export function panelsOf({ panels = [] }: Pick<Dashboard, "panels">): readonly Panel[] {
+  return panels as Panel[];
+}
+
+/** The queries of a panel, each for Prometheus. */
+export function targetsOf(panel: Panel): readonly Dataquery[] {
+  return (panel.targets ?? []) as Dataquery[];
 }
 
 /** Puts values in the place of variables. `$__rate_interval` is what Grafana makes of step and scrape interval. */

@@ -1,26 +1,26 @@
-/** One question to Prometheus, with Grafana's variables in it. */
+/** One query to Prometheus, with Grafana's variables in it. */
 export interface QuerySpec {
   /** PromQL. */
   readonly expr: string;
-  /** What each series is called: text with labels in `{{}}`. Empty in tables, where the labels are columns. */
+  /** Name of each series: text with labels in `{{}}`. Empty in tables, where the labels are columns. */
   readonly legend: string;
-  /** Whether points lead to single operations. @default false */
+  /** Whether single operations are shown as points. @default false */
   readonly hasExemplars?: boolean;
 }
 
 interface CommonSpec {
   readonly title: string;
-  /** What it shows and what to make of it; Grafana shows it behind the title's mark. */
+  /** What the panel shows and what to conclude from it. Grafana shows the text beside the title. */
   readonly description: string;
   readonly queries: readonly QuerySpec[];
-  /** Of 24. */
+  /** In columns of 24. */
   readonly width: number;
 }
 
 /** A colour that means something. */
 export type Meaning = "green" | "orange" | "red";
 
-/** A value from which on a colour stands. */
+/** A colour, and the value from which it applies. */
 export interface Threshold {
   readonly from: number;
   readonly color: Meaning;
@@ -29,11 +29,11 @@ export interface Threshold {
 /** Names of units as Grafana has them. */
 export type Unit = "short" | "s" | "bytes" | "reqps" | "opm" | "ops" | "percentunit";
 
-/** One number now, with a line of how it came to be. */
+/** One number now, with its history as a line. */
 export interface StatSpec extends CommonSpec {
   readonly kind: "Stat";
   readonly unit: Unit;
-  /** Below the first one it is as neutral as text. */
+  /** Values below the first one have the colour of text. */
   readonly thresholds: readonly Threshold[];
   /** Shows the series' names instead of their values. @default false */
   readonly showsName?: boolean;
@@ -43,46 +43,46 @@ export interface StatSpec extends CommonSpec {
 export interface TimeSeriesSpec extends CommonSpec {
   readonly kind: "TimeSeries";
   readonly unit: Unit;
-  /** One area on the other, for parts of a whole. @default false */
+  /** Draws areas on top of each other, for parts of a whole. @default false */
   readonly isStacked?: boolean;
-  /** Of series by the name that their legend gives; the others get any. */
+  /** Colours of series by their legend. Grafana chooses the others. */
   readonly colors?: Readonly<Record<string, Meaning>>;
 }
 
-/** How many durations fell where, over time. Its query gives buckets by `le`. */
+/** Distribution of durations over time. Its query returns buckets by `le`. */
 export interface HeatmapSpec extends CommonSpec {
   readonly kind: "Heatmap";
   readonly unit: Unit;
 }
 
-/** One row for each series there is now. */
+/** One row for each present series. */
 export interface TableSpec extends CommonSpec {
   readonly kind: "Table";
   /** The labels of the series, from left to right. */
   readonly columns: readonly string[];
 }
 
-/** One bar for each series there is now. */
+/** One bar for each present series. */
 export interface BarGaugeSpec extends CommonSpec {
   readonly kind: "BarGauge";
   readonly unit: Unit;
 }
 
-/** One panel, without what Grafana wants besides. */
+/** One panel. */
 export type PanelSpec = StatSpec | TimeSeriesSpec | HeatmapSpec | TableSpec | BarGaugeSpec;
 
-/** A row with its panels, which fill lines of 24 columns in their order. */
+/** A row with its panels. They fill lines of 24 columns in their order. */
 export interface Section {
   readonly title: string;
-  /** Of each of its panels, in cells. */
+  /** Height of each panel, in cells. */
   readonly height: number;
   readonly panels: readonly PanelSpec[];
 }
 
-/** Series of this operator's replicas: other jobs export metrics of the same names. */
+/** Selects the series of this operator's replicas, because other jobs export metrics of the same names. */
 export const ofOperator = 'job=~"$job"';
 
-/** Series of the resources that were chosen. */
+/** Selects the series of the chosen resources. */
 export const ofResource = `${ofOperator}, namespace=~"$namespace", name=~"$name"`;
 
 /**

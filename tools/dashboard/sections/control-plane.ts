@@ -11,7 +11,8 @@ export const controlPlane: Section = {
     {
       kind: "TimeSeries",
       title: "Requests",
-      description: "By route. At rest they grow with the number of projects, not of resources.",
+      description:
+        "Requests to the control plane by route. At rest their number depends on the projects and not on the resources.",
       unit: "reqps",
       isStacked: true,
       width: 12,
@@ -20,7 +21,7 @@ export const controlPlane: Section = {
     {
       kind: "TimeSeries",
       title: "Errors",
-      description: "Answers other than 2xx by code, and requests without a usable answer by what went wrong.",
+      description: "Answers other than 2xx by code, and requests without a usable answer by reason.",
       unit: "reqps",
       width: 12,
       queries: [{ expr: rateBy("code", "control_plane_requests_total", ', code!~"2.."'), legend: "{{code}}" }],
@@ -29,7 +30,7 @@ export const controlPlane: Section = {
       kind: "TimeSeries",
       title: "Throttled and locked",
       description:
-        "TooManyRequests: answered with 429. HeldBack: not sent, because the service had asked to wait. ConflictingOperations: 423, the project was busy.",
+        "TooManyRequests: the control plane answered 429. HeldBack: the operator did not send the request, because the control plane had asked it to wait. ConflictingOperations: 423, the project was locked.",
       unit: "reqps",
       width: 12,
       queries: [
@@ -40,7 +41,7 @@ export const controlPlane: Section = {
     {
       kind: "TimeSeries",
       title: "Durations",
-      description: "How long answers take, failed requests included.",
+      description: "How long the control plane takes to answer. Failed requests are included.",
       unit: "s",
       width: 12,
       queries: [

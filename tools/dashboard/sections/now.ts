@@ -38,7 +38,8 @@ export const now: Section = {
     {
       kind: "Stat",
       title: "Failed operations",
-      description: "Failures neither followed by a success of the same action nor acknowledged. Each of them pages.",
+      description:
+        "Failures that no success of the same action followed and that nobody acknowledged. Each of them fires a critical alert.",
       unit: "short",
       thresholds: redFromOne,
       width: 3,
@@ -52,7 +53,7 @@ export const now: Section = {
     {
       kind: "Stat",
       title: "In flight",
-      description: "Operations the service is at work on now, of all resources.",
+      description: "Operations of all resources that have not ended.",
       unit: "short",
       thresholds: [],
       width: 3,
@@ -66,7 +67,7 @@ export const now: Section = {
     {
       kind: "Stat",
       title: "Oldest in flight",
-      description: "Age of the oldest operation that has not ended. Minutes are normal for few actions only.",
+      description: "Age of the oldest operation that has not ended. Only a few actions normally take minutes.",
       unit: "s",
       thresholds: [
         { from: 0, color: "green" },
@@ -85,7 +86,7 @@ export const now: Section = {
       kind: "Stat",
       title: "Orphans",
       description:
-        "Endpoints that carry this cluster's token and belong to no resource, those retained on purpose included. They cost money and are never deleted by themselves.",
+        "Endpoints with this cluster's token that belong to no resource, retained ones included. They cost money, and the operator never deletes them.",
       unit: "short",
       thresholds: [
         { from: 0, color: "green" },
@@ -97,7 +98,7 @@ export const now: Section = {
     {
       kind: "Stat",
       title: "Leaders",
-      description: "Replicas that act. Exactly 1, save for the moments of a takeover.",
+      description: "Replicas that act. Always 1, except for moments while another replica takes over.",
       unit: "short",
       thresholds: [
         { from: 0, color: "red" },
@@ -110,7 +111,7 @@ export const now: Section = {
     {
       kind: "Stat",
       title: "Version",
-      description: "What runs; two while a roll-out is under way.",
+      description: "The versions that run. There are two during a roll-out.",
       unit: "short",
       thresholds: [],
       showsName: true,

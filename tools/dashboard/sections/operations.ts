@@ -21,7 +21,8 @@ export const operations: Section = {
     {
       kind: "TimeSeries",
       title: "Ended, by cause",
-      description: "SpecChange: a call of the operator. ControlPlane: the service itself. Other: somebody else's call.",
+      description:
+        "SpecChange: the operator's own call. ControlPlane: the control plane itself. Other: the call of another client.",
       unit: "opm",
       width: 8,
       queries: [{ expr: endedPerMinute("cause"), legend: "{{cause}}" }],
@@ -29,7 +30,8 @@ export const operations: Section = {
     {
       kind: "BarGauge",
       title: "Failures by resource",
-      description: "Failed operations that the present leader has counted, the 20 resources and actions with the most.",
+      description:
+        "Failed operations that the present leader has counted. Shows the 20 resources and actions with the most failures.",
       unit: "short",
       width: 8,
       queries: [
@@ -42,7 +44,7 @@ export const operations: Section = {
     {
       kind: "Heatmap",
       title: "Durations",
-      description: "How many operations took how long, by the service's own clock.",
+      description: "How many operations took how long. The control plane's own timestamps are used.",
       unit: "s",
       width: 8,
       queries: [
@@ -55,7 +57,7 @@ export const operations: Section = {
     {
       kind: "TimeSeries",
       title: "Durations, quantiles",
-      description: "The points are single operations: they name their operation_id.",
+      description: "Each point is one operation, with its operation_id.",
       unit: "s",
       width: 8,
       queries: [
@@ -65,7 +67,7 @@ export const operations: Section = {
     },
     {
       kind: "TimeSeries",
-      title: "Durations by action, 95 % are quicker",
+      title: "Durations by action, 95th percentile",
       description: "Which kind of work is slow.",
       unit: "s",
       width: 8,
@@ -74,7 +76,7 @@ export const operations: Section = {
     {
       kind: "TimeSeries",
       title: "In flight, by action",
-      description: "Operations the service is at work on.",
+      description: "Operations that have not ended, by action.",
       unit: "short",
       isStacked: true,
       width: 8,
@@ -88,7 +90,8 @@ export const operations: Section = {
     {
       kind: "TimeSeries",
       title: "Oldest in flight, by resource",
-      description: "A line that only climbs is an operation that is stuck. The ten oldest.",
+      description:
+        "The ten oldest operations that have not ended. A line that only climbs is an operation that is stuck.",
       unit: "s",
       width: 8,
       queries: [
@@ -100,9 +103,9 @@ export const operations: Section = {
     },
     {
       kind: "TimeSeries",
-      title: "Gaps in the log",
+      title: "Gaps in the operation history",
       description:
-        "Parts of the operations that were not read back to, or not waited for: what ended there is not counted.",
+        "Parts of the operation history that the operator did not read. Operations that ended there are not counted.",
       unit: "opm",
       width: 8,
       queries: [

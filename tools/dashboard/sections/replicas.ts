@@ -17,7 +17,7 @@ export const replicas: Section = {
       kind: "TimeSeries",
       title: "Silence of the watch",
       description:
-        "Since the API server was last heard. It climbs to about a minute and falls; beyond three minutes a replica is not ready.",
+        "Time since the API server last sent something. It climbs to about a minute and falls. Beyond three minutes the replica is not ready.",
       unit: "s",
       width: 8,
       queries: [{ expr: `max by (instance) (reflector_silent_seconds{${ofOperator}})`, legend: "{{instance}}" }],
@@ -25,7 +25,8 @@ export const replicas: Section = {
     {
       kind: "TimeSeries",
       title: "Lists and watches",
-      description: "Read from the API server. A list every ten minutes and a watch every five to ten are normal.",
+      description:
+        "Lists and watches of the API server. A list every ten minutes and a watch every five to ten minutes are normal.",
       unit: "opm",
       width: 8,
       queries: [
@@ -42,7 +43,7 @@ export const replicas: Section = {
     {
       kind: "TimeSeries",
       title: "Memory",
-      description: "What the process holds, and the JavaScript heap in it.",
+      description: "Memory of the process, and the JavaScript heap in it.",
       unit: "bytes",
       width: 8,
       queries: [
@@ -53,7 +54,7 @@ export const replicas: Section = {
     {
       kind: "TimeSeries",
       title: "Processor",
-      description: "Time on a processor; 100 % is one core.",
+      description: "Processor time. 100 % is one core.",
       unit: "percentunit",
       width: 8,
       queries: [
@@ -65,8 +66,8 @@ export const replicas: Section = {
     },
     {
       kind: "TimeSeries",
-      title: "Event-loop delay, 99 % are quicker",
-      description: "How late timers fire: nothing else gets its turn for so long.",
+      title: "Event-loop delay, 99th percentile",
+      description: "How late timers fire. The process does nothing else for that long.",
       unit: "s",
       width: 8,
       queries: [

@@ -34,7 +34,7 @@ export const resources: Section = {
     {
       kind: "TimeSeries",
       title: "States",
-      description: "Endpoints by the state the service last gave. idle is healthy: it starts on the next connection.",
+      description: "Endpoints by their last known state. Idle is healthy: the next connection starts the compute.",
       unit: "short",
       isStacked: true,
       width: 12,
@@ -49,7 +49,7 @@ export const resources: Section = {
       kind: "Table",
       title: "Conditions that need a look",
       description:
-        "Not Ready, Stalled, a failed operation, or credentials that are refused: one row for each condition.",
+        "One row for each condition that is bad: not Ready, Stalled, a failed operation, refused credentials.",
       columns: ["namespace", "name", "type", "status"],
       width: 12,
       queries: [{ expr: troubledConditions, legend: "" }],
@@ -58,7 +58,7 @@ export const resources: Section = {
       kind: "Table",
       title: "Failed operations",
       description:
-        "Open failures, with what to look for in the service. The text of the error is in the resource's status.",
+        "Open failures, with the ids to look for at the control plane. The resource's status has the text of the error.",
       columns: ["namespace", "name", "action", "project_id", "endpoint_id"],
       width: 12,
       queries: [{ expr: failedWithEndpoint, legend: "" }],

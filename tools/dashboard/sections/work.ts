@@ -5,13 +5,14 @@ const rateOf = (metric: string) =>
 
 /** The queue of keys, and the passes over them. */
 export const work: Section = {
-  title: "Passes and queue",
+  title: "Reconciles and queue",
   height: 8,
   panels: [
     {
       kind: "TimeSeries",
-      title: "Passes, by result",
-      description: "A pass looks at one resource once. requeue_after is how a pass ends that has to come back later.",
+      title: "Reconciles, by result",
+      description:
+        "A reconcile looks at one resource once. requeue_after: the reconcile ended and will run again later.",
       unit: "ops",
       isStacked: true,
       width: 8,
@@ -25,7 +26,8 @@ export const work: Section = {
     {
       kind: "TimeSeries",
       title: "Errors and retries",
-      description: "Passes that ended in an unexpected error, and keys that came back with backoff. At 0 all is well.",
+      description:
+        "Reconciles that ended with an unexpected error, and keys that were retried with backoff. 0 is normal.",
       unit: "ops",
       width: 8,
       queries: [
@@ -35,8 +37,8 @@ export const work: Section = {
     },
     {
       kind: "TimeSeries",
-      title: "Durations of passes",
-      description: "Requests to the service and to the API server included.",
+      title: "Durations of reconciles",
+      description: "Requests to the control plane and to the API server are included.",
       unit: "s",
       width: 8,
       queries: [
@@ -48,7 +50,7 @@ export const work: Section = {
       kind: "TimeSeries",
       title: "Queue depth",
       description:
-        "Keys that wait, and passes under way against how many there may be. A depth that does not come down is a queue that does not drain.",
+        "Keys that wait, and reconciles that run with their maximum number. A depth that does not fall is a queue that does not drain.",
       unit: "short",
       width: 8,
       queries: [
@@ -66,7 +68,7 @@ export const work: Section = {
     {
       kind: "TimeSeries",
       title: "Time in the queue",
-      description: "How long keys wait before a pass takes them.",
+      description: "How long a key waits before its reconcile begins.",
       unit: "s",
       width: 8,
       queries: [
@@ -76,8 +78,8 @@ export const work: Section = {
     },
     {
       kind: "TimeSeries",
-      title: "Keys added, longest pass",
-      description: "How often something asks for a pass, and for how long the longest pass under way has been running.",
+      title: "Keys added, longest reconcile",
+      description: "How often a key is added, and how long the longest running reconcile has been running.",
       unit: "short",
       width: 8,
       queries: [
