@@ -9,7 +9,7 @@ COPY src src
 RUN npm run build
 
 # Holds the Node binary, the libraries it links (libstdc++ and libgcc, which Debian's slim image has), and the bundle.
-FROM debian:12.12-slim AS operator
+FROM debian:12.12-slim AS runtime
 LABEL org.opencontainers.image.title="endpoint-operator" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
@@ -17,6 +17,18 @@ COPY --from=build /work/dist /app
 ENV NODE_ENV=production
 USER 65532:65532
 WORKDIR /app
+
+# The sandbox for tests: docker build --target sandbox -t endpoint-operator-sandbox .
+# Options follow the image's name. Its control API answers every client that reaches the port, so publish the port on
+# loopback only.
+FROM runtime AS sandbox
+EXPOSE 8787 8788
+HEALTHCHECK --interval=2s --timeout=2s --start-period=5s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8787/sandbox/v1/clock').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/endpoint-operator.js", "sandbox", "--host", "0.0.0.0", "--port", "8787", "--allow-remote-control"]
+
+# The operator. It stands last, so it is what docker build makes without --target.
+FROM runtime AS operator
 EXPOSE 8080 8081
 ENTRYPOINT ["node", "/app/endpoint-operator.js"]
 CMD ["run"]

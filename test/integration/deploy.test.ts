@@ -184,7 +184,11 @@ describe("the pod", () => {
     const { spec } = named(await render("deploy/base"), "Deployment", "endpoint-operator");
     expect(spec.template.spec.containers[0].image).toBe(`endpoint-operator:${version}`);
     const dockerfile = await textOf("Dockerfile");
-    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base = ""]) => base);
+    const stages = [...dockerfile.matchAll(/ AS (\S+)$/gm)].map(([, stage]) => stage);
+    expect(stages.at(-1)).toBe("operator");
+    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)]
+      .map(([, base = ""]) => base)
+      .filter((base) => !stages.includes(base));
     expect(bases).toHaveLength(2);
     for (const base of bases) {
       expect(base).toMatch(/^[a-z/.]+:\d+\.\d+(\.\d+)?(-[a-z]+)*$/);
