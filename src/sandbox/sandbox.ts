@@ -15,7 +15,7 @@ import { RateLimit, type RateLimitRules } from "./http/parts/rate-limit.ts";
 import { RequestLog } from "./http/parts/request-log.ts";
 import type { ServerParts } from "./http/parts/server-parts.ts";
 import { apiPrefix, buildServer, controlPrefix } from "./http/server.ts";
-import { HttpsSide, type ProxyOptions } from "./https/https-side.ts";
+import { HttpsSide, type ProxyOptions, publicHostName } from "./https/https-side.ts";
 import { pageRoutes } from "./page/page-routes.ts";
 import { openState, type SandboxState } from "./sandbox-state.ts";
 import { StorageError } from "./storage/sqlite-file.ts";
@@ -114,7 +114,9 @@ async function serve(
   { host = "127.0.0.1", port = 0, ...options }: SandboxOptions,
   computes: ComputeSide | undefined,
 ): Promise<Omit<RunningSandbox, "writeFailure">> {
-  const parts = partsOf(state, { ...options, host }, computes);
+  let proxyUrl: string | undefined;
+  const proxyHostName = options.proxy?.hostName ?? publicHostName;
+  const parts = { ...partsOf(state, { ...options, host }, computes), entrances: () => ({ proxyUrl, proxyHostName }) };
   const databaseAddress = await computes?.attach({ ...parts, state, data: options.data });
   const app = buildServer(parts, [pageRoutes]);
   const bareHost = host.replace(/^\[|\]$/g, "");
@@ -135,12 +137,13 @@ async function serve(
     const proxyPort = await https.listen(bareHost);
     const bound = (app.server.address() as AddressInfo).port;
     const hostPart = bareHost.includes(":") ? `[${bareHost}]` : bareHost;
+    proxyUrl = proxyPort === undefined ? undefined : `http://${hostPart}:${proxyPort}`;
     return {
       url: `${options.tls === true ? "https" : "http"}://${hostPart}:${bound}${apiPrefix}`,
       controlUrl: `http://${hostPart}:${bound}${controlPrefix}`,
       isControlOn: parts.controlAccess !== "nobody",
       port: bound,
-      proxyUrl: proxyPort === undefined ? undefined : `http://${hostPart}:${proxyPort}`,
+      proxyUrl,
       apiKey: state.apiKey,
       databaseAddress,
       isPooling: computes?.isPooling === true,
@@ -160,14 +163,14 @@ function partsOf(
   state: SandboxState,
   options: SandboxOptions & { readonly host: string },
   computes: ComputeSide | undefined,
-): ServerParts {
+): Omit<ServerParts, "entrances"> {
   const { engine, clock, keyRing } = state;
   const onBug = (error: unknown): void => {
     // `writeFailure` reports a failure to write.
     if (!(error instanceof StorageError)) (options.onBug ?? writeBug)(error);
   };
   let opened: CertificateAuthority | undefined;
-  const parts: ServerParts = {
+  const parts: Omit<ServerParts, "entrances"> = {
     engine,
     clock,
     pacemaker: new Pacemaker(engine, clock, onBug),

@@ -40,8 +40,8 @@ test.each(["seed", "public"] as const)(
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
     expect(routes.length).toBeGreaterThan(60);
-    const reference = await text(`${origin}/sandbox/v1/reference`, "text/html");
-    for (const route of routes) expect(reference).toContain(`<code>${route}</code>`);
+    const reference = await text(`${origin}/reference`, "text/html");
+    for (const route of routes) expect(reference).toContain(`>${route.replace(" ", "</span> ")}</code>`);
   },
 );
 

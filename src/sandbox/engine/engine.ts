@@ -24,7 +24,7 @@ import {
   updateEndpoint,
 } from "./endpoints.ts";
 import { expire } from "./expiry.ts";
-import type { PlannedFailure } from "./failure-plan.ts";
+import type { PlannedFailure, PlannedFailureState } from "./failure-plan.ts";
 import type { FileCacheUse } from "./file-cache.ts";
 import type { Fixture } from "./fixture.ts";
 import { ListViews } from "./lists.ts";
@@ -308,6 +308,16 @@ export class Engine {
   /** Makes operations fail that start from now on. @throws Refusal NotAllowed (too many are planned) */
   failNext(failure: PlannedFailure): void {
     this.#world.failures.add(failure);
+  }
+
+  /** Failures that are planned and not used up yet. */
+  plannedFailures(): readonly PlannedFailureState[] {
+    return this.#world.failures.list();
+  }
+
+  /** @returns whether the failure was planned and not used up yet. */
+  cancelFailure(id: string): boolean {
+    return this.#world.failures.remove(id);
   }
 
   /** From now on lists of endpoints and operations show what was `lagMs` ago; 0: what is. */

@@ -12,14 +12,34 @@ export interface PlannedFailure {
   readonly error: string;
 }
 
+/** A planned failure that is not used up yet. */
+export interface PlannedFailureState extends PlannedFailure {
+  /** Rises with every failure that is planned. */
+  readonly id: string;
+}
+
 /** Failures asked for and not used up yet. The first that fits an operation is used. */
 export class FailurePlan {
-  #planned: readonly PlannedFailure[] = [];
+  #planned: readonly PlannedFailureState[] = [];
+  #latest = 0;
 
   /** @throws Refusal NotAllowed */
   add(failure: PlannedFailure): void {
     requireRoom(this.#planned.length, controlLimit, "PLANNED_FAILURES");
-    this.#planned = [...this.#planned, failure];
+    this.#latest += 1;
+    this.#planned = [...this.#planned, { ...failure, id: String(this.#latest) }];
+  }
+
+  /** In the order in which they were planned; `times` is how many are left. */
+  list(): readonly PlannedFailureState[] {
+    return this.#planned;
+  }
+
+  /** @returns whether there was one. */
+  remove(id: string): boolean {
+    const before = this.#planned;
+    this.#planned = before.filter((failure) => failure.id !== id);
+    return this.#planned.length < before.length;
   }
 
   /** The error for an operation that is being made; `undefined`: it will succeed. Uses one failure up. */

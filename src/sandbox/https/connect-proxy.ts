@@ -80,6 +80,7 @@ export class ConnectProxy {
       return;
     }
     request.url = url.pathname + url.search;
+    request.headers.host = this.#target.hostName;
     this.#target.http.emit("request", request, response);
   }
 

@@ -1,4 +1,4 @@
-/** Text that is markup already. */
+/** Markup: text that needs no escaping. */
 export class Html {
   readonly markup: string;
 
@@ -7,7 +7,7 @@ export class Html {
   }
 }
 
-/** What may stand in a template: text is escaped, markup is not, a list is joined, nothing leaves nothing. */
+/** A value in a template. Text is escaped, markup is not, a list is joined, and `undefined` adds nothing. */
 export type HtmlPart = Html | string | number | undefined | readonly HtmlPart[];
 
 const escapes: Readonly<Record<string, string>> = {
@@ -18,12 +18,12 @@ const escapes: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Text as it may stand between tags and in a quoted attribute. */
+/** Escapes text for use between tags and in a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => escapes[character] as string);
 }
 
-/** Template tag for markup. Attributes must be quoted; nothing may be put into a script or a style. */
+/** Template tag for markup. Attributes must be quoted, and no value may be put into a script or a style. */
 export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   return new Html(strings.map((text, index) => text + markupOf(parts[index])).join(""));
 }

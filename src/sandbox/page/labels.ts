@@ -1,15 +1,16 @@
+/** The words that the page uses for states, sizes and spans of time. */
 import type { EndpointRecord, OperationRecord, OperationStatus } from "../engine/records.ts";
 import { defaultSuspendSeconds } from "../engine/settings.ts";
 
-/** A word for a state, with a sign beside it so that it is told apart without its colour. */
+/** A word for a state, with a sign beside it, so that the state can be told without its colour. */
 export interface Label {
   readonly text: string;
   readonly sign: string;
   /** Name of a class in the style sheet. */
-  readonly tone: "good" | "bad" | "busy" | "quiet";
+  readonly tone: "good" | "bad" | "busy" | "quiet" | "warn";
 }
 
-/** The console's labels. @see seed part 2, "Operation" */
+/** The labels that the service's own console uses. */
 const statusLabels: Readonly<Record<OperationStatus, Label>> = {
   finished: { text: "OK", sign: "✓", tone: "good" },
   scheduling: { text: "Scheduling", sign: "◷", tone: "quiet" },
@@ -20,6 +21,11 @@ const statusLabels: Readonly<Record<OperationStatus, Label>> = {
 /** The console's label for an operation's status. */
 export function statusLabel(status: OperationStatus): Label {
   return statusLabels[status];
+}
+
+/** Whether an operation has ended, well or badly. */
+export function hasEnded({ status }: Pick<OperationRecord, "status">): boolean {
+  return status === "finished" || status === "failed";
 }
 
 const stateWords = { init: "Init", idle: "Idle", active: "Active" } as const;
@@ -35,11 +41,13 @@ export function stateLabel({ state, pendingState }: Pick<EndpointRecord, "state"
   return state === "active" ? { text, sign: "●", tone: "good" } : { text, sign: "○", tone: "quiet" };
 }
 
-/** How long an operation took, or has taken so far. */
-export function durationText(operation: Pick<OperationRecord, "status" | "createdMs" | "updatedMs">, nowMs: number) {
-  const hasEnded = operation.status === "finished" || operation.status === "failed";
-  if (hasEnded) return spanText(operation.updatedMs - operation.createdMs);
-  return `${spanText(Math.max(0, nowMs - operation.createdMs))} so far`;
+/** The label of an HTTP status. @param status `undefined`: there was no answer. */
+export function answerLabel(status: number | undefined): Label {
+  if (status === undefined) return { text: "no answer", sign: "…", tone: "busy" };
+  if (status >= 500) return { text: String(status), sign: "✕", tone: "bad" };
+  return status >= 400
+    ? { text: String(status), sign: "!", tone: "warn" }
+    : { text: String(status), sign: "✓", tone: "good" };
 }
 
 /** `850 ms`, `3.2 s`, `4 min 10 s`, `5 min`, `2 h 5 min`, `3 d 4 h`. */
@@ -68,7 +76,20 @@ export function sizeText({ minUnits, maxUnits }: Pick<EndpointRecord, "minUnits"
   return minUnits === maxUnits ? `${minUnits} CU` : `${minUnits} – ${maxUnits} CU`;
 }
 
-/** After how long without activity a compute is suspended by itself. @param seconds 0 is the service's default. */
+/** How long a compute stays up without activity. @param seconds 0 is the service's default, -1 is never. */
 export function suspendText(seconds: number): string {
-  return seconds === -1 ? "never" : spanText((seconds === 0 ? defaultSuspendSeconds : seconds) * 1000);
+  return seconds === -1 ? "never" : `after ${spanText((seconds === 0 ? defaultSuspendSeconds : seconds) * 1000)}`;
+}
+
+/** When an active compute is suspended if no client connects, epoch milliseconds; `undefined`: never, or not active. */
+export function suspendsAtMs(endpoint: EndpointRecord): number | undefined {
+  const { state, pendingState, lastActiveMs, suspendTimeoutSeconds: seconds } = endpoint;
+  if (state !== "active" || pendingState !== undefined || lastActiveMs === undefined || seconds === -1)
+    return undefined;
+  return lastActiveMs + (seconds === 0 ? defaultSuspendSeconds : seconds) * 1000;
+}
+
+/** `1 endpoint`, `2 endpoints`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }

@@ -1,14 +1,17 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { hostnameOf, isLoopback } from "../http/control/control-routes.ts";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { hostnameOf, isForeignPage, isLoopback } from "../http/control/control-routes.ts";
+import type { OpenApiDocument } from "../http/openapi/openapi-types.ts";
 import { ApiError } from "../http/parts/errors.ts";
-import { parseCursor } from "../http/parts/lists.ts";
 import type { ServerParts } from "../http/parts/server-parts.ts";
-import { observePage, type PageData } from "./page-data.ts";
+import { documentView, filePaths } from "./layout-view.ts";
+import { LivePages, originOf } from "./live-page.ts";
+import { pageActions } from "./page-actions.ts";
+import { type PageName, pagePaths, parsePageQuery } from "./page-query.ts";
 import { pageScript } from "./page-script.ts";
 import { pageIcon, pageStyle } from "./page-style.ts";
-import { contentView, type PageContext, pagePaths, pageView } from "./page-view.ts";
+import { observePage } from "./views.ts";
 
-/** The page asks for nothing but its own files, and nothing in it is run that is not one of them. */
+/** The page loads its own files only, and runs no other script. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "style-src 'self'",
@@ -16,11 +19,11 @@ const contentSecurityPolicy = [
   "img-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
-  "form-action 'none'",
+  "form-action 'self'",
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The page at `/`. It needs no key, so it is there for whoever may use the control API. */
+/** The pages at `/`. They need no key, so they are there only for clients that may use the control API. */
 export function pageRoutes(app: FastifyInstance, parts: ServerParts): void {
   app.addHook("onRequest", async (request, reply) => {
     requireLocal(request, parts.controlAccess);
@@ -31,37 +34,56 @@ export function pageRoutes(app: FastifyInstance, parts: ServerParts): void {
       "cache-control": "no-store",
     });
   });
-  const show = (view: (data: PageData, context: PageContext) => string) => {
-    return async (request: FastifyRequest, reply: FastifyReply) => {
-      const query = new URLSearchParams(request.url.split("?")[1]);
-      const projectId = query.get("project") ?? undefined;
-      const before = parseCursor(query.get("before") ?? "");
-      const data = observePage(parts, { projectId, before });
-      const isMissing = projectId !== undefined && data.details === undefined;
-      reply.code(isMissing ? 404 : 200).type("text/html; charset=utf-8");
-      return reply.send(view(data, { projectId, isOlder: before !== undefined }));
-    };
-  };
-  app.get(pagePaths.page, show(pageView));
-  app.get(
-    pagePaths.content,
-    show((data, context) => contentView(data, context).markup),
-  );
+  for (const [page, path] of Object.entries(pagePaths)) {
+    app.get(path, async (request, reply) => {
+      const query = parsePageQuery(page as PageName, queryOf(request));
+      const document = query.page === "reference" ? await documentOf(app) : undefined;
+      const { view, frame, isFound } = observePage(parts, query, { origin: originOf(request), document });
+      reply.code(isFound ? 200 : 404).type("text/html; charset=utf-8");
+      return reply.send(documentView(view, frame, query));
+    });
+  }
+  const live = new LivePages(parts);
+  app.addHook("preClose", async () => live.close());
+  app.get(filePaths.events, (request, reply) => {
+    const query = new URLSearchParams(queryOf(request));
+    const version = query.get("version") ?? undefined;
+    live.open({ request, reply, version, query: parsePageQuery(pageNamed(query.get("page")), query.toString()) });
+  });
+  pageActions(app, parts);
   const files = {
-    [pagePaths.style]: ["text/css; charset=utf-8", pageStyle],
-    [pagePaths.script]: ["text/javascript; charset=utf-8", pageScript],
-    [pagePaths.icon]: ["image/svg+xml", pageIcon],
+    [filePaths.style]: ["text/css; charset=utf-8", pageStyle],
+    [filePaths.script]: ["text/javascript; charset=utf-8", pageScript],
+    [filePaths.icon]: ["image/svg+xml", pageIcon],
   } as const;
   for (const [path, [type, text]] of Object.entries(files)) {
     app.get(path, async (_request, reply) => reply.type(type).send(text));
   }
 }
 
+/** The sandbox's own document of its API. */
+async function documentOf(app: FastifyInstance): Promise<OpenApiDocument> {
+  const answer = await app.inject({ url: "/sandbox/v1/openapi.json", headers: { host: "localhost" } });
+  return answer.json();
+}
+
+function queryOf({ url }: FastifyRequest): string {
+  const at = url.indexOf("?");
+  return at === -1 ? "" : url.slice(at + 1);
+}
+
+function pageNamed(name: string | null): PageName {
+  return name !== null && Object.hasOwn(pagePaths, name) ? (name as PageName) : "projects";
+}
+
 function requireLocal(request: FastifyRequest, access: ServerParts["controlAccess"]): void {
   if (access === "anybody") return;
   if (access === "nobody") throw new ApiError(403, "the page is off: the sandbox is not bound to a loopback address");
-  // A page of somebody else could reach us under a name of its own that resolves to loopback.
+  // A foreign web page could reach the sandbox under a name of its own that resolves to loopback.
   if (!isLoopback(hostnameOf(request.headers.host))) {
     throw new ApiError(403, "the page answers to a loopback host name only");
+  }
+  if (isForeignPage(request.headers.origin)) {
+    throw new ApiError(403, "the page does not answer to a page of another host");
   }
 }

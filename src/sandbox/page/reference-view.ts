@@ -1,62 +1,63 @@
-import type { OpenApiContent, OpenApiDocument, OpenApiOperation } from "./openapi-types.ts";
+import type { OpenApiContent, OpenApiDocument, OpenApiOperation } from "../http/openapi/openapi-types.ts";
+import { type Html, html } from "./html.ts";
+import type { View } from "./layout-view.ts";
 
-const style = `
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h2 { margin-top: 2rem; text-transform: capitalize; }
-details { border-top: 1px solid #8886; padding: .4rem 0; }
-summary { cursor: pointer; }
-code, pre { font: 14px/1.45 ui-monospace, monospace; }
-pre { overflow-x: auto; padding: .75rem; border: 1px solid #8886; }
-th, td { text-align: left; padding: .15rem 1.5rem .15rem 0; }
-`;
+/** The page of the API: every route of its document with parameters, body and answers. @param document read when the page is loaded. */
+export function referenceView(document: OpenApiDocument | undefined): View {
+  return {
+    title: "API reference · Sandbox",
+    layout: "reference",
+    regions: [],
+    body: () => html`<main id="main" class="page reference" tabindex="-1">
+<div class="title"><h2>API reference</h2><a href="/sandbox/v1/openapi.json">OpenAPI document</a></div>
+<p class="about">${document?.info.description}</p>
+${document === undefined ? undefined : sectionsOf(document)}
+</main>`,
+  };
+}
 
-/** A page for people: every route of the document with its parameters, body and answers. No script. */
-export function referencePage({ info, paths }: OpenApiDocument): string {
+interface Route {
+  readonly path: string;
+  readonly method: string;
+  readonly operation: OpenApiOperation;
+}
+
+function sectionsOf({ paths }: OpenApiDocument): readonly Html[] {
   const routes = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+    Object.entries(methods).map(([method, operation]): Route => ({ path, method, operation })),
   );
-  const tags = [...new Set(routes.flatMap(({ operation }) => operation.tags))];
-  const sections = tags.map((tag) => {
-    const ofTag = routes.filter(({ operation }) => operation.tags.includes(tag));
-    const parts = ofTag.map(({ path, method, operation }) => routePart(`${method} ${path}`, operation));
-    return `<section><h2>${escaped(tag.replaceAll("_", " "))}</h2>${parts.join("")}</section>`;
-  });
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escaped(info.title)}: reference</title><style>${style}</style></head>
-<body><h1>${escaped(info.title)}</h1><p>${escaped(info.description)} The same as <a href="openapi.json">an OpenAPI document</a>.</p>
-<main>${sections.join("\n")}</main></body></html>
-`;
+  const byTag = Map.groupBy(routes, ({ operation }) => operation.tags[0] ?? "");
+  return [...byTag].map(
+    ([tag, ofTag]) =>
+      html`<section aria-label="${tag}"><h2>${tag.replaceAll("_", " ")}</h2>${ofTag.map(routeView)}</section>`,
+  );
 }
 
-function routePart(title: string, operation: OpenApiOperation): string {
-  const { summary, parameters, requestBody, responses } = operation;
-  const rows = parameters.map(
-    (parameter) =>
-      `<tr><td><code>${escaped(parameter.name)}</code></td><td>${parameter.in}</td><td>${
-        parameter.required ? "required" : "optional"
-      }</td><td><code>${escaped(JSON.stringify(parameter.schema))}</code></td></tr>`,
-  );
-  const answers = Object.entries(responses).map(
-    ([status, { description, content }]) => `<h3>${escaped(`${status}: ${description}`)}</h3>${schemaPart(content)}`,
-  );
-  return [
-    `<details><summary><code>${escaped(title)}</code> ${escaped(summary)}</summary>`,
-    rows.length > 0 ? `<h3>Parameters</h3><table>${rows.join("")}</table>` : "",
+function routeView({ path, method, operation }: Route): Html {
+  const { summary, requestBody, responses } = operation;
+  const body =
     requestBody === undefined
-      ? ""
-      : `<h3>Body${requestBody.required ? "" : " (optional)"}</h3>${schemaPart(requestBody.content)}`,
-    ...answers,
-    "</details>",
-  ].join("");
+      ? undefined
+      : html`<h3>Body${requestBody.required ? "" : " (optional)"}</h3>${schemaView(requestBody.content)}`;
+  const answers = Object.entries(responses).map(
+    ([status, { description, content }]) => html`<h3>${status}: ${description}</h3>${schemaView(content)}`,
+  );
+  return html`<details><summary><code><span class="method ${method}">${method.toUpperCase()}</span> ${path}</code> <span>${summary}</span></summary>
+<div class="inside">${parametersView(operation)}${body}${answers}</div></details>`;
 }
 
-function schemaPart(content: OpenApiContent | undefined): string {
-  if (content === undefined) return "<p>No body.</p>";
-  return `<pre>${escaped(JSON.stringify(content["application/json"].schema, null, 2))}</pre>`;
+function parametersView({ parameters }: OpenApiOperation): Html | undefined {
+  if (parameters.length === 0) return undefined;
+  const rows = parameters.map(
+    (
+      parameter,
+    ) => html`<tr><th scope="row"><code>${parameter.name}</code></th><td>${parameter.in}, ${parameter.required ? "required" : "optional"}</td>
+<td><code>${JSON.stringify(parameter.schema)}</code></td></tr>`,
+  );
+  return html`<h3>Parameters</h3><table><tbody>${rows}</tbody></table>`;
 }
 
-function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+function schemaView(content: OpenApiContent | undefined): Html {
+  if (content === undefined) return html`<p class="none">No body.</p>`;
+  return html`<pre tabindex="0"><code>${JSON.stringify(content["application/json"].schema, null, 2)}</code></pre>`;
 }

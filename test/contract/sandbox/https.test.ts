@@ -1,6 +1,7 @@
 import { execFile, spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { get } from "node:http";
 import { request } from "node:https";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -202,6 +203,23 @@ describe("the proxy", () => {
     const { sandbox } = await encryptedSandbox({ hostName: "API.Example" });
     expect((await askForTunnel(sandbox.proxyUrl as string, "api.example:443")).head).toContain(" 200 ");
     expect((await askForTunnel(sandbox.proxyUrl as string, "console.neon.tech:443")).head).toContain(" 403 ");
+  });
+
+  test("a client that sends the whole address and no CONNECT → answered by the sandbox, under the public host name", async () => {
+    const { sandbox } = await encryptedSandbox();
+    const { hostname, port } = new URL(sandbox.proxyUrl as string);
+    const ask = (address: string) => {
+      const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+      const headers = { authorization: `Bearer ${sandbox.apiKey}` };
+      get({ host: hostname, port, path: address, headers }, (answer) => resolve(answer.resume().statusCode)).on(
+        "error",
+        reject,
+      );
+      return promise;
+    };
+    expect(await ask(`https://console.neon.tech/api/v2${paid}`)).toBe(200);
+    expect(await ask("https://console.neon.tech/sandbox/v1/clock")).toBe(403);
+    expect(await ask("http://example.com/")).toBe(403);
   });
 
   test("the page and the control API through the proxy → 403, because the name is not of this machine", async () => {

@@ -1,5 +1,6 @@
 import { request } from "node:http";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { parseFixture } from "../../../src/sandbox/index.ts";
 import { branches, freshSandbox, latencyMs, paid, type SandboxClient } from "./sandbox-client.ts";
 
 async function read({ sandbox }: SandboxClient, path: string) {
@@ -26,17 +27,17 @@ describe("the page", () => {
       "tiny-owl-654321",
       body.endpoint.id,
       "Init → Active",
-      "In progress",
+      "Locked: 1 operation in progress",
       "start_compute",
     ]) {
       expect(wordsOf(first.text)).toContain(text);
     }
     await client.advance(latencyMs);
     const words = wordsOf((await read(client, "/?project=green-fox-123456")).text);
-    expect(words).toContain("1 endpoint, 1 active");
+    expect(words).toContain("✓ Ready for changes 1 endpoint, 1 active");
     expect(words).toMatch(/start_compute orders ep-\S+ ✓ OK 500 ms \d{4}-\d\d-\d\d \d\d:\d\d:\d\d/);
     const other = wordsOf((await read(client, "/?project=tiny-owl-654321")).text);
-    expect(other).toContain("No operation yet.");
+    expect(other).toContain("No operation yet");
     expect(other).not.toContain(body.endpoint.id);
   });
 
@@ -61,7 +62,7 @@ describe("the page", () => {
   test("looked at → not in the log of the API's requests, and moves nothing but what is due", async () => {
     const client = await freshSandbox();
     await read(client, "/");
-    await read(client, "/page/content");
+    await read(client, "/requests");
     expect((await client.control("GET", "/requests")).body.requests).toEqual([]);
   });
 
@@ -76,10 +77,140 @@ describe("the page", () => {
   });
 });
 
+/** Opens the stream of a page. @returns its messages, one at a time */
+async function watch({ sandbox }: SandboxClient, query = "") {
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const response = await fetch(`http://127.0.0.1:${sandbox.port}/page/events${query}`, { signal: stop.signal });
+  const lines = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  let bytes = 0;
+  const next = async (): Promise<{ changes: { region: string; rows: Record<string, string> }[] }> => {
+    for (;;) {
+      const end = text.indexOf("\n\n");
+      if (end !== -1) {
+        const message = JSON.parse(text.slice("data: ".length, end));
+        text = text.slice(end + 2);
+        return message;
+      }
+      const { value = "", done } = await lines.read();
+      if (done) throw new Error("the stream has ended");
+      bytes += value.length;
+      text += value;
+    }
+  };
+  return { response, next, bytes: () => bytes, close: () => stop.abort() };
+}
+
+describe("what a page is sent while it is looked at", () => {
+  test("an endpoint is created → its rows and the project's state, and nothing else", async () => {
+    const client = await freshSandbox();
+    const stream = await watch(client);
+    expect(stream.response.headers.get("content-type")).toContain("text/event-stream");
+    const first = await stream.next();
+    expect(first.changes.map(({ region }) => region)).toContain("tree");
+    const endpoint = { branch_id: branches.orders, type: "read_write" };
+    const { body } = await client.api("POST", `${paid}/endpoints`, { body: { endpoint } });
+    const { changes } = await stream.next();
+    const tree = changes.find(({ region }) => region === "tree");
+    expect(Object.keys(tree?.rows ?? {})).toContain(body.endpoint.id);
+    // The branch has an endpoint now, so its row has lost the hint to create one.
+    expect(Object.keys(tree?.rows ?? {}).sort()).toEqual([branches.orders, body.endpoint.id].sort());
+    const regions = changes.map(({ region }) => region).sort();
+    expect(regions).toEqual(["clock-buttons", "operations", "project-head", "projects", "tree"]);
+  });
+
+  test("23,000 endpoints, one of them changes once → a bounded first message, then a few kilobytes", async () => {
+    const endpoints = Array.from({ length: 23_000 }, (_, index) => {
+      return { id: `ep-many-${index}`, type: "read_only", minUnits: 1, maxUnits: 1, state: "idle" };
+    });
+    const branch = { id: "br-many", name: "many", primary: true, endpoints };
+    const project = { id: "p-many", name: "many", regionId: "aws-us-east-2", plan: "paid", branches: [branch] };
+    const client = await freshSandbox({ fixture: parseFixture(JSON.stringify({ projects: [project] })) });
+    const stream = await watch(client);
+    await stream.next();
+    const first = stream.bytes();
+    expect(first).toBeLessThan(400_000);
+    await client.api("POST", "/projects/p-many/endpoints/ep-many-3/start");
+    await stream.next();
+    expect(stream.bytes() - first).toBeLessThan(8000);
+  });
+
+  test("a page that shows the present already → is sent no row of it again, and then the changes", async () => {
+    const client = await freshSandbox();
+    const id = await client.activeEndpoint(branches.orders);
+    const { text } = await read(client, "/");
+    const version = /data-version="([^"]+)"/.exec(text)?.[1];
+    const stream = await watch(client, `?page=projects&version=${version}`);
+    expect((await stream.next()).changes).toEqual([]);
+    await client.api("POST", `${paid}/endpoints/${id}/suspend`);
+    const tree = (await stream.next()).changes.find(({ region }) => region === "tree");
+    expect(Object.keys(tree?.rows ?? {})).toEqual([id]);
+  });
+
+  test("more pages than the limit → 503; a page that is closed makes room", async () => {
+    const client = await freshSandbox();
+    const streams = await Promise.all(Array.from({ length: 32 }, () => watch(client)));
+    expect((await read(client, "/page/events")).status).toBe(503);
+    streams[0]?.close();
+    await vi.waitFor(async () => expect((await watch(client)).response.status).toBe(200), { timeout: 5000 });
+  });
+});
+
+describe("what its buttons do", () => {
+  test("start, suspend, restart → as the API does it, without a key; refusals in the API's words", async () => {
+    const client = await freshSandbox();
+    const id = await client.idleEndpoint(branches.orders);
+    const power = async (name: string) => {
+      const response = await fetch(
+        `http://127.0.0.1:${client.sandbox.port}/page/projects/green-fox-123456/endpoints/${id}/${name}`,
+        { method: "POST" },
+      );
+      return { status: response.status, body: await response.json() };
+    };
+    expect(await power("start")).toEqual({ status: 200, body: { operations: ["start_compute"] } });
+    expect(await power("suspend")).toMatchObject({ status: 423 });
+    await client.advance(latencyMs);
+    expect(await power("restart")).toEqual({ status: 200, body: { operations: ["suspend_compute", "start_compute"] } });
+    const uri = await read(client, `/page/projects/green-fox-123456/endpoints/${id}/connection-string`);
+    expect(uri.text).toMatch(new RegExp(`^postgresql://[^:]+:[^@]+@${id}\\.`));
+    expect((await read(client, "/page/projects/green-fox-123456/endpoints/ep-x/connection-string")).status).toBe(404);
+  });
+
+  test("asked by a page of another host → 403, and nothing happens", async () => {
+    const client = await freshSandbox();
+    const id = await client.idleEndpoint(branches.orders);
+    const response = await fetch(
+      `http://127.0.0.1:${client.sandbox.port}/page/projects/green-fox-123456/endpoints/${id}/start`,
+      { method: "POST", headers: { origin: "http://evil.example" } },
+    );
+    expect(response.status).toBe(403);
+    expect((await client.api("GET", `${paid}/endpoints/${id}`)).body.endpoint.current_state).toBe("idle");
+  });
+
+  test("planned failures → listed with what is left, and removed", async () => {
+    const client = await freshSandbox();
+    await client.control("POST", "/operations/fail-next", { action: "start_compute", times: 2 });
+    await client.control("POST", "/operations/fail-next", { action: "suspend_compute" });
+    await client.api("POST", `${paid}/endpoints`, {
+      body: { endpoint: { branch_id: branches.orders, type: "read_write" } },
+    });
+    const { failures } = (await client.control("GET", "/operations/fail-next")).body;
+    expect(failures).toMatchObject([
+      { action: "start_compute", times: 1 },
+      { action: "suspend_compute", times: 1 },
+    ]);
+    expect((await client.control("DELETE", `/operations/fail-next/${failures[1].id}`)).body).toEqual({ removed: 1 });
+    expect((await client.control("DELETE", `/operations/fail-next/${failures[1].id}`)).status).toBe(404);
+    expect((await client.control("GET", "/operations/fail-next")).body.failures).toHaveLength(1);
+  });
+});
+
 describe("who may see it", () => {
   test("→ nothing but its own files may be loaded, and nobody may frame it", async () => {
     const client = await freshSandbox();
-    for (const path of ["/", "/page/content", "/page/style.css", "/page/script.js", "/page/icon.svg"]) {
+    const pages = ["/", "/requests", "/faults", "/connect", "/reference"];
+    for (const path of [...pages, "/page/style.css", "/page/script.js", "/page/icon.svg"]) {
       const { status, headers } = await read(client, path);
       expect(status).toBe(200);
       const policy = headers.get("content-security-policy") ?? "";

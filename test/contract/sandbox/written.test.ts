@@ -33,6 +33,7 @@ async function serverWith(written: () => Promise<void> | undefined) {
     controlAccess: "loopback",
     onBug,
     authority: () => expect.fail("no certificate is asked for"),
+    entrances: () => ({ proxyUrl: undefined, proxyHostName: "console.neon.tech" }),
     written,
   });
   onTestFinished(() => app.close());

@@ -3,6 +3,7 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { operationActions } from "../../engine/records.ts";
 import { errorResponses, timeText } from "../codecs/codec.ts";
+import { ApiError } from "../parts/errors.ts";
 import { queryInteger } from "../parts/lists.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
@@ -12,6 +13,8 @@ const failNextBody = z.object({
   times: z.int().min(1).max(1_000_000).default(1),
   error: z.string().default("a failure was asked for"),
 });
+
+const plannedBody = failNextBody.extend({ id: z.string(), times: z.int(), error: z.string() });
 
 const lagBody = z.object({ milliseconds: z.int().min(0).max(3_600_000) });
 
@@ -42,6 +45,28 @@ export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
     async ({ body: { action, endpointId, times, error } }) => {
       engine.failNext({ action, endpointId, times, error });
       return {};
+    },
+  );
+  routes.get(
+    "/operations/fail-next",
+    {
+      config: { summary: "List the planned failures" },
+      schema: { response: { 200: z.object({ failures: z.array(plannedBody) }), ...errorResponses } },
+    },
+    async () => ({ failures: [...engine.plannedFailures()] }),
+  );
+  routes.delete(
+    "/operations/fail-next/:id",
+    {
+      config: { summary: "Remove a planned failure", ignoresBody: true },
+      schema: {
+        params: z.object({ id: z.string() }),
+        response: { 200: z.object({ removed: z.int() }), ...errorResponses },
+      },
+    },
+    async ({ params }) => {
+      if (!engine.cancelFailure(params.id)) throw new ApiError(404, "no such failure is planned, or it was used up");
+      return { removed: 1 };
     },
   );
   routes.put(

@@ -7,7 +7,6 @@ import type {
   OpenApiOperation,
   OpenApiParameter,
 } from "./openapi-types.ts";
-import { referencePage } from "./reference-page.ts";
 import type { DocumentedRoute } from "./route-list.ts";
 
 /** What a document is about, beside its routes. */
@@ -112,13 +111,5 @@ export function openApiRoutes(
   const config = { isUndocumented: true };
   app.get("/openapi.json", { config }, async (_request, reply) => {
     return reply.type("application/json; charset=utf-8").serializer(JSON.stringify).send(document());
-  });
-  app.get("/reference", { config }, async (_request, reply) => {
-    // The page needs its own style and nothing else.
-    reply.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
-    return reply
-      .type("text/html; charset=utf-8")
-      .serializer((page: string) => page)
-      .send(referencePage(document()));
   });
 }

@@ -9,6 +9,14 @@ import type { KeyRing } from "./key-ring.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { RequestLog } from "./request-log.ts";
 
+/** The ways to the sandbox beside its own port. */
+export interface Entrances {
+  /** Address of the proxy; `undefined`: there is none. */
+  readonly proxyUrl: string | undefined;
+  /** The host name that the proxy leads to the sandbox. */
+  readonly proxyHostName: string;
+}
+
 /** What the HTTP side of a sandbox works with. */
 export interface ServerParts {
   readonly engine: Engine;
@@ -31,6 +39,8 @@ export interface ServerParts {
   readonly authority: () => CertificateAuthority;
   /** Where clients of databases connect; `undefined`: no computes run, and host names lead nowhere. */
   readonly databaseAddress?: () => DatabaseAddress | undefined;
+  /** The other ways to the sandbox, known once it listens. */
+  readonly entrances: () => Entrances;
   /** Gets what should never happen. */
   readonly onBug: (error: unknown) => void;
 }

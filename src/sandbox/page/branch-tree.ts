@@ -1,0 +1,52 @@
+import type { BranchRecord, EndpointRecord } from "../engine/records.ts";
+
+/** A line of the tree: a branch, or one of its endpoints. */
+export type TreeLine =
+  | { readonly kind: "Branch"; readonly branch: BranchRecord; readonly depth: number; readonly endpointCount: number }
+  | { readonly kind: "Endpoint"; readonly endpoint: EndpointRecord; readonly depth: number };
+
+/** Branches that are deeper are drawn at this depth. */
+export const deepest = 6;
+
+/**
+ * Branches below their parents, each followed by its endpoints and then by its children. Siblings stay in their order.
+ *
+ * @param search lower case; empty: everything. A branch that matches is shown with its endpoints, an endpoint that
+ * matches with its branch, and both with the branches above.
+ */
+export function branchTree(
+  branches: readonly BranchRecord[],
+  endpoints: readonly EndpointRecord[],
+  search: string,
+): readonly TreeLine[] {
+  const known = new Set(branches.map(({ id }) => id));
+  const byParent = Map.groupBy(branches, ({ parentId }) =>
+    parentId !== undefined && known.has(parentId) ? parentId : "",
+  );
+  const byBranch = Map.groupBy(endpoints, ({ branchId }) => branchId);
+  const visited = new Set<string>();
+  const linesOf = (branch: BranchRecord, depth: number): readonly TreeLine[] => {
+    // Records of a snapshot may name each other as parents.
+    if (visited.has(branch.id)) return [];
+    visited.add(branch.id);
+    const own = byBranch.get(branch.id) ?? [];
+    const isFound = matches(branch, search);
+    const shown = own.filter((endpoint) => isFound || matches(endpoint, search));
+    const below = (byParent.get(branch.id) ?? []).flatMap((child) => linesOf(child, Math.min(depth + 1, deepest)));
+    if (!isFound && shown.length === 0 && below.length === 0) return [];
+    return [
+      { kind: "Branch", branch, depth, endpointCount: own.length },
+      ...shown.map((endpoint): TreeLine => ({ kind: "Endpoint", endpoint, depth })),
+      ...below,
+    ];
+  };
+  return (byParent.get("") ?? []).flatMap((branch) => linesOf(branch, 0));
+}
+
+/** Whether an object's id or name holds the text. @param search lower case; empty: always. */
+export function matches(
+  { id, name }: { readonly id: string; readonly name?: string | undefined },
+  search: string,
+): boolean {
+  return search === "" || id.toLowerCase().includes(search) || (name ?? "").toLowerCase().includes(search);
+}
