@@ -4,23 +4,26 @@ import { desiredChanges, desiredFields, hashOf } from "./desired-endpoint.ts";
 import { diffEndpoint } from "./diff-endpoint.ts";
 import { acknowledge } from "./drift.ts";
 import type { LocalObservation } from "./observation.ts";
-import { answeredOperations, latestEndpoint, type ResourceStep } from "./outcome.ts";
+import type { ResourceStep } from "./outcome.ts";
+import { entryOf } from "./plan-table.ts";
+import { answeredOperations, latestEndpoint } from "./step-results.ts";
 
 /** `status.acknowledged` after a step: the last request that the control plane accepted, or that proved unnecessary. */
 export function acknowledgedAfter(step: ResourceStep): Acknowledged | undefined {
   const { plan, outcome, local } = step;
   const previous = local.resource.status.acknowledged;
-  switch (plan?.kind) {
-    case "CreateEndpoint":
-    case "UpdateEndpoint":
-      return outcome.kind === "Accepted" ? accepted(step, plan.hash) : previous;
-    case "RecordOwnership":
-      return plan.acknowledgedHash === undefined ? undefined : accepted(step, plan.acknowledgedHash);
-    case "ForgetEndpoint":
+  if (plan === undefined) {
+    return previous;
+  }
+  const request = entryOf(plan).request(plan, outcome);
+  switch (request.kind) {
+    case "Accepted":
+      return accepted(step, request.hash);
+    case "Forgotten":
       return undefined;
-    case "Settled":
-      return outcome.kind === "NothingSent" && !isBeingDeleted(local.resource) ? matched(step) : previous;
-    default:
+    case "Unnecessary":
+      return isBeingDeleted(local.resource) ? previous : matched(step);
+    case "None":
       return previous;
   }
 }

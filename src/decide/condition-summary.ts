@@ -3,10 +3,10 @@ import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { isFailureStall, summaryOfFailure } from "./failure-summary.ts";
 import type { LocalObservation } from "./observation.ts";
-import type { Outcome } from "./outcome.ts";
-import { latestEndpoint, type ResourceStep } from "./outcome.ts";
+import type { Outcome, ResourceStep } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import { entryOf } from "./plan-table.ts";
+import { latestEndpoint } from "./step-results.ts";
 import type { ConditionSummary } from "./summary.ts";
 import { waitingMessage } from "./waiting.ts";
 

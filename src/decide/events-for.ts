@@ -1,8 +1,10 @@
 import type { ResourceEvent } from "../domain/event-recorder.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import { normal, warning } from "./event.ts";
 import type { ResourceStep } from "./outcome.ts";
 import type { Plan, PlanOf } from "./plan.ts";
+import { entryOf } from "./plan-table.ts";
 
 const noteLimit = 1024;
 
@@ -24,11 +26,7 @@ export function eventsFor(step: ResourceStep, next: ComputeEndpointStatus): read
 
 /** Events that must come before a change, so that a person understands why connections drop. */
 export function eventsBefore(plan: Plan): readonly ResourceEvent[] {
-  if (plan.kind !== "UpdateEndpoint" || !plan.restarts) {
-    return [];
-  }
-  const note = "The size changes: the compute restarts and drops its connections.";
-  return [{ ...warning("EndpointRestarting", "Update", note), isAhead: true }];
+  return entryOf(plan).eventsBefore(plan);
 }
 
 /** Events that must come before the finalizer is removed: afterwards the resource is gone. */
@@ -60,18 +58,7 @@ function ownershipEvents({ plan, local }: ResourceStep, next: ComputeEndpointSta
   if (ownership !== undefined && ownership.endpointId !== previous.ownership?.endpointId) {
     return [ownershipEvent(ownership)];
   }
-  if (plan?.kind === "ForgetEndpoint") {
-    return [
-      warning(
-        "EndpointGone",
-        "Observe",
-        `Another client deleted endpoint ${plan.endpointId}. The operator creates another one.`,
-      ),
-    ];
-  }
-  return plan?.kind === "CloseIntent" && plan.cause === "Abandoned"
-    ? [warning("CreateAbandoned", "Create", "The operator gave up an open create, as the annotation asks.")]
-    : [];
+  return plan === undefined ? [] : entryOf(plan).events(plan);
 }
 
 function ownershipEvent({ origin, endpointId }: NonNullable<ComputeEndpointStatus["ownership"]>): ResourceEvent {
@@ -130,12 +117,4 @@ function fieldEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatu
           `No longer managed, the control plane keeps the last value: ${dropped.map((each) => `spec.${each}`).join(", ")}.`,
         ),
       ];
-}
-
-function normal(reason: string, action: string, note: string): ResourceEvent {
-  return { type: "Normal", reason, action, note };
-}
-
-function warning(reason: string, action: string, note: string): ResourceEvent {
-  return { type: "Warning", reason, action, note };
 }

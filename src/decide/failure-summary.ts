@@ -1,9 +1,11 @@
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
-import { conditionOf, type ProgressReason, type StallReason } from "../resource/conditions.ts";
+import { conditionOf, type ProgressReason } from "../resource/conditions.ts";
+import type { FailureStall } from "./failure-stall.ts";
 import type { LocalObservation } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
+import { entryOf } from "./plan-table.ts";
 import type { ConditionSummary } from "./summary.ts";
 
 type Failed = Extract<Outcome, { kind: "Failed" }>;
@@ -13,12 +15,6 @@ export const patienceMs = 5 * 60_000;
 
 /** A Ready resource does not report an outage that is shorter than this. */
 const silentOutageMs = 30_000;
-
-/** The stalls that a failed call leads to. */
-export type FailureStall = Extract<
-  StallReason,
-  "Forbidden" | "Rejected" | "BranchOccupied" | "ProjectNotFound" | "BranchNotFound" | "ProjectLocked"
->;
 
 /** Whether a reason says that the control plane refused a call. */
 export function isFailureStall(reason: string): reason is FailureStall {
@@ -67,7 +63,7 @@ function stallReasonFor(plan: Plan | undefined, { error, forMs }: Failed): Failu
     case "Malformed":
       return "Rejected";
     case "Conflict":
-      return plan?.kind === "MoveEndpoint" ? "BranchOccupied" : isPatienceOver ? "Rejected" : undefined;
+      return (plan && entryOf(plan).conflictStall) ?? (isPatienceOver ? "Rejected" : undefined);
     case "NotFound":
       return isPatienceOver ? notFoundReason(error) : undefined;
     case "Rejected":

@@ -1,6 +1,5 @@
 import type { Mutation as AnsweredMutation } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { LocalObservation, Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
@@ -39,30 +38,4 @@ export interface ResourceStep {
   readonly outcome: Outcome;
   /** True: the same reconcile looks at the control plane next, so a requested reconcile is not handled yet. @default false */
   readonly isLookPending?: boolean;
-}
-
-/** The newest state of the resource's endpoint in this step: our own answer, else the snapshot; `undefined`: not seen. */
-export function latestEndpoint({ observation, plan, outcome, local }: ResourceStep): ObservedEndpoint | undefined {
-  if (outcome.kind === "Accepted") {
-    return plan?.kind === "DeleteEndpoint" ? undefined : outcome.answer?.endpoint;
-  }
-  if (plan?.kind === "RecordOwnership") {
-    return plan.endpoint;
-  }
-  const endpointId = local.resource.status.ownership?.endpointId;
-  if (observation === undefined || endpointId === undefined) {
-    return undefined;
-  }
-  const { endpoints, readsById } = observation.project;
-  return readsById.get(endpointId)?.endpoint ?? endpoints.get(endpointId);
-}
-
-/** Operations that the answers of this step named. */
-export function answeredOperations({ outcome, plan, local }: ResourceStep): readonly Operation[] {
-  if (outcome.kind === "Accepted") {
-    return outcome.answer?.operations ?? [];
-  }
-  return plan?.kind === "RecordOwnership" && plan.acknowledgedHash !== undefined
-    ? (local.memory.answeredCreate?.operations ?? [])
-    : [];
 }

@@ -1,7 +1,12 @@
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { ResourceEvent } from "../domain/event-recorder.ts";
 import { isInFlight } from "../domain/operation.ts";
+import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { ProgressReason } from "../resource/conditions.ts";
-import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import type { ComputeEndpointStatus, CreateIntent } from "../resource/status-schema.ts";
 import { ownershipOf } from "./candidates.ts";
+import { warning } from "./event.ts";
+import type { FailureStall } from "./failure-stall.ts";
 import type { LocalObservation } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Mutation, Plan, PlanOf } from "./plan.ts";
@@ -25,7 +30,8 @@ export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
 /** Everything that depends on the kind of a plan, beside its effect. */
 export interface PlanEntry<Planned extends Plan> {
   /** Which part of the reconcile carries the plan out. */
-  readonly effect: "Mutation" | "Finalizer" | "Status";
+  readonly effect: "Mutation" | "AddFinalizer" | "RemoveFinalizer" | "Status";
+  /** How old the snapshot may be. */
   needs(plan: Planned): SnapshotAge;
   /** What the conditions say when the plan was carried out. */
   summary(plan: Planned, local: LocalObservation): ConditionSummary;
@@ -33,12 +39,41 @@ export interface PlanEntry<Planned extends Plan> {
   records(plan: Planned, outcome: Outcome, local: LocalObservation): Partial<Records>;
   /** Milliseconds until the next look; 0: at once; `undefined`: at the next resync or change. */
   nextLookMs(plan: Planned, outcome: Outcome, policy: Policy): number | undefined;
+  /** What the plan means for `status.acknowledged`. */
+  request(plan: Planned, outcome: Outcome): Request;
+  /** The intent that must be stored before the plan is carried out. */
+  intent(plan: Planned): CreateIntent | undefined;
+  /** The endpoint that the plan or its answer shows; `undefined`: none. */
+  shownEndpoint(plan: Planned, outcome: Outcome): ObservedEndpoint | undefined;
+  /** Events before the plan is carried out. */
+  eventsBefore(plan: Planned): readonly ResourceEvent[];
+  /** Events after its status is stored, beside those that the status itself gives rise to. */
+  events(plan: Planned): readonly ResourceEvent[];
+  /** What a 409 means; `undefined`: what any refusal means. */
+  readonly conflictStall: FailureStall | undefined;
+  /** Whether the reason of a 409 is gone, as the snapshot shows. */
+  isObstacleGone(plan: Planned, project: ProjectSnapshot): boolean;
+  /** Whether the step ends a row of failures, if it sends nothing. */
+  readonly endsFailures: boolean;
 }
+
+/** What a plan means for the last acknowledged request. */
+export type Request =
+  | { readonly kind: "Accepted"; readonly hash: string }
+  /** The endpoint already matches. */
+  | { readonly kind: "Unnecessary" }
+  | { readonly kind: "Forgotten" }
+  | { readonly kind: "None" };
 
 const any = (): SnapshotAge => "Any";
 const recent = (): SnapshotAge => "Recent";
 const fresh = (): SnapshotAge => "Fresh";
 const keep = (): Partial<Records> => ({});
+const noRequest = (): Request => ({ kind: "None" });
+const answeredEndpoint = (_plan: Plan, outcome: Outcome) =>
+  outcome.kind === "Accepted" ? outcome.answer?.endpoint : undefined;
+const acceptedRequest = ({ hash }: { readonly hash: string }, outcome: Outcome): Request =>
+  outcome.kind === "Accepted" ? { kind: "Accepted", hash } : { kind: "None" };
 const atOnce = () => 0;
 const onChange = () => undefined;
 const unchanged = (): ConditionSummary => ({ kind: "Unchanged" });
@@ -49,10 +84,24 @@ const waitsWithoutList: readonly ProgressReason[] = ["OperationInFlight", "Waiti
 const afterMutation = (_plan: Plan, outcome: Outcome, policy: Policy): number =>
   outcome.kind === "Accepted" && (outcome.answer?.operations ?? []).some(isInFlight) ? pollDelayMs(0, policy) : 0;
 
+/** What most kinds have in common. */
+const usual = {
+  records: keep,
+  request: noRequest,
+  intent: () => undefined,
+  shownEndpoint: () => undefined,
+  eventsBefore: () => [],
+  events: () => [],
+  conflictStall: undefined,
+  isObstacleGone: () => false,
+  endsFailures: true,
+} as const;
+
 const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
-  AddFinalizer: { effect: "Finalizer", needs: any, summary: unchanged, records: keep, nextLookMs: atOnce },
-  RemoveFinalizer: { effect: "Finalizer", needs: fresh, summary: unchanged, records: keep, nextLookMs: onChange },
+  AddFinalizer: { ...usual, effect: "AddFinalizer", needs: any, summary: unchanged, nextLookMs: atOnce },
+  RemoveFinalizer: { ...usual, effect: "RemoveFinalizer", needs: fresh, summary: unchanged, nextLookMs: onChange },
   CreateEndpoint: {
+    ...usual,
     effect: "Mutation",
     needs: recent,
     summary: () => progressing("Creating", "The operator creates the endpoint."),
@@ -61,15 +110,25 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
         ? { ownership: ownershipOf(local, outcome.answer.endpoint, "Created"), createIntent: undefined }
         : {},
     nextLookMs: afterMutation,
+    request: acceptedRequest,
+    intent: ({ intent }) => intent,
+    shownEndpoint: answeredEndpoint,
   },
   CloseIntent: {
+    ...usual,
     effect: "Status",
     needs: fresh,
     summary: () => progressing("Creating", "The open create is closed: it made no endpoint."),
     records: () => ({ createIntent: undefined }),
     nextLookMs: atOnce,
+    events: ({ cause }) =>
+      cause === "Abandoned"
+        ? [warning("CreateAbandoned", "Create", "The operator gave up an open create, as the annotation asks.")]
+        : [],
+    endsFailures: false,
   },
   RecordOwnership: {
+    ...usual,
     effect: "Status",
     needs: fresh,
     summary: ({ ownership }) =>
@@ -81,55 +140,87 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
           ),
     records: ({ ownership }) => ({ ownership, createIntent: undefined }),
     nextLookMs: atOnce,
+    request: ({ acknowledgedHash: hash }) => (hash === undefined ? { kind: "Forgotten" } : { kind: "Accepted", hash }),
+    shownEndpoint: ({ endpoint }) => endpoint,
   },
   ForgetEndpoint: {
+    ...usual,
     effect: "Status",
     needs: fresh,
     summary: ({ endpointId }) =>
       progressing("Forgetting", `Another client deleted endpoint ${endpointId}. The operator creates another one.`),
     records: () => ({ ownership: undefined, createIntent: undefined }),
     nextLookMs: atOnce,
+    request: () => ({ kind: "Forgotten" }),
+    events: ({ endpointId }) => [
+      warning(
+        "EndpointGone",
+        "Observe",
+        `Another client deleted endpoint ${endpointId}. The operator creates another one.`,
+      ),
+    ],
   },
   UpdateEndpoint: {
+    ...usual,
     effect: "Mutation",
     needs: fresh,
     summary: () =>
       progressing("Updating", "The control plane accepted the change. The operator waits until it is done."),
-    records: keep,
     nextLookMs: afterMutation,
+    request: acceptedRequest,
+    shownEndpoint: answeredEndpoint,
+    eventsBefore: ({ restarts }) =>
+      restarts
+        ? [
+            {
+              ...warning(
+                "EndpointRestarting",
+                "Update",
+                "The size changes: the compute restarts and drops its connections.",
+              ),
+              isAhead: true,
+            },
+          ]
+        : [],
   },
   MoveEndpoint: {
+    ...usual,
     effect: "Mutation",
     needs: fresh,
     summary: ({ branchId }) => progressing("Moving", `The endpoint moves to branch ${branchId}.`),
-    records: keep,
     nextLookMs: afterMutation,
+    shownEndpoint: answeredEndpoint,
+    conflictStall: "BranchOccupied",
+    isObstacleGone: ({ branchId: target }, { endpoints }) =>
+      ![...endpoints.values()].some(({ branchId }) => branchId === target),
   },
   DeleteEndpoint: {
+    ...usual,
     effect: "Mutation",
     needs: fresh,
     summary: () => progressing("Deleting", deletingMessage),
-    records: keep,
     nextLookMs: atOnce,
   },
   Wait: {
+    ...usual,
     effect: "Status",
     // These waits end with a change in this process or in the operation log; the others with what a new list shows.
     needs: ({ reason }) => (waitsWithoutList.includes(reason) ? "Any" : "Fresh"),
     summary: ({ reason, message }) =>
       reason === "Paused" ? { kind: "Paused", message, isEndpointGone: false } : progressing(reason, message),
-    records: keep,
     nextLookMs: ({ waitMs }) => waitMs,
   },
   Settled: {
+    ...usual,
     effect: "Status",
     needs: fresh,
     summary: ({ unverifiable }, { resource }) =>
       resource.deletionTimestamp === undefined ? ready(unverifiable) : unchanged(),
-    records: keep,
     nextLookMs: onChange,
+    request: (_plan, outcome) => (outcome.kind === "NothingSent" ? { kind: "Unnecessary" } : { kind: "None" }),
   },
   Stall: {
+    ...usual,
     effect: "Status",
     needs: fresh,
     summary: ({ reason, message }) => ({ kind: "Stalled", reason, message }),
@@ -144,6 +235,11 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
 /** The entry of a plan's kind. */
 export function entryOf(plan: Plan): PlanEntry<Plan> {
   return table[plan.kind] as PlanEntry<Plan>;
+}
+
+/** The plan as one that removes the finalizer; `undefined`: it does not. */
+export function asRelease(plan: Plan): PlanOf<"RemoveFinalizer"> | undefined {
+  return plan.kind === "RemoveFinalizer" ? plan : undefined;
 }
 
 /** Whether a plan changes something in the control plane. */

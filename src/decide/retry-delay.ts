@@ -8,12 +8,12 @@ const longestBackoffMs = 60_000;
 /**
  * The time until a failed call is tried again. This is the one place that turns a reason into a schedule.
  *
- * @param row `count` failures, the first `forMs` milliseconds ago.
+ * @param row `count` failures, the first `forMs` milliseconds ago; `needsPerson`: a 409 lasts until a person acts.
  * @returns milliseconds, without jitter.
  */
 export function retryDelayMs(
   error: ControlPlaneError,
-  row: { readonly count: number; readonly forMs: number; readonly isMove: boolean },
+  row: { readonly count: number; readonly forMs: number; readonly needsPerson: boolean },
   policy: Policy,
 ): number {
   const delayFrom = (firstMs: number) => backoffMs(row.count, { firstMs, longestMs: longestBackoffMs });
@@ -25,7 +25,7 @@ export function retryDelayMs(
     case "Malformed":
       return policy.resyncMs;
     case "Conflict":
-      return row.isMove || isPatienceOver ? policy.resyncMs : delayFrom(1_000);
+      return row.needsPerson || isPatienceOver ? policy.resyncMs : delayFrom(1_000);
     case "NotFound":
     case "Rejected":
       return isPatienceOver ? policy.resyncMs : delayFrom(5_000);

@@ -6,8 +6,9 @@ import { acknowledgedAfter } from "./acknowledged-after.ts";
 import { maxConnectionsOf, sizeText } from "./compute-sizes.ts";
 import { summaryOf } from "./condition-summary.ts";
 import { conditionsFor } from "./conditions-for.ts";
-import { latestEndpoint, type ResourceStep } from "./outcome.ts";
+import type { ResourceStep } from "./outcome.ts";
 import { entryOf, type Records } from "./plan-table.ts";
+import { latestEndpoint } from "./step-results.ts";
 
 /** What the operation log adds to status. The reducer of the log computes it. */
 export interface OperationStatus {
@@ -53,7 +54,7 @@ export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndp
 export function statusBefore(step: ResourceStep): ComputeEndpointStatus {
   const { local, plan } = step;
   const { status, generation } = local.resource;
-  const createIntent = plan?.kind === "CreateEndpoint" ? plan.intent : status.createIntent;
+  const createIntent = (plan && entryOf(plan).intent(plan)) ?? status.createIntent;
   if (plan === undefined || local.memory.failure !== undefined) {
     return withoutEmpty({ ...status, createIntent });
   }
@@ -101,9 +102,9 @@ function endpointFields(step: ResourceStep): Partial<ComputeEndpointStatus> {
 }
 
 /** Some control planes name it only in answers to changes. It stays as long as the operations of that change run. */
-function keptPendingState({ local, plan }: ResourceStep, shownState: string): string | undefined {
+function keptPendingState({ local, observation }: ResourceStep, shownState: string): string | undefined {
   const { state, pendingState } = local.resource.status;
-  const isStillMoving = plan?.kind === "Wait" && plan.reason === "OperationInFlight" && state === shownState;
+  const isStillMoving = (observation?.operations.ownInFlight.length ?? 0) > 0 && state === shownState;
   return isStillMoving ? pendingState : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { type ChangeUrgency, orderOfChanges } from "../decide/choose-mutation.ts";
 import type { Outcome, ResourceStep } from "../decide/outcome.ts";
 import type { Mutation, Plan } from "../decide/plan.ts";
-import { isMutation } from "../decide/plan-table.ts";
+import { entryOf, isMutation } from "../decide/plan-table.ts";
 import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
@@ -175,8 +175,9 @@ function noteRefusal(
   const nowMs = clock.monotonicMs();
   const row = nextRow(entry.memory.failure, { error, generation: resource.generation, nowMs });
   const forMs = nowMs - row.sinceMs;
-  const isMove = chosen.plan.kind === "MoveEndpoint";
-  const retryAtMs = nowMs + retryDelayMs(error, { count: row.count, forMs, isMove }, policy) * (1 + 0.2 * random());
+  const needsPerson = entryOf(chosen.plan).conflictStall !== undefined;
+  const retryAtMs =
+    nowMs + retryDelayMs(error, { count: row.count, forMs, needsPerson }, policy) * (1 + 0.2 * random());
   remember(entry, { failure: { ...row, retryAtMs, isOfChange: true } });
   if (error.reason === "Locked") {
     project.lockedUntilMs = retryAtMs;
@@ -223,10 +224,7 @@ function heldBack({ worked, observation, plan }: Decided) {
   if (failure === undefined || !failure.isOfChange || isAskedFor(worked.resource)) {
     return undefined;
   }
-  const isTargetFree =
-    plan.kind === "MoveEndpoint" &&
-    failure.error.reason === "Conflict" &&
-    ![...observation.project.endpoints.values()].some(({ branchId }) => branchId === plan.branchId);
+  const isObstacleGone = failure.error.reason === "Conflict" && entryOf(plan).isObstacleGone(plan, observation.project);
   const isHeld = failure.generation === worked.resource.generation && observation.monotonicMs < failure.retryAtMs;
-  return isHeld && !isTargetFree ? failure : undefined;
+  return isHeld && !isObstacleGone ? failure : undefined;
 }

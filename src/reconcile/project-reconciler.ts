@@ -133,7 +133,7 @@ export class ProjectReconciler {
     const previous = project.readFailure && { ...project.readFailure, generation: 0 };
     const row = nextRow(previous, { error, generation: 0, nowMs });
     const forMs = nowMs - row.sinceMs;
-    const delayMs = retryDelayMs(error, { count: row.count, forMs, isMove: false }, policy) * (1 + 0.2 * random());
+    const delayMs = retryDelayMs(error, { count: row.count, forMs, needsPerson: false }, policy) * (1 + 0.2 * random());
     const { sinceMs, count } = row;
     project.readFailure = { error, sinceMs, count, retryAtMs: nowMs + delayMs };
     // The next try is a poll, so that every resource of the project learns of its result.

@@ -1,4 +1,5 @@
 import { planLocal } from "../decide/plan-local.ts";
+import { asRelease } from "../decide/plan-table.ts";
 import { isLocal, type LocalSituation, situationOf } from "../decide/situation.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
@@ -52,7 +53,7 @@ async function settleSituation(
   worked.entry.waiting = undefined;
   const local = round.observe(worked);
   const plan = planLocal(situation, local);
-  const isLookPending = plan.kind !== "RemoveFinalizer" && plan.kind !== "Settled" && round.isObservable(worked);
+  const isLookPending = asRelease(plan) === undefined && situation.kind !== "Released" && round.isObservable(worked);
   const step = { local, observation: undefined, plan, outcome: { kind: "NothingSent" }, isLookPending } as const;
   await settleStep(context, round, { worked, step }, undefined);
   if (isLookPending) {

@@ -1,7 +1,7 @@
 import { releaseEvents } from "../decide/events-for.ts";
 import type { ResourceStep } from "../decide/outcome.ts";
 import type { PlanOf } from "../decide/plan.ts";
-import { entryOf } from "../decide/plan-table.ts";
+import { asRelease, entryOf } from "../decide/plan-table.ts";
 import { backoffMs } from "../domain/backoff.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
@@ -41,8 +41,9 @@ export async function settleStep(
   const { entry } = worked;
   const { resource } = step.local;
   traceStep(context, step);
-  if (step.plan?.kind === "RemoveFinalizer" && step.outcome.kind === "NothingSent") {
-    await release(context, round, { worked, step, plan: step.plan, operations });
+  const released = step.plan && asRelease(step.plan);
+  if (released !== undefined) {
+    await release(context, round, { worked, step, plan: released, operations });
     return;
   }
   const stored = await storeStatus(context.store, step, operations, entry);
@@ -76,7 +77,8 @@ function forgetStored(_round: Round, { entry }: WorkedResource, { status, step, 
     entry.unconfirmed = undefined;
   }
   const isWorking =
-    step.outcome.kind === "Accepted" || (step.outcome.kind === "NothingSent" && step.plan?.kind !== "CloseIntent");
+    step.outcome.kind === "Accepted" ||
+    (step.outcome.kind === "NothingSent" && step.plan !== undefined && entryOf(step.plan).endsFailures);
   if (isWorking && entry.memory.failure !== undefined) {
     remember(entry, { failure: undefined });
   }

@@ -1,6 +1,8 @@
 import { eventsFor } from "../decide/events-for.ts";
-import { answeredOperations, latestEndpoint, type ResourceStep } from "../decide/outcome.ts";
+import type { ResourceStep } from "../decide/outcome.ts";
+import { entryOf } from "../decide/plan-table.ts";
 import { recordsAfter, statusFor } from "../decide/status-for.ts";
+import { answeredOperations, latestEndpoint } from "../decide/step-results.ts";
 import { KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
@@ -83,7 +85,7 @@ export function subjectOf(step: ResourceStep): LogSubject {
 }
 
 function isAnsweredCreate({ plan, outcome }: ResourceStep): boolean {
-  return plan?.kind === "CreateEndpoint" && outcome.kind === "Accepted";
+  return outcome.kind === "Accepted" && plan !== undefined && entryOf(plan).intent(plan) !== undefined;
 }
 
 /** Whether the resource has changed or is gone. */

@@ -57,9 +57,9 @@ describe("docs/conditions.md", () => {
     expect(rows.map(([type]) => wordOf(type))).toEqual(types);
   });
 
-  test("events → those of the planner, with their type; becoming Stalled has its own reasons", async () => {
+  test("events → those of the code, with their type; becoming Stalled has its own reasons", async () => {
     const rows = rowsOf(sectionOf(await textOf("docs/conditions.md"), "Events"));
-    const code = await textOf("src/decide/events-for.ts");
+    const code = (await textOf("src/decide/events-for.ts")) + (await textOf("src/decide/plan-table.ts"));
     const events = [...code.matchAll(/\b(normal|warning)\(\s*"(\w+)"/g)].map(
       ([, type = "", reason = ""]) => `${reason} ${type.charAt(0).toUpperCase()}${type.slice(1)}`,
     );
