@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import { runSandboxCommand, startSandbox } from "../../../src/sandbox/index.ts";
+import { branches, freshSandbox, latencyMs, paid } from "./sandbox-client.ts";
+
+test("a connection while a suspend runs → a start is queued behind it, and the compute is active again", async () => {
+  const client = await freshSandbox();
+  const id = await client.activeEndpoint(branches.orders);
+  await client.api("POST", `${paid}/endpoints/${id}/suspend`);
+  const connected = await client.control("POST", `/endpoints/${id}/connect`);
+  expect(connected.body).toMatchObject({
+    endpoint: { current_state: "active", pending_state: "active" },
+    operations: [{ action: "start_compute", status: "scheduling" }],
+  });
+  expect((await client.control("POST", `/endpoints/${id}/connect`)).body.operations).toEqual([]);
+  await client.advance(latencyMs);
+  const read = async () => (await client.api("GET", `${paid}/endpoints/${id}`)).body.endpoint;
+  expect(await read()).toMatchObject({ current_state: "idle", pending_state: "active" });
+  await client.advance(latencyMs);
+  expect((await read()).current_state).toBe("active");
+});
+
+describe("cursor of operations", () => {
+  test("at most nine fractional digits; any timestamp is one", async () => {
+    const client = await freshSandbox();
+    const id = await client.activeEndpoint(branches.orders);
+    await client.advance(1000);
+    await client.api("POST", `${paid}/endpoints/${id}/restart`);
+    const ids = async (cursor: string) => {
+      const { status, body } = await client.api("GET", `${paid}/operations?cursor=${encodeURIComponent(cursor)}`);
+      expect(status).toBe(200);
+      return body.operations.map((operation: { id: string }) => operation.id);
+    };
+    const { body } = await client.api("GET", `${paid}/operations?limit=1`);
+    expect(body.pagination.cursor).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/);
+    const all = (await client.api("GET", `${paid}/operations`)).body.operations;
+    expect(await ids(body.pagination.cursor)).toEqual(all.slice(1).map((operation: { id: string }) => operation.id));
+    const [{ created_at: newest }] = all;
+    expect(await ids(newest)).toHaveLength(1);
+    expect(await ids(newest.replace("Z", "999999Z"))).toHaveLength(3);
+    expect(await ids("2001-01-01T00:00:00Z")).toEqual([]);
+    expect(await ids("2999-01-01T00:00:00.5+02:00")).toHaveLength(3);
+  });
+});
+
+test.each(["/endpoints/ep-none", `/branches/${branches.orders}`])(
+  "DELETE %s with malformed JSON → 400",
+  async (path) => {
+    const client = await freshSandbox();
+    const answer = await fetch(`${client.sandbox.url}${paid}${path}`, {
+      method: "DELETE",
+      headers: { authorization: `Bearer ${client.sandbox.apiKey}`, "content-type": "application/json" },
+      body: "{",
+    });
+    expect({ status: answer.status, body: await answer.json() }).toMatchObject({
+      status: 400,
+      body: { message: "body: is not well-formed JSON" },
+    });
+    expect((await client.api("GET", `${paid}/branches/${branches.orders}`)).status).toBe(200);
+  },
+);
+
+test("built-in projects → an idle read-write endpoint on each primary branch, which a connection string names", async () => {
+  const sandbox = await startSandbox({ clock: "stepped" });
+  try {
+    for (const project of ["green-fox-123456", "tiny-owl-654321"]) {
+      const read = async (path: string) => {
+        const headers = { authorization: `Bearer ${sandbox.apiKey}` };
+        return (await fetch(`${sandbox.url}/projects/${project}${path}`, { headers })).json();
+      };
+      const { endpoints } = (await read("/endpoints")) as { endpoints: readonly { readonly host: string }[] };
+      expect(endpoints).toMatchObject([{ type: "read_write", current_state: "idle" }]);
+      const { uri } = (await read("/connection_uri?database_name=maindb&role_name=maindb_owner")) as { uri: string };
+      expect(new URL(uri).hostname).toBe(endpoints[0]?.host);
+    }
+  } finally {
+    await sandbox.stop();
+  }
+});
+
+test.each([
+  ["0.0.0.0", "control API off"],
+  ["127.0.0.1", "control API on http://127.0.0.1:"],
+])("start on %s → the lines say %s", async (host, line) => {
+  const stop = new AbortController();
+  let out = "";
+  const write = (text: string): void => {
+    out += text;
+    if (text.includes("API key")) stop.abort();
+  };
+  const code = await runSandboxCommand(["--port", "0", "--host", host], {
+    out: { write },
+    err: { write },
+    stop: stop.signal,
+  });
+  expect(code).toBe(0);
+  expect(out).toContain(line);
+});
