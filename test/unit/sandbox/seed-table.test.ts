@@ -22,7 +22,8 @@ async function missing(tests: string): Promise<readonly string[]> {
 }
 
 async function missingIn(file: string, words: string): Promise<readonly string[]> {
-  const path = `${file.startsWith("unit/") ? "test" : "test/contract/sandbox"}/${file}.test.ts`;
+  const folder = file.startsWith("test/") ? "" : file.startsWith("unit/") ? "test/" : "test/contract/sandbox/";
+  const path = `${folder}${file}.test.ts`;
   const source = await readFile(new URL(path, root), "utf8").catch(() => undefined);
   if (source === undefined) return [`${path} is not there`];
   const titles = [...source.matchAll(/(?:test|describe)(?:\.each[^"]*?\]\))?\(\s*"([^"]+)"/g)].map(
