@@ -15,14 +15,14 @@ import { Reflector } from "./watch/reflector.ts";
 import { defaultTiming, type ReflectorTiming } from "./watch/reflector-options.ts";
 import { type ChangeOrigin, ResourceCache } from "./watch/resource-cache.ts";
 
-/** What to watch, and whom to tell. */
+/** What to watch, and what to call. */
 export interface ResourceWatchOptions {
   readonly connection: KubernetesConnection;
   /** Empty: all namespaces. */
   readonly namespaces: readonly string[];
-  /** Should only put the key into a queue. A key may be told of more than once for one change. */
+  /** Should only put the key into a queue. It may be called more than once for one change. */
   readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
-  /** A namespace was listed completely; `hasSynced` may be true now. Must not throw. @default tells nobody */
+  /** A namespace was listed completely; `hasSynced` may be true now. Must not throw. @default nothing is called */
   readonly onList?: () => void;
   readonly fence: LeaderFence;
   readonly clock: Clock;
@@ -36,11 +36,11 @@ export interface ResourceWatchOptions {
 /** All reflectors together, at one moment. */
 export interface ResourceWatchStats {
   readonly hasSynced: boolean;
-  /** Which ones, by name, no list was had of yet; empty when all namespaces are watched at once. */
+  /** The namespaces without a list so far; empty when all namespaces are watched at once. */
   readonly unlistedNamespaces: readonly string[];
   /** Whether every reflector has an open watch. */
   readonly isWatching: boolean;
-  /** Silence of the reflector that was silent longest; `undefined` until each has a list. */
+  /** Milliseconds without a byte, of the longest silent reflector; `undefined` until each has a list. */
   readonly silentForMs: number | undefined;
   /** Complete lists, over all reflectors. */
   readonly lists: number;
@@ -54,7 +54,7 @@ export interface ResourceWatchStats {
 export interface KindWatch<Resource extends StoredResource<Status>, Status extends object> {
   readonly store: ResourceStore<Resource, Status>;
   start(): void;
-  /** Opens nothing any more and closes what is open. The store's writes go on as long as the permit lets them. */
+  /** Closes the watches and opens no new ones. The store can still write while the leader fence is open. */
   stop(): Promise<void>;
   /**
    * Lists every namespace from the API server now, and replaces the cache. A new leader calls it before its first effect:
@@ -148,7 +148,7 @@ function createReflector<Resource extends StoredIdentity>(
   });
 }
 
-/** Most events of a busy time are the echo of our own writes, whose answers were read and checked already. */
+/** In a burst most events repeat our own writes, whose answers are in the cache already. */
 function knownTwin<Resource extends StoredIdentity>(
   cache: ResourceCache<Resource>,
   object: unknown,

@@ -2,7 +2,7 @@ import type { ResourceEvent } from "../../domain/event-recorder.ts";
 import type { StoredIdentity } from "../../domain/resource-store.ts";
 import { group, kind, version } from "../../resource/names.ts";
 
-/** What is said, and how often it was. Times are epoch milliseconds. */
+/** The content of an event, and its count. Times are epoch milliseconds. */
 export interface EventContent {
   readonly resource: StoredIdentity;
   readonly event: ResourceEvent;
@@ -16,10 +16,10 @@ const reportingController = "endpoint-operator";
 /** Bounds of the events API. */
 const limits = { note: 1024, reason: 128, action: 128, instance: 128, name: 253 } as const;
 
-/** A name of its own for an event about an object: the object's, shortened, and 16 random hexadecimal digits. */
+/** A unique name for an event: the name of the object, shortened, and 16 random hexadecimal digits. */
 export function eventName(resourceName: string, random: () => number): string {
   const digits = Array.from({ length: 16 }, () => Math.floor(random() * 16).toString(16)).join("");
-  // A part between dots must not end in a hyphen, nor be empty.
+  // A part between dots must not end in a hyphen or be empty.
   const start = resourceName.slice(0, limits.name - digits.length - 1).replace(/[-.]+$/, "");
   return `${start}.${digits}`;
 }
@@ -51,18 +51,18 @@ export function newEventBody(content: EventContent, instance: string): object {
   };
 }
 
-/** The part that tells how often it was said. Meant for the second time and later: a series of one is refused. */
+/** The series with the count, for the second event and later ones: the API server refuses a series of one. */
 export function seriesPatchBody(content: Pick<EventContent, "count" | "lastMs">): object {
   return { series: { count: content.count, lastObservedTime: microTime(content.lastMs) } };
 }
 
-/** In bytes: the API server counts those. */
+/** Shortens to bytes, because the API server counts bytes. */
 function shorten(note: string): string {
   const bytes = Buffer.from(note.replaceAll(/\s+/g, " "), "utf8");
   if (bytes.length <= limits.note) {
     return bytes.toString("utf8");
   }
-  // A character cut in two decodes to the replacement character.
+  // Half a character decodes to the replacement character.
   const cut = bytes
     .subarray(0, limits.note - 3)
     .toString("utf8")
@@ -70,7 +70,7 @@ function shorten(note: string): string {
   return `${cut}…`;
 }
 
-/** RFC 3339 with microseconds, as the API wants it. */
+/** RFC 3339 with microseconds, the form of the API. */
 function microTime(epochMs: number): string {
   return new Date(epochMs).toISOString().replace("Z", "000Z");
 }

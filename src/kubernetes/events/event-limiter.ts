@@ -1,25 +1,25 @@
 import type { Clock } from "../../domain/clock.ts";
 import { TokenBucket } from "../../runtime/token-bucket.ts";
 
-/** Keeps one object from flooding everybody's events. */
+/** Limits the rate of events about one object. */
 export interface EventLimiter {
-  /** Whether one more event about the object with this uid may be recorded. Counts it if so. */
+  /** Whether one more event about the object with this uid may be recorded. Counts the event if so. */
   mayRecord(uid: string): boolean;
 }
 
-/** How much is allowed. */
+/** The limits. */
 export interface EventLimiterOptions {
   readonly clock: Clock;
-  /** So many at once. @default 25 */
+  /** Events that may be recorded at once. @default 25 */
   readonly burst?: number;
-  /** One more after each such time, in milliseconds. @default 60_000 */
+  /** One more event may be recorded after this interval, in milliseconds. @default 60_000 */
   readonly refillMs?: number;
 }
 
-/** Objects that are remembered; a forgotten one starts with a full bucket. */
+/** The maximum number of objects with a bucket; an object that was dropped starts with a full one. */
 const capacity = 10_000;
 
-/** A token bucket for each object. */
+/** Makes a limiter with a token bucket for each object. */
 export function createEventLimiter(options: EventLimiterOptions): EventLimiter {
   const { clock, burst = 25, refillMs = 60_000 } = options;
   const buckets = new Map<string, TokenBucket>();

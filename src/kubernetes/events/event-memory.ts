@@ -1,20 +1,20 @@
 import type { Clock, Timer } from "../../domain/clock.ts";
 
-/** What has to be known of an event that was sent, so that it can be counted on when it is said again. */
+/** A sent event. Its count goes up when the same event is recorded again. */
 export interface SentEvent {
   readonly name: string;
   /** Epoch milliseconds. */
   readonly firstMs: number;
-  /** How often it was said, as the API server has it. */
+  /** The count that the API server has. */
   readonly count: number;
 }
 
-/** How long, and of how many. */
+/** The limits of the memory. */
 export interface EventMemoryOptions {
   readonly clock: Clock;
-  /** What was sent longer ago is not known any more, and soon not held either. */
+  /** An event that was sent longer ago is not returned any more, and removed soon. */
   readonly forMs: number;
-  /** More than these are not held; those sent longest ago go first. */
+  /** The maximum number of events; the oldest go first. */
   readonly capacity: number;
 }
 
@@ -25,7 +25,7 @@ interface Entry extends SentEvent {
 
 const sweepEveryMs = 60_000;
 
-/** The events that were sent of late, by their ids. It must stay small: a process at rest holds nothing here. */
+/** The events that were sent lately, by id. A process at rest holds none. */
 export class EventMemory {
   readonly #options: EventMemoryOptions;
   /** In the order in which they were sent. */
@@ -36,7 +36,7 @@ export class EventMemory {
     this.#options = options;
   }
 
-  /** `undefined` when it was not sent, or too long ago. */
+  /** `undefined` when it was not sent, or was sent too long ago. */
   recall(id: string): SentEvent | undefined {
     const entry = this.#entries.get(id);
     return entry === undefined || this.#isOld(entry) ? undefined : entry;
@@ -51,12 +51,12 @@ export class EventMemory {
     this.#sweep ??= this.#sweepLater();
   }
 
-  /** How many are held. */
+  /** The number of events. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Sets no timer until something is remembered again. */
+  /** Cancels the timer until an event is remembered again. */
   pause(): void {
     this.#sweep?.cancel();
     this.#sweep = undefined;

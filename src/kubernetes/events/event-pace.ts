@@ -1,20 +1,20 @@
 import type { Clock } from "../../domain/clock.ts";
 import { TokenBucket } from "../../runtime/token-bucket.ts";
 
-/** Spreads the sending of events, so that what people read never holds up what the operator does. */
+/** Limits the rate of events, so that events never delay the work of the operator. */
 export interface EventPace {
-  /** Comes to its end when one more may be sent. */
+  /** Resolves when one more event may be sent. */
   turn(): Promise<void>;
-  /** From now on nobody waits: the process ends. */
+  /** From now on `turn` does not wait, because the process ends. */
   hurry(): void;
 }
 
-/** How fast events go out. */
+/** The rate of events. */
 export interface EventPaceOptions {
   readonly clock: Clock;
-  /** So many at once. */
+  /** Events that may be sent at once. */
   readonly burst: number;
-  /** So many a second after that. */
+  /** Events per second after that. */
   readonly perSecond: number;
 }
 

@@ -1,23 +1,22 @@
 import type { ResourceEvent } from "../../domain/event-recorder.ts";
 
-/** What waits to be sent. */
+/** An event that waits to be sent. */
 export interface QueuedEvent {
-  /** No two that wait have the same. */
+  /** Unique among the waiting events. */
   readonly id: string;
   readonly event: Pick<ResourceEvent, "type" | "isAhead">;
 }
 
 /**
- * Events that wait, by rank and then in their order: first what is said ahead of time, then warnings, then the rest. After
- * a burst an error must not stand behind a thousand lines of good news. What does not fit any more is lost, the lowest
- * rank first.
+ * Waiting events, by rank and then in their order. Announcements of a coming change go first, then warnings, then the rest:
+ * after a burst, an error must not wait behind a thousand normal events. A full queue drops events of the lowest rank first.
  */
 export class EventQueue<Item extends QueuedEvent> {
   readonly #capacity: number;
   readonly #lines: readonly [ahead: Item[], warnings: Item[], news: Item[]] = [[], [], []];
   readonly #byId = new Map<string, Item>();
 
-  /** @param capacity most that wait. */
+  /** @param capacity the maximum number of waiting events. */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
@@ -26,20 +25,21 @@ export class EventQueue<Item extends QueuedEvent> {
     return this.#byId.size;
   }
 
-  /** Whether what comes next is said ahead of time. */
+  /** Whether the next event announces a coming change. */
   get isNextAhead(): boolean {
     return this.#lines[0].length > 0;
   }
 
-  /** The one of this id, if it waits. */
+  /** The waiting event with this id. */
   find(id: string): Item | undefined {
     return this.#byId.get(id);
   }
 
   /**
-   * Assumption: none of the same id waits.
+   * Assumption: no event with this id waits.
    *
-   * @returns what is lost: the newest of the lowest rank below that of `item`, else `item` itself; `undefined`: there was room.
+   * @returns the event that was dropped: the newest of the lowest rank below `item`, else `item` itself; `undefined` if there
+   *   was room.
    */
   join(item: Item): Item | undefined {
     const rank = rankOf(item);
@@ -55,7 +55,7 @@ export class EventQueue<Item extends QueuedEvent> {
     return this.#leave(this.#lines.find((line) => line.length > 0)?.shift());
   }
 
-  /** Takes out whatever waits. */
+  /** Removes and returns all waiting events. */
   clear(): readonly Item[] {
     this.#byId.clear();
     return this.#lines.flatMap((line) => line.splice(0));
@@ -73,7 +73,7 @@ export class EventQueue<Item extends QueuedEvent> {
   }
 }
 
-/** The place of its line; 0 goes first. */
+/** The rank of an event; 0 goes first. */
 function rankOf({ event }: QueuedEvent): 0 | 1 | 2 {
   if (event.isAhead === true) {
     return 0;

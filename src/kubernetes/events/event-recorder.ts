@@ -21,26 +21,28 @@ export interface EventRecorderOptions extends Omit<EventSenderOptions, "random">
 export interface EventRecorderStats {
   /** Sent, repeats included. */
   readonly sent: number;
-  /** Lost to the rate limit, a full queue, an error or a closed fence. */
+  /** Dropped because of the rate limit, a full queue, an error or a closed fence. */
   readonly dropped: number;
 }
 
-/** A recorder that works in the background. */
+/** A recorder that sends in the background. */
 export interface QueuedEventRecorder extends EventRecorder {
   /**
-   * For the end of the process: sends what waits without any more pauses, and gives up the rest when three quarters of
-   * `timeoutMs` are over. Answers whether nothing was under way any more by then.
+   * For the end of the process: sends the waiting events without pauses, and drops the rest after three quarters of
+   * `timeoutMs`.
+   *
+   * @returns whether no event was being sent any more by then.
    */
   flush(timeoutMs: number): Promise<boolean>;
   stats(): EventRecorderStats;
 }
 
-/** Events by the events.k8s.io/v1 API; see the port for what it promises. */
+/** Records events by the events.k8s.io/v1 API. */
 export function createEventRecorder(options: EventRecorderOptions): QueuedEventRecorder {
   return new BackgroundEventRecorder(options);
 }
 
-/** One thing said about one object that is not sent yet, however often it was said meanwhile. */
+/** One event that is not sent yet, with the number of its repeats. */
 interface Unsent {
   readonly id: string;
   readonly resource: StoredIdentity;
@@ -48,23 +50,23 @@ interface Unsent {
   /** Epoch milliseconds, as `lastMs`. */
   readonly firstMs: number;
   lastMs: number;
-  /** Without those that were sent before. */
+  /** The repeats that were not sent yet. */
   count: number;
-  /** The event to count on; `undefined`: a new one. */
+  /** The stored event whose count goes up; `undefined` for a new event. */
   sent: SentEvent | undefined;
 }
 
-/** Said again within this time after it was sent, it is the same event once more. */
+/** An equal event within this time after the last one raises the count of that one. */
 const repeatMs = 360_000;
-/** Most things that wait to be sent. */
+/** The maximum number of events that wait to be sent. */
 const queueCapacity = 2_000;
-/** Most events that are remembered once they are sent. */
+/** The maximum number of sent events that are remembered. */
 const memoryCapacity = 1_000;
-/** Many at once after a single change, and then no more than a cluster bears beside the work itself. */
+/** A single change may cause many events at once; after that, the rate is one that any cluster bears. */
 const burst = 100;
 const perSecond = 10;
-/** What is lost for want of room or time is told of once for so long. */
-const tellLossAfterMs = 60_000;
+/** Dropped events are logged at most once per interval. */
+const reportDropsAfterMs = 60_000;
 
 class BackgroundEventRecorder implements QueuedEventRecorder {
   readonly #options: EventRecorderOptions;
@@ -76,8 +78,8 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
   #sending: Promise<void> | undefined;
   #sent = 0;
   #dropped = 0;
-  #untold = 0;
-  #telling: Timer | undefined;
+  #unreported = 0;
+  #reportTimer: Timer | undefined;
 
   constructor(options: EventRecorderOptions) {
     const { clock, random = Math.random } = options;
@@ -101,7 +103,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
       waiting.lastMs = nowMs;
       return;
     }
-    // Not the object itself: with its whole status it would be held for as long as the event waits.
+    // Not the object itself, because its whole status would stay in memory while the event waits.
     const { key, uid, resourceVersion } = resource;
     const times = { firstMs: nowMs, lastMs: nowMs, count: 1 };
     const sent = this.#memory.recall(id);
@@ -120,7 +122,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
       timer.cancel();
     }
     this.#memory.pause();
-    this.#tellLoss();
+    this.#reportDrops();
     return isInTime;
   }
 
@@ -135,16 +137,16 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
         await this.#pace.turn();
         hasTurn = true;
       }
-      // Only now: what is most urgent may have come meanwhile, or all may have been given up.
+      // Only now: a more urgent event may have come meanwhile, or all may have been dropped.
       const unsent = this.#queue.takeNext();
       if (unsent === undefined) {
         break;
       }
-      // What is said ahead of time needs no turn, and leaves it to the next.
+      // An announcement needs no place in the pace, and leaves it to the next event.
       hasTurn &&= unsent.event.isAhead === true;
       await this.#send(unsent);
     }
-    // At the very moment the queue was found empty: what is recorded a microtask later must not count on this run.
+    // In the same tick in which the queue was found empty: an event recorded later must start a new run.
     this.#sending = undefined;
   }
 
@@ -158,7 +160,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
       const nowSent = { name: await this.#sender.send(content, sent !== undefined), firstMs, count };
       this.#sent += unsent.count;
       this.#memory.remember(id, nowSent);
-      // Said again while it was under way.
+      // Recorded again while it was being sent.
       const repeat = this.#queue.find(id);
       if (repeat !== undefined) {
         repeat.sent = nowSent;
@@ -170,20 +172,23 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
 
   #fail(unsent: Unsent, error: unknown): void {
     if (error instanceof LeaderFenceError) {
-      // The same for all that wait, and no news: whoever closed the gate has said so.
+      // The same for all waiting events; the reason why the fence is closed is in the log already.
       this.#lose(unsent);
       return;
     }
     const { namespace, name } = unsent.resource.key;
     this.#dropped += unsent.count;
-    this.#options.logger.warn({ namespace, name, eventReason: unsent.event.reason, err: error }, "an event was lost");
+    this.#options.logger.warn(
+      { namespace, name, eventReason: unsent.event.reason, err: error },
+      "an event was lost",
+    );
   }
 
   #lose(unsent: Unsent | undefined): void {
     if (unsent !== undefined) {
       this.#dropped += unsent.count;
-      this.#untold += unsent.count;
-      this.#telling ??= this.#options.clock.after(tellLossAfterMs, () => this.#tellLoss());
+      this.#unreported += unsent.count;
+      this.#reportTimer ??= this.#options.clock.after(reportDropsAfterMs, () => this.#reportDrops());
     }
   }
 
@@ -193,21 +198,21 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
     }
   }
 
-  /** One line for all: there may be thousands. */
-  #tellLoss(): void {
-    this.#telling?.cancel();
-    this.#telling = undefined;
-    if (this.#untold > 0) {
+  /** One log line for all dropped events. */
+  #reportDrops(): void {
+    this.#reportTimer?.cancel();
+    this.#reportTimer = undefined;
+    if (this.#unreported > 0) {
       this.#options.logger.warn(
-        { lost: this.#untold },
-        "events were lost: too many waited, or the process had to stop sending them",
+        { lost: this.#unreported },
+        "events were dropped: too many waited, or the process stopped",
       );
-      this.#untold = 0;
+      this.#unreported = 0;
     }
   }
 }
 
-/** Of the text, which would be held for as long as the event is remembered. */
+/** A hash in place of the text, which would stay in memory for as long as the event is remembered. */
 function idOf({ uid }: StoredIdentity, { type, reason, action, note }: ResourceEvent): string {
   return hash("sha256", JSON.stringify([uid, type, reason, action, note]), "base64");
 }

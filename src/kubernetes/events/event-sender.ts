@@ -5,12 +5,12 @@ import type { KubernetesConnection } from "../http/connection.ts";
 import { eventsPath } from "../http/paths.ts";
 import { type EventContent, eventName, newEventBody, seriesPatchBody } from "./event-body.ts";
 
-/** What an event sender works with. */
+/** What an event sender needs. */
 export interface EventSenderOptions {
   readonly connection: KubernetesConnection;
   readonly fence: LeaderFence;
   readonly clock: Clock;
-  /** This process among its replicas, for instance the pod's name; at most 128 characters. */
+  /** The name of this replica, for instance the name of the pod; at most 128 characters. */
   readonly instance: string;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -20,7 +20,7 @@ const callTimeoutMs = 8_000;
 const maxAttempts = 3;
 const retryDelayMs = 1_000;
 
-/** Writes events to the API server, each by few attempts. */
+/** Writes events to the API server, with a few attempts for each. */
 export class EventSender {
   readonly #options: EventSenderOptions;
 
@@ -28,15 +28,15 @@ export class EventSender {
     this.#options = options;
   }
 
-  /** A name for an event that is yet to be created. */
+  /** A name for a new event. */
   nameFor(resourceName: string): string {
     return eventName(resourceName, this.#options.random);
   }
 
   /**
-   * Creates the event, or changes how often the one of this name was said.
+   * Creates the event, or raises the count of the event with this name.
    *
-   * @returns the name it has now: another one if the API server had forgotten it.
+   * @returns the name of the event: another one if the API server had deleted the old event.
    * @throws KubernetesError when the last attempt fails or another one would not help; LeaderFenceError
    */
   async send(content: EventContent, isRepeat: boolean): Promise<string> {
@@ -47,7 +47,7 @@ export class EventSender {
       await this.#patch(content);
       return content.name;
     } catch (error) {
-      // The API server forgets events after an hour or so.
+      // The API server deletes events after about an hour.
       if (error instanceof KubernetesError && error.reason === "NotFound") {
         return await this.#create({ ...content, name: this.nameFor(content.resource.key.name) });
       }
@@ -61,7 +61,7 @@ export class EventSender {
     try {
       await this.#request({ method: "POST", path, contentType: "application/json", body });
     } catch (error) {
-      // Only an earlier attempt of ours can have made one of this name.
+      // Only an earlier attempt of ours can have created an event with this name.
       if (!(error instanceof KubernetesError && error.reason === "Conflict")) {
         throw error;
       }

@@ -17,14 +17,14 @@ export interface StatusAnswer {
 
 const maxMessageLength = 512;
 
-/** The headers of an answer that say when to try again, as they were sent. */
+/** The headers of an answer about the next attempt, as they were sent. */
 export interface RetryHeaders {
   readonly retryAfter: string | undefined;
   readonly date: string | undefined;
 }
 
 /**
- * Reads a `Status` object, or whatever stands in its place.
+ * Reads a `Status` object, or any other body.
  *
  * @param code of the HTTP answer; the body's own code is used when this is 200 (an ERROR event of a watch).
  */
@@ -93,7 +93,7 @@ function explain(reason: KubernetesReason, status: StatusAnswer): string {
       return "that resourceVersion is too old";
     case "Unauthorized":
       return "the API server does not accept our credentials";
-    // The server's own sentence names the missing permission or the bad field, and nothing else helps a person here.
+    // The server's message names the missing permission or the bad field, which helps a person most.
     case "Forbidden":
     case "Invalid":
       return status.message === "" ? `the API server answered ${status.code}` : status.message;
@@ -171,10 +171,10 @@ function codeOf(error: unknown): string | undefined {
 const longestRetryAfterMs = 60_000;
 
 /**
- * How long the API server asks to wait before the next attempt.
+ * The retry-after of the API server.
  *
  * @param error of an answer, or one that an answer or an ERROR event has caused.
- * @returns milliseconds, at most a minute; 0 when it does not ask.
+ * @returns milliseconds, at most a minute; 0 without one.
  */
 export function retryAfterMsOf(error: unknown): number {
   const source = error instanceof Error && !(error instanceof KubernetesError) ? error.cause : error;

@@ -3,7 +3,7 @@ import type { KubernetesConnection } from "./connection.ts";
 import { namespacePath } from "./paths.ts";
 
 /**
- * What tells this cluster from every other: the uid of its namespace `kube-system`.
+ * The identity of the cluster: the uid of its namespace `kube-system`.
  *
  * @throws KubernetesError; reason `Forbidden` without `get` on that one namespace.
  */
@@ -18,7 +18,7 @@ export async function readClusterId(connection: KubernetesConnection): Promise<s
   return uid;
 }
 
-/** The namespace we run in, or that of the kubeconfig's context; `default` when neither says. */
+/** The operator's own namespace, or the namespace of the kubeconfig's context; `default` without either. */
 export function ownNamespace(connection: KubernetesConnection): string {
   return connection.namespace ?? "default";
 }

@@ -2,40 +2,40 @@ import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { TlsMaterial } from "../../http/dispatchers.ts";
 
-/** What one request to the API server needs to be let in. */
+/** The credentials of one request to the API server. */
 export interface Credentials {
   /** Header names and values; at least an authorization, unless a client certificate does its work. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What the dispatcher is made of; one that has not changed is kept. */
+  /** The options of the connections. Connections are kept as long as these do not change. */
   readonly transport: TransportOptions;
 }
 
-/** Where the connection goes through, with its TLS material. */
+/** TLS material and proxy of a connection. */
 export interface TransportOptions {
   readonly tls: TlsMaterial;
   /** URL of an HTTP proxy; `undefined` for a direct connection. */
   readonly proxyUrl: string | undefined;
 }
 
-/** A place credentials come from. They change while we run: tokens are rotated, certificates renewed. */
+/** A source of credentials. They change while the operator runs: tokens are rotated, certificates renewed. */
 export interface CredentialSource {
   /** Base URL of the API server, without a slash at the end. */
   readonly server: string;
-  /** Namespace of the kubeconfig's context, or of our own pod; `undefined` when there is none. */
+  /** Namespace of the kubeconfig's context, or of the operator's own pod; `undefined` when there is none. */
   readonly namespace: string | undefined;
   /** @throws Error when a file cannot be read or a plugin fails. */
   current(): Promise<Credentials>;
-  /** Forgets everything and reads it again at the next `current()`. */
+  /** The next `current()` reads everything again. */
   reload(): void;
 }
 
-/** No way to find an API server. A mistake of the settings. */
+/** The kubeconfig is missing or cannot be used. A mistake in the settings. */
 export class KubeconfigError extends Error {
   override readonly name = "KubeconfigError";
 }
 
 /**
- * Credentials by the rules of the Kubernetes client: KUBECONFIG, `~/.kube/config`, the service account of our own pod.
+ * Credentials by the rules of the Kubernetes client: KUBECONFIG, `~/.kube/config`, the service account of the pod.
  *
  * Tokens, client certificates, exec plugins, OIDC and service-account files work as they do in the client; the client
  * reads a service-account token again every minute.
@@ -55,7 +55,7 @@ export function loadCredentialSource(load: () => KubeConfig = loadByClientRules)
     namespace: namespace === "" ? undefined : namespace,
     current: () => credentialsOf(config),
     reload() {
-      // A file that is being replaced right now must not end us: the old credentials are tried once more instead.
+      // A file that is being replaced right now must not end the process; the old credentials are used once more.
       try {
         config = load();
       } catch {
@@ -76,7 +76,7 @@ function loadOrExplain(load: () => KubeConfig): KubeConfig {
   }
 }
 
-/** The client's last resort: it means that nothing was found. */
+/** The client's fallback: it means that no kubeconfig was found. */
 const serverOfLastResort = "http://localhost:8080";
 
 function loadByClientRules(): KubeConfig {
@@ -102,7 +102,7 @@ function basicAuthorization(userAndPassword: string): string {
   return `Basic ${Buffer.from(userAndPassword).toString("base64")}`;
 }
 
-/** The client knows which options a kubeconfig means; only the dispatcher is ours, because its own is made per request. */
+/** The client computes the options; the connections are ours, because the client makes new ones for each request. */
 function transportOf(config: KubeConfig, options: RequestOptions): TransportOptions {
   const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
   const all = Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername });

@@ -2,8 +2,8 @@ import type { Tracer } from "../../domain/tracer.ts";
 import type { KubernetesCall, KubernetesConnection } from "./connection.ts";
 
 /**
- * The same connection with a span for each write, within the span of the pass that makes it. Reads and watches have none.
- * An event's span stands alone: events are sent later than the pass that they are of, and with those of others.
+ * Adds a span for each write, within the span of the reconcile that makes it. Reads and watches have no span.
+ * The span of an event is a trace of its own, because events are sent later than their reconcile, together with others.
  */
 export function withWriteSpans(inner: KubernetesConnection, tracer: Tracer): KubernetesConnection {
   return {

@@ -6,36 +6,37 @@ import { createLeaseClient } from "./lease-client.ts";
 import { LeaseElector } from "./lease-elector.ts";
 import type { LeaseTiming } from "./lease-timing.ts";
 
-/** Whether this process is the one that acts. */
+/** Leadership of this process: the leader fence, and the way to get and release the Lease. */
 export interface Leadership extends LeaderFence {
-  /** Begins to ask for it. */
+  /** Starts to compete for the Lease. */
   start(): void;
-  /** `mayLead` has changed. */
+  /** The result of `mayLead` may have changed. */
   nudge(): void;
-  /** Gives the permit up, and what stands behind it runs out by itself: something may still be under way. */
+  /** Closes the fence and lets the lease expire by itself, because some work may still be in progress. */
   stop(): Promise<void>;
   /**
-   * Gives the permit up and hands over at once; nothing may be under way any more. Answers whether that is known to have
-   * worked.
+   * Closes the fence and releases the Lease at once. No work may be in progress any more.
+   *
+   * @returns whether the Lease is known to be released.
    */
   release(timeoutMs: number): Promise<boolean>;
 }
 
-/** What both kinds of leadership need. */
+/** Callbacks of both kinds of leadership. */
 export interface LeadershipOptions {
-  /** Whether this process could do the work: its cache is complete. */
+  /** Whether this process is able to lead: its cache is complete. */
   readonly mayLead: () => boolean;
-  /** It leads now. Called once at most. */
+  /** This process leads now. Called at most once. */
   readonly onLeading: () => void;
 }
 
-/** What an election needs besides. */
+/** What an election needs. */
 export interface ElectionOptions extends LeadershipOptions {
-  /** Of its own. */
+  /** A separate connection, so that no other call delays the Lease. */
   readonly connection: KubernetesConnection;
   readonly namespace: string;
   readonly name: string;
-  /** Of this very process. */
+  /** Unique for this process. */
   readonly identity: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -43,14 +44,14 @@ export interface ElectionOptions extends LeadershipOptions {
   readonly longestEffectMs: number;
   /** @default 15 s, 10 s, 2 s */
   readonly timing?: LeaseTiming | undefined;
-  /** It led and does not any more. Called once at most. */
+  /** This process led and does not lead any more. Called at most once. */
   readonly onLost: (why: string) => void;
 }
 
 /**
- * Leadership of one of several processes, agreed on by a Lease.
+ * Leadership of one of several processes, by a Lease.
  *
- * @throws Error when the times of the lease and the longest call do not fit each other.
+ * @throws Error when the times of the lease do not cover the longest call.
  */
 export function electedLeadership({ timing, ...options }: ElectionOptions): Leadership {
   const { connection, namespace, name } = options;
@@ -61,7 +62,7 @@ export function electedLeadership({ timing, ...options }: ElectionOptions): Lead
   });
 }
 
-/** Leadership of a process that is the only one, as whoever starts it promises. */
+/** Leadership of the only process. With this, the user must not start a second one. */
 export function soleLeadership({ mayLead, onLeading }: LeadershipOptions): Leadership {
   let state: "New" | "Waiting" | "Leading" | "Over" = "New";
   const lead = () => {

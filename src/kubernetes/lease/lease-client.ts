@@ -6,28 +6,28 @@ import { leasePath, leasesPath } from "../http/paths.ts";
 export interface StoredLease {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** "" when nobody holds it. */
+  /** "" when no process holds it. */
   readonly holder: string;
-  /** For how long a renewal counts, as its holder says; 0 when it does not say. */
+  /** How long a renewal counts, as its holder wrote it; 0 when the Lease has no duration. */
   readonly durationMs: number;
-  /** How often it went from one holder to another. */
+  /** The number of changes of the holder. */
   readonly transitions: number;
 }
 
 /** What is written into a Lease. */
 export interface LeaseClaim {
-  /** "" gives it back. */
+  /** "" releases the Lease. */
   readonly holder: string;
   /** Stored in whole seconds, rounded up. */
   readonly durationMs: number;
   readonly transitions: number;
-  /** Epoch milliseconds; for people to read, nobody decides by it. */
+  /** Epoch milliseconds. For people only: no decision depends on it. */
   readonly renewTimeMs: number;
   /** Epoch milliseconds; `undefined` leaves it as it is. */
   readonly acquireTimeMs: number | undefined;
 }
 
-/** What ends a call early. */
+/** The bounds of one call. */
 export interface LeaseCallBounds {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
@@ -35,19 +35,19 @@ export interface LeaseCallBounds {
 
 /** One Lease. */
 export interface LeaseClient {
-  /** Answers `undefined` when there is none. @throws KubernetesError */
+  /** Returns `undefined` when there is no such Lease. @throws KubernetesError */
   read(bounds: LeaseCallBounds): Promise<StoredLease | undefined>;
   /**
-   * Writes over exactly the Lease that was read, or makes one where there was none.
+   * Replaces exactly the Lease that was read, or creates one.
    *
-   * @throws KubernetesError; reason `Conflict` when it is another one by now, or there is one already.
+   * @throws KubernetesError; reason `Conflict` when the Lease has changed, or exists already.
    */
   write(claim: LeaseClaim, over: StoredLease | undefined, bounds: LeaseCallBounds): Promise<StoredLease>;
 }
 
-/** Where the Lease is, and the way there. */
+/** The place of the Lease and the connection to it. */
 export interface LeaseClientOptions {
-  /** Of its own, so that no list and no patch can hold the Lease up. */
+  /** A separate connection, so that no list and no patch can delay the Lease. */
   readonly connection: KubernetesConnection;
   readonly namespace: string;
   readonly name: string;
@@ -105,7 +105,7 @@ function specOf(claim: LeaseClaim): object {
   };
 }
 
-/** RFC 3339 with microseconds, as the API wants it. */
+/** RFC 3339 with microseconds, the form of the API. */
 function microTime(epochMs: number): string {
   return new Date(epochMs).toISOString().replace("Z", "000Z");
 }

@@ -15,7 +15,7 @@ import { ObservedLease } from "./observed-lease.ts";
 /** How an elector is made. */
 export interface LeaseElectorOptions {
   readonly client: LeaseClient;
-  /** Of this very process: a restarted one is another. */
+  /** Unique for this process; a restarted process has another one. */
   readonly identity: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -25,24 +25,24 @@ export interface LeaseElectorOptions {
   readonly timing?: LeaseTiming;
   /** The longest call that needs the fence, in milliseconds. */
   readonly longestEffectMs: number;
-  /** Whether this process could do the work. Until then it watches the Lease and does not take it. */
+  /** Whether this process is able to lead. Until then it reads the Lease and does not take it. */
   readonly mayLead: () => boolean;
-  /** It leads now. Called once at most. */
+  /** This process leads now. Called at most once. */
   readonly onLeading: () => void;
-  /** It led and does not any more, without having been asked. Called once at most; it never leads again. */
+  /** This process lost the leadership without a stop. Called at most once; the process never leads again. */
   readonly onLost: (why: string) => void;
 }
 
 type State = "Candidate" | "Leader" | "Lost" | "Stopped";
 
 /**
- * Agrees with other processes, by one Lease, on who acts.
+ * Elects the leader among several processes by one Lease.
  *
- * Guarantees: the permit is given only while a renewal that was sent less than the lease's duration ago is known to have
- * succeeded, and only for calls that end before that time is over; all by the monotonic clock of this process. No clock
- * of another machine is believed: a lease of somebody else has run out when it was seen unchanged for its whole
- * duration. A renewal whose answer is lost counts neither as success nor as loss: the next attempt finds out.
- * Assumption: the monotonic clocks of two machines run at the same rate to within a few parts in a thousand.
+ * Guarantees: the fence is open only while a successful renewal was sent less than the lease's duration ago, and only for
+ * calls that end before that duration is over. Only the monotonic clock of this process counts: a lease of another process
+ * has expired when this process saw it unchanged for its whole duration. A renewal whose answer is lost counts neither as
+ * success nor as loss; the next attempt reads the Lease.
+ * Assumption: the monotonic clocks of two machines differ in rate by at most a few parts in a thousand.
  */
 export class LeaseElector implements LeaderFence {
   readonly #options: LeaseElectorOptions;
@@ -52,9 +52,9 @@ export class LeaseElector implements LeaderFence {
   readonly #observed: ObservedLease;
   #state: State = "Candidate";
   #running: Promise<void> | undefined;
-  /** Ends the pause between two attempts. */
+  /** Ends the pause between two attempts early. */
   #endPause: () => void = () => {};
-  /** The Lease as our last write left it; `undefined` when that is not known. */
+  /** The Lease after our last write; `undefined` when that is not known. */
   #own: StoredLease | undefined;
   /** When our last successful write was sent. */
   #renewedAtMs = Number.NEGATIVE_INFINITY;
@@ -70,7 +70,7 @@ export class LeaseElector implements LeaderFence {
     this.#observed = new ObservedLease({ ...options, leastMs: this.#timing.durationMs });
   }
 
-  /** Begins; a second call changes nothing. */
+  /** Starts; a second call changes nothing. */
   start(): void {
     this.#running ??= this.#run();
   }
@@ -80,14 +80,14 @@ export class LeaseElector implements LeaderFence {
     return this.#state === "Leader" && leftMs > 0 && timeoutMs <= leftMs;
   }
 
-  /** Looks again at once: what `mayLead` asks for has come true. */
+  /** Tries again at once, because the result of `mayLead` has changed. */
   nudge(): void {
     if (this.#state === "Candidate") {
       this.#endPause();
     }
   }
 
-  /** Neither renews nor permits anything any more. What the Lease says stays, and runs out by itself. */
+  /** Stops renewing and closes the fence. The Lease stays as it is and expires by itself. */
   async stop(): Promise<void> {
     this.#state = this.#state === "Lost" ? "Lost" : "Stopped";
     this.#stopping.abort();
@@ -96,10 +96,9 @@ export class LeaseElector implements LeaderFence {
   }
 
   /**
-   * Stops, and gives the Lease back so that another can take it at once. To be called when nothing of our work is under
-   * way any more.
+   * Stops, and releases the Lease so that another process can take it at once. No work may be in progress any more.
    *
-   * @returns whether the Lease is known not to name us any more.
+   * @returns whether the Lease is known not to name this process any more.
    */
   async release(timeoutMs: number): Promise<boolean> {
     const dueMs = this.#nowMs() + timeoutMs;
@@ -141,7 +140,7 @@ export class LeaseElector implements LeaderFence {
       this.#note("cannot take the lease yet, will try again", error);
       return;
     }
-    // A process that was stopped in between is no leader: what it wrote is found again by the next attempt.
+    // A process that was paused in between is no leader; the next attempt finds its own Lease.
     if (this.#deadlineInMs() > 0 && this.#state === "Candidate") {
       this.#state = "Leader";
       logger.info({ identity, transitions: this.#own?.transitions }, "leading");
@@ -164,7 +163,7 @@ export class LeaseElector implements LeaderFence {
     }
   }
 
-  /** @returns false when the Lease is not as we left it, and has to be read. @throws KubernetesError otherwise */
+  /** @returns false when the Lease has changed and must be read. @throws KubernetesError for any other failure */
   async #renewOwn(own: StoredLease): Promise<boolean> {
     try {
       await this.#write(own);
@@ -178,7 +177,7 @@ export class LeaseElector implements LeaderFence {
     }
   }
 
-  /** It may be our own renewal whose answer was lost; that somebody else holds it is the only proof of a loss. */
+  /** The change may be our own renewal whose answer was lost. Only another holder proves that the Lease is lost. */
   async #renewFound(found: StoredLease | undefined): Promise<void> {
     const holder = found?.holder ?? "";
     if (holder !== "" && holder !== this.#options.identity) {
@@ -241,7 +240,7 @@ export class LeaseElector implements LeaderFence {
     }
   }
 
-  /** Said once for each kind of trouble: what lasts would say it every two seconds. */
+  /** Logs each kind of problem once, because a lasting problem would be logged every two seconds. */
   #note(message: string, error: unknown): void {
     const problem = error instanceof Error ? error.message : String(error);
     const isRace = error instanceof KubernetesError && error.reason === "Conflict";
@@ -275,7 +274,7 @@ export class LeaseElector implements LeaderFence {
     return this.#renewedAtMs + this.#timing.renewDeadlineMs - this.#nowMs();
   }
 
-  /** A leader's call is not worth waiting for beyond its deadline. */
+  /** A call of a leader ends at the renew deadline. */
   #bounds(): LeaseCallBounds {
     const callMs = leaseCallTimeoutMs(this.#timing);
     const timeoutMs = this.#state === "Leader" ? Math.max(1, Math.min(callMs, this.#deadlineInMs())) : callMs;
@@ -287,7 +286,7 @@ export class LeaseElector implements LeaderFence {
   }
 }
 
-/** The Lease is not the one that the write named. */
+/** Whether the Lease is not the one that the write named. */
 function isChanged(error: unknown): boolean {
   return error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
 }

@@ -1,23 +1,23 @@
 /** The times of a Lease, in milliseconds. */
 export interface LeaseTiming {
-  /** A renewal counts for so long from the moment it was sent. */
+  /** How long a renewal counts, from the moment it was sent. */
   readonly durationMs: number;
-  /** A leader that could not renew for so long gives up, well before another may take over. */
+  /** A leader stops after this time without a renewal, well before another process may take over. */
   readonly renewDeadlineMs: number;
-  /** Between two renewals, and between two looks of a standby. */
+  /** The interval between two renewals, and between two reads of a standby. */
   readonly retryPeriodMs: number;
 }
 
-/** What production uses. */
+/** The times in production. */
 export const defaultLeaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 
-/** Pauses are up to so much longer, so that standbys do not look all at once. */
+/** Pauses are longer by up to this factor, so that standbys do not read all at once. */
 export const retryJitter = 0.2;
 
 /**
  * Checks the times against each other and against the longest call that must end within the lease.
  *
- * @throws Error that says which two do not fit.
+ * @throws Error that names the rules that do not hold.
  */
 export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): void {
   const { durationMs, renewDeadlineMs, retryPeriodMs } = timing;
@@ -38,7 +38,7 @@ export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): 
   }
 }
 
-/** One call to the API server: three of them in vain fit between the last good renewal and the deadline. */
+/** The timeout of one call: three failed calls fit between the last good renewal and the deadline. */
 export function leaseCallTimeoutMs({ renewDeadlineMs, retryPeriodMs }: LeaseTiming): number {
   return Math.max(retryPeriodMs, (renewDeadlineMs - retryPeriodMs) / 3);
 }

@@ -2,16 +2,16 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { StoredLease } from "./lease-client.ts";
 
-/** How a sighting is made. */
+/** What the record of a Lease needs. */
 export interface ObservedLeaseOptions {
   readonly identity: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A lease counts at least for so long, whatever it says itself. */
+  /** The minimum duration of a lease, whatever duration the Lease contains. */
   readonly leastMs: number;
 }
 
-/** What a candidate has seen of the Lease, and since when it has not changed. */
+/** The observed record of the Lease: what a candidate read last, and when it saw the last change. */
 export class ObservedLease {
   readonly #options: ObservedLeaseOptions;
   #seen: { readonly lease: StoredLease; readonly sinceMs: number } | undefined;
@@ -21,9 +21,11 @@ export class ObservedLease {
   }
 
   /**
-   * Takes note of what was read just now, and tells whether it may be taken over.
+   * Records what was read just now.
    *
-   * A Lease that is gone counts as it was last seen: whoever held it does not know yet, and goes on acting.
+   * A Lease that is gone counts as it was last read: its holder may not know yet, and may still act.
+   *
+   * @returns whether this process may take the Lease.
    */
   isFree(found: StoredLease | undefined): boolean {
     if (found !== undefined) {
@@ -33,7 +35,7 @@ export class ObservedLease {
     return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();
   }
 
-  /** When the lease of its holder has run out, in monotonic milliseconds; `undefined` when nobody else holds it. */
+  /** When the lease of another holder expires, in monotonic milliseconds; `undefined` when no other process holds it. */
   runsOutAtMs(): number | undefined {
     const { identity, leastMs } = this.#options;
     const seen = this.#seen;

@@ -8,7 +8,7 @@ import type { ResourceKind, StoredResource } from "./resource-kind.ts";
 export interface KindParser<Resource> {
   /** @throws ZodError when the metadata is not that of a stored object. */
   parse(stored: unknown): Resource;
-  /** Like `parse`, but an object that cannot be used is logged and answers `undefined`. */
+  /** Like `parse`, but it logs an object that cannot be used, and returns `undefined`. */
   parseOrSkip(stored: unknown): Resource | undefined;
   /**
    * Whether `resource.status` is all that is stored. False when the stored status did not fit the schema, when it has

@@ -35,8 +35,8 @@ const fieldManager = "endpoint-operator";
 /**
  * The custom resources of one kind, over cache and connection.
  *
- * Every write is a JSON merge patch that names uid and resourceVersion, asks the permit first, and puts its answer
- * into the cache before it answers.
+ * Every write is a JSON merge patch with uid and resourceVersion. It asks the leader fence first, and puts its answer into
+ * the cache before it returns.
  */
 export function createKindStore<Resource extends StoredResource<Status>, Status extends object>(
   options: KindStoreOptions<Resource, Status>,
@@ -110,7 +110,7 @@ class Reader<Resource extends StoredResource<Status>, Status extends object> {
     return resource;
   }
 
-  /** Without a doubtful write the watch tells soon enough; with one, the object may have gone by our own hand. */
+  /** After a doubtful write the object may have been deleted by that write; otherwise the watch reports the deletion. */
   #noteGone(key: ResourceKey, before: Resource | undefined): void {
     if (this.#parts.doubtful.delete(nameOf(this.#parts, key)) && before !== undefined) {
       this.#parts.cache.putOwnDeletion(before);
@@ -193,12 +193,12 @@ async function patch<Resource extends StoredResource<Status>, Status extends obj
   }
 }
 
-/** Not where the API server was not asked, or has answered that it did nothing to the object as we know it. */
+/** Whether the stored object may differ from the cache after this error of a write. */
 function leavesDoubt(error: unknown): boolean {
   return error instanceof KubernetesError ? reasonsOfDoubt.has(error.reason) : !(error instanceof LeaderFenceError);
 }
 
-/** Nobody knows what is stored; or, by a conflict, only that it is not what the cache says, and the watch may be long in telling. */
+/** The write may have been stored; or, after a conflict, the cache is known to be old. */
 const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
   "TimedOut",
   "Unavailable",
@@ -229,7 +229,7 @@ function parseAnswer<Resource>({ kind }: Named, what: string, parse: () => Resou
   }
 }
 
-/** The API server deletes an object that is being deleted with its last finalizer, and answers what it was. */
+/** The API server deletes an object with its last finalizer, and its answer shows the object as it was. */
 function isLastFinalizerGone(answer: unknown): boolean {
   const metadata = (
     answer as { readonly metadata?: { readonly deletionTimestamp?: unknown; readonly finalizers?: unknown } } | null

@@ -2,8 +2,8 @@ import type { TextPool } from "../../domain/text-pool.ts";
 import type { ComputeEndpointStatus, StatusOperation } from "../../resource/status-schema.ts";
 
 /**
- * The same status, its repeated texts held once. A status that is full says the same few words dozens of times, each
- * read from JSON as a text of its own, and a cache of thousands would hold them all.
+ * The same status with its repeated texts in memory only once. Each text parsed from JSON takes memory of its own, and a
+ * full status contains the same few words dozens of times.
  */
 export function withSharedTexts(status: ComputeEndpointStatus, { share }: TextPool): ComputeEndpointStatus {
   const { ownership, operations, conditions } = status;
@@ -30,7 +30,7 @@ export function withSharedTexts(status: ComputeEndpointStatus, { share }: TextPo
   };
 }
 
-/** Written out: of twenty for each resource, copies by spreading would take half as much again. */
+/** Each field is written out, because an object made by spreading takes half as much memory again. */
 function compact(operation: StatusOperation, share: TextPool["share"]): StatusOperation {
   const shown = {
     id: operation.id,

@@ -1,13 +1,13 @@
 import type { Clock, Timer } from "../../domain/clock.ts";
 
-/** Notices that nothing has been heard for a while. */
+/** Detects that no byte has arrived for a while. */
 export interface InactivityTimer {
-  /** Something was heard. Cheap: no timer is set anew. */
+  /** Bytes have arrived. Cheap: it sets no timer. */
   touch(): void;
   cancel(): void;
 }
 
-/** Calls `onSilence` once, `timeoutMs` after the last `touch` (or after now, when there is none). */
+/** Calls `onSilence` once, `timeoutMs` after the last `touch`, or after now if there is none. */
 export function createInactivityTimer(clock: Clock, timeoutMs: number, onSilence: () => void): InactivityTimer {
   let heardAtMs = clock.monotonicMs();
   let timer: Timer;

@@ -5,13 +5,13 @@ import { LineTooLongError, readLines, TruncatedLineError } from "./read-lines.ts
 /** One page of a consistent list. */
 export interface ListPage {
   readonly items: readonly unknown[];
-  /** The same on each page of one list. */
+  /** The version of the list. */
   readonly resourceVersion: string;
   /** `undefined` on the last page. */
   readonly continueToken: string | undefined;
 }
 
-/** One line of a watch. `object` may be anything, a `Status` for type ERROR. */
+/** One line of a watch. `object` may be any value; for type ERROR it is a `Status`. */
 export interface WatchEvent {
   readonly type: string;
   readonly object: unknown;
@@ -27,37 +27,37 @@ export interface ListWatch {
   /**
    * Opens a watch. The events end when the server closes it.
    *
-   * @throws KubernetesError, on opening and while reading; reason `UnreadableAnswer` when a line cannot be read, so
-   * that nothing may be believed to have been seen completely.
+   * @throws KubernetesError, on opening and while reading; reason `UnreadableAnswer` when a line cannot be read: an
+   * event may be missing then.
    */
   watch(request: WatchRequest): Promise<AsyncIterable<WatchEvent>>;
 }
 
 /** How a watch is opened. */
 export interface WatchRequest {
-  /** Events after this one. */
+  /** The watch shows the events after this version. */
   readonly resourceVersion: string;
-  /** When the server is to close it. */
+  /** The server closes the watch after this time. */
   readonly timeoutSeconds: number;
   readonly signal: AbortSignal;
-  /** Called for each piece that arrives, whole line or not. */
+  /** Called for each chunk that arrives. */
   readonly onBytes: () => void;
 }
 
-/** What to list, and how long to wait. */
+/** What to list and watch, with timeouts. */
 export interface ListWatchOptions {
   readonly connection: KubernetesConnection;
   /** For instance `/apis/endpoint-operator.dev/v1alpha1/computeendpoints`. */
   readonly path: string;
   /** For messages: `ComputeEndpoints of namespace shop`. */
   readonly what: string;
-  /** For one page. */
+  /** The timeout of one page. */
   readonly listTimeoutMs: number;
-  /** Until a watch has answered. */
+  /** The timeout until the headers of a watch arrive. */
   readonly openTimeoutMs: number;
 }
 
-/** etcd stores 1.5 MiB at most; escaped in JSON an object can grow several times. */
+/** etcd stores at most 1.5 MiB; escaped in JSON an object can grow several times. */
 const maxLineBytes = 16 * 1024 * 1024;
 
 /** List and watch over a connection. */
@@ -107,7 +107,7 @@ async function* readEvents(call: string, chunks: AsyncIterable<Uint8Array>): Asy
   }
 }
 
-/** TypeError: bytes that are no UTF-8. */
+/** A TypeError means bytes that are not UTF-8. */
 function isUnreadable(error: unknown): boolean {
   const kinds = [SyntaxError, TypeError, LineTooLongError, TruncatedLineError];
   return kinds.some((kind) => error instanceof kind);
@@ -124,7 +124,7 @@ function parseWatchEvent(line: string): WatchEvent {
 function parseListPage(call: string, body: unknown): ListPage {
   const { items, metadata } = (body ?? {}) as { readonly items?: unknown; readonly metadata?: ListMetadata };
   const resourceVersion = metadata?.resourceVersion;
-  // A missing list must never be taken for an empty one: it would remove everything from the cache.
+  // An answer without a list must not count as an empty list: that would remove everything from the cache.
   if (!Array.isArray(items) || typeof resourceVersion !== "string" || resourceVersion === "") {
     throw new KubernetesError("UnreadableAnswer", `cannot ${call}: the answer is not a list`);
   }

@@ -5,24 +5,24 @@ import { isTooLong } from "../http/answer-error.ts";
 import type { ListPage, ListWatch } from "./list-watch.ts";
 import { OutOfSyncError } from "./watch-failure.ts";
 
-/** Of one list; more than any cluster has. */
+/** The maximum number of pages of one list; more than any cluster has. */
 const maxPages = 10_000;
 
 /** How pages are read. */
 export interface PageReaderOptions<Resource> {
   readonly listWatch: Pick<ListWatch, "list">;
-  /** Answers `undefined` for an object that is to be left out. */
+  /** Returns `undefined` for an object that is left out. */
   readonly parse: (stored: unknown) => Resource | undefined;
   readonly clock: Clock;
-  /** Objects on a page, to begin with. */
+  /** Objects on a page at the start. */
   readonly pageLimit: number;
-  /** For one page. */
+  /** The timeout of one page. */
   readonly pageTimeoutMs: number;
   /** A page has arrived. */
   readonly onPage: () => void;
 }
 
-/** Everything in one scope, as it was at one version. */
+/** All objects of one scope at one version. */
 export interface CompleteList<Resource> {
   readonly resources: readonly Resource[];
   readonly resourceVersion: string;
@@ -31,8 +31,8 @@ export interface CompleteList<Resource> {
 /**
  * Reads complete lists page by page.
  *
- * A page that is too long to be read is asked for again with half as many objects, and pages stay that small: whoever
- * may store objects that are as large as they can be must not blind us to all others.
+ * A page that is too long is requested again with half as many objects, and pages stay that small. So a few very large
+ * objects do not hide all the others.
  */
 export class PageReader<Resource> {
   readonly #options: PageReaderOptions<Resource>;
@@ -43,11 +43,11 @@ export class PageReader<Resource> {
     this.#limit = options.pageLimit;
   }
 
-  /** All pages of one list. @throws KubernetesError, OutOfSyncError when there is no end to it, GivenUpError */
+  /** Reads all pages of one list. @throws KubernetesError, OutOfSyncError when the list has no end, GivenUpError */
   async readAll(signal: AbortSignal): Promise<CompleteList<Resource>> {
     const resources: Resource[] = [];
     let continueToken: string | undefined;
-    // Of the first page: were a later one newer, what happened in between would be missed.
+    // The version of the first page: with a later one, the watch would miss changes in between.
     let resourceVersion: string | undefined;
     for (let pages = 0; pages < maxPages; pages += 1) {
       const page = await this.#readPageThatFits(continueToken, signal);
@@ -62,7 +62,7 @@ export class PageReader<Resource> {
         return { resources, resourceVersion };
       }
       if (page.continueToken === continueToken) {
-        throw new OutOfSyncError("the list goes round in a circle");
+        throw new OutOfSyncError("the list repeats a page");
       }
       continueToken = page.continueToken;
     }

@@ -1,9 +1,9 @@
-/** A line that is longer than anything an API server sends. */
+/** A line is longer than the limit. */
 export class LineTooLongError extends Error {
   override readonly name = "LineTooLongError";
 }
 
-/** A stream that ended in the middle of a line. */
+/** A stream ended in the middle of a line. */
 export class TruncatedLineError extends Error {
   override readonly name = "TruncatedLineError";
 }

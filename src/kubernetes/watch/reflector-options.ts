@@ -7,9 +7,9 @@ import type { CacheScope } from "./resource-cache.ts";
 export interface ReflectorOptions<Resource> {
   readonly listWatch: ListWatch;
   readonly scope: CacheScope<Resource>;
-  /** Answers `undefined` for an object that cannot be used; that one is left out. Must not throw. */
+  /** Returns `undefined` for an object that cannot be used; it is left out. Must not throw. */
   readonly parse: (stored: unknown) => Resource | undefined;
-  /** A complete list is in the cache. Must not throw. @default tells nobody */
+  /** Called when a complete list is in the cache. Must not throw. @default nothing is called */
   readonly onList?: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -18,22 +18,22 @@ export interface ReflectorOptions<Resource> {
   readonly timing?: Partial<ReflectorTiming>;
 }
 
-/** Every time the reflector knows, in milliseconds. */
+/** The times and limits of a reflector; times in milliseconds. */
 export interface ReflectorTiming {
   /** Objects on a page of a list. */
   readonly pageLimit: number;
-  /** For one page. */
+  /** The timeout of one page. */
   readonly pageTimeoutMs: number;
-  /** Until a watch has answered. */
+  /** The timeout until the headers of a watch arrive. */
   readonly openTimeoutMs: number;
-  /** No byte for so long: the watch is taken for dead. Bookmarks come about every minute. */
+  /** A watch without a byte for this long counts as dead. Bookmarks come about every minute. */
   readonly inactivityMs: number;
-  /** A watch is closed by the server after a random time between these two. */
+  /** The server closes a watch after a random time between these two. */
   readonly minWatchMs: number;
   readonly maxWatchMs: number;
-  /** At least so often everything is listed again, against events that were lost. */
+  /** The interval after which everything is listed again, in case events were lost. */
   readonly relistMs: number;
-  /** A watch that ended sooner counts as a failure: the next attempt waits. */
+  /** A watch that ends sooner counts as a failure, and the next attempt waits. */
   readonly shortWatchMs: number;
 }
 
@@ -42,7 +42,7 @@ export interface ReflectorStats {
   /** Whether the first list is in the cache. */
   readonly hasSynced: boolean;
   readonly isWatching: boolean;
-  /** Since the API server was last heard, bookmarks included; `undefined` before the first list. */
+  /** Milliseconds since the last byte of the API server, bookmarks included; `undefined` before the first list. */
   readonly silentForMs: number | undefined;
   /** Complete lists so far. */
   readonly lists: number;
@@ -50,7 +50,7 @@ export interface ReflectorStats {
   readonly watches: number;
 }
 
-/** What production uses. */
+/** The times in production. */
 export const defaultTiming: ReflectorTiming = {
   pageLimit: 250,
   pageTimeoutMs: 30_000,

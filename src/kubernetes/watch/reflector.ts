@@ -15,24 +15,24 @@ import { createRelistBackoff, type RelistBackoff } from "./relist-backoff.ts";
 import { isOlder, newerOf, versionOf } from "./resource-version.ts";
 import { isOutOfSync, isOverload, OutOfSyncError } from "./watch-failure.ts";
 
-/** So many attempts to resume in vain, and the next step is a list. */
+/** After this many failed attempts to resume, the next step is a list. */
 const maxResumes = 3;
-/** So many watches given up for their silence since a byte was heard, and the next step is a list. */
+/** After this many silent watches in a row, the next step is a list. */
 const maxSilentWatches = 3;
 
 type Step = "List" | "Watch";
 
-/** What comes after a step. A pause is a backoff delay, or longer if the server asks for it. */
+/** The next step. A pause is a backoff delay, or longer if the server sent a retry-after. */
 interface Outcome {
   readonly next: Step;
   readonly pause?: { readonly atLeastMs: number };
 }
 
 /**
- * Keeps one scope of a cache equal to the API server: list, watch, and again whenever anything goes wrong.
+ * Keeps one scope of a cache equal to the API server: it lists, watches, and starts over when anything goes wrong.
  *
- * Guarantees: it never ends by itself; no error of the server, of the stream, of an object or of a handler stops it;
- * whatever fails for good costs a bounded number of requests a minute; after `stop()` nothing is opened any more.
+ * Guarantees: no error of the server, of the stream, of an object or of a handler stops it; a permanent failure costs a
+ * bounded number of requests a minute; after `stop()` it opens nothing any more.
  */
 export class Reflector<Resource extends StoredIdentity> {
   readonly #options: ReflectorOptions<Resource>;
@@ -67,12 +67,12 @@ export class Reflector<Resource extends StoredIdentity> {
     });
   }
 
-  /** Starts it; a second call changes nothing. */
+  /** Starts the reflector; a second call changes nothing. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Ends it, at whatever it is. Resolves when nothing of it is left. */
+  /** Stops the reflector in any state. Resolves when it has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -96,8 +96,8 @@ export class Reflector<Resource extends StoredIdentity> {
   /**
    * Lists everything from the API server now, and replaces the cache.
    *
-   * Resolves when a list that began after this call is in the cache. The list asks etcd for its newest state, so it shows
-   * every write that was stored before the call.
+   * Resolves when a list that began after this call is in the cache. The list reads the newest state of etcd, so it
+   * shows every write that was stored before the call.
    *
    * @throws KubernetesError when the list fails or takes longer than `timeoutMs`; the reflector itself goes on.
    */
@@ -163,7 +163,7 @@ export class Reflector<Resource extends StoredIdentity> {
     if (relistInMs <= 0) {
       return { next: "List" };
     }
-    // Its end is the next list, planned and no failure.
+    // The relist time ends the watch. That is planned and no failure.
     const relist = createCallDeadline(clock, relistInMs, [this.#stopping.signal, this.#hurry.signal]);
     const openedAtMs = clock.monotonicMs();
     try {
@@ -184,8 +184,8 @@ export class Reflector<Resource extends StoredIdentity> {
   }
 
   /**
-   * A watch that held for a while is resumed at once; one that did not is a failure. Silence may be that of a server
-   * whose history went back: it has nothing to say from a version that it has not reached.
+   * A watch that lived for a while is resumed at once; a shorter one counts as a failure. A silent watch may mean that the
+   * API server's history went back: it sends no events for a version that it has not reached.
    */
   #afterWatch(message: string, openedAtMs: number, error: unknown): Outcome {
     const livedMs = this.#options.clock.monotonicMs() - openedAtMs;
@@ -204,7 +204,7 @@ export class Reflector<Resource extends StoredIdentity> {
     return { next, pause: { atLeastMs: retryAfterMsOf(error) } };
   }
 
-  /** Returns when the server closes the watch. @throws whatever ends it otherwise */
+  /** Returns when the server closes the watch. @throws any other end of the watch */
   async #followWatch(signal: AbortSignal): Promise<void> {
     const { clock, listWatch } = this.#options;
     const { minWatchMs, maxWatchMs, openTimeoutMs, inactivityMs } = this.#timing;
@@ -263,7 +263,7 @@ export class Reflector<Resource extends StoredIdentity> {
       return;
     }
     if (isOlder(version, this.#resourceVersion)) {
-      throw new OutOfSyncError("the history of the API server went back");
+      throw new OutOfSyncError("resourceVersion went backwards");
     }
     this.#resourceVersion = version;
     this.#options.scope.applyBookmark(version);

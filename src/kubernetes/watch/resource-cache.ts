@@ -2,14 +2,14 @@ import { keyText, type ResourceKey, type StoredIdentity } from "../../domain/res
 import { compareResourceVersions, isOlder, newerOf } from "./resource-version.ts";
 import { Tombstones } from "./tombstones.ts";
 
-/** Listed: first seen in a list, as after a start. Changed: somebody changed it just now. */
+/** `Listed`: first seen in a list, as after a start. `Changed`: another client changed it. */
 export type ChangeOrigin = "Listed" | "Changed";
 
-/** What a cache needs to know about the objects in it. */
+/** What a cache needs. */
 export interface ResourceCacheOptions<Resource> {
   /** The projects a resource has to do with, each once, for the index. */
   readonly projectsOf: (resource: Resource) => readonly string[];
-  /** Called for every change, deletions included. May throw: the caller of the cache is told by `onHandlerError`. */
+  /** Called for every change, deletions included. If it throws, `onHandlerError` is called. */
   readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
   readonly onHandlerError: (key: ResourceKey, error: unknown) => void;
 }
@@ -18,49 +18,49 @@ export interface ResourceCacheOptions<Resource> {
 export interface ConsistentList<Resource> {
   readonly resources: readonly Resource[];
   readonly resourceVersion: string;
-  /** What `floor()` answered before the list was begun. */
+  /** The result of `floor()` before the list began. */
   readonly floor: string | undefined;
 }
 
 interface Entry<Resource> {
   readonly resource: Resource;
-  /** False for what came by a read of ours and by no watch event yet. */
+  /** False for an object that came by our own read, and not yet by a watch event. */
   readonly isAnnounced: boolean;
 }
 
-/** Tells the part of a cache that one reflector fills: a namespace, or everything. */
+/** The part of a cache that one reflector fills: one namespace, or everything. */
 export interface CacheScope<Resource> {
-  /** The newest version this scope has heard of; a consistent list that is begun after this cannot be older. */
+  /** The newest version this scope has seen. A consistent list that begins after this call cannot be older. */
   floor(): string | undefined;
   /**
-   * Makes the scope equal to the list, except for what is newer than the list.
+   * Makes the scope equal to the list, except for objects that are newer than the list.
    *
-   * A list of another history, that of a restored etcd, is believed: everything is replaced when its own version went
-   * back, and each object that it shows older than was known before when its versions were raised by the restore.
+   * After etcd was restored, the list is right and the cache is wrong. If the version of the list went back, everything is
+   * replaced. If the restore raised the versions, each object is replaced that the list shows older than it was known.
    *
-   * @returns whether history was another one.
+   * @returns whether etcd was restored.
    */
   replace(list: ConsistentList<Resource>): boolean;
-  /** An object was added or changed. Older ones are dropped. */
+  /** An object was added or changed. An older version is ignored. */
   applyChange(resource: Resource): void;
-  /** An object was deleted. Dropped when the name belongs to another object by now. */
+  /** An object was deleted. Ignored when the name belongs to another object by now. */
   applyDeletion(resource: Resource): void;
-  /** A bookmark: nothing before this version is missing. */
+  /** A bookmark: every event up to this version has arrived. */
   applyBookmark(resourceVersion: string): void;
 }
 
 /**
  * The latest known state of each object, with an index by project.
  *
- * Guarantees: never answers with an object older than the last own write or event that was put in. Every change of
- * somebody else is announced once, by `onChange`. An own write is not: whoever wrote decides what comes next.
+ * Guarantees: it never returns an object older than the last own write or event that was put in. Every change by another
+ * client is announced once, by `onChange`. An own write is not announced, because the writer decides what comes next.
  */
 export class ResourceCache<Resource extends StoredIdentity> {
   readonly #options: ResourceCacheOptions<Resource>;
   readonly #entries = new Map<string, Entry<Resource>>();
   readonly #idsByProject = new Map<string, Set<string>>();
   readonly #tombstones = new Tombstones();
-  /** By namespace; "" is every namespace. */
+  /** The floor of each namespace; "" stands for all namespaces. */
   readonly #floors = new Map<string, string>();
 
   constructor(options: ResourceCacheOptions<Resource>) {
@@ -92,18 +92,18 @@ export class ResourceCache<Resource extends StoredIdentity> {
   putOwnWrite(before: Resource, after: Resource): void {
     const entry = this.#entries.get(keyText(after.key));
     const cached = entry?.resource;
-    // The write succeeded on exactly what is cached, so its answer is newer whatever the numbers say.
+    // The write was conditioned on exactly the cached object, so its answer is newer, whatever the version numbers are.
     const isDirectSuccessor = cached?.uid === before.uid && cached.resourceVersion === before.resourceVersion;
     const isUnchanged = cached?.resourceVersion === after.resourceVersion;
     if (isUnchanged || (!isDirectSuccessor && !this.#isNews(after))) {
       return;
     }
     this.#raiseFloor(after);
-    // Whoever writes knows. What it was written onto may have come by a read, and nobody been told of that.
+    // The writer knows of it. The object before it may have come by a read that was not announced.
     this.#set({ resource: after, isAnnounced: isDirectSuccessor && entry?.isAnnounced === true });
   }
 
-  /** A write of ours was the end of the object. Announced at once: others may wait for it. */
+  /** Our own write deleted the object. Announced at once, because other resources may wait for it. */
   putOwnDeletion(resource: Resource): void {
     if (this.#delete(resource)) {
       this.#announce(resource.key, "Changed");
@@ -160,8 +160,8 @@ export class ResourceCache<Resource extends StoredIdentity> {
   }
 
   /**
-   * Whether a consistent list shows less of an object than was known of it at the list's version. Only a restored etcd
-   * whose revision was raised, as its manual advises, does that.
+   * Whether a consistent list shows an older version of an object than was known at the list's version. That happens only
+   * after etcd was restored with a raised revision, as its manual advises.
    *
    * @see https://etcd.io/docs/v3.6/op-guide/recovery/ (revision bump, read 2026-11-21)
    */
@@ -176,10 +176,10 @@ export class ResourceCache<Resource extends StoredIdentity> {
     const listed = new Set(list.resources.map((resource) => keyText(resource.key)));
     for (const { resource } of [...this.#entries.values()]) {
       const isInScope = scope === "" || resource.key.namespace === scope;
-      // Newer than the list: it came by a read or a write of ours while the list was under way.
+      // Newer than the list: it came by our own read or write while the list was in progress.
       const isNewerThanList = !isNewEpoch && isOlder(list.resourceVersion, resource.resourceVersion);
       if (isInScope && !listed.has(keyText(resource.key)) && !isNewerThanList) {
-        // Its end came after its last version, and before the list.
+        // It was deleted after its last version and before the list.
         this.#delete({ ...resource, resourceVersion: list.resourceVersion });
         this.#announce(resource.key, "Changed");
       }
@@ -211,7 +211,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
     this.#announce(resource.key, "Changed");
   }
 
-  /** Whether it tells more than is known: not of the past of a living object, and not of a dead one. */
+  /** Whether it is newer than the cached object, and not a version of a deleted object. */
   #isNews(resource: Resource): boolean {
     if (this.#tombstones.covers(resource)) {
       return false;
@@ -228,7 +228,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
     const id = keyText(entry.resource.key);
     const before = this.#entries.get(id)?.resource;
     if (before !== undefined && before.uid !== entry.resource.uid) {
-      // The name was taken over: for the old object that is its deletion.
+      // Another object has the name now, so the old object was deleted.
       this.#delete(before);
     } else if (before !== undefined) {
       this.#unindex(id, before);
@@ -237,7 +237,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
     this.#index(id, entry.resource);
   }
 
-  /** Answers whether it was there. */
+  /** @returns whether the object was in the cache. */
   #delete(resource: StoredIdentity): boolean {
     this.#tombstones.add(resource);
     const id = keyText(resource.key);

@@ -1,7 +1,7 @@
 /**
- * Compares two resourceVersions as the numbers they are (unsigned, up to 64 bits, no bound on the length here).
+ * Compares two resourceVersions as unsigned numbers of any length.
  *
- * @returns negative, 0 or positive; `undefined` when one of them is no number, so that nothing can be said.
+ * @returns negative, 0 or positive; `undefined` when one of them is not a number, so that their order is unknown.
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions (comparable since 1.35)
  */
 export function compareResourceVersions(left: string, right: string): number | undefined {
@@ -21,12 +21,12 @@ export function isOlder(left: string, right: string): boolean {
   return order !== undefined && order < 0;
 }
 
-/** The newer of the two; the second when nothing can be said. */
+/** The newer of the two; the second when their order is unknown. */
 export function newerOf(left: string | undefined, right: string): string {
   return left !== undefined && isOlder(right, left) ? left : right;
 }
 
-/** The resourceVersion of a stored object, or of whatever stands in its place; `undefined` when it has none. */
+/** The resourceVersion of a stored object; `undefined` when the value has none. */
 export function versionOf(object: unknown): string | undefined {
   const metadata = (object as { readonly metadata?: { readonly resourceVersion?: unknown } } | null | undefined)
     ?.metadata;

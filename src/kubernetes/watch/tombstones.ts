@@ -1,13 +1,13 @@
 import type { StoredIdentity } from "../../domain/resource-store.ts";
 import { isOlder } from "./resource-version.ts";
 
-/** More than a watch can lag behind; a uid and a version take little room. */
+/** More deletions than a watch can lag behind. A uid and a version take little memory. */
 const capacity = 10_000;
 
 /**
- * Remembers objects that are gone, so that a late event, list or answer does not bring them back to life.
+ * Remembers deleted objects, so that a late event, list or answer does not put them back into the cache.
  *
- * Bounded: the oldest are forgotten first.
+ * Bounded: the oldest entries go first.
  */
 export class Tombstones {
   readonly #versionByUid = new Map<string, string>();
@@ -20,7 +20,7 @@ export class Tombstones {
   }
 
   /**
-   * Whether it speaks of the time before the object's end. A newer version of the same uid is believed: the cluster
+   * Whether the object is known to be deleted at this version. A newer version of the same uid counts as alive: the cluster
    * was restored from a backup.
    */
   covers(resource: StoredIdentity): boolean {
@@ -28,12 +28,12 @@ export class Tombstones {
     return version !== undefined && !isOlder(version, resource.resourceVersion);
   }
 
-  /** The last version that is known of a dead object, or that of its end; `undefined` when it is not known as dead. */
+  /** The last known version of a deleted object; `undefined` when the object is not known to be deleted. */
   versionOf(uid: string): string | undefined {
     return this.#versionByUid.get(uid);
   }
 
-  /** It lives after all. */
+  /** The object exists after all. */
   forget({ uid }: StoredIdentity): void {
     this.#versionByUid.delete(uid);
   }

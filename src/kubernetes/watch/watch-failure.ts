@@ -1,13 +1,13 @@
 import { KubernetesError } from "../../domain/resource-store.ts";
 
-/** The stream cannot be trusted to be complete any more: everything must be listed again. */
+/** The stream may be incomplete: everything must be listed again. */
 export class OutOfSyncError extends Error {
   override readonly name = "OutOfSyncError";
 }
 
 /**
- * Whether only a list helps after this error. A line that cannot be read may have been an event; a version that has
- * expired cannot be resumed from.
+ * Whether only a list helps after this error: an unreadable line may have been an event, and the watch cannot resume from an
+ * expired version.
  */
 export function isOutOfSync(error: unknown): boolean {
   const isFatalReason =
@@ -15,7 +15,7 @@ export function isOutOfSync(error: unknown): boolean {
   return isFatalReason || error instanceof OutOfSyncError;
 }
 
-/** Whether the API server has too much to do: a list would cost it more than the watch that it has refused. */
+/** Whether the API server is overloaded: a list would cost it more than the watch that it refused. */
 export function isOverload(error: unknown): boolean {
   return error instanceof KubernetesError && error.reason === "Throttled";
 }

@@ -5,7 +5,7 @@ import { settlePromises } from "../../../support/fake-clock.ts";
 import { created, orders, startRecorder } from "./event-scene.ts";
 
 const failed: ResourceEvent = { type: "Warning", reason: "OperationFailed", action: "Observe", note: "it failed" };
-const lossMessage = "events were lost: too many waited, or the process had to stop sending them";
+const lossMessage = "events were dropped: too many waited, or the process stopped";
 
 describe("events that are lost", () => {
   it("lost at a full queue, said again when there is room → sent", async () => {
