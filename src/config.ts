@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Where the key of the control plane comes from. A file is read again when it changes. */
+/** The source of the API key of the control plane. A file is read again when it changes. */
 export type ApiKeySource =
   | { readonly kind: "File"; readonly path: string; readonly secret: SecretName | undefined }
   | { readonly kind: "Value"; readonly value: string };
@@ -12,7 +12,7 @@ export interface SecretName {
   readonly key: string;
 }
 
-/** An address to listen on. Port 0 lets the system choose one. */
+/** An address to listen on. With port 0 the system chooses a port. */
 export interface ListenAddress {
   /** Host name or IP address, an IPv6 address without brackets. */
   readonly host: string;
@@ -35,7 +35,7 @@ export interface Config {
   readonly metricsAddress: ListenAddress;
   readonly healthAddress: ListenAddress;
   readonly logLevel: LogLevel;
-  /** Keys reconciled at once. */
+  /** The maximum number of reconciles at once; a reconcile that waits for the control plane does not count. */
   readonly workers: number;
   readonly operationPollMs: number;
   readonly projectPollMs: number;
@@ -55,12 +55,12 @@ export interface Config {
   readonly tracesEndpoint: string | undefined;
 }
 
-/** Settings that cannot be used. The message names every one of them, a line each; it never holds the key. */
+/** Bad settings. The message names each of them in one line; it never contains the key. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/** Environment variables by name. An empty one counts as not set: that is how deployment templates leave one out. */
+/** Environment variables by name. An empty one counts as not set, because deployment templates leave one out that way. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -69,7 +69,7 @@ const hostAndPort = /^(?:\[(?<ipv6>[0-9a-fA-F:.]+)\]|(?<host>[A-Za-z0-9._-]+)):(
 const printable = /^[\x21-\x7e]+$/;
 const plainNumber = /^\d+(\.\d+)?$/;
 
-/** A setting that is refused says only what would be right; what it got is added by `describe`. */
+/** The message for a bad setting describes a valid value; `describe` adds the given value. */
 const setting = <Value>(right: string, parse: (text: string) => Value | undefined) =>
   z.string().transform((text, context): Value => {
     const value = parse(text);
@@ -88,7 +88,7 @@ const matching = (right: string, pattern: RegExp) => setting(right, (text) => (p
 const wholeNumber = (least: number, most: number) =>
   setting(`must be a whole number from ${least} to ${most}`, (text) => numberWithin(text, least, most, /^\d+$/));
 
-/** People think in seconds; the code counts milliseconds. */
+/** Settings are in seconds, the code uses milliseconds. */
 const seconds = (least: number, most: number) =>
   setting(`must be seconds as a number from ${least} to ${most}`, (text) => {
     const value = numberWithin(text, least, most, plainNumber);
@@ -134,7 +134,7 @@ const environmentSchema = z.object({
 type Settings = z.output<typeof environmentSchema>;
 type SettingName = keyof typeof environmentSchema.shape;
 
-/** Their values are never shown: they hold the key, or may hold it by mistake. */
+/** Their values are never shown, because they may contain the key. */
 const hiddenSettings: ReadonlySet<string> = new Set(["CONTROL_PLANE_API_KEY", "CONTROL_PLANE_API_KEY_FILE"]);
 
 /**
@@ -216,7 +216,7 @@ function describe(name: string, right: string, given: Readonly<Record<string, st
   return value ? `${name} is ${shown(name, value, given)}; it ${right}` : `${name} is not set; it ${right}`;
 }
 
-/** A key that was put into the wrong setting, or a user and password inside a URL, must not reach the log either. */
+/** A key in the wrong setting, or a user and password inside a URL, must not reach the log either. */
 function shown(name: string, value: string, given: Readonly<Record<string, string>>): string {
   const key = given.CONTROL_PLANE_API_KEY;
   const holdsSecret = value.includes("@") || (key !== undefined && value.includes(key));

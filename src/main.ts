@@ -121,7 +121,7 @@ interface TracingNeeds {
   readonly knownSecrets: () => readonly string[];
 }
 
-/** OpenTelemetry is loaded only for those who ask for traces. */
+/** Loads OpenTelemetry only if a receiver of traces is set. */
 async function startTracing({ tracesEndpoint: endpoint }: Config, { knownSecrets, ...needs }: TracingNeeds) {
   if (endpoint === undefined) {
     return {};
@@ -184,5 +184,5 @@ function buildProgram(): Command {
 }
 
 await buildProgram().parseAsync();
-// Everything is closed by now; a socket somebody else holds open must not keep the process.
+// Everything is closed by now; a socket that is still open must not keep the process.
 process.exit();

@@ -8,27 +8,29 @@ import { shutDown } from "./runtime/shutdown.ts";
 import { watchChecks } from "./telemetry/health-checks.ts";
 import { startHealthServer, startMetricsServer } from "./telemetry/telemetry-servers.ts";
 
-/** An operator that runs. */
+/** A running operator. */
 export interface RunningOperator {
   readonly metricsPort: number;
   readonly healthPort: number;
-  /** The metrics page; also after it has stopped, when nobody can ask for it over HTTP any more. */
+  /** The metrics page, also after the operator has stopped. */
   readonly metricsPage: () => Promise<string>;
-  /** Settles when it must not go on: everything has been stopped, and the process has to end as failed. Never rejects. */
+  /** Resolves with the reason when the operator stopped by itself; the process must end as failed. Never rejects. */
   readonly failed: Promise<string>;
   /**
-   * Stops taking keys, lets running passes end, sends the events, closes the gate for effects, hands over the lease,
-   * closes everything and sends the last traces, all within `shutdownLimitMs`. Answers whether the passes ended in time.
+   * Stops the operator within `shutdownLimitMs`: takes no more keys, lets reconciles in progress end, sends the events,
+   * closes the leader fence, releases the Lease, closes everything and sends the last traces.
+   *
+   * @returns whether the reconciles ended in time.
    */
   stop(): Promise<boolean>;
 }
 
-/** A watch is heard about once a minute and gives itself up after 70 s; nothing for so long means that it cannot be had. */
+/** A watch receives bytes about once a minute and ends after 70 s without one. After this time no watch can be opened. */
 const watchStaleAfterMs = 180_000;
 
 const shutdownLimits = { passesMs: 20_000, eventsMs: 2_000, leaseMs: 4_000, closeMs: 5_000, tracesMs: 2_000 };
 
-/** A stop takes no longer, in milliseconds; the pod's grace period is longer. */
+/** The longest duration of a stop, in milliseconds; the grace period of the pod is longer. */
 export const shutdownLimitMs: number = Object.values(shutdownLimits).reduce((sum, limitMs) => sum + limitMs, 0);
 
 /**
@@ -40,7 +42,7 @@ export const shutdownLimitMs: number = Object.values(shutdownLimits).reduce((sum
 export async function startOperator(options: OperatorOptions): Promise<RunningOperator> {
   const { config, clock, logger, tracer } = options;
   const identity = `${options.instance}_${randomUUID()}`;
-  // The API server's audit log then says which replica wrote.
+  // The audit log of the API server then shows which replica wrote.
   const userAgent = `endpoint-operator/${options.version} (${identity})`;
   const connect = () => createConnection({ credentials: options.credentials, clock, userAgent });
   const plainConnection = connect();
@@ -97,7 +99,7 @@ async function stop(
     return isFlushed;
   };
   const closeGate = async () => parts.gate.close();
-  // What is still under way must find the lease ours when it lands: then nobody is let in early.
+  // Work in progress needs the Lease until it ends: only a quiet operator releases the Lease early.
   const handOver = () => (isQuiet ? parts.leadership.release(leaseMs) : parts.leadership.stop());
   const steps = [
     { name: "passes", limitMs: passesMs, run: passes },

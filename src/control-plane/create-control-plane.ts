@@ -25,7 +25,7 @@ import {
   wireOperationList,
 } from "./wire.ts";
 
-/** What the client of one service needs. */
+/** What the client of one control plane needs. */
 export interface ControlPlaneClientOptions {
   /** Ends in `/v2`; see `parseServiceUrl`. */
   readonly baseUrl: string;
@@ -44,20 +44,20 @@ export interface ControlPlaneClientOptions {
   readonly maxResponseBytes?: number;
   /** Connections kept for reads. @default 16 */
   readonly connections?: number;
-  /** Asked once more right before a write goes out. @default nobody is asked */
+  /** Asked once more right before a write is sent. @default nothing is asked */
   readonly fence?: LeaderFence;
 }
 
-/** The client, and the way to end it. */
+/** The client. It must be closed. */
 export interface ControlPlaneClient extends ControlPlane {
-  /** Closes the kept connections; reads under way are lost. */
+  /** Closes the kept connections; reads in progress are lost. */
   close(): Promise<void>;
 }
 
 /**
- * The service over HTTP, with one credential.
+ * Makes the client of a control plane over HTTP, with one credential.
  *
- * @throws Error when the base URL is not one; the message says what would be right.
+ * @throws Error when the base URL is not valid; the message describes a valid one.
  * @see ControlPlane for what the calls guarantee
  */
 export function createControlPlane(options: ControlPlaneClientOptions): ControlPlaneClient {
@@ -236,7 +236,7 @@ function readMutation(
   return mapReading(checked, (wire) => mutationFromWire(wire, clean));
 }
 
-/** A documented 404 is absence, unless it says that the project itself is unknown: then nothing is known about it. */
+/** A documented 404 means absence, unless it is about the project: then the absence of the object is not proven. */
 async function undefinedIfAbsent<Value>(found: Promise<Value>): Promise<Value | undefined> {
   try {
     return await found;

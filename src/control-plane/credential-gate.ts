@@ -5,7 +5,7 @@ import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-pl
 import { guardCalls } from "./guard-calls.ts";
 import type { KeySource } from "./key-source.ts";
 
-/** What the credential gate needs. */
+/** What holding back after a 401 needs. */
 export interface CredentialGateOptions {
   readonly clock: Clock;
   readonly keys: KeySource;
@@ -15,7 +15,7 @@ export interface CredentialGateOptions {
   readonly longestProbeAfterMs?: number;
 }
 
-/** Answers that the service gives only to a key it has accepted. */
+/** The control plane sends these answers only for a key that it has accepted. */
 const reasonsBehindTheDoor: ReadonlySet<ControlPlaneReason> = new Set([
   "Malformed",
   "Forbidden",
@@ -57,7 +57,7 @@ export function withCredentialGate(inner: ControlPlane, options: CredentialGateO
   });
 }
 
-/** What a call told about the key. */
+/** What the outcome of a call means for the key. */
 type Verdict = "Accepted" | "Refused" | "Unclear";
 
 function verdictOf(error: unknown): Verdict {
@@ -108,7 +108,7 @@ function createCredentialGate(options: Pick<CredentialGateOptions, "firstProbeAf
 
     leave(call: { readonly key: string; readonly isProbe: boolean }, verdict: Verdict, nowMs: number): void {
       if (!call.isProbe) {
-        // Of calls sent side by side the first refusal shuts the gate; what the others say later changes nothing.
+        // Of calls sent at the same time, the first refusal counts; later outcomes of the others change nothing.
         refusal ??= verdict === "Refused" ? refuse(call.key, 0, nowMs) : undefined;
         return;
       }
@@ -118,7 +118,7 @@ function createCredentialGate(options: Pick<CredentialGateOptions, "firstProbeAf
       } else if (verdict === "Refused") {
         refusal = refuse(call.key, refusal?.key === call.key ? refusal.probes + 1 : 0, nowMs);
       } else {
-        // A service that cannot be reached says nothing about the key: ask again soon, without a longer delay.
+        // An unreachable control plane proves nothing about the key: probe again soon, without a longer delay.
         refusal = { key: call.key, probes: refusal?.probes ?? 0, nextProbeMs: nowMs + firstProbeAfterMs };
       }
     },

@@ -8,15 +8,15 @@ export interface StatusMeaning {
 }
 
 const notApplied = (reason: ControlPlaneReason): StatusMeaning => ({ reason, writeEffect: "NotApplied" });
-const nobodyKnows = (reason: ControlPlaneReason): StatusMeaning => ({ reason, writeEffect: "Unknown" });
+const unknownEffect = (reason: ControlPlaneReason): StatusMeaning => ({ reason, writeEffect: "Unknown" });
 
-/** Statuses that mean the same whatever the body says, even if a proxy wrote it. */
+/** Statuses whose meaning does not depend on the body, even if a proxy sent it. */
 const byStatus: ReadonlyMap<number, StatusMeaning> = new Map([
   [400, notApplied("Malformed")],
   [401, notApplied("Unauthorized")],
   [403, notApplied("Forbidden")],
-  // A proxy's word for "no request came in time"; it may have passed on what did come.
-  [408, nobodyKnows("TimedOut")],
+  // A proxy answers 408 when no whole request arrived in time; it may have forwarded a part.
+  [408, unknownEffect("TimedOut")],
   [409, notApplied("Conflict")],
   [422, notApplied("Rejected")],
   [423, notApplied("Locked")],
@@ -29,7 +29,7 @@ const byStatus: ReadonlyMap<number, StatusMeaning> = new Map([
  *
  * @param status any status but 2xx.
  * @param isDocumented whether the body has the documented error shape. It decides about 404 (a proxy's page for a
- *   wrong path must never count as absence) and about statuses that nobody documented.
+ *   wrong path must never count as absence) and about undocumented statuses.
  * @see ../shared/design/3-control-plane.md, "Facts for the gaps" (API v2, read 2026-08 to 2026-11)
  */
 export function meaningOf(status: number, isDocumented: boolean): StatusMeaning {
@@ -38,10 +38,10 @@ export function meaningOf(status: number, isDocumented: boolean): StatusMeaning 
     return fixed;
   }
   if (status >= 500 && status <= 599) {
-    return nobodyKnows("ServerError");
+    return unknownEffect("ServerError");
   }
   if (isDocumented && status >= 400 && status <= 499) {
     return notApplied(status === 404 ? "NotFound" : "Rejected");
   }
-  return nobodyKnows("UnreadableAnswer");
+  return unknownEffect("UnreadableAnswer");
 }

@@ -12,7 +12,7 @@ import { meaningOf } from "./error-table.ts";
 import type { Route } from "./routes.ts";
 import { wireError } from "./wire.ts";
 
-/** What every failure of one call needs to know. */
+/** The call that failed. */
 export interface CallContext {
   readonly route: Route;
   /** The key in use; never shown. */
@@ -21,7 +21,7 @@ export interface CallContext {
 
 type Answered = Extract<HttpOutcome, { readonly kind: "Answered" }>;
 
-/** No answer at all: never sent, or lost after sending. */
+/** The error for a request without an answer: never sent, or lost after sending. */
 export function failureOfNoAnswer(outcome: Exclude<HttpOutcome, Answered>, context: CallContext): ControlPlaneError {
   if (outcome.kind === "NotSent") {
     const why = outcome.timedOut ? "no connection in time" : connectFailure(outcome.cause);
@@ -36,7 +36,7 @@ export function failureOfNoAnswer(outcome: Exclude<HttpOutcome, Answered>, conte
     : fail("ConnectionLost", "the connection broke before the answer", context, { effect, cause: outcome.cause });
 }
 
-/** An answer with a status other than 2xx. */
+/** The error for an answer with a status other than 2xx. */
 export function failureOfStatus(answer: Answered, context: CallContext): ControlPlaneError {
   const documented = documentedError(answer);
   const { reason, writeEffect } = meaningOf(answer.status, documented !== undefined);
@@ -49,7 +49,7 @@ export function failureOfStatus(answer: Answered, context: CallContext): Control
   });
 }
 
-/** A 2xx that says nothing we can use. A write may have been applied all the same. */
+/** A 2xx answer without usable content. A write may have been applied all the same. */
 export function failureOfContent(answer: Answered, what: string, context: CallContext): ControlPlaneError {
   const effect = effectOfLoss(context.route);
   switch (answer.bodyEnd) {
@@ -69,7 +69,7 @@ export function failureOfContent(answer: Answered, what: string, context: CallCo
   }
 }
 
-/** What a 404 is about: the first kind of object its message names; else what the path asked for. */
+/** The subject of a 404: the first kind of object that its message names, else the object of the path. */
 export function subjectOf(message: string, fallback: ControlPlaneSubject): ControlPlaneSubject {
   const named = /\b(project|branch|endpoint|operation)s?\b/i.exec(message)?.[1]?.toLowerCase();
   return subjects.find((subject) => subject.toLowerCase() === named) ?? fallback;
@@ -109,7 +109,7 @@ function unexplained(reason: ControlPlaneReason): string {
   return reason === "UnreadableAnswer" ? ", not in the documented form" : " without an explanation";
 }
 
-/** Node's and undici's codes in words; the messages of those errors hold addresses and change from pass to pass. */
+/** The codes of Node and undici in words. The messages of those errors contain addresses, so they differ each time. */
 const connectFailures: ReadonlyMap<string, string> = new Map([
   ["ECONNREFUSED", "connection refused"],
   ["ENOTFOUND", "no such host"],

@@ -8,7 +8,7 @@ const typeByWireType: ReadonlyMap<string, string> = new Map([
   ["read_only", "ReadOnly"],
 ]);
 
-/** The service's endpoint in our words. A type we do not know keeps the service's word. */
+/** Turns an endpoint of the wire into the domain type. An unknown type keeps the control plane's word. */
 export function endpointFromWire(wire: WireEndpoint): ObservedEndpoint {
   return {
     id: wire.id,
@@ -32,7 +32,7 @@ export function endpointFromWire(wire: WireEndpoint): ObservedEndpoint {
   };
 }
 
-/** @param clean removes secrets from the service's error text. */
+/** Turns an operation of the wire into the domain type. @param clean removes secrets from the error text */
 export function operationFromWire(wire: WireOperation, clean: (text: string) => string): Operation {
   const error = presentText(wire.error);
   return {

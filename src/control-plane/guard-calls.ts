@@ -1,9 +1,9 @@
 import type { ControlPlane } from "../domain/control-plane.ts";
 
-/** Stands before every call: starts it, or throws in its place. */
+/** Runs before every call: it starts the call, or throws in its place. */
 export type CallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
 
-/** The same control plane with every call led through a guard. */
+/** The same control plane with a guard before every call. */
 export function guardCalls(inner: ControlPlane, guard: CallGuard): ControlPlane {
   return {
     serviceUrl: inner.serviceUrl,

@@ -11,7 +11,7 @@ import type { KeySource } from "./key-source.ts";
 import type { Reading } from "./read-answer.ts";
 import { pathOf, type Route } from "./routes.ts";
 
-/** One call: what is sent, and how its 2xx answer is read. */
+/** One call: its request, and how its 2xx answer is read. */
 export interface Call<Value> {
   readonly route: Route;
   /** For the placeholders of the route, in order; not yet escaped. */
@@ -19,7 +19,7 @@ export interface Call<Value> {
   readonly query?: string;
   /** JSON. */
   readonly body?: string;
-  /** @param clean removes secrets from a text of the service. */
+  /** @param clean removes secrets from a text of the control plane. */
   read(answer: SuccessfulAnswer, clean: (text: string) => string): Reading<Value>;
 }
 
@@ -31,7 +31,7 @@ export interface SuccessfulAnswer {
   readonly body: Uint8Array;
 }
 
-/** What every call of one service shares. */
+/** What all calls of one control plane share. */
 export interface HttpCallerOptions {
   readonly transport: HttpTransport;
   /** Path of the base URL, without a trailing slash. */
@@ -45,17 +45,18 @@ export interface HttpCallerOptions {
 }
 
 /**
- * Makes a call: answers its value or throws `ControlPlaneError`, or `LeaderFenceError` when the permit was refused
- * at the last moment and nothing was sent; and tells the observer of each request.
+ * Makes a call and returns its value; the observer counts the request.
+ *
+ * @throws ControlPlaneError; LeaderFenceError when the fence refused at the last moment and nothing was sent.
  */
 export type HttpCaller = <Value>(call: Call<Value>) => Promise<Value>;
 
 type Result<Value> = { readonly value: Value } | { readonly error: ControlPlaneError };
 
-/** An operation's error text goes to status, which is small; a message of the service may be longer than a reason. */
+/** The maximum length of an operation's error text: it goes into status, which must stay small. */
 const longestShownText = 1_000;
 
-/** Builds the one function through which all calls go. */
+/** Makes the function through which all calls go. */
 export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
   const { clock, keys, observer } = options;
   return async (call) => {
@@ -79,7 +80,7 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
     if ("value" in result) {
       return result.value;
     }
-    tellOfPushback(result.error, observer);
+    countPushback(result.error, observer);
     throw result.error;
   };
 }
@@ -122,7 +123,7 @@ function resultOf<Value>(call: Call<Value>, outcome: HttpOutcome, context: CallC
   return reading.isReadable ? { value: reading.value } : { error: failureOfContent(outcome, reading.what, context) };
 }
 
-/** An answer that could not be read counts by its reason: its status alone would make it look like a success. */
+/** An unreadable answer counts by its reason, because its status alone would look like a success. */
 function codeOf(outcome: HttpOutcome, result: Result<unknown>): string {
   if ("value" in result || (result.error.reason !== "UnreadableAnswer" && isWholeError(outcome))) {
     return outcome.kind === "Answered" ? String(outcome.status) : "";
@@ -138,7 +139,7 @@ function timeoutOf(route: Route, options: HttpCallerOptions): number {
   return route.method === "GET" ? options.readTimeoutMs : options.writeTimeoutMs;
 }
 
-function tellOfPushback(error: ControlPlaneError, observer: ControlPlaneObserver): void {
+function countPushback(error: ControlPlaneError, observer: ControlPlaneObserver): void {
   if (error.reason === "Throttled") {
     observer.throttled("TooManyRequests");
   }

@@ -21,8 +21,8 @@ export function readAnswer<Value>(body: Uint8Array, schema: z.ZodType<Value>): R
 }
 
 /**
- * Refuses well-formed content that answers another question: a list must hold only objects of the project that was
- * asked for, a read only the object that was asked for.
+ * Refuses well-formed content about another object: a list must contain only objects of the requested project, a read only
+ * the requested object.
  *
  * @param objects what the answer holds.
  * @param field that must equal `expected` in each of them.

@@ -1,13 +1,13 @@
 import type { ControlPlaneSubject } from "../domain/control-plane-error.ts";
 
-/** One call of the service: how it is sent, counted and spoken of. */
+/** One call of the control plane: how it is sent, counted and named in messages. */
 export interface Route {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Path below the base URL, with the ids as placeholders. */
   readonly template: string;
-  /** Completes "cannot …". */
+  /** Completes the message "cannot …". */
   readonly purpose: string;
-  /** What a 404 is about when its message does not say. */
+  /** The subject of a 404 whose message names none. */
   readonly subject: ControlPlaneSubject;
 }
 

@@ -1,10 +1,10 @@
 const shape = "expected http(s)://host[:port]/…/v2 without credentials, query or fragment";
 
 /**
- * Checks the control plane's base URL and brings it into the one form that stands in ownership records.
+ * Checks the base URL of the control plane and returns it in the form that ownership records contain.
  *
  * @returns the URL without a trailing slash, scheme and host in lower case.
- * @throws Error whose message says what would be right; it never repeats the text, which may hold a password.
+ * @throws Error whose message describes a valid URL. It never repeats the text, which may contain a password.
  * @see ../shared/seed/control-plane.txt part 9: {base_url} ends in the path segment `v2`
  */
 export function parseServiceUrl(text: string): string {

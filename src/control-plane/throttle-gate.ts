@@ -5,22 +5,22 @@ import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
 import { guardCalls } from "./guard-calls.ts";
 
-/** What the throttle gate needs. */
+/** What holding back after a 429 needs. */
 export interface ThrottleGateOptions {
   readonly clock: Clock;
   readonly observer: Pick<ControlPlaneObserver, "throttled">;
-  /** When the service does not say how long; doubles while it goes on. @default 5000 */
+  /** The pause after a 429 without a retry-after; it doubles with each further 429. @default 5000 */
   readonly firstPauseMs?: number;
   /** @default 60000 */
   readonly longestPauseMs?: number;
 }
 
 /**
- * After a 429 nobody calls the service until the time it asked for is over: the limit counts for the account, so one
- * caller's patience would be eaten up by the others.
+ * Holds back every call after a 429 until the retry-after is over: the limit counts for the account, so all callers must
+ * wait.
  *
  * Errors: a call that is held back throws `Throttled`, effect `NotApplied`, with the time that remains. The observer
- * hears of those only; the 429 itself is told by the client.
+ * counts only those; the client counts the 429 itself.
  */
 export function withThrottleGate(inner: ControlPlane, options: ThrottleGateOptions): ControlPlane {
   const { clock, observer, firstPauseMs = 5_000, longestPauseMs = 60_000 } = options;
@@ -29,10 +29,10 @@ export function withThrottleGate(inner: ControlPlane, options: ThrottleGateOptio
 
   function pause(retryAfterMs: number | undefined, startedMs: number): number {
     const nowMs = clock.monotonicMs();
-    // Calls that began before the gate last shut belong to the same burst and do not make the pause grow.
+    // Calls that began before the last pause belong to the same burst and do not make the pause longer.
     pausesInARow = startedMs >= openAtMs ? pausesInARow + 1 : Math.max(1, pausesInARow);
     const ownPauseMs = backoffMs(pausesInARow, { firstMs: firstPauseMs, longestMs: longestPauseMs });
-    // "Retry-After: 0" beside a 429 says nothing: sent again at once, it would be refused again.
+    // "Retry-After: 0" with a 429 does not help: a request sent at once would be refused again.
     openAtMs = Math.max(openAtMs, nowMs + (retryAfterMs || ownPauseMs));
     return openAtMs - nowMs;
   }

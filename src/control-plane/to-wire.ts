@@ -14,7 +14,7 @@ export function changesToWire(changes: EndpointChanges): string {
   return JSON.stringify({ endpoint: changedFields(changes) });
 }
 
-/** JSON.stringify leaves out what is undefined. */
+/** JSON.stringify leaves out undefined members. */
 function changedFields(changes: EndpointChanges): Readonly<Record<string, unknown>> {
   return {
     branch_id: changes.branchId,

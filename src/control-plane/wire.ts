@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /*
- * The service's JSON. Required is only what both of its profiles always give; whatever else is missing or null is
- * absent, unknown fields are let through, and every enum is an open string.
+ * The JSON of the control plane. Only the fields that both profiles always send are required. A missing field and `null`
+ * both mean absent, unknown fields pass, and every enum is an open string.
  *
  * @see ../shared/seed/control-plane.txt part 2
  */

@@ -5,11 +5,11 @@ import type { Operation } from "../domain/operation.ts";
 import type { Tracer } from "../domain/tracer.ts";
 import { type Route, routes } from "./routes.ts";
 
-/** Of one answer; more are not told. */
-const mostOperations = 20;
+/** The maximum number of operations of one answer that become events. */
+const maxOperations = 20;
 
 /**
- * The same control plane with a span for each call, within the span of the pass that makes it.
+ * Adds a span for each call, within the span of the reconcile that makes it.
  *
  * The operations of an answer become events of the span and the attribute `operation.ids`, so that a trace is found by
  * the id that the resource's status shows. `withRequestAttributes` adds how each request ended.
@@ -33,7 +33,7 @@ export function withCallSpans(inner: ControlPlane, tracer: Tracer): ControlPlane
   ): Promise<Answer> =>
     call(route, ids, async () => {
       const mutation = await make();
-      tellOperations(tracer, mutation?.operations ?? []);
+      noteOperations(tracer, mutation?.operations ?? []);
       return mutation;
     });
   return {
@@ -56,7 +56,7 @@ export function withCallSpans(inner: ControlPlane, tracer: Tracer): ControlPlane
   };
 }
 
-/** The same observer, which also tells the span of the call how its latest request ended. */
+/** Adds the outcome of the latest request to the span of its call. */
 export function withRequestAttributes(inner: ControlPlaneObserver, tracer: Tracer): ControlPlaneObserver {
   return {
     requestEnded(request) {
@@ -90,12 +90,12 @@ function spanOf(route: Route, { projectId, endpointId, operationId }: CallIds) {
   } as const;
 }
 
-function tellOperations(tracer: Tracer, operations: readonly Operation[]): void {
-  const told = operations.slice(0, mostOperations);
-  if (told.length > 0) {
-    tracer.annotate({ "operation.ids": told.map(({ id }) => id) });
+function noteOperations(tracer: Tracer, operations: readonly Operation[]): void {
+  const shown = operations.slice(0, maxOperations);
+  if (shown.length > 0) {
+    tracer.annotate({ "operation.ids": shown.map(({ id }) => id) });
   }
-  for (const { id, action, status } of told) {
+  for (const { id, action, status } of shown) {
     tracer.addEvent("operation", { "operation.id": id, "operation.action": action, "operation.status": status });
   }
 }

@@ -1,7 +1,7 @@
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 
-/** Lets a write start only while this process may act for as long as the write may take. Reads always may. */
+/** Lets a write start only while the leader fence is open for the duration of the write. Reads are always allowed. */
 export function withLeaderFence(controlPlane: ControlPlane, fence: LeaderFence, writeTimeoutMs: number): ControlPlane {
   const permitted = <Answer>(write: () => Promise<Answer>): Promise<Answer> =>
     fence.mayStartEffect(writeTimeoutMs) ? write() : Promise.reject(new LeaderFenceError());

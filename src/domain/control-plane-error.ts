@@ -37,10 +37,10 @@ export type ControlPlaneReason =
 /** Whether a write may have taken effect. `Unknown`: observe before anything else. */
 export type ControlPlaneEffect = "NotApplied" | "Unknown";
 
-/** What an error knows beside its message. */
+/** The details of an error. */
 export interface ControlPlaneErrorOptions {
   readonly effect: ControlPlaneEffect;
-  /** What the service asked for, in milliseconds. @default undefined */
+  /** The retry-after of the answer, in milliseconds. @default undefined */
   readonly retryAfterMs?: number | undefined;
   /** What the call was about; a 404 means another thing for a project than for a branch. @default undefined */
   readonly subject?: ControlPlaneSubject | undefined;
@@ -53,8 +53,8 @@ export type ControlPlaneSubject = "Project" | "Branch" | "Endpoint" | "Operation
 /**
  * A control-plane call that gave no usable answer.
  *
- * The message is one line, says what failed on what kind of object and why, and is the same on every pass: no ids of
- * requests, times, headers or secrets.
+ * The message is one line: what failed, on what kind of object, and why. It is the same in every reconcile: no request ids,
+ * times, headers or secrets.
  */
 export class ControlPlaneError extends Error {
   override readonly name = "ControlPlaneError";

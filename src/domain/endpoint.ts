@@ -1,14 +1,14 @@
 /**
- * The two kinds of compute endpoint the operator manages. The service's own words are `read_write` and `read_only`;
+ * The two kinds of compute endpoint that the operator manages. The control plane calls them `read_write` and `read_only`;
  * only `src/control-plane` knows them.
  */
 export type EndpointType = "ReadWrite" | "ReadOnly";
 
 /**
- * One compute endpoint as the service last described it.
+ * One compute endpoint as the control plane last showed it.
  *
- * Every enum of the service is an open string here, so that a value we have never seen is shown instead of refused.
- * `undefined` means that the service did not say (its profiles differ in what they echo), never "off" or "zero".
+ * Every enum of the control plane is an open string here, so that an unknown value is shown and not refused. `undefined` means
+ * that the control plane did not echo the field (its profiles differ), never "off" or "zero".
  *
  * @see ../shared/seed/control-plane.txt part 2, "Compute endpoint"
  */
@@ -16,7 +16,7 @@ export interface ObservedEndpoint {
   readonly id: string;
   readonly projectId: string;
   readonly branchId: string;
-  /** `ReadWrite`, `ReadOnly`, or the service's own word for a kind we do not know. */
+  /** `ReadWrite`, `ReadOnly`, or the control plane's word for an unknown kind. */
   readonly type: string;
   /** Direct host name. */
   readonly host: string;
@@ -30,37 +30,37 @@ export interface ObservedEndpoint {
   readonly poolerEnabled: boolean;
   readonly poolerMode: string;
   readonly disabled: boolean;
-  /** Seconds; 0 = the service's default, -1 = never. `undefined`: not echoed. */
+  /** Seconds; 0 = the control plane's default, -1 = never. `undefined`: not echoed. */
   readonly suspendTimeoutSeconds: number | undefined;
   /** `undefined`: not echoed, or never given. */
   readonly name: string | undefined;
   /** RFC 3339. */
   readonly lastActiveTime: string | undefined;
-  /** RFC 3339, the service's clock. */
+  /** RFC 3339, the control plane's clock. */
   readonly createdTime: string;
-  /** RFC 3339, the service's clock. */
+  /** RFC 3339, the control plane's clock. */
   readonly updatedTime: string;
 }
 
 /**
- * What we ask the service to make of an endpoint. A field that is absent is not sent.
+ * The fields of an update. A field that is absent is not sent.
  *
- * `pgSettings` replaces the whole map of the service.
+ * `pgSettings` replaces the whole map of the control plane.
  */
 export interface EndpointChanges {
   readonly branchId?: string;
   readonly minUnits?: number;
   readonly maxUnits?: number;
-  /** Seconds; 0 = the service's default, -1 = never. */
+  /** Seconds; 0 = the control plane's default, -1 = never. */
   readonly suspendTimeoutSeconds?: number;
   readonly poolerEnabled?: boolean;
-  /** `transaction` or `session`, the service's words. */
+  /** `transaction` or `session`, the control plane's words. */
   readonly poolerMode?: string;
   readonly pgSettings?: Readonly<Record<string, string>>;
   readonly disabled?: boolean;
 }
 
-/** The body of one create call. `name` carries the ownership token; a service that does not know it drops it. */
+/** The body of one create call. `name` carries the ownership token; a control plane without names ignores it. */
 export interface EndpointCreation extends EndpointChanges {
   readonly branchId: string;
   readonly type: EndpointType;

@@ -1,6 +1,6 @@
 import type { StoredIdentity } from "./resource-store.ts";
 
-/** One thing that happened to a resource, for `kubectl describe`. */
+/** One event of a resource, for `kubectl describe`. */
 export interface ResourceEvent {
   readonly type: "Normal" | "Warning";
   /** Past tense (`EndpointCreated`) or `Cannot…`; at most 128 characters. */
@@ -9,11 +9,11 @@ export interface ResourceEvent {
   readonly action: string;
   /** One line, at most 1024 characters. */
   readonly note: string;
-  /** Said before what it tells of, and of no use when it comes late. @default false */
+  /** Announces a coming change, so it is useless when it is late. @default false */
   readonly isAhead?: boolean;
 }
 
-/** Publishes events. Losing one is allowed, so this never throws and never delays a pass. */
+/** Publishes events. It may lose one, so it never throws and never delays a reconcile. */
 export interface EventRecorder {
   record(resource: StoredIdentity, event: ResourceEvent): void;
 }

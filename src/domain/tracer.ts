@@ -1,4 +1,4 @@
-/** Attributes of a span, by name. What is `undefined` is left out. Never a key, a password or a text of the service. */
+/** Attributes of a span, by name. `undefined` is left out. Never a key, a password or a text of the control plane. */
 export type SpanAttributes = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
 /** A span that begins. */
@@ -6,17 +6,17 @@ export interface SpanStart {
   /** One of a few: what differs from span to span is an attribute. */
   readonly name: string;
   readonly attributes: SpanAttributes;
-  /** `Client`: another program is asked. @default "Internal" */
+  /** `Client`: a call to another program. @default "Internal" */
   readonly kind?: "Internal" | "Client";
   /** Begins a trace of its own, whatever it is called in. @default false */
   readonly isDetached?: boolean;
 }
 
 /**
- * Tells what was done within what, and how long it took.
+ * Records spans: what was done within what, and how long it took.
  *
- * Guarantees: never throws by itself, never waits, and changes nothing about the work. Only made when somebody asked for
- * traces, so whoever has none does without.
+ * Guarantees: it never throws by itself, never waits, and changes nothing about the work. Without a receiver of traces there
+ * is no tracer.
  */
 export interface Tracer {
   /**

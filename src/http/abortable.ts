@@ -1,9 +1,9 @@
-/** Thrown in place of an answer once the signal has fired. */
+/** The signal has fired before the answer. */
 export class GivenUpError extends Error {
   override readonly name = "GivenUpError";
 }
 
-/** Waits for a promise until the signal fires, even if whoever makes the promise pays no heed to the signal. */
+/** Waits for a promise until the signal fires, even if the code behind the promise ignores the signal. */
 export async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const giveUp = () => reject(new GivenUpError("given up"));
@@ -11,7 +11,7 @@ export async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>):
   if (signal.aborted) {
     giveUp();
   }
-  // Whoever loses the race must not become an unhandled rejection.
+  // If the signal wins, a later rejection of the promise must not be unhandled.
   promise.catch(() => {});
   try {
     return await Promise.race([aborted, promise]);
@@ -20,7 +20,7 @@ export async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>):
   }
 }
 
-/** The items of a source until the signal fires; the source is closed then, without waiting for it. */
+/** Yields the items of a source until the signal fires, and then closes the source without waiting for it. */
 export async function* itemsUntilAborted<T>(signal: AbortSignal, source: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
   try {

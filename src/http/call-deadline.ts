@@ -1,18 +1,18 @@
 import type { Clock } from "../domain/clock.ts";
 
-/** Ends a call when its time is up, or when somebody else gives it up. */
+/** Ends a call at its deadline, or when another signal fires. */
 export interface CallDeadline {
   readonly signal: AbortSignal;
   isTimedOut(): boolean;
-  /** Milliseconds until time is up; not below 0. */
+  /** Milliseconds until the deadline; not below 0. */
   leftMs(): number;
-  /** Time no longer matters; the other signals still do. */
+  /** Removes the time limit; the other signals still end the call. */
   endTimer(): void;
   /** The call is over. */
   end(): void;
 }
 
-/** @param others any of them ends the call as well; `undefined` ones are left out. */
+/** Makes a deadline. @param others each of these signals ends the call as well; `undefined` is ignored */
 export function createCallDeadline(
   clock: Clock,
   timeoutMs: number,

@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 /**
  * Waits for a promise, but not longer than `timeoutMs`.
  *
- * @returns true when it has settled, in whichever way; false when time ran out first. The promise goes on regardless.
+ * @returns true when it has settled, resolved or rejected; false when the time ran out first. The promise goes on.
  */
 export async function settlesWithin(clock: Clock, timeoutMs: number, promise: Promise<unknown>): Promise<boolean> {
   const { promise: timeout, resolve } = Promise.withResolvers<boolean>();

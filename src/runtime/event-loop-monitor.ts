@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 
-/** How late timers fire is how long everything else waits. */
+/** Measures how late timers fire: everything else waits as long. */
 export interface EventLoopMonitor {
   start(): void;
   stop(): void;
@@ -9,18 +9,18 @@ export interface EventLoopMonitor {
 /** How a monitor is made. */
 export interface EventLoopMonitorOptions {
   readonly clock: Clock;
-  /** Is told ten times a second how late a timer fired, in seconds, 0 or more. Must not throw. */
+  /** Called ten times a second with the lateness of a timer in seconds, 0 or more. Must not throw. */
   readonly onDelay: (seconds: number) => void;
 }
 
-/** What holds the event loop up for longer is always seen; ten wake-ups a second cost nothing to speak of. */
+/** A longer stall of the event loop is always measured. Ten timers a second cost almost nothing. */
 const tickMs = 100;
 
 /**
  * Measures the event loop by the monotonic clock.
  *
- * Node's own histogram is not used: emptied at a scrape it forgets the very interval the scrape falls into, and never
- * emptied it says nothing of the present.
+ * Node's own histogram is not used: reset at each scrape it loses the interval of the scrape, and without a reset it does not
+ * show the present.
  */
 export function createEventLoopMonitor({ clock, onDelay }: EventLoopMonitorOptions): EventLoopMonitor {
   let timer: Timer | undefined;

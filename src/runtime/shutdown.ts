@@ -4,24 +4,24 @@ import { settlesWithin } from "./deadline.ts";
 
 /** One step of a shutdown. */
 export interface ShutdownStep {
-  /** For the log, for instance `passes`. */
+  /** For the log, for instance `events`. */
   readonly name: string;
-  /** The next step begins after so long at the latest. */
+  /** The next step begins after this time at the latest. */
   readonly limitMs: number;
-  /** Answers `false` when it did not get done what it should. What it throws is logged. */
+  /** Resolves to `false` when the step did not reach its goal. An error is logged. */
   readonly run: () => Promise<unknown>;
 }
 
-/** What a shutdown works with. */
+/** What a shutdown needs. */
 export interface ShutdownOptions {
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * Takes the steps in their order, each for its time at most, so that the whole is over when their times are.
+ * Runs the steps in their order, each within its time limit. The whole takes at most the sum of the limits.
  *
- * @returns the names of those that did not end well in their time; the log says which and why.
+ * @returns the names of the steps that failed or did not end in time; the log has the reasons.
  */
 export async function shutDown(
   steps: readonly ShutdownStep[],

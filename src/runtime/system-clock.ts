@@ -1,9 +1,9 @@
 import type { Clock } from "../domain/clock.ts";
 
-/** setTimeout fires at once when asked for more than a signed 32-bit number of milliseconds. */
+/** The longest delay of setTimeout: it fires at once for more than a signed 32-bit number of milliseconds. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
-/** The machine's own clock. Its timers do not keep the process alive. */
+/** The clock of the machine. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),

@@ -12,8 +12,8 @@ export interface UnhandledErrorsOptions {
 }
 
 /**
- * Ends the process on an error that nobody handles: our own code has failed in an unforeseen place, so what it holds in
- * memory cannot be trusted any more. The last line of the log says why; everything else is found again after a restart.
+ * Ends the process on an unhandled error: the operator's own code has failed in an unforeseen place, so its memory may be
+ * wrong. The last line of the log gives the reason; a restart reads everything else again.
  */
 export function endOnUnhandledErrors({ emitter, logger, exit }: UnhandledErrorsOptions): void {
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {

@@ -2,10 +2,10 @@ import type { Clock, Timer } from "../domain/clock.ts";
 import { FairLine, type LineEntry } from "./fair-line.ts";
 import { type BackoffOptions, createKeyedBackoff, type KeyedBackoff } from "./keyed-backoff.ts";
 
-/** Urgent: somebody is waiting (an edit). Background: work that nobody misses for a while (a resync, a retry). */
+/** `Urgent`: a user waits, for instance for an edit. `Background`: work that can wait, for instance a resync or a retry. */
 export type WorkPriority = "Urgent" | "Background";
 
-/** What the queue tells as it happens. Named after `workqueue_*`; durations in seconds. Must not throw. */
+/** Observes the queue, for the metrics `workqueue_*`. Durations are in seconds. Must not throw. */
 export interface WorkQueueObserver {
   /** workqueue_adds_total */
   added(): void;
@@ -19,13 +19,13 @@ export interface WorkQueueObserver {
   retried(): void;
 }
 
-/** The queue at one moment, for gauges that are read and for liveness. */
+/** The queue at one moment, for gauges and for liveness. */
 export interface WorkQueueStats {
-  /** Keys that wait for a worker now. */
+  /** The number of keys that wait for a worker. */
   readonly depth: number;
-  /** Keys that wait for a time to come. */
+  /** The number of keys with a delayed add. */
   readonly delayed: number;
-  /** Keys that are being worked on. */
+  /** The number of keys that workers hold. */
   readonly working: number;
   /** workqueue_unfinished_work_seconds: sum over the keys being worked on. */
   readonly unfinishedWorkSeconds: number;
@@ -36,14 +36,14 @@ export interface WorkQueueStats {
 /** How a queue is made. */
 export interface WorkQueueOptions<Key> {
   readonly clock: Clock;
-  /** Two keys are the same when this is. */
+  /** The identity of a key. */
   readonly idOf: (key: Key) => string;
-  /** Groups take turns, so that one's burst does not hold up another's single edit. @default one group for all */
+  /** Groups take turns, so that a burst of one group does not delay a single edit of another. @default one group for all */
   readonly groupOf?: (key: Key) => string;
   readonly backoff?: BackoffOptions;
-  /** @default tells nobody */
+  /** @default observes nothing */
   readonly observer?: WorkQueueObserver;
-  /** So many urgent keys in a row, then a background key has its turn. @default 16 */
+  /** After this many urgent keys in a row, a background key has its turn. @default 16 */
   readonly urgentInARow?: number;
 }
 
@@ -54,13 +54,13 @@ export interface WorkQueueOptions<Key> {
  * worker holds it is worked on once more after that. First in, first out within a priority and a group.
  */
 export interface WorkQueue<Key> {
-  /** Adds it for now. @param priority @default "Urgent" */
+  /** Adds the key at once. @param priority @default "Urgent" */
   add(key: Key, priority?: WorkPriority): void;
-  /** Adds it later, in the background. Of several such adds of one key only the earliest counts. */
+  /** Adds the key later, in the background. Of several such adds of one key only the earliest counts. */
   addAfter(key: Key, delayMs: number): void;
   /** Adds it after its next backoff delay. Returns the delay in milliseconds. */
   retry(key: Key): number;
-  /** Its last pass was no failure: the next retry starts from the shortest delay. */
+  /** The last reconcile did not fail: the next retry starts with the shortest delay. */
   forget(key: Key): void;
   /** Failures in a row. */
   failures(key: Key): number;
@@ -68,7 +68,7 @@ export interface WorkQueue<Key> {
   take(): Key | undefined;
   /** Calls the listener whenever a key has become ready to be taken. One listener at most. */
   onReady(listener: () => void): void;
-  /** The worker has let go of it. */
+  /** The worker has released the key. */
   done(key: Key): void;
   /** Drops what waits and accepts nothing more. Keys being worked on are not touched. */
   shutDown(): void;
@@ -107,7 +107,7 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
   readonly #urgentInARow: number;
   readonly #queued = { Urgent: new FairLine<QueuedKey<Key>>(), Background: new FairLine<QueuedKey<Key>>() };
   readonly #waiting = new Map<string, WaitingKey>();
-  /** Keys that workers hold, and since when. */
+  /** The keys that workers hold, and the time when each was taken. */
   readonly #working = new Map<string, number>();
   /** Keys that were added while a worker held them. */
   readonly #dirty = new Map<string, WorkPriority>();
@@ -242,7 +242,7 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
     if (this.#queued.Urgent.get(place) !== undefined || (background !== undefined && priority === "Background")) {
       return;
     }
-    // An edit lifts a key out of the backlog; it has waited since it was first added.
+    // An edit moves a key out of the backlog; its waiting time counts from the first add.
     this.#queued.Background.leave(place);
     this.#queued[priority].join({ ...place, key, sinceMs: background?.sinceMs ?? this.#clock.monotonicMs() });
     if (background === undefined) {
@@ -252,7 +252,7 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
     this.#onReady();
   }
 
-  /** Urgent keys first, but a stream of them must not starve the backlog for ever. */
+  /** Urgent keys go first, but a stream of them must not starve the backlog. */
   #takeNext(): QueuedKey<Key> | undefined {
     const { Urgent: urgent, Background: background } = this.#queued;
     const isBackgroundsTurn = background.size > 0 && this.#urgentTaken >= this.#urgentInARow;

@@ -1,4 +1,4 @@
-/** Longer words than this are no words of the service. */
+/** No word of the control plane is longer. */
 const longestValue = 64;
 
 /** Stands for all values beyond the bound. */
@@ -8,9 +8,9 @@ export const otherLabel = "other";
 export type BoundedLabel = (value: string) => string;
 
 /**
- * Keeps a label from growing without end: the first `limit` different values pass, every later one becomes `other`.
+ * Bounds the values of a label: the first `limit` different values pass, every later one becomes `other`.
  *
- * @param limit how many values pass. The service has about 36 actions today.
+ * @param limit the maximum number of values that pass.
  */
 export function createBoundedLabel(limit: number): BoundedLabel {
   const seen = new Set<string>();

@@ -1,18 +1,18 @@
 import { type HttpAnswer, plainText } from "./http-listener.ts";
 import type { WatchStats } from "./watch-metrics.ts";
 
-/** One thing that must be well. */
+/** One health check. */
 export interface HealthCheck {
-  /** As it stands in the answer, for instance `cache-synced`. */
+  /** The name in the answer, for instance `cache-synced`. */
   readonly name: string;
-  /** `undefined`: well. Otherwise one line that says what is wrong. */
+  /** `undefined` if there is no problem, else one line about it. */
   readonly problem: () => string | undefined;
 }
 
 /**
- * Runs every check: 200 when all are well, else 503; the body lists each.
+ * Runs every check: 200 when none has a problem, else 503. The body lists each check.
  *
- * A check that throws counts as failed, without its words: they may hold anything.
+ * A check that throws counts as failed. Its error text is left out, because it may contain anything.
  */
 export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
   const results = checks.map((check) => ({ name: check.name, problem: problemOf(check) }));
@@ -23,7 +23,7 @@ export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
   return plainText(isWell ? 200 : 503, [...lines, isWell ? "ok" : "not ok", ""].join("\n"));
 }
 
-/** The cache is complete, and what feeds it has been heard lately. */
+/** Checks that the cache is complete and that the watch received bytes lately. */
 export function watchChecks(
   stats: () => Pick<WatchStats, "hasSynced" | "silentForMs"> & { readonly unlistedNamespaces: readonly string[] },
   staleAfterMs: number,

@@ -16,12 +16,12 @@ import type { ScrapeFormat } from "./scrape-format.ts";
 import { registerWatchMetrics, type WatchStats } from "./watch-metrics.ts";
 import { createWorkqueueMetrics, type WorkqueueMetrics, type WorkqueueStats } from "./workqueue-metrics.ts";
 
-/** What the metrics are made from. The functions are called at each scrape and must not throw. */
+/** The sources of the metrics. The functions are called at each scrape and must not throw. */
 export interface MetricsOptions {
   readonly clock: Clock;
-  /** Of this program. */
+  /** The version of this program. */
   readonly version: string;
-  /** Keys reconciled at once. */
+  /** The maximum number of reconciles at once. */
   readonly workers: number;
   /** Every resource of the cache. */
   readonly resources: () => readonly ComputeEndpoint[];
@@ -45,20 +45,20 @@ export interface Metrics {
   render(format: ScrapeFormat): Promise<Scrape>;
 }
 
-/** About three times as many as the service has today. */
-const mostActions = 100;
-const mostStates = 20;
+/** About three times the number of actions and states that are known. */
+const maxActions = 100;
+const maxStates = 20;
 
-/** Makes a registry of its own with every metric in it. @see docs/metrics.md */
+/** Makes a registry with every metric. @see docs/metrics.md */
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = createMetricsRegistry();
-  const boundAction = createBoundedLabel(mostActions);
+  const boundAction = createBoundedLabel(maxActions);
   const operations = createOperationCounters(registry, boundAction);
   registerResourceGauges(registry, {
     resources: options.resources,
     nowMs: () => options.clock.nowMs(),
     boundAction,
-    boundState: createBoundedLabel(mostStates),
+    boundState: createBoundedLabel(maxStates),
   });
   registerOrphans(registry, options.orphanCount);
   const controlPlane = createControlPlaneMetrics(registry, options.unreadableCount);
@@ -80,7 +80,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 function registerOrphans(registry: MetricsRegistry, orphanCount: () => number): void {
   const gauge: Gauge = new Gauge({
     name: "compute_endpoint_orphans",
-    help: "Endpoints that carry this cluster's token and belong to no resource.",
+    help: "Endpoints that carry the token of this cluster and belong to no resource.",
     registers: [registry],
     collect: () => gauge.set(orphanCount()),
   });

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
-/** What a process tells of itself as it happens. */
+/** Metrics of this process that are pushed. */
 export interface ProcessMetrics {
   /** @param seconds how late a timer fired. */
   eventLoopDelayed(seconds: number): void;

@@ -5,25 +5,25 @@ const hidden = "[redacted]";
 const secretField =
   /password|passwd|secret|api[_-]?key|authorization|connection[_-]?(string|ur[il])|(access|bearer)token/i;
 
-/** Deep enough for an error with its causes; also ends on an object that holds itself. */
+/** The maximum depth: enough for an error with its causes. It also ends a cyclic object. */
 const deepest = 6;
 
-/** Replaces what must never be shown in one line of text. */
+/** Removes secrets from a text. */
 export type Redact = (text: string) => string;
 
 /**
- * Takes out what looks like a secret, and the very values that `knownSecrets` answers.
+ * Removes what looks like a secret, and the values of `knownSecrets`.
  *
- * @param knownSecrets asked on every call, because a key file may change.
+ * @param knownSecrets called for every text, because a key file may change.
  */
 export function createRedact(knownSecrets: () => readonly string[]): Redact {
   return (text) => withoutSecrets(text, knownSecrets());
 }
 
 /**
- * A copy of a log field's value without secrets, ready for JSON: errors become plain objects with their causes.
+ * Copies the value of a log field without secrets, ready for JSON. Errors become plain objects with their causes.
  *
- * @param value anything; what JSON does not know becomes text.
+ * @param value any value; a value that JSON cannot hold becomes text.
  */
 export function redactValue(value: unknown, redact: Redact, depth = 0): unknown {
   if (typeof value === "string") {
@@ -53,7 +53,7 @@ function redactFields(fields: object, redact: Redact, depth: number): Record<str
   );
 }
 
-/** Only what our own errors promise: the other fields of a vendor's error may hold headers and bodies. */
+/** Only the fields of our own errors: other fields of a library's error may contain headers and bodies. */
 function fieldsOf(error: Error): Record<string, unknown> {
   const { reason, effect, code } = error as { reason?: unknown; effect?: unknown; code?: unknown };
   const { name, message, stack, cause } = error;

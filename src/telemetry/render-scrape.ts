@@ -3,13 +3,13 @@ import { type MetricObjectWithValues, type MetricValue, Registry } from "prom-cl
 import type { MetricsRegistry } from "./metrics-registry.ts";
 import type { ScrapeFormat } from "./scrape-format.ts";
 
-/** A scrape's answer. */
+/** The text of one scrape. */
 export interface Scrape {
   readonly contentType: string;
   readonly body: string;
 }
 
-/** How one form of the text differs from the other. */
+/** The differences between the two formats. */
 interface Dialect {
   readonly contentType: string;
   /** The name in the head of a metric: OpenMetrics leaves out the suffix that each sample of a counter has. */
@@ -25,7 +25,7 @@ interface Dialect {
 type Metric = MetricObjectWithValues<MetricValue<string>>;
 type Sample = MetricValue<string> & { readonly metricName?: string; readonly exemplar?: StoredExemplar | null };
 
-/** What prom-client keeps beside a bucket that was given an exemplar; its types do not name it. */
+/** The exemplar that prom-client keeps beside a bucket; its types do not declare it. */
 interface StoredExemplar {
   readonly labelSet: Readonly<Record<string, string>>;
   readonly value: number;
@@ -60,18 +60,18 @@ const openMetricsText: Dialect = {
 const dialects: Readonly<Record<ScrapeFormat, Dialect>> = { Prometheus: prometheusText, OpenMetrics: openMetricsText };
 
 /**
- * Everything in the registry as one scrape, in either form, so that what was counted once shows in both.
+ * Renders the whole registry as one scrape, in either format.
  *
- * prom-client can write one form only for a registry; writing OpenMetrics it drops `_total` from the names of its
- * counters for good, and leaves bounds and quotes as that format does not want them.
+ * prom-client itself can write only one format for a registry. Its OpenMetrics drops `_total` from the names of counters for
+ * good, and writes bounds and quotes in a wrong form.
  */
 export async function renderScrape(
   registry: Pick<MetricsRegistry, "getMetricsAsJSON">,
   format: ScrapeFormat,
 ): Promise<Scrape> {
   const dialect = dialects[format];
-  // Gauges of resources and histograms are as of this moment, whatever happens while the text is written. A counter shows
-  // what it has come to when its line is written: it may be ahead of them, and of another counter.
+  // Gauges of resources and histograms show this moment. A counter shows its value at the time when its line is written, so
+  // it may be ahead of them.
   const metrics = await registry.getMetricsAsJSON();
   const families: string[] = [];
   for (const metric of metrics) {
@@ -80,12 +80,12 @@ export async function renderScrape(
   return { contentType: dialect.contentType, body: families.join(dialect.separator) + dialect.end };
 }
 
-/** Passes go on while thousands of samples are written: this many are written in one go. */
+/** After this many samples other work runs, because there are thousands of samples. */
 const samplesInARow = 1_000;
 
 async function renderFamily(metric: Metric, dialect: Dialect): Promise<string> {
   const family = dialect.familyOf(metric);
-  // In one string that grows: there are thousands of samples.
+  // One growing string, because there are thousands of samples.
   let text = `# HELP ${family} ${dialect.escapeHelp(metric.help)}\n# TYPE ${family} ${metric.type}\n`;
   for (const [index, sample] of metric.values.entries()) {
     if (index > 0 && index % samplesInARow === 0) {

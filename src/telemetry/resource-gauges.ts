@@ -7,9 +7,9 @@ import type { StatusOperation } from "../resource/status-schema.ts";
 import type { BoundedLabel } from "./bounded-label.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
-/** What the gauges are computed from. */
+/** The sources of the gauges. */
 export interface ResourceGaugesOptions {
-  /** From the cache; asked at each scrape. */
+  /** The resources of the cache; called at each scrape. */
   readonly resources: () => readonly ComputeEndpoint[];
   /** Epoch milliseconds. */
   readonly nowMs: () => number;
@@ -20,7 +20,7 @@ export interface ResourceGaugesOptions {
 type Labels = Readonly<Record<string, string>>;
 type Series = readonly [labels: Labels, value: number];
 
-/** One gauge: what it says of one resource. */
+/** One gauge, and its series for one resource. */
 interface ResourceGauge {
   readonly name: string;
   readonly help: string;
@@ -29,8 +29,8 @@ interface ResourceGauge {
 }
 
 /**
- * Gauges that say how each resource stands, computed anew at each scrape from the resources there are, so that a
- * deleted one leaves nothing behind.
+ * Registers the gauges about resources. They are computed at each scrape from the cache, so a deleted resource leaves no
+ * series behind.
  */
 export function registerResourceGauges(registry: MetricsRegistry, options: ResourceGaugesOptions): void {
   const gauges = [conditionGauge(), infoGauge(), stateGauge(options), failedGauge(options), oldestGauge(options)];
@@ -41,8 +41,8 @@ export function registerResourceGauges(registry: MetricsRegistry, options: Resou
 }
 
 /**
- * A gauge that stores nothing: prom-client would hash and copy each of thousands of series at each scrape, only to give
- * them out again. So it does not see to it either that labels are known and no series comes twice.
+ * A gauge that stores nothing, because prom-client would hash and copy thousands of series at each scrape. It does not check
+ * that labels are declared and that no series comes twice.
  */
 class ComputedGauge extends Gauge {
   readonly #seriesOf: ResourceGauge["seriesOf"];
@@ -66,12 +66,12 @@ class ComputedGauge extends Gauge {
   }
 }
 
-/** A sum over resources. An action seen once stays at 0, so that a graph shows that nothing runs, not a gap. */
+/** A sum over all resources. An action seen once stays at 0, so that a graph shows no gap. */
 function registerInFlight(registry: MetricsRegistry, options: ResourceGaugesOptions): void {
   const actions = new Set<string>();
   const gauge: Gauge = new Gauge({
     name: "compute_endpoint_operations_in_flight",
-    help: "Operations the service is at work on now.",
+    help: "Operations that the control plane is carrying out now.",
     labelNames: ["action"],
     registers: [registry],
     collect: () => {
@@ -96,7 +96,7 @@ function registerInFlight(registry: MetricsRegistry, options: ResourceGaugesOpti
 function conditionGauge(): ResourceGauge {
   return {
     name: "compute_endpoint_condition",
-    help: "1 for each condition of a resource; its status is a label.",
+    help: "1 for each condition of a resource; the status of the condition is a label.",
     labelNames: ["namespace", "name", "type", "status"],
     seriesOf: ({ key, status }) =>
       (status.conditions ?? []).map((condition) => [
@@ -109,7 +109,7 @@ function conditionGauge(): ResourceGauge {
 function infoGauge(): ResourceGauge {
   return {
     name: "compute_endpoint_info",
-    help: "1 for each resource; says which endpoint it stands for.",
+    help: "1 for each resource; the labels name its endpoint.",
     labelNames: ["namespace", "name", "project_id", "branch_id", "endpoint_id", "type"],
     seriesOf: (resource) => {
       const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
@@ -128,14 +128,14 @@ function infoGauge(): ResourceGauge {
 function stateGauge({ boundState }: ResourceGaugesOptions): ResourceGauge {
   return {
     name: "compute_endpoint_state",
-    help: "1 for the state the service last gave for the endpoint; idle is healthy.",
+    help: "1 for the last known state of the endpoint; idle is healthy.",
     labelNames: ["namespace", "name", "state"],
     seriesOf: ({ key, status }) =>
       status.state === undefined ? [] : [[{ ...keyLabels(key), state: boundState(status.state) }, 1]],
   };
 }
 
-/** Follows the condition, not the list beside it: a failure that a person has acknowledged pages nobody. */
+/** Follows the condition: a failure that a person has acknowledged must not cause an alert. */
 function failedGauge({ boundAction }: ResourceGaugesOptions): ResourceGauge {
   return {
     name: "compute_endpoint_operation_failed",
@@ -146,7 +146,7 @@ function failedGauge({ boundAction }: ResourceGaugesOptions): ResourceGauge {
         return [];
       }
       const failed = (status.failedActions ?? []).map(({ action }) => action);
-      // Several may share the one label for those beyond the bound.
+      // Several actions beyond the bound share the label `other`.
       const actions = new Set((failed.length > 0 ? failed : ["unknown"]).map(boundAction));
       return [...actions].map((action) => [{ ...keyLabels(key), action }, 1]);
     },
@@ -156,7 +156,7 @@ function failedGauge({ boundAction }: ResourceGaugesOptions): ResourceGauge {
 function oldestGauge({ nowMs }: ResourceGaugesOptions): ResourceGauge {
   return {
     name: "compute_endpoint_operation_oldest_in_flight_seconds",
-    help: "Age of the oldest operation in flight, only while there is one.",
+    help: "Age of the oldest operation in flight, while there is one.",
     labelNames: ["namespace", "name"],
     seriesOf: ({ key, status }) => {
       const begun = inFlightOf({ status }).map((operation) => Date.parse(operation.createdTime));
@@ -166,7 +166,7 @@ function oldestGauge({ nowMs }: ResourceGaugesOptions): ResourceGauge {
   };
 }
 
-/** One by one: a label the gauge does not know would fail the whole scrape. */
+/** Only these two fields: an undeclared label would fail the whole scrape. */
 function keyLabels({ namespace, name }: ResourceKey): Labels {
   return { namespace, name };
 }

@@ -1,4 +1,4 @@
-/** The two forms in which `/metrics` can be had. Only OpenMetrics carries exemplars. */
+/** The two formats of `/metrics`. Only OpenMetrics contains exemplars. */
 export type ScrapeFormat = "Prometheus" | "OpenMetrics";
 
 interface MediaRange {
@@ -8,15 +8,15 @@ interface MediaRange {
   readonly quality: number;
 }
 
-/** More than any scraper names. */
-const mostRanges = 32;
+/** The maximum number of media ranges that are read. */
+const maxRanges = 32;
 
 /**
- * Chooses by the Accept header of a scrape: OpenMetrics for whoever names it in a version we write, and would not
- * rather have plain text. A browser, curl or an empty header gets plain text.
+ * Chooses the format by the Accept header: OpenMetrics if the header names a supported version of it, and does not prefer
+ * plain text. A browser, curl or an empty header gets plain text.
  */
 export function scrapeFormatFor(accept: string): ScrapeFormat {
-  const ranges = accept.split(",", mostRanges).map(parseRange);
+  const ranges = accept.split(",", maxRanges).map(parseRange);
   const qualityOf = (types: readonly string[], versions: readonly string[]) =>
     Math.max(
       0,

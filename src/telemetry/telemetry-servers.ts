@@ -15,7 +15,7 @@ const maxScrapers = 32;
 export interface HealthServerOptions {
   /** HEALTH_ADDR. */
   readonly address: Address;
-  /** What a restart would cure. @default none: that it answers is enough */
+  /** Problems that a restart would solve. @default none: an answer is enough */
   readonly liveChecks?: readonly HealthCheck[];
   readonly readyChecks: readonly HealthCheck[];
   readonly clock: Clock;

@@ -2,11 +2,11 @@ import { Counter, Gauge } from "prom-client";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 import { controllerName } from "./reconcile-metrics.ts";
 
-/** What is asked of the watch on the API server at each scrape. Has the shape of the watch's own statistics. */
+/** The statistics of the watch that each scrape reads. */
 export interface WatchStats {
   readonly hasSynced: boolean;
   readonly isWatching: boolean;
-  /** Since the API server was last heard, bookmarks included; `undefined` before the first list. */
+  /** Milliseconds since the last byte of the API server, bookmarks included; `undefined` before the first list. */
   readonly silentForMs: number | undefined;
   /** Complete lists so far. */
   readonly lists: number;
@@ -16,7 +16,7 @@ export interface WatchStats {
 
 const labels = { name: controllerName };
 
-/** Shows how the cache is fed; the counters have client-go's names. */
+/** Registers the metrics of the watch; the counters have the names of client-go. */
 export function registerWatchMetrics(registry: MetricsRegistry, stats: () => WatchStats): void {
   const common = { labelNames: ["name"], registers: [registry] };
   const counters: readonly (readonly [name: string, help: string, value: (now: WatchStats) => number])[] = [
@@ -39,7 +39,7 @@ export function registerWatchMetrics(registry: MetricsRegistry, stats: () => Wat
     ["reflector_watching", "1 while a watch is open.", (now) => Number(now.isWatching)],
     [
       "reflector_silent_seconds",
-      "Since the API server was last heard, bookmarks included; grows when the watch is stale.",
+      "Seconds since the last byte of the API server, bookmarks included; grows when the watch is stale.",
       (now) => (now.silentForMs === undefined ? undefined : now.silentForMs / 1000),
     ],
   ];

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 import { controllerName } from "./reconcile-metrics.ts";
 
-/** What the work queue tells as it happens; durations in seconds. Has the shape of the queue's own observer. */
+/** The observer of the work queue; durations in seconds. */
 export interface WorkqueueMetrics {
   added(): void;
   depthChanged(depth: number): void;
@@ -11,7 +11,7 @@ export interface WorkqueueMetrics {
   retried(): void;
 }
 
-/** What is asked of the work queue at each scrape. */
+/** The part of the queue statistics that each scrape reads. */
 export interface WorkqueueStats {
   /** Sum over the keys that are being worked on. */
   readonly unfinishedWorkSeconds: number;
@@ -69,7 +69,7 @@ function registerRunning(registry: MetricsRegistry, stats: () => WorkqueueStats)
   const unfinished: Gauge = new Gauge({
     ...common,
     name: "workqueue_unfinished_work_seconds",
-    help: "Seconds of work in progress that workqueue_work_duration_seconds has not seen yet; grows when work is stuck.",
+    help: "Seconds of work in progress that workqueue_work_duration_seconds does not contain yet; grows when work is stuck.",
     collect: () => unfinished.set(labels, stats().unfinishedWorkSeconds),
   });
   const longest: Gauge = new Gauge({

@@ -8,7 +8,7 @@ export interface ReportingOptions {
   readonly logger: Logger;
 }
 
-/** A receiver that comes and goes is told of this often at most. */
+/** The state of an unstable receiver is logged at most once per interval. */
 const quietMs = 600_000;
 
 /**

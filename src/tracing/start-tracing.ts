@@ -11,7 +11,7 @@ import type { Tracer } from "../domain/tracer.ts";
 import { createOtelTracer } from "./otel-tracer.ts";
 import { type ReportingOptions, withReports } from "./reporting-exporter.ts";
 
-/** Where traces go, and what they say about this process. */
+/** The receiver of the traces, and the attributes of this process. */
 export interface TracingOptions extends ReportingOptions {
   /** Base URL of an OTLP receiver over HTTP, without a trailing slash; `/v1/traces` is added. */
   readonly endpoint: string;
@@ -62,7 +62,7 @@ export function startTracing(options: TracingOptions): Tracing {
   });
   return {
     tracer: createOtelTracer({ tracer: provider.getTracer("endpoint-operator", version), redact }),
-    // The exporter has told of what could not be sent.
+    // The exporter has logged what could not be sent.
     shutDown: () => provider.shutdown().catch(() => undefined),
   };
 }

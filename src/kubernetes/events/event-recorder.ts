@@ -178,10 +178,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
     }
     const { namespace, name } = unsent.resource.key;
     this.#dropped += unsent.count;
-    this.#options.logger.warn(
-      { namespace, name, eventReason: unsent.event.reason, err: error },
-      "an event was lost",
-    );
+    this.#options.logger.warn({ namespace, name, eventReason: unsent.event.reason, err: error }, "an event was lost");
   }
 
   #lose(unsent: Unsent | undefined): void {
