@@ -171,6 +171,18 @@ function buildProgram(): Command {
       process.exitCode = await runOperator();
     });
   program
+    .command("endpoints")
+    .description("what the kubectl plugin does: kubectl endpoints --help lists its commands")
+    .helpOption(false)
+    .allowUnknownOption()
+    .passThroughOptions()
+    .argument("[options...]")
+    .action(async (args: readonly string[]) => {
+      const { runPlugin } = await import("./plugin/run-plugin.ts");
+      const { env, stdout: out, stderr: err } = process;
+      process.exitCode = await runPlugin(args, { env, out, err, version: programVersion });
+    });
+  program
     .command("sandbox")
     .description("run a local control plane for tests and demos; sandbox --help lists its options")
     .helpOption(false)

@@ -80,6 +80,7 @@ export async function buildBundle({ entry, outDir, version }: BundleOptions): Pr
   const program = join(outDir, `${programName}.js`);
   await rm(outDir, { recursive: true, force: true });
   await writeOutputs(result.outputFiles, program);
+  await writePlugin(outDir);
   // In a folder without a package.json this says that the files are modules.
   await writeFile(join(outDir, "package.json"), `${JSON.stringify({ type: "module", version }, null, 2)}\n`);
   await writeFile(join(outDir, "THIRD-PARTY-NOTICES.txt"), noticesOf(packages));
@@ -100,6 +101,14 @@ async function writeOutputs(outputs: readonly OutputFile[], program: string): Pr
     await writeFile(path, needsShebang ? `#!/usr/bin/env node\n${text}` : text);
   }
   await chmod(program, 0o755);
+}
+
+/** kubectl finds a plugin by its name: `kubectl endpoints` runs the program `kubectl-endpoints`. */
+async function writePlugin(outDir: string): Promise<void> {
+  const file = join(outDir, "kubectl-endpoints.js");
+  const text = `#!/usr/bin/env node\nprocess.argv.splice(2, 0, "endpoints");\nawait import("./${programName}.js");\n`;
+  await writeFile(file, text);
+  await chmod(file, 0o755);
 }
 
 /** The packages whose code is in the outputs, by name. */

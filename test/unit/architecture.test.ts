@@ -25,6 +25,7 @@ const rules: Readonly<Record<string, Rules>> = {
       "control-plane",
       "domain",
       "kubernetes",
+      "plugin",
       "runtime",
       "sandbox",
       "telemetry",
@@ -64,6 +65,12 @@ const rules: Readonly<Record<string, Rules>> = {
       "@opentelemetry/resources",
       "@opentelemetry/sdk-trace",
     ],
+    isPure: false,
+  },
+  // Reads what the operator reads, and asks the operator's own decisions.
+  plugin: {
+    folders: ["control-plane", "decide", "domain", "kubernetes", "reconcile", "resource", "runtime"],
+    packages: ["commander", "yaml"],
     isPure: false,
   },
   sandbox: { folders: [], packages: ["fastify", "fastify-type-provider-zod", "zod"], isPure: false },

@@ -1,0 +1,133 @@
+import { type ControlPlaneClient, createControlPlane } from "../control-plane/create-control-plane.ts";
+import { createKeySource, type KeySource } from "../control-plane/key-source.ts";
+import type { Identity } from "../decide/identity.ts";
+import { readClusterId } from "../kubernetes/http/cluster.ts";
+import { createConnection, type KubernetesConnection } from "../kubernetes/http/connection.ts";
+import { loadCredentialSource } from "../kubernetes/http/credentials.ts";
+import { computeEndpointPath, computeEndpointsPath } from "../kubernetes/http/paths.ts";
+import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { systemClock } from "../runtime/system-clock.ts";
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Something that the user can correct: a missing setting, an unknown name. The message says how. */
+export class PluginError extends Error {
+  override readonly name = "PluginError";
+}
+
+const timeoutMs = 10_000;
+const pageLimit = 500;
+const mostPages = 1_000;
+
+/** The cluster as the user's kubeconfig reaches it. It only reads. */
+export interface ClusterAccess {
+  /** Namespace of the kubeconfig's context; `default` without one. */
+  readonly namespace: string;
+  get(namespace: string, name: string): Promise<ComputeEndpoint>;
+  /** The stored object as it is, for a plan with another spec. */
+  getStored(namespace: string, name: string): Promise<unknown>;
+  /** Every ComputeEndpoint of the cluster. */
+  list(): Promise<readonly ComputeEndpoint[]>;
+  clusterId(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Opens the cluster of the current kubeconfig context. @throws KubeconfigError */
+export function openCluster(version: string): ClusterAccess {
+  const userAgent = `kubectl-endpoints/${version}`;
+  const connection = createConnection({ credentials: loadCredentialSource(), clock: systemClock, userAgent });
+  const getStored = (namespace: string, name: string) =>
+    connection.request({
+      what: `read ComputeEndpoint ${namespace}/${name}`,
+      method: "GET",
+      path: computeEndpointPath({ namespace, name }),
+      timeoutMs,
+    });
+  return {
+    namespace: connection.namespace ?? "default",
+    getStored,
+    get: async (namespace, name) => parseComputeEndpoint(await getStored(namespace, name)),
+    list: () => listAll(connection),
+    clusterId: () => readClusterId(connection),
+    close: () => connection.close(),
+  };
+}
+
+async function listAll(connection: KubernetesConnection): Promise<readonly ComputeEndpoint[]> {
+  const resources: ComputeEndpoint[] = [];
+  let next = "";
+  for (let page = 0; page < mostPages; page += 1) {
+    const answer = await connection.request({
+      what: "list ComputeEndpoints",
+      method: "GET",
+      path: computeEndpointsPath(undefined),
+      query: { limit: String(pageLimit), ...(next !== "" && { continue: next }) },
+      timeoutMs,
+    });
+    const { items, metadata } = answer as { items: readonly unknown[]; metadata: { continue?: string } };
+    resources.push(...items.map(parseComputeEndpoint));
+    next = metadata.continue ?? "";
+    if (next === "") return resources;
+  }
+  throw new PluginError(`the cluster has more than ${mostPages * pageLimit} ComputeEndpoints`);
+}
+
+/** The control plane with the user's API key. */
+export interface ServiceAccess
+  extends Pick<ControlPlaneClient, "listEndpoints" | "listOperations" | "serviceUrl" | "close"> {
+  /** Starts or suspends the compute of an endpoint now. @throws PluginError with the control plane's words */
+  change(projectId: string, endpointId: string, action: "start" | "suspend"): Promise<void>;
+}
+
+/**
+ * Opens the control plane that CONTROL_PLANE_URL names, with CONTROL_PLANE_API_KEY or CONTROL_PLANE_API_KEY_FILE.
+ *
+ * @throws PluginError when a setting is missing
+ */
+export function openService(env: Environment, version: string): ServiceAccess {
+  const { CONTROL_PLANE_URL: baseUrl, CONTROL_PLANE_API_KEY: key, CONTROL_PLANE_API_KEY_FILE: file } = env;
+  if (!baseUrl || !(key || file)) {
+    throw new PluginError("Set CONTROL_PLANE_URL, and CONTROL_PLANE_API_KEY or CONTROL_PLANE_API_KEY_FILE.");
+  }
+  const keys = key ? createKeySource({ key }) : createKeySource({ file: file ?? "", clock: systemClock });
+  const userAgent = `kubectl-endpoints/${version}`;
+  const silent = () => undefined;
+  const observer = { requestEnded: silent, throttled: silent, budgetWaited: silent, locked: silent };
+  const client = createControlPlane({ baseUrl, keys, clock: systemClock, observer, userAgent });
+  return {
+    serviceUrl: client.serviceUrl,
+    listEndpoints: (projectId) => client.listEndpoints(projectId),
+    listOperations: (projectId, page) => client.listOperations(projectId, page),
+    close: () => client.close(),
+    change: (projectId, endpointId, action) =>
+      changeCompute({ keys, userAgent, url: client.serviceUrl }, [projectId, endpointId], action),
+  };
+}
+
+interface ChangeAccess {
+  readonly keys: KeySource;
+  readonly userAgent: string;
+  readonly url: string;
+}
+
+async function changeCompute(
+  { keys, userAgent, url }: ChangeAccess,
+  ids: readonly [string, string],
+  action: "start" | "suspend",
+): Promise<void> {
+  const [project, endpoint] = ids.map(encodeURIComponent);
+  const answer = await fetch(`${url}/projects/${project}/endpoints/${endpoint}/${action}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${await keys.current()}`, "user-agent": userAgent },
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const text = (await answer.text()).slice(0, 300);
+  if (!answer.ok)
+    throw new PluginError(`cannot ${action} the compute: the control plane answered ${answer.status} ${text}`);
+}
+
+/** Cluster and control plane of ownership records. */
+export async function identityOf(cluster: ClusterAccess, service: ServiceAccess, env: Environment): Promise<Identity> {
+  return { clusterId: env.CLUSTER_ID || (await cluster.clusterId()), serviceUrl: service.serviceUrl };
+}

@@ -1,0 +1,53 @@
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { group, kind, version } from "../resource/names.ts";
+import { tableText } from "./table.ts";
+
+/** The operations of a resource, as status shows them. Pure. */
+export function operationsText({ status }: ComputeEndpoint): string {
+  const rows = (status.operations ?? []).map((operation) => [
+    operation.createdTime,
+    operation.action,
+    operation.status,
+    operation.durationMilliseconds === undefined ? "" : `${(operation.durationMilliseconds / 1_000).toFixed(1)} s`,
+    operation.cause,
+    operation.id,
+    operation.error ?? "",
+  ]);
+  return tableText(["CREATED", "ACTION", "STATUS", "TOOK", "CAUSE", "OPERATION", "ERROR"], rows);
+}
+
+/** Endpoints that no resource of this cluster owns. Pure. */
+export function unownedEndpoints(
+  endpoints: readonly ObservedEndpoint[],
+  resources: readonly ComputeEndpoint[],
+): readonly ObservedEndpoint[] {
+  const owned = new Set(resources.flatMap(({ claimed }) => claimed.endpointId ?? []));
+  return endpoints.filter(({ id }) => !owned.has(id));
+}
+
+/** Endpoints as a table. Pure. */
+export function endpointsText(endpoints: readonly ObservedEndpoint[]): string {
+  const rows = endpoints.map(({ id, projectId, branchId, type, state }) => [projectId, id, type, branchId, state]);
+  return tableText(["PROJECT", "ENDPOINT", "TYPE", "BRANCH", "STATE"], rows);
+}
+
+/** The resource that adopts an endpoint as it is. It manages nothing but its identity, and retains it on deletion. Pure. */
+export function adoptionManifest(endpoint: ObservedEndpoint, namespace: string): object {
+  const { id, projectId, branchId, type } = endpoint;
+  return {
+    apiVersion: `${group}/${version}`,
+    kind,
+    metadata: { name: id, namespace },
+    spec: {
+      ...{ projectId, branchId, type },
+      adoption: { policy: "AdoptOnly", endpointId: id },
+      deletionPolicy: "Retain",
+    },
+  };
+}
+
+/** Manifests as one List, which kubectl applies. JSON is YAML too. Pure. */
+export function manifestsText(manifests: readonly object[]): string {
+  return `${JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }, undefined, 2)}\n`;
+}

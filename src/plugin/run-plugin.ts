@@ -1,0 +1,208 @@
+import { readFile } from "node:fs/promises";
+import { Command } from "commander";
+import type { Plan } from "../decide/plan.ts";
+import { type ComputeEndpoint, parseComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
+import {
+  type ClusterAccess,
+  type Environment,
+  identityOf,
+  openCluster,
+  openService,
+  PluginError,
+  type ServiceAccess,
+} from "./access.ts";
+import { adoptionManifest, endpointsText, manifestsText, operationsText, unownedEndpoints } from "./listings.ts";
+import { manifestIn } from "./manifest-file.ts";
+import { planNow, planText } from "./plan-now.ts";
+import { exitCodeOf, exitCodes, explain, explanationText } from "./why.ts";
+
+/** What the plugin is started with. */
+export interface PluginOptions {
+  readonly env: Environment;
+  readonly out: NodeJS.WritableStream;
+  readonly err: NodeJS.WritableStream;
+  readonly version: string;
+}
+
+interface CommonOptions {
+  readonly namespace?: string;
+  readonly output: string;
+}
+
+/**
+ * Runs `kubectl endpoints`.
+ *
+ * @returns the exit code: 0 all is well, 1 failed, 2 wrong usage, 3 the operator has work left, 4 a person must act.
+ */
+export async function runPlugin(args: readonly string[], options: PluginOptions): Promise<number> {
+  const run = new PluginRun(options);
+  try {
+    await commandsOf(run, options).parseAsync(args, { from: "user" });
+    return run.exitCode;
+  } catch (error) {
+    if (isCommanderExit(error)) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    const message = error instanceof Error ? error.message : String(error);
+    options.err.write(`${message}\n`);
+    return exitCodes.failed;
+  } finally {
+    await run.close();
+  }
+}
+
+function isCommanderExit(error: unknown): error is { readonly exitCode: number } {
+  return error instanceof Error && "code" in error && String(error.code).startsWith("commander.");
+}
+
+function commandsOf(run: PluginRun, { out, err, version }: PluginOptions): Command {
+  const program = new Command("kubectl-endpoints")
+    .description("Explains ComputeEndpoints and the endpoints of the control plane.")
+    .version(version)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+  const command = (usage: string, description: string) =>
+    program
+      .command(usage)
+      .description(description)
+      .option("-n, --namespace <namespace>", "namespace of the resource")
+      .option("-o, --output <format>", "table or json", "table");
+  command("why <name>", "says why a resource is in its state, and what to do").action(run.why);
+  command("ops <name>", "lists the operations of a resource").action(run.ops);
+  command("plan [name]", "says what a fresh operator would do next; changes nothing")
+    .option("-f, --filename <file>", "a ComputeEndpoint as YAML or JSON, stored already or not")
+    .action(run.plan);
+  command("adopt", "writes manifests that adopt every endpoint of a project that no resource owns")
+    .requiredOption("--all", "every endpoint")
+    .requiredOption("--project <id>", "project of the control plane")
+    .action(run.adopt);
+  command("orphans", "lists the endpoints that no resource of this cluster owns")
+    .option("--project <id>", "this project. Default: every project that a resource names")
+    .action(run.orphans);
+  command("wake <name>", "starts the compute of a resource now").action(run.wake);
+  command("suspend <name>", "suspends the compute of a resource now").action(run.suspend);
+  return program;
+}
+
+/** One run: connections are opened when a command needs them, and closed at the end. */
+class PluginRun {
+  exitCode: number = exitCodes.ok;
+  readonly #options: PluginOptions;
+  #cluster: ClusterAccess | undefined;
+  #service: ServiceAccess | undefined;
+
+  constructor(options: PluginOptions) {
+    this.#options = options;
+  }
+
+  readonly why = async (name: string, options: CommonOptions): Promise<void> => {
+    const explanation = explain(await this.#resource(name, options));
+    this.#print(options, explanation, explanationText(explanation));
+    this.exitCode = exitCodeOf(explanation);
+  };
+
+  readonly ops = async (name: string, options: CommonOptions): Promise<void> => {
+    const resource = await this.#resource(name, options);
+    this.#print(options, resource.status.operations ?? [], operationsText(resource));
+  };
+
+  readonly plan = async (name: string | undefined, options: CommonOptions & { filename?: string }): Promise<void> => {
+    const resource = await this.#planned(name, options);
+    const projectId = projectIdOf(resource);
+    const service = this.#openService();
+    const identity = await identityOf(this.#openCluster(), service, this.#options.env);
+    const others = (await this.#openCluster().list()).filter(({ uid }) => uid !== resource.uid);
+    const all = [...others, resource].filter((each) => projectIdOf(each) === projectId);
+    const known = projectId === undefined ? undefined : await readProject(service, projectId);
+    const read = known ?? { list: { endpoints: [], unreadableIds: [], serviceTimeMs: undefined }, operations: [] };
+    const plan = planNow({ resource, all, identity, projectId: projectId ?? "", ...read, nowMs: Date.now() });
+    this.#print(options, plan, `${planText(plan)}\n`);
+    this.exitCode = exitCodeOfPlan(plan);
+  };
+
+  readonly adopt = async (options: CommonOptions & { project: string }): Promise<void> => {
+    const cluster = this.#openCluster();
+    const { endpoints } = await this.#openService().listEndpoints(options.project);
+    const unowned = unownedEndpoints(endpoints, await cluster.list());
+    const namespace = options.namespace ?? cluster.namespace;
+    const text = manifestsText(unowned.map((endpoint) => adoptionManifest(endpoint, namespace)));
+    this.#options.out.write(text);
+  };
+
+  readonly orphans = async (options: CommonOptions & { project?: string }): Promise<void> => {
+    const resources = await this.#openCluster().list();
+    const named = new Set(resources.flatMap((resource) => projectIdOf(resource) ?? []));
+    const projects = options.project === undefined ? [...named].sort() : [options.project];
+    const service = this.#openService();
+    const lists = [];
+    for (const project of projects) lists.push(...(await service.listEndpoints(project)).endpoints);
+    const orphans = unownedEndpoints(lists, resources);
+    this.#print(options, orphans, endpointsText(orphans));
+  };
+
+  readonly wake = (name: string, options: CommonOptions): Promise<void> => this.#change(name, options, "start");
+
+  readonly suspend = (name: string, options: CommonOptions): Promise<void> => this.#change(name, options, "suspend");
+
+  async close(): Promise<void> {
+    await Promise.all([this.#cluster?.close(), this.#service?.close()]);
+  }
+
+  async #change(name: string, options: CommonOptions, action: "start" | "suspend"): Promise<void> {
+    const resource = await this.#resource(name, options);
+    const { ownership } = resource.status;
+    if (ownership === undefined)
+      throw new PluginError(`${name} has no endpoint yet; see: kubectl endpoints why ${name}`);
+    await this.#openService().change(ownership.projectId, ownership.endpointId, action);
+    const { endpointId } = ownership;
+    this.#print(
+      options,
+      { endpointId, action },
+      `${endpointId}: ${action} requested; see: kubectl endpoints ops ${name}\n`,
+    );
+  }
+
+  async #resource(name: string, { namespace }: CommonOptions): Promise<ComputeEndpoint> {
+    const cluster = this.#openCluster();
+    return await cluster.get(namespace ?? cluster.namespace, name);
+  }
+
+  /** The stored resource, with the spec of the file if one is given; or the file alone, as it would be stored. */
+  async #planned(name: string | undefined, options: CommonOptions & { filename?: string }): Promise<ComputeEndpoint> {
+    const { filename } = options;
+    if (filename === undefined) {
+      if (name === undefined) throw new PluginError("Name a resource, or a file with -f.");
+      return await this.#resource(name, options);
+    }
+    const cluster = this.#openCluster();
+    const manifest = manifestIn(await readFile(filename, "utf8"), name, options.namespace ?? cluster.namespace);
+    const { namespace, name: own } = manifest.metadata;
+    const stored = (await cluster.list()).some(({ key }) => key.namespace === namespace && key.name === own);
+    return parseComputeEndpoint(
+      stored ? { ...((await cluster.getStored(namespace, own)) as object), spec: manifest.spec } : manifest,
+    );
+  }
+
+  #openCluster(): ClusterAccess {
+    this.#cluster ??= openCluster(this.#options.version);
+    return this.#cluster;
+  }
+
+  #openService(): ServiceAccess {
+    this.#service ??= openService(this.#options.env, this.#options.version);
+    return this.#service;
+  }
+
+  #print({ output }: CommonOptions, value: unknown, text: string): void {
+    if (output !== "json" && output !== "table") throw new PluginError(`-o ${output}: only table and json are known.`);
+    this.#options.out.write(output === "json" ? `${JSON.stringify(value, undefined, 2)}\n` : text);
+  }
+}
+
+async function readProject(service: ServiceAccess, projectId: string) {
+  const { operations } = await service.listOperations(projectId, { limit: 100 });
+  return { list: await service.listEndpoints(projectId), operations };
+}
+
+function exitCodeOfPlan({ kind }: Plan): number {
+  if (kind === "Stall") return exitCodes.personMustAct;
+  return kind === "Settled" ? exitCodes.ok : exitCodes.goesOn;
+}
