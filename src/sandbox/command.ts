@@ -54,7 +54,7 @@ A local control plane. Without --data everything it knows is gone when it stops.
                                authority (GET /sandbox/v1/ca.crt; with --data: DIR/ca.crt)
   --proxy-port PORT            open an HTTP proxy that leads https://console.neon.tech to the sandbox
   --proxy-host-name HOST       lead this host name to the sandbox instead
-  --allow-remote-control       let anybody who reaches the port use /sandbox/v1
+  --allow-remote-control       let every client that reaches the port use /sandbox/v1
   -h, --help                   this text
 `;
 

@@ -46,7 +46,7 @@ export interface SandboxOptions {
   readonly seed?: number | undefined;
   /** @default no limit */
   readonly rateLimit?: RateLimitRules | undefined;
-  /** Lets anybody who can reach the port use `/sandbox/v1`. @default false */
+  /** Lets every client that reaches the port use `/sandbox/v1`. @default false */
   readonly allowRemoteControl?: boolean | undefined;
   /** Makes the port answer https as well, with a certificate of the sandbox's own authority. @default false */
   readonly tls?: boolean | undefined;

@@ -201,7 +201,7 @@ describe("the page in a browser", () => {
     const id = await create(control, "br-main");
     await advance(latencyMs);
     await row(page, id).first().waitFor();
-    await page.getByText("State", { exact: true }).first().click();
+    await page.getByText("Snapshot and reset").click();
     const download = page.waitForEvent("download");
     await page.getByRole("link", { name: "Save a snapshot" }).click();
     const file = await (await download).path();

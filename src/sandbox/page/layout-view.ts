@@ -98,7 +98,7 @@ const pageNames: readonly (readonly [PageName, string])[] = [
   ["requests", "Requests"],
   ["faults", "Faults"],
   ["connect", "Connect"],
-  ["reference", "API reference"],
+  ["reference", "API"],
 ];
 
 const advances: readonly (readonly [string, number])[] = [
@@ -145,7 +145,7 @@ ${place("clock-state")}
 ${place("clock-buttons")}
 <div class="group end">
 <button id="live" type="button" aria-pressed="false" title="Stop changing this page">Pause updates</button>
-<details class="menu"><summary class="button">State</summary><div>
+<details class="menu"><summary class="button">Snapshot and reset</summary><div>
 <a class="button" href="/sandbox/v1/snapshot" download="snapshot.json">Save a snapshot</a>
 <button id="restore" type="button">Restore a snapshot…</button>
 <input id="snapshot" type="file" accept="application/json" aria-label="Snapshot" hidden>

@@ -198,7 +198,7 @@ td.empty { white-space: normal; }
 @media (max-width: 46rem) {
   header { position: static; flex-wrap: wrap; padding: .6rem 1rem 0; }
   nav { order: 3; width: calc(100% + 2rem); margin: 0 -1rem; padding: 0 .35rem; overflow-x: auto; }
-  nav a { min-height: 2.75rem; padding: 0 .65rem; }
+  nav a { min-height: 2.75rem; padding: 0 .6rem; }
   .search { min-width: 0; }
   .columns, .page { padding: 1rem; }
   .bar { padding: .6rem 1rem; }
@@ -223,6 +223,8 @@ td.empty { white-space: normal; }
   .tree .depth-1 { padding-left: 2rem; } .tree .depth-2 { padding-left: 2.75rem; } .tree .depth-3 { padding-left: 3.5rem; }
   .tree .depth-4 { padding-left: 4.25rem; } .tree .depth-5, .tree .depth-6 { padding-left: 5rem; }
   .path { min-width: 0; }
+  .requests tr { display: flex; flex-direction: column; }
+  .requests .path { order: -1; font-weight: 600; }
   .item { flex-wrap: wrap; }
   .form { grid-template-columns: 1fr; }
 }
