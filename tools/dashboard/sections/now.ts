@@ -5,7 +5,7 @@ const redFromOne = [
   { from: 1, color: "red" },
 ] as const;
 
-/** Whether anybody has to do anything. */
+/** Whether anything needs attention. */
 export const now: Section = {
   title: "Now",
   height: 4,
@@ -39,7 +39,7 @@ export const now: Section = {
       kind: "Stat",
       title: "Failed operations",
       description:
-        "Failures that no success of the same action followed and that nobody acknowledged. Each of them fires a critical alert.",
+        "Failures without a later success of the same action, and not acknowledged. Each of them fires a critical alert.",
       unit: "short",
       thresholds: redFromOne,
       width: 3,
