@@ -19,16 +19,13 @@ export function mayResend(acknowledged: Acknowledged, failedIds: ReadonlySet<str
 /**
  * Milliseconds until the values may be sent again: none after a first outside change, then growing to an hour.
  *
- * A stored time is only the operator's own word, and the clock may have been wrong: the wait is bounded by the delay.
- *
- * @param nowMs epoch milliseconds. @param sentAgoMs monotonic milliseconds since this process sent the request, if it did.
+ * @param sentAgoMs since the last request, as far as this process can tell; a wrong clock makes the wait no longer than
+ * the delay.
  */
-export function resendWaitMs(acknowledged: Acknowledged, nowMs: number, sentAgoMs: number | undefined): number {
-  const { attempts, unmatchedAttempts, time } = acknowledged;
+export function resendWaitMs({ attempts, unmatchedAttempts }: Acknowledged, sentAgoMs: number): number {
   const isFirstOutsideChange = unmatchedAttempts === 0 && attempts <= 1;
   const delayMs = isFirstOutsideChange ? 0 : backoffMs(attempts, { firstMs: firstDelayMs, longestMs: longestDelayMs });
-  const elapsedMs = sentAgoMs ?? Math.max(0, nowMs - Date.parse(time));
-  return Math.min(delayMs, delayMs - elapsedMs);
+  return Math.min(delayMs, delayMs - sentAgoMs);
 }
 
 /** A request that the control plane accepted. */

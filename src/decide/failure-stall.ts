@@ -1,7 +1,18 @@
 import type { StallReason } from "../resource/conditions.ts";
 
-/** The stalls that a failed call leads to. */
-export type FailureStall = Extract<
-  StallReason,
-  "Forbidden" | "Rejected" | "BranchOccupied" | "ProjectNotFound" | "BranchNotFound" | "ProjectLocked"
->;
+const failureStalls = [
+  "Forbidden",
+  "Rejected",
+  "BranchOccupied",
+  "ProjectNotFound",
+  "BranchNotFound",
+  "ProjectLocked",
+] as const satisfies readonly StallReason[];
+
+/** The stalls that a refused call leads to. */
+export type FailureStall = (typeof failureStalls)[number];
+
+/** Whether a reason says that the control plane refused a call. */
+export function isFailureStall(reason: string): reason is FailureStall {
+  return (failureStalls as readonly string[]).includes(reason);
+}

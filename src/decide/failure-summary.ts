@@ -1,7 +1,7 @@
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { conditionOf, type ProgressReason } from "../resource/conditions.ts";
-import type { FailureStall } from "./failure-stall.ts";
+import { type FailureStall, isFailureStall } from "./failure-stall.ts";
 import type { LocalObservation } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
@@ -15,11 +15,6 @@ export const patienceMs = 5 * 60_000;
 
 /** A Ready resource does not report an outage that is shorter than this. */
 const silentOutageMs = 30_000;
-
-/** Whether a reason says that the control plane refused a call. */
-export function isFailureStall(reason: string): reason is FailureStall {
-  return Object.hasOwn(remedies, reason);
-}
 
 /**
  * What a failed call means for the resource. The same failure gives the same text in every reconcile, and a resource

@@ -2,7 +2,7 @@ import type { Ownership } from "../resource/status-schema.ts";
 import type { Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
 import { ownershipConflict } from "./plan-owned.ts";
-import { planRediscovery } from "./plan-unowned.ts";
+import { planTokenSearch } from "./plan-unowned.ts";
 import { remoteStateOf } from "./remote-state.ts";
 
 /** The operator sends an accepted DELETE again after this number of looks that still showed the endpoint. */
@@ -33,7 +33,7 @@ export function planDeletion({ endpointId }: Ownership, observation: Observation
 
 /** The next step of a resource that is being deleted and whose status names no endpoint. */
 export function planUnrecordedDeletion(observation: Observation): Plan {
-  return planRediscovery(observation) ?? { kind: "RemoveFinalizer", cause: "NeverCreated", abandoned: undefined };
+  return planTokenSearch(observation) ?? { kind: "RemoveFinalizer", cause: "NeverCreated", abandoned: undefined };
 }
 
 /** The message that status shows from before the DELETE until the endpoint is proven gone. */

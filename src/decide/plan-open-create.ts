@@ -28,7 +28,11 @@ export function planOpenCreate(situation: OpenCreate, observation: Observation):
   if (own !== undefined) {
     return second === undefined
       ? recordOwnership(observation, own, "Created")
-      : ambiguous(observation, intent, candidates.own);
+      : ambiguous(
+          observation,
+          intent,
+          candidates.own.map(({ id }) => id),
+        );
   }
   const isEveryPostRefused = memoryOf(observation, intent)?.posts !== "Unresolved";
   return isEveryPostRefused
@@ -66,15 +70,17 @@ function planUnresolved(situation: OpenCreate, observation: Observation, candida
   if (first !== undefined && second === undefined && intent.type === "ReadWrite" && canPresume(intent)) {
     return recordOwnership(observation, first, "Presumed");
   }
-  if (first !== undefined && (waitMs <= 0 || intent.suspectIds !== undefined)) {
-    return ambiguous(observation, intent, suspects);
+  const unreadable = unreadableSince(observation, intent);
+  const ids = [...suspects.map(({ id }) => id), ...unreadable.filter((id) => id !== "")];
+  if (ids.length > 0 && (waitMs <= 0 || intent.suspectIds !== undefined)) {
+    return ambiguous(observation, intent, ids);
   }
-  if (waitMs > 0) {
+  if (waitMs > 0 || unreadable.length > 0) {
     return {
       kind: "Wait",
       reason: "CreateUnresolved",
       message: "The answer to a create was lost. The operator waits until that request can no longer take effect.",
-      waitMs,
+      waitMs: Math.max(waitMs, observation.policy.operationPollMs),
     };
   }
   return candidates.foreign.length > 0 && intent.type === "ReadWrite"
@@ -108,8 +114,13 @@ function suspectsOf(
   return recorded.length > 0 ? recorded : suspects;
 }
 
-function ambiguous(observation: Observation, intent: CreateIntent, suspects: readonly ObservedEndpoint[]): Plan {
-  const ids = suspects.map(({ id }) => id).sort();
+/** Listed since the intent, and not parsed: an endpoint that our create made may be among them. "": without an id. */
+function unreadableSince({ project }: Observation, { preIds }: CreateIntent): readonly string[] {
+  return project.unreadableIds.filter((id) => id === "" || !preIds.includes(id));
+}
+
+function ambiguous(observation: Observation, intent: CreateIntent, suspectIds: readonly string[]): Plan {
+  const ids = [...suspectIds].sort();
   const retain = isBeingDeleted(observation.resource)
     ? " To remove this resource and leave them all, set spec.deletionPolicy to Retain."
     : "";

@@ -32,6 +32,7 @@ export function planOwned({ ownership, spec }: Owned, observation: Observation):
       };
     case "Present":
       return (
+        planBesideEndless(observation, spec, remote.endpoint) ??
         planOperationWait(observation) ??
         planMove(observation, spec, remote.endpoint) ??
         planUpdate(observation, spec, remote.endpoint) ?? {
@@ -82,6 +83,23 @@ function planOperationWait({ operations, policy }: Observation): Plan | undefine
         message: waitingMessage(operations.ownInFlight),
         waitMs: pollDelayMs(operations.inFlightForMs, policy),
       };
+}
+
+/** An own operation that has run for so long may never end, and must not hold up an edit or a rollback. */
+const endlessMs = 60_000;
+
+/** A changed spec is sent beside such an operation: the control plane accepts it, or refuses it with 423. */
+function planBesideEndless(
+  observation: Observation,
+  spec: ComputeEndpointSpec,
+  endpoint: ObservedEndpoint,
+): Plan | undefined {
+  const { operations, resource } = observation;
+  if (operations.ownInFlight.length === 0 || operations.inFlightForMs < endlessMs) {
+    return undefined;
+  }
+  const isChanged = resource.status.acknowledged?.hash !== hashOf(desiredChanges(spec));
+  return planMove(observation, spec, endpoint) ?? (isChanged ? planUpdate(observation, spec, endpoint) : undefined);
 }
 
 function planMove(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
@@ -139,8 +157,10 @@ function planDrift(observation: Observation, { diff, endpoint, hash, acknowledge
       message: `The control plane accepted ${fields} twice and still shows other values, so the operator does not send them a third time. Set the fields to what the control plane shows, or remove them from spec.`,
     };
   }
-  const sentAgoMs = memory.acknowledgedAtMs === undefined ? undefined : monotonicMs - memory.acknowledgedAtMs;
-  const waitMs = resendWaitMs(acknowledged, nowMs, sentAgoMs);
+  const knownForMs = monotonicMs - memory.firstSeenMs;
+  const storedAgoMs = Math.max(knownForMs, nowMs - Date.parse(acknowledged.time));
+  const sentAgoMs = memory.acknowledgedAtMs === undefined ? storedAgoMs : monotonicMs - memory.acknowledgedAtMs;
+  const waitMs = resendWaitMs(acknowledged, sentAgoMs);
   return waitMs <= 0
     ? update({ ...diff, unverifiable: [] }, endpoint, hash)
     : {

@@ -23,12 +23,17 @@ export function planUnowned(spec: ComputeEndpointSpec, observation: Observation)
 }
 
 /** Status was lost, and an endpoint on spec's branch carries our token. Of several, a person has to name the right one. */
-export function planRediscovery(observation: Observation): Plan | undefined {
+function planRediscovery(observation: Observation): Plan | undefined {
   const { proven } = unrecordedOwn(observation);
   const [first, second] = proven;
   return first !== undefined && second === undefined
     ? recordOwnership(observation, first, "Created")
     : planTokenElsewhere(observation, proven);
+}
+
+/** Before a release without records: any endpoint that carries our token may be ours. */
+export function planTokenSearch(observation: Observation): Plan | undefined {
+  return planRediscovery(observation) ?? planTokenElsewhere(observation, unrecordedOwn(observation).unproven);
 }
 
 /** Before a create: an endpoint that carries our token elsewhere may be ours too, and a second one would leak. */

@@ -31,7 +31,8 @@ export function remoteStateOf(
     read !== undefined &&
     read.endpoint === undefined &&
     listed === undefined &&
-    !project.unreadableIds.includes(endpointId);
+    // An entry without a readable id may be this endpoint.
+    !project.unreadableIds.some((id) => id === endpointId || id === "");
   return isGone ? { kind: "Absent" } : { kind: "Unproven" };
 }
 

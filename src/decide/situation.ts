@@ -5,9 +5,10 @@ import {
   isBeingDeleted,
   isPaused,
 } from "../resource/compute-endpoint.ts";
-import { isTrue } from "../resource/conditions.ts";
+import { conditionOf, isTrue } from "../resource/conditions.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
-import type { CreateIntent, Ownership } from "../resource/status-schema.ts";
+import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../resource/status-schema.ts";
+import { isFailureStall } from "./failure-stall.ts";
 import { isIdentityProven } from "./identity.ts";
 import type { LocalObservation } from "./observation.ts";
 import type { AnsweredCreate } from "./resource-memory.ts";
@@ -126,8 +127,13 @@ function deleteSettleLeftMs({ resource, memory, policy, monotonicMs }: LocalObse
     return lastDelete.isAnswered ? 0 : lastDelete.atMs + policy.createSettleMs - monotonicMs;
   }
   const mayHaveBeenSent =
-    wasDeletingAtFirst && resource.status.ownership !== undefined && isTrue(resource.status.conditions, "Reconciling");
+    wasDeletingAtFirst && resource.status.ownership !== undefined && showsWork(resource.status.conditions);
   return mayHaveBeenSent ? firstSeenMs + policy.createSettleMs - monotonicMs : 0;
+}
+
+/** A refused DELETE is tried again while the resource is Stalled. */
+function showsWork(conditions: ComputeEndpointStatus["conditions"]): boolean {
+  return isTrue(conditions, "Reconciling") || isFailureStall(conditionOf(conditions, "Stalled")?.reason ?? "");
 }
 
 function deletion({ resource }: LocalObservation): Situation {

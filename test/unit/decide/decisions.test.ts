@@ -1,0 +1,226 @@
+import { describe, expect, it } from "vitest";
+import type { Observation } from "../../../src/decide/observation.ts";
+import type { Plan } from "../../../src/decide/plan.ts";
+import {
+  acknowledged,
+  branch,
+  creating,
+  endpoint,
+  intentMemory,
+  memory,
+  monotonicMs,
+  observation,
+  operation,
+  otherBranch,
+  owned,
+  ownership,
+  ownName,
+  policy,
+  resource,
+  spec,
+  timeAt,
+} from "./builders.ts";
+import { decide } from "./product/decide.ts";
+
+interface Row {
+  readonly name: string;
+  readonly why: string;
+  readonly given: Observation;
+  readonly want: Partial<Record<string, unknown>> & Pick<Plan, "kind">;
+}
+
+const settled = { startedAtMs: monotonicMs + policy.createSettleMs };
+const deleting = { isDeleting: true } as const;
+const running = operation({ id: "op-own", action: "apply_config", status: "running" });
+const sized = { compute: { minUnits: 1, maxUnits: 1 } } as const;
+
+const rows: readonly Row[] = [
+  {
+    name: "create unresolved and settled, an endpoint since then cannot be parsed → a person decides",
+    why: "it may be what the create made: another POST would make a second one",
+    given: creating({ type: "ReadOnly" }, { ...settled, unreadableIds: ["ep-new"] }),
+    want: { kind: "Stall", reason: "CreateAmbiguous", suspectIds: ["ep-new"] },
+  },
+  {
+    name: "create unresolved and settled, an entry without an id → waits",
+    why: "the list is not complete, so it proves nothing absent",
+    given: creating({ type: "ReadOnly" }, { ...settled, unreadableIds: [""] }),
+    want: { kind: "Wait", reason: "CreateUnresolved" },
+  },
+  {
+    name: "create unresolved and settled, the endpoint that cannot be parsed was there before → creates again",
+    why: "one bad object does not block other resources",
+    given: creating({ type: "ReadOnly", preIds: ["ep-old"] }, { ...settled, unreadableIds: ["ep-old"] }),
+    want: { kind: "CreateEndpoint" },
+  },
+  {
+    name: "create unresolved, not settled → waits, whatever the list shows",
+    why: "S2: at most one unresolved POST",
+    given: creating(),
+    want: { kind: "Wait", reason: "CreateUnresolved" },
+  },
+  {
+    name: "every POST refused, spec unchanged → the stored intent serves, without a write",
+    why: "three hours of the same refusal cost two status writes",
+    given: creating({}, { memory: intentMemory({ posts: "AllRefused" }) }),
+    want: { kind: "CreateEndpoint", isIntentStored: true },
+  },
+  {
+    name: "every POST refused, being deleted → the intent is closed at once",
+    why: "a clean intent never holds up a deletion",
+    given: creating({}, { memory: intentMemory({ posts: "AllRefused" }), resource: deleting }),
+    want: { kind: "CloseIntent", cause: "NothingCreated" },
+  },
+  {
+    name: "two endpoints with our token since the intent → a person decides",
+    why: "one of the names may be a copy",
+    given: creating(
+      {},
+      {
+        echoesNames: true,
+        endpoints: ["ep-1", "ep-2"].map((id) => endpoint({ id, name: ownName, createdTime: timeAt(-500) })),
+      },
+    ),
+    want: { kind: "Stall", reason: "CreateAmbiguous", suspectIds: ["ep-1", "ep-2"] },
+  },
+  {
+    name: "a nameless endpoint with another size than was sent → not ours",
+    why: "S1: a person made it while the answer was lost",
+    given: creating(
+      { fields: { minUnits: 1, maxUnits: 1 } },
+      { endpoints: [endpoint({ id: "ep-1", minUnits: 2, maxUnits: 2, createdTime: timeAt(-500) })] },
+    ),
+    want: { kind: "Wait", reason: "CreateUnresolved" },
+  },
+  {
+    name: "an intent of an early version, one nameless endpoint, settled → a person decides",
+    why: "it lacks the time and the fields by which an endpoint could be presumed",
+    given: creating(
+      { fields: undefined, serviceTime: undefined },
+      { ...settled, endpoints: [endpoint({ id: "ep-1", createdTime: timeAt(-500) })] },
+    ),
+    want: { kind: "Stall", reason: "CreateAmbiguous" },
+  },
+  {
+    name: "endpoint answered 404, and a listed entry has no readable id → not gone",
+    why: "the entry may be this endpoint, and a read by id may lag",
+    given: observation({
+      resource: resource({ ...deleting, status: { ownership: ownership() } }),
+      unreadableIds: [""],
+    }),
+    want: { kind: "Wait", reason: "Deleting" },
+  },
+  {
+    name: "endpoint answered 404 and not listed → the finalizer goes",
+    why: "S4: gone is proven",
+    given: observation({ resource: resource({ ...deleting, status: { ownership: ownership() } }) }),
+    want: { kind: "RemoveFinalizer", cause: "Gone" },
+  },
+  {
+    name: "an own operation runs, spec changed → waits for it",
+    why: "the control plane would refuse the change with 423",
+    given: owned(sized, { operations: { ownInFlight: [running] }, status: { acknowledged: acknowledged(spec()) } }),
+    want: { kind: "Wait", reason: "OperationInFlight" },
+  },
+  {
+    name: "an own operation runs for a minute, spec changed → the change is tried",
+    why: "L7: an operation that never ends blocks no rollback",
+    given: owned(sized, {
+      operations: { ownInFlight: [running], inFlightForMs: 60_000 },
+      status: { acknowledged: acknowledged(spec()) },
+      endpoint: { minUnits: 2, maxUnits: 2 },
+    }),
+    want: { kind: "UpdateEndpoint" },
+  },
+  {
+    name: "an own operation runs for a minute, spec unchanged → waits on",
+    why: "the same values are not sent again",
+    given: owned({}, { operations: { ownInFlight: [running], inFlightForMs: 600_000 } }),
+    want: { kind: "Wait", reason: "OperationInFlight" },
+  },
+  {
+    name: "values drift, the time of the last request is a year ahead, known for an hour → sent again",
+    why: "every wait that is computed from a stored time has a bound",
+    given: owned(sized, {
+      memory: memory({ firstSeenMs: monotonicMs - 3_600_000 }),
+      status: { acknowledged: acknowledged(spec(sized), { unmatchedAttempts: 1, time: timeAt(365 * 86_400_000) }) },
+      endpoint: { minUnits: 2, maxUnits: 2 },
+    }),
+    want: { kind: "UpdateEndpoint" },
+  },
+  {
+    name: "values drift twice after success → Stalled",
+    why: "no third restart of a database",
+    given: owned(sized, {
+      status: { acknowledged: acknowledged(spec(sized), { attempts: 2, unmatchedAttempts: 2 }) },
+      endpoint: { minUnits: 2, maxUnits: 2 },
+    }),
+    want: { kind: "Stall", reason: "DriftPersists" },
+  },
+  {
+    name: "values drift twice, and an operation of the last request failed → sent again",
+    why: "the failure is known by its id, not by comparing clocks",
+    given: owned(sized, {
+      memory: memory({ acknowledgedAtMs: monotonicMs - 3_600_000 }),
+      operations: { failedIds: new Set(["op-7"]) },
+      status: {
+        acknowledged: acknowledged(spec(sized), { attempts: 2, unmatchedAttempts: 2, operationIds: ["op-7"] }),
+      },
+      endpoint: { minUnits: 2, maxUnits: 2 },
+    }),
+    want: { kind: "UpdateEndpoint" },
+  },
+  {
+    name: "deletion without records, our token on another branch → a person decides",
+    why: "status may have been lost; a release would leak the endpoint without a word",
+    given: observation({
+      resource: resource(deleting),
+      echoesNames: true,
+      endpoints: [endpoint({ id: "ep-1", name: ownName, branchId: otherBranch })],
+    }),
+    want: { kind: "Stall", reason: "CreateAmbiguous" },
+  },
+  {
+    name: "deletion without records, no token anywhere → the finalizer goes",
+    why: "nothing was created",
+    given: observation({ resource: resource(deleting), echoesNames: true }),
+    want: { kind: "RemoveFinalizer", cause: "NeverCreated" },
+  },
+  {
+    name: "Retain beside a refused DELETE of an earlier process → waits until it cannot take effect",
+    why: "the retry of the DELETE may be on its way",
+    given: observation({
+      resource: resource({
+        ...deleting,
+        spec: { deletionPolicy: "Retain" },
+        status: {
+          ownership: ownership(),
+          conditions: [
+            {
+              type: "Stalled",
+              status: "True",
+              reason: "ProjectLocked",
+              message: "locked",
+              observedGeneration: 1,
+              lastTransitionTime: timeAt(-60_000),
+            },
+          ],
+        },
+      }),
+      memory: memory({ wasDeletingAtFirst: true, firstSeenMs: monotonicMs - 1_000 }),
+    }),
+    want: { kind: "Wait", reason: "Deleting" },
+  },
+  {
+    name: "a moved resource, its endpoint on the old branch → moved",
+    why: "branchId is mutable",
+    given: owned({}, { endpoint: { branchId: otherBranch } }),
+    want: { kind: "MoveEndpoint", branchId: branch },
+  },
+];
+
+describe("single decisions", () => {
+  it.each(rows)("$name", ({ given, want, why }) => {
+    expect(decide(given), why).toMatchObject(want);
+  });
+});
