@@ -25,11 +25,18 @@ func main() {
 	ctx := context.Background()
 	mode, uri := os.Args[1], os.Args[2]
 	if mode == "exhaust" {
-		for count := 0; count < 130; count++ {
-			if _, err := pgx.Connect(ctx, uri); err != nil {
+		// Kept, because Go closes connections that nothing refers to.
+		held := []*pgx.Conn{}
+		for len(held) < 130 {
+			connection, err := pgx.Connect(ctx, uri)
+			if err != nil {
 				fmt.Println(codeOf(err))
-				return
+				break
 			}
+			held = append(held, connection)
+		}
+		for _, connection := range held {
+			connection.Close(ctx)
 		}
 		return
 	}
