@@ -6,10 +6,10 @@ import { summaryOfFailure } from "./failure-summary.ts";
 import type { LocalObservation } from "./observation.ts";
 import type { Outcome, ResourceStep } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
-import { entryOf } from "./plan-table.ts";
-import { latestEndpoint } from "./step-results.ts";
+import { entryOf, isMutation } from "./plan-table.ts";
+import { remoteStateOf } from "./remote-state.ts";
 import type { ConditionSummary } from "./summary.ts";
-import { waitingMessage } from "./waiting.ts";
+import { waitingForProjectMessage, waitingMessage } from "./waiting.ts";
 
 /**
  * A resource without a status need not report that it waits while the project makes progress. In a burst of hundreds
@@ -26,14 +26,16 @@ export function summaryOf(step: ResourceStep): ConditionSummary {
   const { local, plan, outcome } = step;
   switch (outcome.kind) {
     case "Failed":
-      return summaryOfFailure(local, plan, outcome);
+      return plan === undefined || isMutation(plan)
+        ? summaryOfFailure(local, plan, outcome)
+        : entryOf(plan).summary(plan, local);
     case "Deferred":
       return isSilentWait(local, outcome)
         ? { kind: "Unchanged" }
         : {
             kind: "Progressing",
             reason: "WaitingForProject",
-            message: "Waiting until other changes of the project have ended.",
+            message: waitingForProjectMessage,
           };
     case "Accepted":
       return summaryOfAccepted(local, plan, outcome);
@@ -57,10 +59,11 @@ function summaryOfAccepted(
 
 /** A paused resource whose endpoint is gone is not Ready. */
 function withEndpointGone(summary: ConditionSummary, step: ResourceStep): ConditionSummary {
+  const { ownership } = step.local.resource.status;
   const isGone =
     step.observation !== undefined &&
-    step.local.resource.status.ownership !== undefined &&
-    latestEndpoint(step) === undefined;
+    ownership !== undefined &&
+    remoteStateOf(step.observation.project, ownership.endpointId, step.local.memory).kind === "Absent";
   return summary.kind === "Paused" && isGone
     ? { ...summary, isEndpointGone: true, message: `${summary.message} The endpoint is gone.` }
     : summary;

@@ -50,7 +50,7 @@ function saysWhatIsWanted(observation: Observation, spec: ComputeEndpointSpec, i
   return (
     isForPlaceOf(intent, spec) &&
     intent.bodyHash === hashOf(desiredChanges(spec)) &&
-    intent.serviceTime !== undefined &&
+    (intent.serviceTime !== undefined || observation.project.serviceTimeMs === undefined) &&
     isSameStored([...intent.preIds].sort(), presentIds(observation, spec))
   );
 }

@@ -7,6 +7,7 @@ import type { Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import { entryOf } from "./plan-table.ts";
 import type { ConditionSummary } from "./summary.ts";
+import { waitingForProjectMessage } from "./waiting.ts";
 
 type Failed = Extract<Outcome, { kind: "Failed" }>;
 
@@ -26,7 +27,7 @@ export function summaryOfFailure(local: LocalObservation, plan: Plan | undefined
   const stall = stallReasonFor(plan, failed);
   const stalled = conditionOf(resource.status.conditions, "Stalled");
   const isStalledAlready = stalled?.observedGeneration === resource.generation && isFailureStall(stalled.reason);
-  if (isStalledAlready && stall !== stalled.reason && forMs < patienceMs) {
+  if (isStalledAlready && (stall === undefined || stall === stalled.reason || forMs < patienceMs)) {
     return { kind: "Unchanged" };
   }
   if (stall !== undefined) {
@@ -35,6 +36,9 @@ export function summaryOfFailure(local: LocalObservation, plan: Plan | undefined
   const reason = progressReasonFor(error);
   if (reason === "ServiceUnavailable" && forMs < silentOutageMs && isReadyNow(local)) {
     return { kind: "Unchanged" };
+  }
+  if (reason === "WaitingForProject") {
+    return { kind: "Progressing", reason, message: waitingForProjectMessage };
   }
   const remedy = isBeingDeleted(resource) ? ` ${deletionRemedy}` : "";
   return { kind: "Progressing", reason, message: `${sentence(error.message)} ${nextStep(reason)}${remedy}` };

@@ -57,7 +57,7 @@ export function situationOf(observation: LocalObservation): Situation {
   const { ownership, createIntent } = resource.status;
   const { answeredCreate } = memory;
   const isAnswerUnstored = answeredCreate !== undefined && ownership === undefined;
-  if (isBeingDeleted(resource) && retainsEndpoint(resource) && !isAnswerUnstored) {
+  if (isBeingDeleted(resource) && retainsEndpoint(resource)) {
     return retained(observation);
   }
   if (!isIdentityProven(resource, identity)) {

@@ -15,6 +15,9 @@ export function pollDelayMs(ageMs: number, policy: Pick<Policy, "operationPollMs
   return Math.min(policy.operationPollMs, Math.max(shortestPollMs, ageMs / 2));
 }
 
+/** The message of a resource whose change waits, whether this process or a 423 of the control plane holds it back. */
+export const waitingForProjectMessage = "Waiting until other changes of the project have ended.";
+
 /** The message while operations run. It is the same whether an answer or the log named them. */
 export function waitingMessage(inFlight: readonly Pick<Operation, "action">[]): string {
   const actions = [...new Set(inFlight.map(({ action }) => action))].sort();

@@ -9,7 +9,7 @@ import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { deleteAbandoned } from "./delete-abandoned.ts";
 import { isAskedFor } from "./due.ts";
 import { inParallel } from "./in-parallel.ts";
-import type { Decided, ProjectLook } from "./look.ts";
+import { type Decided, type ProjectLook, recentMs } from "./look.ts";
 import { remember } from "./project-memory.ts";
 import type { CarryOutContext } from "./reconcile-context.ts";
 import { inResourceSpan } from "./report.ts";
@@ -93,7 +93,7 @@ async function choose(
   const order = isLocked ? [] : orderOfChanges(wishes(round), project.lastChange?.namespace);
   for (const uid of order.slice(0, triesLimit)) {
     const worked = round.get(uid);
-    const each = byUid.get(uid) ?? (worked && (await decideAgain(context, round, { look, worked })));
+    const each = byUid.get(uid) ?? (worked && (await tryAgain(context, round, { look, worked })));
     if (each === undefined) {
       continue;
     }
@@ -110,6 +110,19 @@ function wishes({ worked }: Round) {
   return worked.flatMap(({ resource: { uid, key }, entry: { waiting } }) =>
     waiting === undefined ? [] : [{ uid, namespace: key.namespace, ...waiting }],
   );
+}
+
+/** One resource that cannot be read does not stop the others. */
+async function tryAgain(
+  context: CarryOutContext,
+  round: Round,
+  again: { readonly look: ProjectLook; readonly worked: WorkedResource },
+): Promise<Decided | undefined> {
+  let each: Decided | undefined;
+  await guarded(context, round, again.worked, async () => {
+    each = await decideAgain(context, round, again);
+  });
+  return each;
 }
 
 /** A resource that waited was decided in an earlier reconcile, from an older snapshot. */
@@ -142,7 +155,13 @@ function change(context: CarryOutContext, round: Round, look: ProjectLook, chose
   return inResourceSpan(context, worked.resource, async () => {
     const local = round.observe(worked);
     const step = { local, observation, plan, outcome: { kind: "NothingSent" } } as const;
+    const askedMs = context.clock.monotonicMs();
     await context.reserve();
+    if (context.clock.monotonicMs() - askedMs > recentMs) {
+      // The project may have changed meanwhile. The next reconcile waits for the budget before it looks.
+      entry.dueAtMs = 0;
+      return;
+    }
     const sent = await sendChange({ ...context, controlPlane: context.reserved, project }, step, entry);
     entry.waiting = undefined;
     if (sent.kind === "Outdated") {
@@ -195,8 +214,15 @@ function stepOf(round: Round, look: ProjectLook, each: Decided): { worked: Worke
   const { worked, observation, plan } = each;
   const local = round.observe(worked);
   const readError = look.readErrorOf(worked);
+  const { entry } = worked;
+  const before = entry.readFailure;
+  entry.readFailure = readError && {
+    reason: readError.reason,
+    sinceMs: before?.reason === readError.reason ? before.sinceMs : round.facts.monotonicMs,
+  };
   if (readError !== undefined) {
-    const outcome = { kind: "Failed", error: readError, forMs: 0, lockHolder: undefined } as const;
+    const forMs = round.facts.monotonicMs - (entry.readFailure?.sinceMs ?? 0);
+    const outcome = { kind: "Failed", error: readError, forMs, lockHolder: undefined } as const;
     return { worked, step: { local, observation: undefined, plan: undefined, outcome } };
   }
   return { worked, step: { local, observation, plan, outcome: outcomeOf(round, look, each) } };

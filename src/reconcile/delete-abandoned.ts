@@ -1,3 +1,4 @@
+import { backoffMs } from "../domain/backoff.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { noteWrite } from "./observe-project.ts";
 import type { AbandonedEndpoint } from "./project-memory.ts";
@@ -5,8 +6,8 @@ import type { CarryOutContext } from "./reconcile-context.ts";
 import type { Round } from "./round.ts";
 import { lockHolderOf } from "./schedule.ts";
 
-/** A refused DELETE of an abandoned endpoint is tried again after this time. */
-const retryMs = 2_000;
+/** A DELETE that was refused or lost is tried again after a delay that grows. */
+const retry = { firstMs: 2_000, longestMs: 600_000 };
 
 /**
  * Deletes one endpoint whose resource was gone when its create was answered. It is forgotten when it is proven gone, or
@@ -14,7 +15,7 @@ const retryMs = 2_000;
  */
 export async function deleteAbandoned(context: CarryOutContext, round: Round): Promise<void> {
   const { project, facts } = round;
-  const [abandoned] = project.abandoned.values();
+  const abandoned = [...project.abandoned.values()].find(({ retryAtMs }) => retryAtMs <= facts.monotonicMs);
   const isLocked = lockHolderOf(project, facts.monotonicMs) !== undefined || facts.monotonicMs < project.lockedUntilMs;
   if (abandoned === undefined || isLocked) {
     return;
@@ -23,14 +24,16 @@ export async function deleteAbandoned(context: CarryOutContext, round: Round): P
   if (isOwned || (await isDeleted(context, round, abandoned))) {
     project.abandoned.delete(abandoned.endpointId);
   } else {
-    project.lockedUntilMs = context.clock.monotonicMs() + retryMs;
+    const failures = abandoned.failures + 1;
+    const retryAtMs = context.clock.monotonicMs() + backoffMs(failures, retry);
+    project.abandoned.set(abandoned.endpointId, { ...abandoned, failures, retryAtMs });
   }
 }
 
 async function isDeleted(
   { controlPlane, clock, logger }: CarryOutContext,
   { project }: Round,
-  { key, uid, endpointId }: AbandonedEndpoint,
+  { key, uid, endpointId, failures }: AbandonedEndpoint,
 ): Promise<boolean> {
   const fields = { namespace: key.namespace, name: key.name, uid, endpointId };
   try {
@@ -47,10 +50,12 @@ async function isDeleted(
     if (!(error instanceof ControlPlaneError)) {
       throw error;
     }
-    logger.warn(
-      { ...fields, reason: error.reason },
-      "cannot delete the endpoint of a resource that is gone; trying again",
-    );
+    if (failures === 0) {
+      logger.warn(
+        { ...fields, reason: error.reason },
+        "cannot delete the endpoint of a resource that is gone; trying again",
+      );
+    }
     return false;
   }
 }

@@ -17,7 +17,7 @@ export function forgetGone(context: ReconcileContext, round: Round): void {
     const { answeredCreate } = entry.memory;
     if (answeredCreate !== undefined) {
       const endpointId = answeredCreate.endpoint.id;
-      project.abandoned.set(endpointId, { key: entry.key, uid, endpointId, sinceMs: facts.monotonicMs });
+      project.abandoned.set(endpointId, { key: entry.key, uid, endpointId, failures: 0, retryAtMs: facts.monotonicMs });
     }
     forget(context, entry);
     project.resources.delete(uid);

@@ -24,7 +24,7 @@ export interface Decided {
 }
 
 /** A `Recent` snapshot is at most this old. @see SnapshotAge */
-const recentMs = 5_000;
+export const recentMs = 5_000;
 
 /**
  * What one reconcile sees of its project in the control plane, and decides from it.

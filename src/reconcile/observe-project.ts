@@ -43,11 +43,13 @@ export async function readOperations(
 function noteLockHolders({ lockHolders }: ProjectMemory, snapshot: OperationsSnapshot, nowMs: number): void {
   const holders = snapshot.operations.filter(({ id }) => !snapshot.lostIds.has(id)).filter(holdsProjectLock);
   const ids = new Set(holders.map(({ id }) => id));
+  // Operations that follow each other without a pause lock the project together.
+  const lockedSinceMs = Math.min(nowMs, ...lockHolders.values());
   for (const id of [...lockHolders.keys()].filter((known) => !ids.has(known))) {
     lockHolders.delete(id);
   }
   for (const id of ids) {
-    lockHolders.set(id, lockHolders.get(id) ?? nowMs);
+    lockHolders.set(id, lockHolders.get(id) ?? lockedSinceMs);
   }
 }
 

@@ -62,7 +62,9 @@ export interface AbandonedEndpoint {
   readonly key: ResourceKey;
   readonly uid: string;
   readonly endpointId: string;
-  readonly sinceMs: number;
+  /** Refused or lost DELETEs so far. */
+  readonly failures: number;
+  readonly retryAtMs: number;
 }
 
 /** What this process remembers of one resource, beside what decisions see. */
@@ -77,6 +79,8 @@ export interface ResourceEntry {
   waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
   /** Failed writes of its status in a row. */
   storeFailures: number;
+  /** A row of failed reads of its endpoint by id. */
+  readFailure: { readonly reason: string; readonly sinceMs: number } | undefined;
   /** A status write that timed out. Its consequences follow when the operator knows that it was stored. */
   unconfirmed: UnconfirmedWrite | undefined;
 }
@@ -112,6 +116,7 @@ export function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: n
     dueAtMs: nowMs,
     waiting: undefined,
     storeFailures: 0,
+    readFailure: undefined,
     unconfirmed: undefined,
   };
 }

@@ -13,7 +13,7 @@ import type { ProjectMemory } from "./project-memory.ts";
 import { entryFor } from "./projects.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
 import { Round, type WorkedResource } from "./round.ts";
-import { nextDueMs, pollIntervalMs } from "./schedule.ts";
+import { lockHolderOf, nextDueMs, pollIntervalMs } from "./schedule.ts";
 import { settleLocally } from "./settle-locally.ts";
 import { failResources } from "./settle-step.ts";
 
@@ -82,7 +82,7 @@ export class ProjectReconciler {
     const due = round
       .lookable()
       .filter((worked) => isPoll || round.isWatched(worked) || isDue(worked.resource, worked.entry, nowMs));
-    const isChangeDue = project.lockedUntilMs <= nowMs && (round.isWaiting() || project.abandoned.size > 0);
+    const isChangeDue = project.lockedUntilMs <= nowMs && (round.isWaiting() || isAbandonedDue(project, nowMs));
     return due.length > 0 || isPoll || isChangeDue ? { due, isPoll } : undefined;
   }
 
@@ -105,13 +105,18 @@ export class ProjectReconciler {
       reserve: () => slot.whileWaiting(() => access.reserve(caller)),
     };
     try {
+      // A change that waits already takes its place in the budget before the look, so that the look is new when it goes out.
+      const reserved = round.isWaiting() && lockHolderOf(project, facts.monotonicMs) === undefined;
+      if (reserved) {
+        await context.reserve();
+      }
       const seen = await lookAt(context, round, wanted);
       project.readFailure = undefined;
       if (wanted.isPoll) {
         this.#schedulePoll(project, access);
         noteOrphans(context, round, seen.look.snapshot);
       }
-      await carryOut(context, round, seen);
+      await carryOut(reserved ? { ...context, reserve: async () => {} } : context, round, seen);
     } catch (error) {
       if (!(error instanceof ControlPlaneError)) {
         throw error;
@@ -140,6 +145,10 @@ export class ProjectReconciler {
     project.nextPollAtMs = nowMs + delayMs;
     await failResources(this.#context, round, due, project.readFailure);
   }
+}
+
+function isAbandonedDue({ abandoned }: ProjectMemory, nowMs: number): boolean {
+  return [...abandoned.values()].some(({ retryAtMs }) => retryAtMs <= nowMs);
 }
 
 /** A refusal may end with an edit; a control plane that does not answer in time is tried by one read at a time. */

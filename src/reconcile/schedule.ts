@@ -22,10 +22,14 @@ export function lockHolderOf(project: ProjectMemory, nowMs: number): string | un
  */
 export function nextDueMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
   const entries = [...project.resources.values()];
-  const isWaiting = entries.some(({ waiting }) => waiting !== undefined) || project.abandoned.size > 0;
+  const isWaiting = entries.some(({ waiting }) => waiting !== undefined);
+  const abandonedMs = Math.min(...[...project.abandoned.values()].map(({ retryAtMs }) => retryAtMs));
   const changeMs = isWaiting ? nextChangeMs(project, nowMs, policy) : Number.POSITIVE_INFINITY;
   // A row of failed reads has one try at a time.
-  const lookMs = Math.max(Math.min(project.nextPollAtMs, changeMs), project.readFailure?.retryAtMs ?? nowMs);
+  const lookMs = Math.max(
+    Math.min(project.nextPollAtMs, changeMs, abandonedMs),
+    project.readFailure?.retryAtMs ?? nowMs,
+  );
   return entries.reduce((first, { dueAtMs }) => Math.min(first, dueAtMs), lookMs);
 }
 

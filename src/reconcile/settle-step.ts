@@ -1,7 +1,9 @@
 import { releaseEvents } from "../decide/events-for.ts";
 import type { ResourceStep } from "../decide/outcome.ts";
 import type { PlanOf } from "../decide/plan.ts";
+import { planLocal } from "../decide/plan-local.ts";
 import { asRelease, entryOf } from "../decide/plan-table.ts";
+import { isLocal, situationOf } from "../decide/situation.ts";
 import { backoffMs } from "../domain/backoff.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
@@ -42,7 +44,7 @@ export async function settleStep(
   const { resource } = step.local;
   traceStep(context, step);
   const released = step.plan && asRelease(step.plan);
-  if (released !== undefined) {
+  if (released !== undefined && step.outcome.kind === "NothingSent") {
     await release(context, round, { worked, step, plan: released, operations });
     return;
   }
@@ -54,7 +56,7 @@ export async function settleStep(
   }
   entry.version = stored.resourceVersion;
   entry.storeFailures = 0;
-  forgetStored(round, worked, stored);
+  forgetStored(worked, stored);
   reportStep(context, stored);
   const need = operations && logNeedOf(resource.uid, stored.status.operationWatermark);
   if (operations !== undefined && need !== undefined) {
@@ -67,7 +69,7 @@ export async function settleStep(
 }
 
 /** Forgets what status holds from now on. */
-function forgetStored(_round: Round, { entry }: WorkedResource, { status, step, hasChanged }: StoredStep): void {
+function forgetStored({ entry }: WorkedResource, { status, step, hasChanged }: StoredStep): void {
   if (status.ownership !== undefined) {
     remember(entry, { answeredCreate: undefined, intent: undefined });
   } else if (status.createIntent === undefined) {
@@ -145,11 +147,11 @@ export async function failResources(
   await inParallel(due, storesAtOnce, (worked) =>
     guarded(context, round, worked, async () => {
       const outcome = { kind: "Failed", error, forMs, lockHolder: undefined } as const;
-      const step = { local: round.observe(worked), observation: undefined, plan: undefined, outcome };
-      const isDecided = round.isWatched(worked);
-      if (!isDecided || error.reason === "Unauthorized") {
-        await settleStep(context, round, { worked, step }, undefined);
-      }
+      const local = round.observe(worked);
+      const situation = situationOf(local);
+      // What was decided without the control plane stays decided.
+      const plan = isLocal(situation) ? planLocal(situation, local) : undefined;
+      await settleStep(context, round, { worked, step: { local, observation: undefined, plan, outcome } }, undefined);
       worked.entry.dueAtMs = Number.POSITIVE_INFINITY;
     }),
   );

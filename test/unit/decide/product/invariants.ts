@@ -135,7 +135,7 @@ const releasesOnlyWhenDone: Invariant = ({ factors, given, plan }) => {
   };
   const isOpenEnded =
     intent === "Open" && (deletion !== "Retain" || plan.abandoned !== given.resource.status.createIntent);
-  const isLost = isAnswered && !isOwned(factors);
+  const isLost = isAnswered && !isOwned(factors) && !isRetained;
   const isAllowed = isDeleting(factors) && factors.hasFinalizer && reasons[plan.cause] && !isOpenEnded && !isLost;
   return !isAllowed && "lets the finalizer go too early";
 };
