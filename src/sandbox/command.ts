@@ -35,7 +35,7 @@ A local control plane. Without --data everything it knows is gone when it stops.
   --fixture FILE               projects and branches to start with, JSON (default: built in)
   --data DIR                   keep state in this directory, over restarts and kill -9
                                (default :memory:). The fixture then counts for an empty one only
-  --clock real|stepped         stepped: time moves only when told to (default real)
+  --clock real|stepped         stepped: time moves by the control API only (default real)
   --time-scale N               sandbox seconds per second (default 1); not with --clock
   --operation-latency MS       how long an operation runs, MS or MIN-MAX (default 300-1000)
   --availability-check-interval SECONDS

@@ -140,7 +140,7 @@ function fill({ store, written, close }: DurableStore, options: StateOptions): S
       const kept = startKeyOf(store);
       engine.restore(content);
       store.values.set(valueNames.profile, profile);
-      // Whoever restores goes on with the key it has.
+      // The client that restores goes on with its key.
       if (kept !== undefined) keepStartKey(store, keyRing.readmit(kept));
       else if (apiKey !== "" && keyRing.authenticate(`Bearer ${apiKey}`) === undefined) admitStartKey();
       clock.advanceTo(latestMs(content));

@@ -6,7 +6,7 @@ import { Refusal } from "./refusal.ts";
 import { objectsPerBranch, requireRoom } from "./settings.ts";
 import type { World } from "./world.ts";
 
-/** Starts what brings changed roles and databases to the branch: through its read-write endpoint, if it has one. */
+/** Starts apply_config for changed roles and databases, on the branch's read-write endpoint if it has one. */
 export function applyConfig(world: World, { id: branchId, projectId }: BranchRecord): readonly OperationRecord[] {
   const endpoint = world.store.endpoints.ofBranch(branchId).find(({ type }) => type === "read_write");
   return startOperations(world, { projectId, branchId, endpointId: endpoint?.id }, { actions: ["apply_config"] });
@@ -19,7 +19,7 @@ export interface RolePath {
   readonly roleName: string;
 }
 
-/** A role as it now is (deleted: as it last was), and the operations that its change started. */
+/** A role after its change (if deleted: before it), and the operations that the change started. */
 export interface RoleMutation {
   readonly role: RoleRecord;
   readonly operations: readonly OperationRecord[];
@@ -46,7 +46,7 @@ export function createRole(world: World, path: RolePath, { canLogIn }: { readonl
   return { role, operations: applyConfig(world, branch) };
 }
 
-/** Records a role of a branch. */
+/** Adds the record of a role. */
 export function addRole(world: World, branch: BranchRecord, given: Pick<RoleRecord, "name" | "password">): RoleRecord {
   const role: RoleRecord = {
     ...given,
@@ -101,7 +101,7 @@ export interface DatabaseChanges {
   readonly ownerName?: string | undefined;
 }
 
-/** A database as it now is (deleted: as it last was), and the operations that its change started. */
+/** A database after its change (if deleted: before it), and the operations that the change started. */
 export interface DatabaseMutation {
   readonly database: DatabaseRecord;
   readonly operations: readonly OperationRecord[];
@@ -127,7 +127,7 @@ export function createDatabase(world: World, path: DatabasePath, ownerName: stri
   return { database, operations: applyConfig(world, branch) };
 }
 
-/** Records a database of a branch. */
+/** Adds the record of a database. */
 export function addDatabase(
   world: World,
   branch: BranchRecord,
@@ -147,7 +147,7 @@ export function addDatabase(
   return database;
 }
 
-/** A change to what is there already starts nothing. @throws Refusal NotFound (also of the owner), Locked, Conflict */
+/** Changes a database. Without a difference it starts nothing. @throws Refusal NotFound (also of the owner), Locked, Conflict */
 export function updateDatabase(world: World, path: DatabasePath, changes: DatabaseChanges): DatabaseMutation {
   const { projectId, branchId } = path;
   const before = databaseAt(world, path);

@@ -38,13 +38,13 @@ export interface BranchChanges {
   readonly expiresMs?: number | null | undefined;
 }
 
-/** A branch as it now is (deleted: as it last was), and the operations that its change started. */
+/** A branch after its change (if deleted: before it), and the operations that the change started. */
 export interface BranchMutation {
   readonly branch: BranchRecord;
   readonly operations: readonly OperationRecord[];
 }
 
-/** A new branch with all that came with it. */
+/** A new branch with everything that came with it. */
 export interface NewBranch extends BranchMutation {
   readonly endpoints: readonly EndpointRecord[];
   readonly roles: readonly RoleRecord[];
@@ -52,11 +52,11 @@ export interface NewBranch extends BranchMutation {
 }
 
 /**
- * Makes a branch: create_branch runs, and a start_compute for each of its endpoints waits for it. Roles and databases
- * are the parent's.
+ * Makes a branch: create_branch runs, and a start_compute for each of its endpoints waits for it. The branch gets the roles and
+ * databases of its parent.
  *
  * @throws Refusal NotFound, Locked, Conflict, NotAllowed, Invalid
- * @see seed part 1, "Kinds of operation"
+ * @see docs/sandbox.md "What is started by what"
  */
 export function createBranch(world: World, projectId: string, creation: BranchCreation): NewBranch {
   const project = world.project(projectId);
@@ -88,7 +88,7 @@ export function createBranch(world: World, projectId: string, creation: BranchCr
   return { branch, endpoints, roles, databases, operations: beginBranch(world, branch, endpoints) };
 }
 
-/** Records a branch that is still being made. */
+/** Adds the record of a branch that its create operation has not finished. */
 export function addBranch(
   world: World,
   given: Omit<BranchRecord, "sequence" | "state" | "createdMs" | "updatedMs">,
@@ -132,7 +132,7 @@ export function startStep(endpoint: EndpointRecord): WorkStep {
   return { ...subjectOf(endpoint), action: endpoint.disabled ? "apply_config" : "start_compute" };
 }
 
-/** Nothing is started by it. @throws Refusal NotFound, Locked, Conflict */
+/** Changes a branch. Starts nothing. @throws Refusal NotFound, Locked, Conflict, Invalid, NotAllowed */
 export function updateBranch(
   world: World,
   { projectId, branchId }: { readonly projectId: string; readonly branchId: string },
@@ -159,7 +159,7 @@ export function updateBranch(
   return { branch, operations: [] };
 }
 
-/** Makes a branch the project's primary one. Nothing is started by it. @throws Refusal NotFound, Locked */
+/** Makes a branch the project's primary one. Starts nothing. @throws Refusal NotFound, Locked */
 export function makePrimary(world: World, projectId: string, branchId: string): BranchMutation {
   const before = world.branch(projectId, branchId);
   requireUnlocked(world, projectId);
@@ -172,7 +172,7 @@ export function makePrimary(world: World, projectId: string, branchId: string): 
 }
 
 /**
- * The branch is gone at once, and its endpoints with it; active computes are still to be suspended.
+ * Deletes a branch and its endpoints at once. An operation suspends each active compute.
  *
  * @throws Refusal NotFound, Locked, NotAllowed (primary, protected, or another branch comes from it)
  */
@@ -187,7 +187,7 @@ export function deleteBranch(world: World, projectId: string, branchId: string):
   return { branch, operations: startWork(world, dropBranch(world, branch)) };
 }
 
-/** Takes a branch away with all that is on it. @returns how to suspend the computes that were active. */
+/** Removes a branch with everything on it. @returns the steps that suspend its active computes. */
 export function dropBranch(world: World, branch: BranchRecord): readonly WorkStep[] {
   const { store } = world;
   const endpoints = store.endpoints.ofBranch(branch.id);
@@ -210,7 +210,7 @@ export function requireFreeName(world: World, projectId: string, name: string): 
   }
 }
 
-/** An id that no branch has. */
+/** Draws an id that no branch has. */
 export function freshBranchId(world: World): string {
   for (;;) {
     const id = wordyId("br-", world.draw);

@@ -1,4 +1,4 @@
-/** One row of the seed's size table. */
+/** One row of the table of compute sizes. */
 export interface ComputeSize {
   readonly units: number;
   readonly vcpu: number;
@@ -7,7 +7,7 @@ export interface ComputeSize {
   readonly maxConnections: number;
 }
 
-/** @see seed part 2, "Compute sizes" */
+/** The sizes of the profile `seed`, with what each one has. */
 export const computeSizes: readonly ComputeSize[] = [
   { units: 0.25, vcpu: 0.25, ramGb: 1, fileCacheGb: 0.8, maxConnections: 112 },
   { units: 0.5, vcpu: 0.5, ramGb: 2, fileCacheGb: 1.6, maxConnections: 225 },
@@ -21,30 +21,28 @@ export const computeSizes: readonly ComputeSize[] = [
   { units: 8, vcpu: 8, ramGb: 32, fileCacheGb: 25.6, maxConnections: 3604 },
 ];
 
-/** Larger computes, which only the public profile has, all stop here. */
+/** The maximum for larger computes, which only the profile `public` has. */
 const maxConnectionsCap = 4000;
 
 /**
  * The connections a compute allows: those of its **minimum** size; they do not grow as it scales.
  *
  * @param minUnits a size of the profile in use.
- * @see seed part 2, "Compute sizes", rule 3
  */
 export function maxConnectionsOf(minUnits: number): number {
   return computeSizes.find((size) => size.units === minUnits)?.maxConnections ?? maxConnectionsCap;
 }
 
-/** Clients that a pooled connection serves at once. @see seed part 8 */
+/** The maximum number of clients of a connection pooler. */
 export const pooledConnections = 10_000;
 
-/** The same for every size. @see seed part 2, "Compute sizes", rule 1 */
+/** `shared_buffers` of Postgres, the same for every size. */
 export const sharedBuffersMb = 128;
 
 /**
- * What a compute of this size is made of: 1 vCPU and 4 GB a unit, four fifths of which may be file cache.
+ * What a compute of this size has: 1 vCPU and 4 GB for each unit. Four fifths of the memory may be file cache.
  *
  * @param units a size of the profile in use.
- * @see seed part 2, "Compute sizes"
  */
 export function computeSizeOf(units: number): Omit<ComputeSize, "maxConnections"> {
   const known = computeSizes.find((size) => size.units === units);
@@ -62,10 +60,10 @@ export interface SizeRules {
   readonly widestRange: number;
 }
 
-/** The free tier has one size. @see seed part 8 */
+/** The only size of the free tier. */
 export const freeTierUnits = 0.25;
 
-/** Why a size is refused: `Invalid` makes no sense, `Limit` is more than allowed. */
+/** Why a size is refused: `Invalid` is no size, `Limit` is above the maximum. */
 export interface SizeProblem {
   readonly kind: "Invalid" | "Limit";
   readonly message: string;

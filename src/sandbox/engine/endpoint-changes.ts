@@ -13,10 +13,10 @@ import type {
 } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 
-/** What a request asks to be different. A field that is absent or undefined stays. */
+/** The fields that a request changes. A field that is missing or undefined stays. */
 export type EndpointChanges = { readonly [Field in keyof EndpointConfig]?: EndpointConfig[Field] | undefined };
 
-/** What a create asks for; the rest gets the service's defaults. */
+/** What a create asks for. Other fields get defaults. */
 export interface EndpointCreation extends EndpointChanges {
   readonly branchId: string;
   readonly type: EndpointType;
@@ -24,7 +24,7 @@ export interface EndpointCreation extends EndpointChanges {
 
 /** `before` with the fields of `changes` that are set. */
 export function changed<C extends EndpointConfig>(before: C, changes: EndpointChanges): C {
-  // Field by field into a copy, so that every record keeps the one layout that the machine is quick with.
+  // A copy changed field by field keeps the layout of its fields, which V8 reads faster.
   const after = { ...before };
   for (const [field, value] of Object.entries(changes)) {
     if (value !== undefined) (after as Record<string, unknown>)[field] = value;
@@ -32,7 +32,7 @@ export function changed<C extends EndpointConfig>(before: C, changes: EndpointCh
   return after;
 }
 
-/** Whether a request that leads to `after` has nothing to do. Settings are compared by content. */
+/** Whether a request changes nothing. Settings are compared by content. */
 export function isSame(before: EndpointRecord, after: EndpointRecord): boolean {
   return isDeepStrictEqual(before, after);
 }
@@ -69,7 +69,7 @@ export function requireTypeAllowed(type: EndpointType, plan: Plan): void {
 }
 
 /**
- * Refuses what no endpoint of this plan may be.
+ * Refuses a configuration that the plan or the profile does not allow.
  *
  * @throws Refusal Invalid (sizes that make no sense), NotAllowed (a limit)
  */
@@ -87,7 +87,7 @@ export function requireAllowed(config: EndpointConfig, plan: Plan, profile: Prof
   }
 }
 
-/** The work that an update starts, and where the compute goes by it. */
+/** The operations that an update starts, and the state that the compute moves to. */
 export interface UpdatePlan {
   readonly actions: readonly Action[];
   readonly course: Course;
@@ -100,12 +100,12 @@ export interface UpdatePlan {
  * A move suspends. Another size restarts an active compute: its configuration is applied first, then it is suspended
  * and started. Nothing else restarts one, and nothing wakes an idle one.
  *
- * @see seed part 3, "Compute endpoint state"
+ * @see docs/sandbox.md "What is started by what"
  */
 export function planUpdate(before: EndpointRecord, after: EndpointRecord): UpdatePlan {
   const isActive = before.state === "active";
   if (after.branchId !== before.branchId) {
-    // The seed shows the idle case; an active compute is suspended first, so both run and the suspend ends first.
+    // An active compute is suspended before it moves: both operations run, and the suspend ends first.
     const actions = ["apply_config", "suspend_compute"] as const;
     return { actions, course: isActive ? "together" : "sequence", pendingState: "idle" };
   }

@@ -18,7 +18,7 @@ import { armAutoSuspend, armAvailabilityCheck, disarmAutoSuspend } from "./timer
 import { noteRunEnded } from "./usage.ts";
 import type { World } from "./world.ts";
 
-/** What a write answers: the endpoint as it now is (deleted: as it last was), and the operations it started. */
+/** An endpoint after its change (if deleted: before it), and the operations that the change started. */
 export interface Mutation {
   readonly endpoint: EndpointRecord;
   readonly operations: readonly OperationRecord[];
@@ -66,7 +66,7 @@ function hostOf({ store, settings }: World, name: string): string {
   return `127.${settings.addressBlock}.${index >> 8}.${index & 255}`;
 }
 
-/** Gives a new endpoint what the service chooses: identity, host names, times. */
+/** Gives a new endpoint what the control plane chooses: id, host names, times. */
 export function placeEndpoint(
   world: World,
   project: ProjectRecord,
@@ -110,7 +110,7 @@ export function updateEndpoint(
   return { endpoint, operations: startOperations(world, subjectOf(endpoint), { actions, course }) };
 }
 
-/** The endpoint is gone at once; of an active one the compute is still to be suspended. @throws Refusal NotFound, Locked */
+/** Deletes the endpoint at once; an operation suspends its compute if it is active. @throws Refusal NotFound, Locked */
 export function deleteEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
@@ -119,14 +119,14 @@ export function deleteEndpoint(world: World, projectId: string, endpointId: stri
   return { endpoint: { ...endpoint, pendingState: undefined }, operations };
 }
 
-/** Takes an endpoint away; its compute is the caller's to suspend. */
+/** Removes an endpoint. The caller suspends its compute. */
 export function dropEndpoint(world: World, endpoint: EndpointRecord): void {
   noteRunEnded(world, endpoint);
   world.removeEndpoint(endpoint);
   disarmAutoSuspend(world, endpoint.id);
 }
 
-/** Wakes an idle compute; of an active one this is activity and nothing else. @throws Refusal NotFound, Locked, NotAllowed */
+/** Starts an idle compute. An active one counts this as activity. @throws Refusal NotFound, Locked, NotAllowed */
 export function startEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
@@ -137,7 +137,7 @@ export function startEndpoint(world: World, projectId: string, endpointId: strin
   return moveTo(world, endpoint, { pendingState: "active", actions: ["start_compute"] });
 }
 
-/** Of an idle compute nothing is to be done. @throws Refusal NotFound, Locked */
+/** Suspends an active compute; for another nothing happens. @throws Refusal NotFound, Locked */
 export function suspendEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
@@ -166,7 +166,7 @@ function begin(world: World, endpoint: EndpointRecord, actions: readonly Action[
   return startOperations(world, subjectOf(endpoint), { actions });
 }
 
-/** What an operation on the endpoint works on. */
+/** The subject of an operation on the endpoint. */
 export function subjectOf({ projectId, branchId, id }: EndpointRecord): Parameters<typeof startOperations>[1] {
   return { projectId, branchId, endpointId: id };
 }
@@ -177,7 +177,7 @@ function requireNoReadWrite(world: World, branchId: string): void {
   }
 }
 
-/** A move needs a branch without any endpoint. */
+/** An endpoint can move only to a branch without endpoints. */
 function requireFreeBranch(world: World, projectId: string, branchId: string): void {
   world.branch(projectId, branchId);
   requireNoReadWrite(world, branchId);
@@ -237,7 +237,7 @@ export function loseCompute(world: World, endpointId: string): void {
   world.saveEndpoint({ ...endpoint, state: "idle", suspendedMs: world.nowMs, updatedMs: world.nowMs });
 }
 
-/** A configuration that is being applied does not wake a compute, nor keep it from being woken. */
+/** apply_config neither starts nor stops a compute. */
 function movesCompute({ action }: OperationRecord): boolean {
   return action === "start_compute" || action === "suspend_compute";
 }

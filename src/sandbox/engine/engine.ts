@@ -75,7 +75,7 @@ export interface EngineParts {
 }
 
 /**
- * The control plane without HTTP and without disk.
+ * The control plane without HTTP and without disk: every object, every rule, and time.
  *
  * Synchronous and deterministic: state depends on the calls, their times and the seed only. Whatever has become due is
  * carried out at the start of each call, in the order and at the times at which it was due, so that one long step of the

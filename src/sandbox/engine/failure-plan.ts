@@ -1,7 +1,7 @@
 import type { Action } from "./records.ts";
 import { controlLimit, requireRoom } from "./settings.ts";
 
-/** Which of the operations that start next shall fail. */
+/** Operations that a test wants to fail. */
 export interface PlannedFailure {
   readonly action: Action;
   /** `undefined`: of any endpoint. */
@@ -18,7 +18,7 @@ export interface PlannedFailureState extends PlannedFailure {
   readonly id: string;
 }
 
-/** Failures asked for and not used up yet. The first that fits an operation is used. */
+/** The planned failures that are not used up. The first that fits an operation is used. */
 export class FailurePlan {
   #planned: readonly PlannedFailureState[] = [];
   #latest = 0;

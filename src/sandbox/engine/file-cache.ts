@@ -1,6 +1,6 @@
 import type { EndpointRecord } from "./records.ts";
 
-/** What the local file cache of a compute has done. Counts of pages. */
+/** Accesses to the local file cache of a compute, in pages. */
 export interface FileCacheUse {
   readonly hits: number;
   readonly misses: number;
@@ -11,12 +11,12 @@ export interface FileCacheUse {
 
 const nothing: FileCacheUse = { hits: 0, misses: 0, writes: 0, used: 0 };
 
-/** Hits in a hundred looks; `undefined`: nobody has looked. @see seed part 2, "Compute sizes", rule 5 */
+/** Hits in percent of all accesses; `undefined`: there was no access. */
 export function fileCacheHitRatio({ hits, misses }: FileCacheUse): number | undefined {
   return hits + misses === 0 ? undefined : (hits / (hits + misses)) * 100;
 }
 
-/** Statistics of the running computes: since each last started, gone when it stops. */
+/** File cache statistics of the running computes. They count from the start of the compute, and a stop clears them. */
 export class FileCaches {
   readonly #uses = new Map<string, { readonly startedMs: number | undefined; readonly use: FileCacheUse }>();
 
@@ -27,7 +27,7 @@ export class FileCaches {
     return kept?.startedMs === startedMs ? (kept?.use ?? nothing) : nothing;
   }
 
-  /** Adds counts to those of a running compute; `used` is what is in the cache from now on. Of another: nothing happens. */
+  /** Adds to the counts of a running compute and sets `used`. For a compute that does not run, nothing happens. */
   add(endpoint: EndpointRecord, more: FileCacheUse): void {
     const before = this.of(endpoint);
     if (before === undefined) return;

@@ -36,7 +36,7 @@ const fixtureSchema = z.strictObject({ projects: z.array(projectSchema).min(1) }
   }
 });
 
-/** What exists when a sandbox starts, and again after a reset. All defaults filled in. */
+/** The projects that exist when a sandbox starts, and again after a reset. Defaults are filled in. */
 export type Fixture = z.output<typeof fixtureSchema>;
 
 interface Problem {
@@ -69,13 +69,13 @@ function problemsBetween(projects: Fixture["projects"]): readonly Problem[] {
   ]);
 }
 
-/** A fixture that cannot be used; the message names every wrong field, one a line. */
+/** A fixture that cannot be used. The message names every wrong field, one on each line. */
 export class FixtureError extends Error {
   override readonly name = "FixtureError";
 }
 
 /**
- * Checks a fixture as a person wrote it.
+ * Reads a fixture file.
  *
  * @param text JSON.
  * @throws FixtureError

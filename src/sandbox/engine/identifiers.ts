@@ -5,7 +5,7 @@ export interface RandomStep {
   readonly value: number;
 }
 
-/** The next number after `state`; the same state always gives the same number. */
+/** The next random number after `state`. The same state always gives the same number. */
 export function nextRandom(state: number): RandomStep {
   const next = (state + 0x9e3779b9) >>> 0;
   let mixed = next;
@@ -158,7 +158,7 @@ export function uuid(draw: Draw): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** A password for a role. It protects nothing: whoever knows the seed can draw the same. */
+/** A password for a role. It protects nothing: a client that knows the seed can draw the same. */
 export function password(draw: Draw): string {
   const part = (): string =>
     Math.floor(draw() * 2 ** 32)

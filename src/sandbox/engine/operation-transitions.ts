@@ -5,7 +5,7 @@ import { armAutoSuspend } from "./timers.ts";
 import { noteRunEnded } from "./usage.ts";
 import type { World } from "./world.ts";
 
-/** Moves an operation whose time has come one status on: scheduling → running → finished or failed. */
+/** Moves an operation that is due to its next status: scheduling → running → finished or failed. */
 export function advanceOperation(world: World, operationId: string): void {
   world.store.timers.remove(`operation ${operationId}`);
   const operation = world.store.operations.get(operationId);
@@ -98,7 +98,7 @@ function outcomeFields(
     : { status: "failed", failuresCount: failuresCount + 1, error };
 }
 
-/** What the end of an operation does to its endpoint. A failed one leaves the compute where it was, never in `init`. */
+/** Changes the endpoint at the end of an operation. After a failure the compute stays as it was, but never in `init`. */
 function settleEndpoint(world: World, endpoint: EndpointRecord, ended: OperationRecord): void {
   const isLast = unfinishedWork(world, endpoint.id).length === 0;
   let after = ended.status === "finished" ? carriedOut(endpoint, ended, world.nowMs) : endpoint;

@@ -3,7 +3,7 @@ import type { Action, OperationRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";
 
-/** What an operation works on. */
+/** The project, branch and endpoint that an operation works on. */
 export interface OperationSubject {
   readonly projectId: string;
   readonly branchId: string;
@@ -11,14 +11,14 @@ export interface OperationSubject {
 }
 
 /**
- * How siblings share time. `sequence`: the first runs at once, each other when the one before has ended.
+ * How the operations of one request share time. `sequence`: the first runs at once, each other when the one before has ended.
  * `together`: all run at once and end last first. `scheduled`: as `sequence`, but the first waits before it runs. `queued`:
  * as `sequence`, but the first waits until the work of its endpoint has ended.
  */
 export type Course = "sequence" | "together" | "scheduled" | "queued";
 
 /**
- * Records the operations that one request, or the service itself, starts on one subject. They share `createdMs`.
+ * Starts operations of one request, or of the control plane itself, on one subject. They share `createdMs`.
  *
  * @param actions in the order of the answer; not empty.
  */
@@ -40,7 +40,7 @@ export interface WorkStep extends OperationSubject {
   readonly restore?: OperationRecord["restore"];
 }
 
-/** As `startOperations`, each on a subject of its own. No steps: nothing happens. */
+/** As `startOperations`, but each step has its own subject. Without steps nothing happens. */
 export function startWork(
   world: World,
   steps: readonly WorkStep[],
@@ -98,8 +98,8 @@ function spansOf(
 }
 
 /**
- * Sets the timer for the operation's next status. Among timers of the same time an earlier sibling ends before a later
- * one runs.
+ * Sets the timer for the operation's next status. If two timers are due at the same time, the earlier operation ends before the
+ * later one runs.
  */
 export function armOperationTimer(world: World, operation: OperationRecord): void {
   const isWaiting = operation.status === "scheduling";
@@ -112,16 +112,16 @@ export function armOperationTimer(world: World, operation: OperationRecord): voi
   });
 }
 
-/** After every operation that is due at the same time. */
+/** The rank of timers that come after every operation that is due at the same time. */
 export const rankAfterOperations = Number.MAX_SAFE_INTEGER;
 
-/** The operations of an endpoint that have not ended; checks of availability do not count. */
+/** The operations of an endpoint that have not ended, without availability checks. */
 export function unfinishedWork(world: World, endpointId: string): readonly OperationRecord[] {
   return [...world.store.operations.unfinishedOfEndpoint(endpointId)].filter(holdsLock);
 }
 
 /**
- * While an operation of the project has not ended, no other may be asked for.
+ * Refuses a write while an operation of the project has not ended.
  *
  * @throws Refusal Locked
  */

@@ -4,7 +4,7 @@ import type { Engine } from "./engine.ts";
 /** setTimeout fires at once when asked for more than a signed 32-bit number of milliseconds. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
-/** Advances the engine when something becomes due, so that nobody has to ask for it. */
+/** Advances the engine when something becomes due, also while no request comes. */
 export class Pacemaker {
   readonly #engine: Engine;
   readonly #clock: SandboxClock;
@@ -12,17 +12,17 @@ export class Pacemaker {
   #timeout: NodeJS.Timeout | undefined;
   #armedForMs: number | undefined;
 
-  /** @param onError gets what carrying out something due has thrown; it is tried again at the next look only. */
+  /** @param onError gets an error of the engine. The engine tries again at the next `look`. */
   constructor(engine: Engine, clock: SandboxClock, onError: (error: unknown) => void) {
     this.#engine = engine;
     this.#clock = clock;
     this.#onError = onError;
   }
 
-  /** To be called after anything that may have changed what is due next. Cheap when nothing is due any sooner. */
+  /** Call it after every change that may make something due earlier. It costs little if nothing is. */
   look(): void {
     const dueMs = this.#engine.nextDueMs();
-    // A beat that comes too soon finds nothing to do, and looks again.
+    // A timeout that fires too early finds nothing to do, and sets itself again.
     if (dueMs === undefined || (this.#armedForMs !== undefined && this.#armedForMs <= dueMs)) return;
     this.lookAgain();
   }

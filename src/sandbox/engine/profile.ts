@@ -15,7 +15,7 @@ type EndpointExtra = (typeof endpointExtras)[number];
 export const operationExtras = ["total_duration_ms", "error"] as const;
 type OperationExtra = (typeof operationExtras)[number];
 
-/** Everything in which the profiles differ, as data. */
+/** Every difference between the two dialects of the API, as data. */
 export interface Profile {
   readonly name: "seed" | "public";
   readonly sizes: SizeRules;
@@ -29,7 +29,7 @@ export interface Profile {
   readonly pendingStateInLists: boolean;
   /** What every project starts with. */
   readonly defaultDatabase: { readonly name: string; readonly ownerName: string };
-  /** Projects on a page of who names no `limit`. */
+  /** Projects on a page if the request names no `limit`. */
   readonly projectsPerPage: number;
   /** Whether the answer to a project's DELETE names the operations that it started. */
   readonly operationsOfDeletedProject: boolean;
@@ -43,7 +43,7 @@ const steps = (from: number, to: number, step: number): readonly number[] =>
   Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, index) => from + index * step);
 
 /**
- * `seed` follows the seed to the letter, `public` today's public API.
+ * `seed` is the contract from which the project began, `public` is today's public API.
  *
  * @see docs/sandbox.md "Profiles"
  */

@@ -41,13 +41,13 @@ export interface ProjectChanges {
   readonly endpointDefaults?: EndpointDefaults | undefined;
 }
 
-/** A project as it now is (deleted: as it last was), and the operations that its change started. */
+/** A project after its change (if deleted: before it), and the operations that the change started. */
 export interface ProjectMutation {
   readonly project: ProjectRecord;
   readonly operations: readonly OperationRecord[];
 }
 
-/** A new project with its primary branch and all that is on it. */
+/** A new project with its primary branch and everything on the branch. */
 export interface NewProject extends NewBranch {
   readonly project: ProjectRecord;
 }
@@ -56,7 +56,7 @@ export interface NewProject extends NewBranch {
  * Makes a project: create_timeline runs, and the start_compute of the primary branch's endpoint waits for it.
  *
  * @throws Refusal NotFound (the region), NotAllowed, Invalid
- * @see seed part 1, "Kinds of operation", and rule 4
+ * @see docs/sandbox.md "What is started by what"
  */
 export function createProject(world: World, creation: ProjectCreation): NewProject {
   const { regionId = regions[0].id, pgVersion, historyRetentionSeconds } = creation;
@@ -108,7 +108,12 @@ function primaryBranchOf(world: World, project: ProjectRecord, creation: Project
   return { branch, endpoints: [endpoint], roles: [role], databases: [database], operations };
 }
 
-/** Another history retention is applied to the storage; another name starts nothing. @throws Refusal NotFound, Locked */
+/**
+ * Changes a project. Another history retention starts apply_storage_config. Logical replication, once enabled, suspends every
+ * active compute.
+ *
+ * @throws Refusal NotFound, Locked, NotAllowed, Invalid
+ */
 export function updateProject(world: World, projectId: string, changes: ProjectChanges): ProjectMutation {
   const before = world.project(projectId);
   requireUnlocked(world, projectId);
@@ -177,7 +182,7 @@ export function deleteProject(world: World, projectId: string): ProjectMutation 
   return { project, operations: startWork(world, [...suspends, deletion]) };
 }
 
-/** Those that are not deleted, in the order of creation. */
+/** The projects that are not deleted, in the order of creation. */
 export function liveProjects(world: World): readonly ProjectRecord[] {
   return world.store.projects.list().filter(({ deletedMs }) => deletedMs === undefined);
 }

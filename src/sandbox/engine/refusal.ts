@@ -1,7 +1,7 @@
 /** Why a request is not carried out. Never applied in part. `NotPlayed`: the sandbox cannot do it, the real service can. */
 export type RefusalReason = "Invalid" | "NotFound" | "Conflict" | "NotAllowed" | "Locked" | "NotPlayed";
 
-/** A request that the service refuses; the only thing the engine throws on purpose. */
+/** A request that the control plane refuses. Any other error of the engine is a bug. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly reason: RefusalReason;

@@ -14,7 +14,7 @@ type BranchSeed = ProjectSeed["branches"][number];
 type EndpointSeed = BranchSeed["endpoints"][number];
 
 /**
- * Fills an empty world. Nothing of it counts as an operation.
+ * Fills an empty engine with a fixture. This starts no operation.
  *
  * @throws Refusal when an endpoint of the fixture is not possible in its plan or in the profile; it names the endpoint
  */
@@ -86,7 +86,7 @@ function seedEndpoint(
   armAvailabilityCheck(world, branch.id);
 }
 
-/** What the schema of a request checks, for a fixture. @throws Refusal Invalid */
+/** The check that a request gets from its schema. @throws Refusal Invalid */
 function requireDelay({ profile }: World, seconds: number): void {
   const shortest = profile.shortestSuspendSeconds;
   if (seconds > 0 && seconds < shortest) {
@@ -94,7 +94,7 @@ function requireDelay({ profile }: World, seconds: number): void {
   }
 }
 
-/** Lets a refusal say which part of the fixture it is about. */
+/** Puts the place in the fixture before the message of a refusal. */
 function naming(place: string, work: () => void): void {
   try {
     work();

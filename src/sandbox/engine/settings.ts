@@ -1,7 +1,7 @@
 import type { Plan } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 
-/** How the engine's service behaves in time. All in milliseconds of the sandbox's clock. */
+/** How long the control plane's work takes. Times are milliseconds of the sandbox's clock. */
 export interface EngineSettings {
   /** How long one operation runs: drawn evenly from this range. Equal ends: always the same. */
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
@@ -15,7 +15,7 @@ export interface EngineSettings {
   readonly addressBlock?: number | undefined;
 }
 
-/** @default what a sandbox does that nobody configures */
+/** The settings of a sandbox without options. */
 export const defaultEngineSettings: EngineSettings = {
   operationLatencyMs: { min: 300, max: 1000 },
   availabilityCheckIntervalMs: 24 * 3_600_000,
@@ -23,10 +23,10 @@ export const defaultEngineSettings: EngineSettings = {
   hostSuffix: "sandbox.localhost",
 };
 
-/** What an auto-suspend delay of 0 means. @see seed part 8 */
+/** What an auto-suspend delay of 0 means. */
 export const defaultSuspendSeconds = 300;
 
-/** Major version of Postgres of a project that names none. */
+/** The major version of Postgres if a project names none. */
 export const defaultPgVersion = 18;
 
 /** Branches of one project. @see docs/sandbox.md "Limits" */
@@ -41,11 +41,11 @@ export const snapshotLimit = 1000;
 /** Projects of the account. */
 export const projectLimit = 1000;
 
-/** What tests ask for and what nobody takes away again, each: faults, planned failures, API keys. */
+/** Limit of faults, of planned failures and of API keys, each: tests may forget to remove them. */
 export const controlLimit = 1000;
 
 /**
- * Refuses one more than there may be.
+ * Refuses to go above a limit.
  *
  * @param what the plural in capitals, such as `BRANCHES`.
  * @throws Refusal NotAllowed
@@ -60,15 +60,15 @@ export function requireRoom(present: number, limit: number, what: string): void 
 }
 
 /**
- * The host name that all endpoints of a region share: `aws-us-east-2` → `us-east-2.aws.<suffix>`. An endpoint's own is
- * `<endpoint id>.` before it.
+ * The host name that all endpoints of a region share: `aws-us-east-2` → `us-east-2.aws.<suffix>`. The host name of one
+ * endpoint has `<endpoint id>.` before it.
  */
 export function regionHost(regionId: string, suffix: string): string {
   const [cloud = "", ...region] = regionId.split("-");
   return `${region.join("-")}.${cloud}.${suffix}`;
 }
 
-/** A place in which projects can be. */
+/** A region in which projects can be. */
 export interface Region {
   /** `<cloud>-<region>`. */
   readonly id: string;
@@ -78,7 +78,7 @@ export interface Region {
   readonly longitude: number;
 }
 
-/** The first is the one for projects that name none. */
+/** The built-in regions. A project that names no region is in the first. */
 export const regions = [
   { id: "aws-us-east-2", name: "US East (Ohio)", latitude: 40, longitude: -83 },
   { id: "aws-us-east-1", name: "US East (N. Virginia)", latitude: 39, longitude: -77 },

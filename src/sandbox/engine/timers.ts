@@ -3,19 +3,19 @@ import type { BranchRecord, EndpointRecord, StoreContent } from "./records.ts";
 import { defaultSuspendSeconds } from "./settings.ts";
 import type { World } from "./world.ts";
 
-/** Sets the timer by which an active compute without activity is suspended; `-1` (never) has none. */
+/** Sets the timer that suspends an active compute without activity; with a delay of `-1` (never) there is none. */
 export function armAutoSuspend(world: World, endpoint: EndpointRecord): void {
   const dueMs = suspendsAtMs(endpoint);
   if (dueMs === undefined) world.store.timers.remove(suspendKey(endpoint.id));
   else arm(world, endpoint.id, Math.max(dueMs, world.nowMs));
 }
 
-/** For an endpoint that is removed. */
+/** Removes the timer of an endpoint that is deleted. */
 export function disarmAutoSuspend(world: World, endpointId: string): void {
   world.store.timers.remove(suspendKey(endpointId));
 }
 
-/** Suspends the compute if it is still due: activity and settings since then count, and running work goes first. */
+/** Suspends the compute, unless it was active since, its settings changed, or operations of it run: then it sets the timer again. */
 export function suspendIfInactive(world: World, endpointId: string): void {
   disarmAutoSuspend(world, endpointId);
   const endpoint = world.store.endpoints.get(endpointId);
@@ -63,8 +63,8 @@ function suspendKey(endpointId: string): string {
 }
 
 /**
- * Sets the timer for the next check of a branch that has an endpoint: checks are due at whole intervals after the
- * branch was created, so setting it twice sets the same.
+ * Sets the timer for the next availability check of a branch. Checks are due at whole intervals after the branch was created,
+ * so setting the timer twice changes nothing.
  *
  * @param afterMs the check is later than this, epoch milliseconds; those up to it are left aside. @default now
  */
@@ -80,21 +80,21 @@ export function armAvailabilityCheck(world: World, branchId: string, afterMs = w
   });
 }
 
-/** Sets every check that is due by a time to the first one after it. */
+/** Skips the availability checks that were due up to a time. */
 export function skipMissedChecks(world: World, untilMs: number): void {
   for (const { kind, subjectId, dueMs } of world.store.timers.list()) {
     if (kind === "availabilityCheck" && dueMs <= untilMs) armAvailabilityCheck(world, subjectId, untilMs);
   }
 }
 
-/** For a branch that is removed. */
+/** Removes the timer of a branch that is deleted. */
 export function disarmAvailabilityCheck(world: World, branchId: string): void {
   world.store.timers.remove(checkKey(branchId));
 }
 
 /**
- * Checks a branch through its read-write endpoint, or else its oldest one. A branch without any is not checked, and not
- * looked at again before it has one.
+ * Checks a branch through its read-write endpoint, or else through its oldest one. A branch without endpoints is not checked,
+ * and has no timer until it gets one.
  */
 export function checkAvailability(world: World, branchId: string): void {
   world.store.timers.remove(checkKey(branchId));
@@ -136,8 +136,8 @@ export function disarmExpiry(world: World, id: string): void {
 }
 
 /**
- * Sets every timer that follows from the records. Timers of a snapshot are not trusted: one that does not match its
- * subject would fall due for ever.
+ * Sets every timer that follows from the records. The timers of a snapshot are not used: one that does not match its record would
+ * be due for ever.
  */
 export function rearm(world: World, { operations, endpoints, branches, snapshots }: StoreContent): void {
   for (const record of [...branches, ...snapshots]) armExpiry(world, record);

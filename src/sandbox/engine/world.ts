@@ -9,7 +9,7 @@ import { Refusal } from "./refusal.ts";
 import type { EngineSettings } from "./settings.ts";
 import type { Store } from "./store.ts";
 
-/** What the parts of the engine share: its records, its time, its randomness. Every write of a record passes here. */
+/** What the parts of the engine share: records, time and randomness. */
 export class World {
   readonly store: Store;
   readonly profile: Profile;
@@ -19,7 +19,7 @@ export class World {
   readonly endpointHistory = new ListHistory<EndpointRecord>();
   readonly operationHistory = new ListHistory<OperationRecord>();
   readonly work: RealWork;
-  /** Epoch milliseconds. While something due is worked on, the time at which it was due. */
+  /** Epoch milliseconds. While the engine carries out something due, this is the time at which it was due. */
   nowMs = 0;
 
   constructor(store: Store, profile: Profile, settings: EngineSettings, work = new RealWork(undefined, () => {})) {

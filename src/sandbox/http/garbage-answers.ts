@@ -21,7 +21,7 @@ const statusOfCode: Readonly<Record<string, string>> = {
 
 /**
  * Answers in the one shape what Node would answer in its own way, or not at all: what is not HTTP, what never comes to
- * an end, `CONNECT`, expectations that nobody can meet, and requests without a host.
+ * an end, `CONNECT`, expectations that cannot be met, and requests without a host.
  */
 export class GarbageAnswers {
   readonly #latest = new WeakMap<Socket, Exchange>();

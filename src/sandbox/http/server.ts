@@ -37,12 +37,12 @@ const apiRoutes = [
   keyRoutes,
 ];
 
-/** Where the API is. Its last part is the version. @see seed part 9 */
+/** Path of the API. Its last part is the version. */
 export const apiPrefix = "/api/v2";
-/** Where the control over the sandbox is, never under the API. */
+/** Path of the control API, outside the API. */
 export const controlPrefix = "/sandbox/v1";
 
-/** How long a request may take to arrive, in milliseconds; how long its answer takes is not bounded by it. */
+/** How long a request may take to arrive, in milliseconds. The time for the answer has no such limit. */
 const arrivalLimitMs = 30_000;
 
 /** Registers routes of one kind. */
@@ -74,14 +74,14 @@ export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []):
   });
   garbage.install(app);
   app.addHook("onSend", (_request, reply, payload, done) => {
-    // An answer that tells of a failure of ours promises nothing, and has no time: the process may be about to end.
+    // An answer about a failure of the sandbox promises nothing, and the process may be about to end.
     if (reply.statusCode >= 500) {
       done(null, payload);
       return;
     }
     // What is answered is to outlive the process.
     const written = parts.written();
-    // All answers of a turn of the event loop together: waking the clients for each costs more than most requests.
+    // Send all answers of one turn of the event loop together: waking a client costs more than most requests.
     if (written === undefined) setImmediate(done, null, payload);
     else written.then(() => done(null, payload), done);
   });

@@ -2,8 +2,8 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { ChangeSet } from "./transactions.ts";
 
 /**
- * Why state on disk cannot be used. `InUse`: by another process. `Foreign`: the file is not ours. `Newer`: written by a
- * later version. `Damaged`. `Mismatch`: made with other settings. `CannotOpen`, `CannotWrite`: the system says no.
+ * Why state on disk cannot be used. `InUse`: another process uses it. `Foreign`: another program wrote it. `Newer`: a later version
+ * wrote it. `Damaged`. `Mismatch`: made with other settings. `CannotOpen`, `CannotWrite`: the operating system refused.
  */
 export type StorageReason = "InUse" | "Foreign" | "Newer" | "Damaged" | "Mismatch" | "CannotOpen" | "CannotWrite";
 
@@ -18,7 +18,7 @@ export class StorageError extends Error {
   }
 }
 
-/** One thing a store holds, as it lies in the file. */
+/** One record or value of a store, as it lies in the file. */
 export interface StoredRow {
   readonly collection: string;
   readonly key: string;
@@ -26,15 +26,15 @@ export interface StoredRow {
   readonly value: string;
 }
 
-/** Marks a file as ours: "epsb", in the place that SQLite keeps for this. */
+/** Marks a file as the sandbox's: "epsb", in SQLite's field for this. */
 const applicationId = 0x65707362;
 
-/** Of the table and of what the values in it look like. Raised when an older program could not read a newer file. */
+/** Version of the table and its values. It rises when an older program could not read a newer file. */
 const schemaVersion = 1;
 
 /**
- * Records lie in the order in which they first came, with an index beside them: most keys are random, and a table in
- * their order would have every record written to another page.
+ * Records lie in the order in which they were added, with an index beside them. Most keys are random: a table in the order of
+ * keys would write every record to another page.
  */
 const schema = `
   CREATE TABLE record (
@@ -46,17 +46,17 @@ const schema = `
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${schemaVersion}`;
 
-/** Pages of the write-ahead log before it is worked into the file, which waits for the disk: about 32 MB. */
+/** Pages of the write-ahead log before SQLite moves it into the file, which waits for the disk: about 32 MB. */
 const checkpointPages = 8000;
 
 /** Result codes of SQLite. @see https://www.sqlite.org/rescode.html (read 2026-11-21) */
 const resultCode = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 } as const;
 
 /**
- * A file with everything a store holds: one row for each record.
+ * The SQLite file with everything a store holds: one row for each record.
  *
- * It belongs to one process at a time, by a lock that the system takes back however that process ends. A transaction is
- * whole or not there when the process is killed at any moment; the file is always a sound database.
+ * One process at a time can use it: the operating system releases the lock when the process ends in any way. If the process is
+ * killed, each transaction is in the file as a whole or not at all.
  */
 export class SqliteFile {
   readonly #path: string;
@@ -117,12 +117,12 @@ export class SqliteFile {
   }
 
   #prepareFile(): void {
-    // The lock of this mode is held until the file is closed, so a second process gets "busy" at once.
+    // This mode holds the lock until the file is closed, so a second process gets "busy" at once.
     this.#database.exec("PRAGMA locking_mode = EXCLUSIVE");
-    // Before anything is changed: the file may be somebody else's.
+    // Before any change: the file may belong to another program.
     this.#isNew();
     this.#database.exec("PRAGMA journal_mode = WAL");
-    // With a write-ahead log this loses nothing when the process is killed; only a power cut may take the last moment.
+    // With a write-ahead log a killed process loses nothing; only a power cut may lose the last moment.
     this.#database.exec(`PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${checkpointPages}`);
     this.#database.exec("BEGIN EXCLUSIVE");
     try {

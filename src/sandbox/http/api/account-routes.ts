@@ -35,7 +35,7 @@ const userBody = z.object({
 
 const authBody = z.object({ account_id: z.string(), auth_method: z.string() });
 
-/** Who is calling, and where projects can be. */
+/** Routes about the account and the regions. */
 export function accountRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const largest = Math.max(...engine.profile.sizes.scalable);

@@ -37,7 +37,7 @@ const listQuery = pageQuery(10_000).extend({
   sort_order: z.enum(["asc", "desc"]).optional(),
 });
 
-/** List, get, create, update and delete of a project's branches. */
+/** Routes to list, get, create, update, restore and delete branches. */
 export function branchRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { engine } = parts;
   const routes = app.withTypeProvider<ZodTypeProvider>();

@@ -20,7 +20,7 @@ import { answerDelete } from "../parts/errors.ts";
 import { jsonType, ListBody } from "../parts/lists.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
-/** List, get, create, update and delete of compute endpoints. @see seed part 4 */
+/** Routes to list, get, create, update, delete, start, suspend and restart compute endpoints. */
 export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const { profile } = engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();

@@ -22,12 +22,12 @@ interface Passage {
   readonly hit: FaultHit | undefined;
 }
 
-/** Marks a request that a fault has set aside and that now comes again by itself. */
+/** Marks a request that a fault delayed and that the sandbox now sends to itself. */
 const replayHeader = "x-sandbox-replay";
 
 /**
- * What happens to every request of the API around its route: it is logged, faults are applied to it, its key and the
- * rate limit are checked, and what the key may do.
+ * The steps of every request of the API around its route: log it, apply faults, check its key, the rate limit and what the key
+ * may do, refuse fields that are not played.
  */
 export class Lifecycle {
   readonly #app: FastifyInstance;
@@ -46,7 +46,7 @@ export class Lifecycle {
   install(): void {
     this.#app.decorateRequest("apiKey", undefined);
     this.#app.decorateRequest("passage", undefined);
-    // A hook goes on by `done`, or by the promise it returns; only a request that meets a fault needs to wait for one.
+    // A hook continues with `done` or with the promise that it returns. Only a request with a fault needs a promise.
     this.#app.addHook("onRequest", (request, reply, done) => this.#admit(request, reply, done));
     this.#app.addHook("preValidation", (request, reply, done) => {
       if (!this.#setAside(request, reply)) done(notPlayedProblem(request));

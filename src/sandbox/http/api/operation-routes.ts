@@ -8,7 +8,7 @@ import { operationBody, operationView } from "../codecs/operation.ts";
 import { cursorOf, cursorPattern, jsonType, ListBody, parseCursor, queryInteger } from "../parts/lists.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
-/** Page size when the client names none. The seed does not show one. */
+/** Page size when the client names none. */
 const defaultLimit = 100;
 
 const notACursor = "is not one that a page of operations has given";
@@ -23,7 +23,7 @@ const pageBody = z.object({
   pagination: z.object({ cursor: z.string() }).optional(),
 });
 
-/** The log of operations: a page, newest first, and a single one. @see seed part 4 */
+/** Routes of the operation log: a page, newest first, and a single operation. */
 export function operationRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const { profile } = engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();

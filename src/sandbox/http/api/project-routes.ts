@@ -31,7 +31,7 @@ const projectQuery = pageQuery(400).extend({
   recoverable: z.enum(["true", "false"]).optional(),
 });
 
-/** List, get, create, update and delete of projects. */
+/** Routes to list, get, create, update, delete and recover projects. */
 export function projectRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { engine } = parts;
   const view = (project: ProjectRecord) => projectView(project, engine);

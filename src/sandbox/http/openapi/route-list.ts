@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { ApiError } from "../parts/errors.ts";
 
-/** A route as the server has it, for the document. */
+/** A route of the server, as the OpenAPI document needs it. */
 export interface DocumentedRoute {
   readonly method: string;
   /** As fastify writes it: `/projects/:project_id`. */
@@ -16,9 +16,9 @@ export interface DocumentedRoute {
 }
 
 /**
- * Notes every route that is registered from now on below the prefixes; the list fills as they come.
+ * Lists every route that is registered from now on below the prefixes. The list grows with each route.
  *
- * @throws Error for a route that does not say what it does.
+ * @throws Error for a route without a summary.
  */
 export function listRoutes(app: FastifyInstance, prefixes: readonly string[]): readonly DocumentedRoute[] {
   const routes: DocumentedRoute[] = [];
@@ -44,7 +44,7 @@ function schemaOr(schema: unknown): z.ZodType | undefined {
   return schema instanceof z.ZodType ? schema : undefined;
 }
 
-/** Tells a path that nobody knows from one that is only known for other methods. */
+/** Chooses between 404 (no route has this path) and 405 (a route has it with another method). */
 export class KnownMethods {
   readonly #routes: readonly DocumentedRoute[];
   #patterns: readonly { readonly pattern: RegExp; readonly isLiteral: boolean; readonly method: string }[] | undefined;

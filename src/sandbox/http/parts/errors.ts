@@ -3,7 +3,7 @@ import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
 import type { Profile } from "../../engine/profile.ts";
 import { Refusal, type RefusalReason } from "../../engine/refusal.ts";
 
-/** A request that HTTP itself answers with an error: no state was changed. */
+/** An error answer of the HTTP layer. No state was changed. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly statusCode: number;

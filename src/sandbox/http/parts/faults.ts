@@ -42,7 +42,7 @@ const effectSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** What to do to which requests. */
+/** A fault that a test asks for: which requests, and what happens to them. */
 export const faultSchema = z.object({ match: matchSchema, effect: effectSchema });
 
 /** A fault as asked for, defaults filled in. */
@@ -69,7 +69,7 @@ export function isTargetOf({ method, path, query = {} }: FaultSpec["match"], tar
   return Object.entries(query).every(([name, value]) => sent.get(name) === value);
 }
 
-/** A fault and what has become of it so far. */
+/** A fault, and how often it was used so far. */
 export interface FaultState extends FaultSpec {
   readonly id: string;
   /** Matching requests so far, skipped ones included. */
@@ -95,7 +95,7 @@ interface Fault {
   readonly letGo: Set<() => void>;
 }
 
-/** The faults asked for. The first that fits a request is applied, and only that. */
+/** The faults that tests asked for. Only the first that fits a request is applied. */
 export class FaultRegistry {
   readonly #faults = new Map<string, Fault>();
   #replaced = new AbortController();

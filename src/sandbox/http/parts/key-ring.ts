@@ -3,7 +3,7 @@ import type { KeyAccess, KeyRecord } from "../../engine/records.ts";
 import { controlLimit, requireRoom } from "../../engine/settings.ts";
 import type { Store } from "../../engine/store.ts";
 
-/** A key that was just made; the only moment at which it can be read. */
+/** A new key. Only this answer can show it. */
 export interface NewKey {
   readonly record: KeyRecord;
   readonly key: string;
@@ -37,12 +37,12 @@ export class KeyRing {
     this.#nowMs = nowMs;
   }
 
-  /** Admits a key that somebody else made. */
+  /** Admits a key that the caller made. */
   admit(name: string, key: string, { access = "write", projectId }: KeyScope = {}): KeyRecord {
     return this.#put({ name, access, projectId, createdMs: this.#nowMs(), hash: hashOf(key) });
   }
 
-  /** Admits a key again that was one before everything was replaced; one that still is, is left as it is. */
+  /** Admits a key again after all records were replaced, unless it is still there. */
   readmit(before: KeyRecord): KeyRecord {
     return this.list().find(({ hash }) => hash === before.hash) ?? this.#put(before);
   }
@@ -70,7 +70,7 @@ export class KeyRing {
   authenticate(authorization: string | undefined, address = ""): KeyRecord | undefined {
     const presented = Buffer.from(hashOf(/^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? ""));
     let found: KeyRecord | undefined;
-    // Every key is looked at, so that the time taken does not tell which one is close.
+    // Compare every key, so that the time taken reveals nothing about them.
     for (const record of this.#store.keys.list()) {
       if (timingSafeEqual(Buffer.from(record.hash), presented)) found = record;
     }

@@ -9,7 +9,7 @@ export function queryInteger(least: number, most: number) {
   return z.preprocess(asNumber, z.int().min(least).max(most));
 }
 
-/** Query of a list that comes in pages. `longest` is also the page of who names none. */
+/** Query of a list with pages. @param longest the largest page, and the page if the request names no `limit` */
 export const pageQuery = (longest: number) =>
   z.object({
     limit: queryInteger(1, longest).optional(),
@@ -30,7 +30,7 @@ export interface Page<R> {
 
 /**
  * Cuts a page out of a list: records whose id or name holds `search`, after the cursor. The cursor is the `sequence` of
- * the last record seen, so that a deleted one loses nobody's place.
+ * the last record of the page, so a client keeps its place when that record is deleted.
  */
 export function pageOf<R extends { readonly sequence: number; readonly id: string; readonly name: string }>(
   records: readonly R[],

@@ -1,4 +1,4 @@
-/** How many requests an account may send. */
+/** How many requests all keys together may send. */
 export interface RateLimitRules {
   readonly perMinute: number;
   readonly perSecond: number;

@@ -33,7 +33,7 @@ export interface ServerParts {
   readonly restore: (content: StoreContent) => void;
   /** Ends when every change so far will outlive the process, or fails with `StorageError`; `undefined`: it will. */
   readonly written: () => Promise<void> | undefined;
-  /** Who may call `/sandbox/v1`: only this machine, by a name of its own; anybody; nobody (not bound to loopback). */
+  /** Which clients may call `/sandbox/v1`: those of this machine, under a loopback host name; all; none (not bound to loopback). */
   readonly controlAccess: "loopback" | "anybody" | "nobody";
   /** The sandbox's own certificate authority; made at the first call. @throws AuthorityFileError */
   readonly authority: () => CertificateAuthority;
