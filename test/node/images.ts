@@ -1,0 +1,139 @@
+import { createHash } from "node:crypto";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { cacheDirectory } from "../../tools/assets/asset-cache.ts";
+import { runCommand } from "../../tools/assets/run-command.ts";
+import { buildImage } from "../../tools/image/build-image.ts";
+import type { Buildah } from "../../tools/image/buildah.ts";
+import { pauseImage } from "../../tools/node/node-files.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The version before this one, until there is a release with a tag. */
+const firstPrevious = "e8c0315";
+
+/** What the images are made from. */
+const sources = [
+  "Dockerfile",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "tools/build.ts",
+  "tools/image",
+  "src",
+];
+
+/** The commit of the last release; without a tag a fixed one; `undefined` in a clone that has neither. */
+async function previousCommit(): Promise<string | undefined> {
+  const git = (...args: readonly string[]) => runCommand({ command: "git", args: ["-C", root, ...args] });
+  const described = ["describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^"];
+  const tag = await git(...described).catch(() => undefined);
+  if (tag !== undefined) return tag.trim();
+  return await git("cat-file", "-e", firstPrevious).then(
+    () => firstPrevious,
+    () => undefined,
+  );
+}
+
+/** Copies the manifests of this version, and checks out the version before, into `directory`. */
+export async function layOutVersions(directory: string): Promise<string> {
+  const current = path.join(directory, "current");
+  for (const folder of ["charts", "deploy", "crds"])
+    await cp(path.join(root, folder), path.join(current, folder), { recursive: true });
+  const previous = path.join(directory, "previous");
+  await mkdir(previous, { recursive: true });
+  const commit = await previousCommit();
+  if (commit === undefined) {
+    for (const name of ["deploy", "crds", "src", "tools", "package.json", "tsconfig.json"])
+      await cp(path.join(root, name), path.join(previous, name), { recursive: true });
+    return "this version (the clone has no earlier one)";
+  }
+  const archive = path.join(directory, "previous.tar");
+  await runCommand({ command: "git", args: ["-C", root, "archive", `--output=${archive}`, commit] });
+  await runCommand({ command: "tar", args: ["--extract", "--file", archive, "--directory", previous] });
+  return commit;
+}
+
+/** Builds the images, or takes those that an earlier run built from the same sources. @param previous source of the version before */
+export async function storyImages(previous: string, progress: (line: string) => void): Promise<readonly string[]> {
+  const cache = path.join(path.dirname(cacheDirectory(process.env, "linux")), "node-images");
+  const target = path.join(
+    cache,
+    await digestOf([...sources.map((name) => path.join(root, name)), path.join(previous, "src")]),
+  );
+  const archives = ["endpoint-operator", "previous", "pause"].map((name) => path.join(target, `${name}.tar`));
+  if (await exists(target)) return archives;
+  await mkdir(cache, { recursive: true });
+  const work = await mkdtemp(path.join(cache, "partial-"));
+  try {
+    const image = await buildImage({
+      root,
+      outDir: work,
+      progress,
+      afterBuild: async (buildah, reference) => {
+        await makePreviousImage(buildah, { reference, previous, archive: path.join(work, "previous.tar") });
+        await makePauseImage(buildah, path.join(work, "pause.tar"));
+      },
+    });
+    await rename(image.archive, path.join(work, "endpoint-operator.tar"));
+    for (const name of await readdir(cache))
+      if (path.join(cache, name) !== work) await rm(path.join(cache, name), { recursive: true, force: true });
+    await rename(work, target);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+  return archives;
+}
+
+interface Previous {
+  readonly reference: string;
+  readonly previous: string;
+  readonly archive: string;
+}
+
+/** The image of this version with the bundle of the version before. */
+async function makePreviousImage(buildah: Buildah, { reference, previous, archive }: Previous): Promise<void> {
+  await symlink(path.join(root, "node_modules"), path.join(previous, "node_modules"));
+  await runCommand({ command: process.execPath, args: ["tools/build.ts"], cwd: previous });
+  const container = await buildah(["from", "--pull-never", reference]);
+  await buildah(["add", "--quiet", container, path.join(previous, "dist"), "/app"]);
+  const name = "docker.io/library/endpoint-operator:previous";
+  await buildah(["commit", "--quiet", "--rm", container, name]);
+  await buildah(["push", "--quiet", name, `oci-archive:${archive}:${name}`]);
+}
+
+/** What holds the namespaces of a pod: a program that sleeps. */
+async function makePauseImage(buildah: Buildah, archive: string): Promise<void> {
+  const container = await buildah(["from", "--pull-never", "docker.io/library/debian:12.12-slim"]);
+  await buildah(["add", "--quiet", container, "/usr/bin/sleep", "/pause"]);
+  await buildah(["config", "--entrypoint", '["/pause","infinity"]', container]);
+  await buildah(["commit", "--quiet", "--rm", container, pauseImage]);
+  await buildah(["push", "--quiet", pauseImage, `oci-archive:${archive}:${pauseImage}`]);
+}
+
+async function digestOf(entries: readonly string[]): Promise<string> {
+  const hash = createHash("sha256");
+  for (const entry of entries) {
+    const isFolder = (await stat(entry)).isDirectory();
+    const names = isFolder
+      ? (await readdir(entry, { recursive: true, withFileTypes: true })).filter((item) => item.isFile())
+      : [];
+    const files = isFolder ? names.map((item) => path.join(item.parentPath, item.name)).sort() : [entry];
+    for (const file of files) hash.update(path.basename(file)).update(await readFile(file));
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** A directory for one run of the story, with a short path: a socket's path may have 107 bytes. */
+export function storyDirectory(): Promise<string> {
+  return mkdtemp(path.join(tmpdir(), "eo-node-"));
+}

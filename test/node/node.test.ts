@@ -1,0 +1,119 @@
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { resolveAssets } from "../../tools/assets/resolve-assets.ts";
+import { buildProgram } from "../../tools/build.ts";
+import { checkImageTools } from "../../tools/image/buildah.ts";
+import { removeCgroups } from "../../tools/node/cgroups.ts";
+import { nodeProblem, startInNamespaces } from "../../tools/node/namespaces.ts";
+import { nodeAssets } from "../../tools/node/node-cluster.ts";
+import type { GuardedProcess } from "../../tools/process/guarded-process.ts";
+import { newSecret } from "../support/secrets.ts";
+import { layOutVersions, storyDirectory, storyImages } from "./images.ts";
+import { steps } from "./steps.ts";
+import { pointManifests, type StoryInput } from "./world.ts";
+
+type Line = { readonly step: string; readonly seconds: number } | { readonly error: string };
+
+const problem = (await nodeProblem()) ?? (await checkImageTools().then(noProblem, (error: Error) => error.message));
+const note = problem === undefined ? "" : ` (skipped: ${problem})`;
+
+function noProblem(): undefined {
+  return undefined;
+}
+
+/** The lines of the story so far, and the step that waits for the next one. */
+class Story {
+  readonly directory: string;
+  readonly cgroup: string;
+  readonly #lines: Line[] = [];
+  readonly #waiting = new Set<() => void>();
+  #process: GuardedProcess | undefined;
+  #hasEnded = false;
+
+  constructor(directory: string) {
+    this.directory = directory;
+    this.cgroup = path.basename(directory);
+  }
+
+  async start(input: StoryInput): Promise<void> {
+    const file = path.join(this.directory, "input.json");
+    await writeFile(file, JSON.stringify(input));
+    this.#process = await startInNamespaces(fileURLToPath(new URL("./story.ts", import.meta.url)), [file]);
+    const { stdout, stderr, exited } = this.#process;
+    if (stdout !== null) createInterface(stdout).on("line", (line) => this.#add(JSON.parse(line) as Line));
+    stderr?.setEncoding("utf8").on("data", (text: string) => process.stderr.write(text));
+    void exited.then(() => {
+      this.#hasEnded = true;
+      this.#wake();
+    });
+  }
+
+  #add(line: Line): void {
+    this.#lines.push(line);
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  /** Waits for a step. @returns how long it took. @throws Error with what went wrong in it, or in the step before it */
+  async seconds(step: string): Promise<number> {
+    for (;;) {
+      const found = this.#lines.find((line) => "step" in line && line.step === step);
+      if (found !== undefined && "step" in found) return found.seconds;
+      const failure = this.#lines.find((line) => "error" in line);
+      if (failure !== undefined && "error" in failure) throw new Error(failure.error);
+      if (this.#hasEnded) throw new Error(`the story ended before this step; its logs are in ${this.directory}`);
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#process?.stop();
+    await removeCgroups(this.cgroup);
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+describe.skipIf(problem !== undefined)(`real pods on a real kubelet${note}`, () => {
+  let story: Story;
+
+  beforeAll(async () => {
+    story = new Story(await storyDirectory());
+    const { directory, cgroup } = story;
+    const progress = (line: string) => process.stdout.write(`${line}\n`);
+    const assets = await resolveAssets(nodeAssets, { progress });
+    progress(`the version before is ${await layOutVersions(directory)}`);
+    const [current, previous] = [path.join(directory, "current"), path.join(directory, "previous")];
+    const images = await storyImages(previous, progress);
+    await pointManifests(current, "0.1.0");
+    await pointManifests(previous, "previous");
+    const { program } = await buildProgram(path.join(directory, "program"));
+    await story.start({ directory, cgroup, assets, images, program, current, previous, apiKey: newSecret("api-key") });
+  }, 900_000);
+
+  afterAll(() => story?.stop(), 60_000);
+
+  test.each(steps.map(({ name }) => name))("%s", async (name) => {
+    process.stdout.write(`${name}: ${(await story.seconds(name)).toFixed(1)} s\n`);
+  });
+
+  test("the story is over → no process and no mount of it is left", async () => {
+    await story.stop();
+    const mounts = await readFile("/proc/mounts", "utf8");
+    expect(mounts.split("\n").filter((line) => line.includes(story.directory))).toEqual([]);
+    expect(await processesNaming(story.directory)).toEqual([]);
+  });
+});
+
+/** Command lines of the processes that name this folder. */
+async function processesNaming(folder: string): Promise<readonly string[]> {
+  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")));
+  return lines.filter((line) => line.includes(folder)).map((line) => line.replaceAll("\0", " "));
+}

@@ -1,0 +1,153 @@
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { runCommand } from "../../tools/assets/run-command.ts";
+import { type NodeCluster, type NodeClusterOptions, startNodeCluster } from "../../tools/node/node-cluster.ts";
+import { nodeAddress } from "../../tools/node/node-files.ts";
+import { startComponent } from "../../tools/process/component.ts";
+import { createKubectl, type Kubectl } from "../support/kubectl.ts";
+import { SandboxControl } from "../support/sandbox-control.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+/** What the test prepares outside of the namespaces; the story reads it as JSON. */
+export interface StoryInput extends NodeClusterOptions {
+  /** The bundle, for the sandbox. */
+  readonly program: string;
+  /** Folder with `charts` and `deploy` of this version; the image is endpoint-operator:0.1.0. */
+  readonly current: string;
+  /** Folder with `deploy` of the version before; the image is endpoint-operator:previous. */
+  readonly previous: string;
+  readonly apiKey: string;
+}
+
+/** The namespace of the operator. */
+export const operatorNamespace = "endpoint-operator-system";
+/** The project and namespace of deploy/samples. */
+export const sampleProject = "green-fox-123456";
+const sandboxPort = 8787;
+
+/** Base URL of the sandbox, as pods reach it. */
+export const sandboxUrl = `http://${nodeAddress}:${sandboxPort}/api/v2`;
+
+/** A pod of the operator, as far as the story reads it. */
+export interface Pod {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+  readonly spec: { readonly containers: readonly { readonly image: string }[] };
+  readonly status: {
+    readonly podIP?: string;
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly containerStatuses?: readonly { readonly containerID: string }[];
+  };
+}
+
+/** Everything that the steps of the story use. */
+export interface World {
+  readonly input: StoryInput;
+  readonly cluster: NodeCluster;
+  readonly kubectl: Kubectl;
+  readonly sandbox: SandboxControl;
+  readonly helm: (...args: readonly string[]) => Promise<string>;
+}
+
+/** Starts the cluster and the sandbox. */
+export async function startWorld(input: StoryInput): Promise<World> {
+  const { assets, directory } = input;
+  await startSandbox(input);
+  const cluster = await startNodeCluster(input);
+  const { kubeconfigFile } = cluster.apiServer;
+  const kubectl = createKubectl({ binary: assets.kubectl, kubeconfigFile });
+  const home = { HELM_CACHE_HOME: directory, HELM_CONFIG_HOME: directory, HELM_DATA_HOME: directory };
+  const helm = (...args: readonly string[]) =>
+    runCommand({ command: assets.helm, args, env: { ...process.env, ...home, KUBECONFIG: kubeconfigFile } });
+  return { input, cluster, kubectl, helm, sandbox: sandboxControl(input.apiKey) };
+}
+
+/** The sandbox as a client with this key sees it. */
+export function sandboxControl(apiKey: string): SandboxControl {
+  const controlUrl = `http://127.0.0.1:${sandboxPort}/sandbox/v1`;
+  return new SandboxControl({ url: `http://127.0.0.1:${sandboxPort}/api/v2`, controlUrl, apiKey });
+}
+
+async function startSandbox({ program, apiKey, directory }: StoryInput): Promise<void> {
+  const options = ["--host", "0.0.0.0", "--allow-remote-control", "--port", String(sandboxPort)];
+  await startComponent({
+    name: "sandbox",
+    command: process.execPath,
+    args: [program, "sandbox", ...options, "--api-key", apiKey, "--operation-latency", "1500"],
+    logFile: path.join(directory, "sandbox.log"),
+    graceMs: 2_000,
+  });
+}
+
+/** The pods of the operator that are not being deleted. */
+export async function operatorPods({ kubectl }: World): Promise<readonly Pod[]> {
+  const { items } = await kubectl.getJson<{ items: readonly Pod[] }>(["-n", operatorNamespace, "get", "pods"]);
+  return items.filter((pod) => pod.metadata.deletionTimestamp === undefined);
+}
+
+/** Whether a pod is Ready. Pure. */
+export function isReady({ status }: Pod): boolean {
+  return status.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
+}
+
+/** The name of the pod that holds the Lease; the holder's identity is the pod's name and a random part. */
+export async function leader({ kubectl }: World): Promise<string> {
+  const lease = await kubectl.getJson<{ spec: { holderIdentity?: string } }>([
+    ...["-n", operatorNamespace, "get", "lease", "endpoint-operator"],
+  ]);
+  return lease.spec.holderIdentity?.split("_")[0] ?? "";
+}
+
+/** Waits until every sample is Ready and says so of its newest spec. */
+export async function untilSamplesReady({ kubectl }: World, timeoutSeconds = 60): Promise<void> {
+  const wait = ["wait", "--for=condition=Ready", "cpe", "--all", `--timeout=${timeoutSeconds}s`];
+  await kubectl.run(["-n", "shop", ...wait], { timeoutMs: (timeoutSeconds + 5) * 1_000 });
+}
+
+/** Changes the largest size of the sample `orders`. */
+export async function resize({ kubectl }: World, maxUnits: number): Promise<void> {
+  const patch = JSON.stringify({ spec: { compute: { minUnits: 1, maxUnits } } });
+  await kubectl.run(["-n", "shop", "patch", "cpe", "orders", "--type=merge", `--patch=${patch}`]);
+}
+
+/** Waits until the control plane has this size and the sample `orders` is Ready with it. */
+export async function untilResized(world: World, maxUnits: number, timeoutMs: number): Promise<void> {
+  const look = () =>
+    world.kubectl.getJson<{
+      metadata: { generation: number };
+      status: {
+        observedGeneration?: number;
+        compute?: { maxUnits: number };
+        conditions?: { type: string; status: string }[];
+      };
+    }>(["-n", "shop", "get", "cpe", "orders"]);
+  await waitUntil(
+    async () => {
+      const { metadata, status } = await look();
+      const ready = status.conditions?.find(({ type }) => type === "Ready");
+      const isDone = status.observedGeneration === metadata.generation && status.compute?.maxUnits === maxUnits;
+      return isDone && ready?.status === "True" ? true : undefined;
+    },
+    { what: `orders is Ready with up to ${maxUnits} units`, timeoutMs },
+  );
+}
+
+/** What the control plane has: ids of the endpoints, and how many were ever created by a request of the operator. */
+export async function remoteState({ sandbox }: World) {
+  const ids = (await sandbox.endpoints(sampleProject)).map(({ id }) => id).sort();
+  const requests = await sandbox.requests();
+  const creates = requests.filter(
+    ({ method, path: at, status }) => method === "POST" && /\/endpoints$/.test(at) && status < 300,
+  );
+  return { ids, creates: creates.length };
+}
+
+/** Points the manifests of a folder to the sandbox and to an image that containerd has. */
+export async function pointManifests(folder: string, imageTag: string): Promise<void> {
+  const base = path.join(folder, "deploy", "base");
+  const settings = path.join(base, "settings.env");
+  const env = await readFile(settings, "utf8");
+  await writeFile(settings, env.replace(/^CONTROL_PLANE_URL=.*$/m, `CONTROL_PLANE_URL=${sandboxUrl}`));
+  const kustomization = path.join(base, "kustomization.yaml");
+  const yaml = await readFile(kustomization, "utf8");
+  await writeFile(kustomization, yaml.replace(/newTag: .*/, `newTag: ${imageTag}`));
+}
