@@ -42,7 +42,8 @@ async function operate(config: Config): Promise<number> {
     loadRuntime(),
     import("./operator.ts"),
   ]);
-  const { systemClock, endOnUnhandledErrors } = runtime;
+  const { systemClock, endOnUnhandledErrors, keepHeapSmall } = runtime;
+  keepHeapSmall(systemClock);
   const credentials = loadCredentialSource();
   // Those of a file are added as they are read; this one may be in an error before anybody has asked for it.
   const seenKeys = new Set(config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
@@ -136,11 +137,12 @@ async function startTracing({ tracesEndpoint: endpoint }: Config, { knownSecrets
 }
 
 async function loadRuntime() {
-  const [clock, errors] = await Promise.all([
+  const [clock, errors, heap] = await Promise.all([
     import("./runtime/system-clock.ts"),
     import("./runtime/unhandled-errors.ts"),
+    import("./runtime/small-heap.ts"),
   ]);
-  return { ...clock, ...errors };
+  return { ...clock, ...errors, ...heap };
 }
 
 async function runSandbox(args: readonly string[]): Promise<number> {

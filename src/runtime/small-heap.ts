@@ -1,0 +1,34 @@
+import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import type { Clock } from "../domain/clock.ts";
+
+/** The size at which V8's space for new objects stops growing: two halves of 4 MiB. */
+const newSpaceLimitBytes = 8 * 1024 * 1024;
+
+/** How often that size is checked until the limit is reached. */
+const checkEveryMs = 50;
+
+/**
+ * Makes V8 keep the heap small, for some processor time: with 1,000 resources the operator takes 155 MiB, not 270.
+ *
+ * By default the space for new objects grows to more than 100 MiB in a burst and stays so for a long time, and the heap grows
+ * far beyond what is in use before old objects are collected. Flags of the command line can do the same; this works however
+ * the program was started.
+ */
+export function keepHeapSmall(clock: Clock): void {
+  // Old objects are collected when the heap has grown by a quarter since the last collection.
+  setFlagsFromString("--heap-growing-percent=25");
+  // The first growth of the space for new objects then leads to the limit in one step.
+  setFlagsFromString("--semi-space-growth-factor=4");
+  const check = () => {
+    if (newSpaceBytes() >= newSpaceLimitBytes) {
+      setFlagsFromString("--semi-space-growth-factor=1");
+    } else {
+      clock.after(checkEveryMs, check);
+    }
+  };
+  check();
+}
+
+function newSpaceBytes(): number {
+  return getHeapSpaceStatistics().find((space) => space.space_name === "new_space")?.space_size ?? newSpaceLimitBytes;
+}
