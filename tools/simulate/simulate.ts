@@ -1,14 +1,18 @@
 // Runs random simulations: `npm run simulate -- --seeds 100000 [--from 1]`, or tells one: `npm run simulate -- --seed N`.
 import { parseArgs } from "node:util";
+import { faultUnits } from "../../test/simulation/workloads/fault-plans.ts";
+import { chains } from "../../test/simulation/workloads/transitions.ts";
 import { isUsageError, UsageError } from "../process/usage-error.ts";
-import { runSeeds } from "./seed-pool.ts";
+import { type Range, runInThreads } from "./pool.ts";
 import { tellSeed } from "./tell-seed.ts";
 
 const usage = `Usage: npm run simulate -- --seeds COUNT [--from SEED] [--known]
        npm run simulate -- --seed SEED [--whole]
+       npm run simulate -- --faults | --transitions
 
 The first form runs random simulations and lists the seeds that break a promise; --known also lists known failures.
-The second form makes one run as short as it can be made, and tells what happens in it; --whole does not shorten it.`;
+The second form makes one run as short as it can be made, and tells what happens in it; --whole does not shorten it.
+The third form runs every single fault of every workload, or every transition of spec.`;
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
@@ -18,33 +22,45 @@ async function main(args: readonly string[]): Promise<number> {
       seeds: { type: "string" },
       from: { type: "string", default: "1" },
       known: { type: "boolean", default: false },
+      faults: { type: "boolean", default: false },
+      transitions: { type: "boolean", default: false },
       whole: { type: "boolean", default: false },
     },
   });
   if (values.seed !== undefined) return await tellSeed(numberOf(values.seed), { isWhole: values.whole });
-  if (values.seeds === undefined) throw new UsageError("Either --seeds or --seed is needed.");
-  return await runAll(numberOf(values.from), numberOf(values.seeds), values.known);
+  if (values.faults) return await runAll({ task: "Faults", from: 0, count: faultUnits.length }, values.known);
+  if (values.transitions) return await runAll({ task: "Chains", from: 0, count: chains.length }, values.known);
+  if (values.seeds === undefined) throw new UsageError("One of --seeds, --seed, --faults and --transitions is needed.");
+  const range = { task: "Seeds", from: numberOf(values.from), count: numberOf(values.seeds), batch: 25 } as const;
+  return await runAll(range, values.known);
 }
 
-async function runAll(from: number, count: number, showsKnown: boolean): Promise<number> {
+async function runAll({ task, from, count, batch = 1 }: Range, showsKnown: boolean): Promise<number> {
   const startedMs = performance.now();
-  const failed = new Map<string, Set<number>>();
+  const failed = new Map<string, string[]>();
+  let runs = 0;
   let known = 0;
-  await runSeeds({ from, count }, ({ seed, violations }) => {
-    for (const { promise, text, isKnown } of violations) {
-      if (isKnown) known += 1;
-      if (isKnown && !showsKnown) continue;
-      const words = `${promise}: ${text.replaceAll(/\d+/g, "N")}`;
-      failed.set(words, (failed.get(words) ?? new Set()).add(seed));
+  let broken = 0;
+  await runInThreads({ task, from, count, batch }, (report) => {
+    runs += report.count;
+    known += report.known.length;
+    const shown = showsKnown ? [...report.problems, ...report.known] : report.problems;
+    if (shown.length > 0) broken += 1;
+    for (const problem of shown) {
+      const words = task === "Seeds" ? problem.replaceAll(/\d+/g, "N") : problem;
+      const names = failed.get(words) ?? [];
+      if (!names.includes(report.name)) failed.set(words, [...names, report.name]);
     }
   });
   const seconds = (performance.now() - startedMs) / 1_000;
-  for (const [words, seeds] of [...failed].sort(([, a], [, b]) => b.size - a.size)) {
-    console.log(`${seeds.size} seeds, for instance ${[...seeds].slice(0, 5).join(", ")}: ${words}`);
+  for (const [words, names] of [...failed].sort(([, a], [, b]) => b.length - a.length)) {
+    console.log(
+      task === "Seeds" ? `${names.length} seeds, for instance ${names.slice(0, 5).join(", ")}: ${words}` : words,
+    );
   }
-  const broken = new Set([...failed.values()].flatMap((seeds) => [...seeds])).size;
+  const rate = (runs / seconds).toFixed(1);
   console.log(
-    `${count} seeds in ${seconds.toFixed(1)} s, ${(count / seconds).toFixed(1)} a second; ${broken} break a promise${showsKnown ? "" : ` anew, ${known} violations are known`}`,
+    `${runs} in ${seconds.toFixed(1)} s, ${rate} a second; ${broken} of ${count} break a promise${showsKnown ? "" : ` anew; ${known} violations are known`}`,
   );
   return broken === 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -31,7 +31,7 @@ export async function runTier(tier: Tier, { filters, env, signal }: RunTierOptio
   try {
     const child = await startGuardedProcess({
       command: process.execPath,
-      args: [vitest, "run", "--project", tier.name, ...reporters, "--passWithNoTests", ...filters],
+      args: [vitest, "run", "--project", tier.name, ...reporters, ...filters],
       cwd: repositoryRoot,
       env: { ...process.env, ...env, [reportFileVariable]: reportFile },
       output: "inherit",
@@ -55,6 +55,14 @@ export async function runTier(tier: Tier, { filters, env, signal }: RunTierOptio
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** Whether a tier has a test file whose path holds one of the filters. @throws Error when the tier's folder is missing */
+export async function hasTestFiles(tier: Pick<Tier, "name">, filters: readonly string[]): Promise<boolean> {
+  const folder = path.join("test", tier.name);
+  const names = await readdir(path.join(repositoryRoot, folder), { recursive: true });
+  const files = names.filter((name) => name.endsWith(".test.ts")).map((name) => path.join(folder, name));
+  return files.some((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)));
 }
 
 async function readReport(file: string): Promise<TierReport | undefined> {

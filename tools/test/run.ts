@@ -1,13 +1,11 @@
 // Runs every tier of tests and ends with one line of counts: `npm test -- [--tier NAME]... [FILE]...`.
-import { stat } from "node:fs/promises";
-import path from "node:path";
 import { parseArgs } from "node:util";
 import { AssetError } from "../assets/asset-error.ts";
 import type { AssetName } from "../assets/asset-table.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
 import { isUsageError, UsageError } from "../process/usage-error.ts";
 import { collectOutputs } from "./judge-outputs.ts";
-import { type RunTierOptions, repositoryRoot, runTier } from "./run-tier.ts";
+import { hasTestFiles, type RunTierOptions, runTier } from "./run-tier.ts";
 import { type OutputMarks, outputsVariable } from "./search-outputs.ts";
 import {
   addCounts,
@@ -35,7 +33,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
     console.log(usage);
     return 0;
   }
-  const chosen = await chooseTiers(values.tier);
+  const chosen = chooseTiers(values.tier);
   const isCi = process.env.CI === "true";
   const notes: string[] = [];
   let total = noTests;
@@ -58,32 +56,34 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   return conclude(addCounts(total, counts), notes);
 }
 
-async function chooseTiers(names: readonly string[]): Promise<readonly Tier[]> {
-  const present: Tier[] = [];
-  for (const tier of tiers) {
-    const directory = path.join(repositoryRoot, "test", tier.name);
-    if (
-      await stat(directory).then(
-        (entry) => entry.isDirectory(),
-        () => false,
-      )
-    )
-      present.push(tier);
-  }
-  const unknown = names.find((name) => !present.some((tier) => tier.name === name));
+function chooseTiers(names: readonly string[]): readonly Tier[] {
+  const unknown = names.find((name) => !tiers.some((tier) => tier.name === name));
   if (unknown !== undefined) throw new UsageError(`There is no tier ${unknown}.`);
-  return names.length === 0 ? present : present.filter((tier) => names.includes(tier.name));
+  return names.length === 0 ? tiers : tiers.filter((tier) => names.includes(tier.name));
 }
 
 async function judge(tier: Tier, options: RunTierOptions): Promise<TierVerdict> {
   const { filters, signal } = options;
+  const problem = await whyNoTests(tier, filters);
+  if (problem !== undefined) return { counts: { ...noTests, failed: 1 }, problems: [problem] };
+  if (!(await hasTestFiles(tier, filters))) return { counts: noTests, problems: [] };
   const missing = await whyMissing(tier.assets, signal);
   if (missing !== undefined) {
     return { counts: { ...noTests, skipped: 1 }, problems: [`skipped, because of a missing tool.\n${missing}`] };
   }
   // Whatever is still missing then, the tests that want it are skipped and say so.
   for (const name of tier.wantedAssets ?? []) await whyMissing([name], signal);
-  return judgeTier(await runTier(tier, options), filters.length > 0);
+  return judgeTier(await runTier(tier, options));
+}
+
+/** @returns why a tier has nothing to run at all, which is a failure; `undefined` when it has test files */
+async function whyNoTests(tier: Tier, filters: readonly string[]): Promise<string | undefined> {
+  try {
+    const isEmpty = filters.length === 0 && !(await hasTestFiles(tier, []));
+    return isEmpty ? `there is no test file in test/${tier.name}` : undefined;
+  } catch {
+    return `there is no folder test/${tier.name}, so nothing of this tier was tested`;
+  }
 }
 
 /** Finds or makes binaries. @returns why that is not possible, with each way out; `undefined` when they are there */

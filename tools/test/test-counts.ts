@@ -88,22 +88,20 @@ export interface TierVerdict {
 
 /**
  * Judges the run of one tier: no report, no test, or a bad end without a failed test is a failure too.
- *
- * @param isFiltered whether file names were given, so that a tier without a match is no failure.
  */
-export function judgeTier(run: TierRun, isFiltered: boolean): TierVerdict {
+export function judgeTier(run: TierRun): TierVerdict {
   const counts = run.report?.counts ?? noTests;
   const skips = (run.report?.skipReasons ?? []).map((reason) => `skipped, because ${reason}`);
-  const problem = problemOf(run, counts, isFiltered);
+  const problem = problemOf(run, counts);
   if (problem === undefined) return { counts, problems: skips };
   return { counts: addCounts(counts, { ...noTests, failed: 1 }), problems: [...skips, problem] };
 }
 
-function problemOf(run: TierRun, counts: TestCounts, isFiltered: boolean): string | undefined {
+function problemOf(run: TierRun, counts: TestCounts): string | undefined {
   if (run.endedBecause !== undefined) return run.endedBecause;
   if (run.report === undefined) return `vitest ended with code ${run.exitCode} and no report`;
   if (counts.failed > 0) return undefined;
-  if (counts.passed + counts.skipped === 0) return isFiltered && run.report.files === 0 ? undefined : "no test ran";
+  if (counts.passed + counts.skipped === 0) return "no test ran";
   return run.exitCode === 0 ? undefined : `vitest ended with code ${run.exitCode} although no test failed`;
 }
 

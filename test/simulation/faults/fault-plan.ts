@@ -45,18 +45,23 @@ export const faultless: FaultPlan = { kind: "Scripted", faults: {} };
 export interface RecordingSource extends FaultSource {
   /** Calls to which something happened, by key. */
   readonly hit: ReadonlyMap<string, Fault>;
+  /** Every call that would change a resource or an endpoint, by key, in order. */
+  readonly effects: readonly string[];
 }
 
 /** Makes the source of a plan; a run needs one of its own. */
 export function createFaultSource(plan: FaultPlan): RecordingSource {
   const counts = new Map<string, number>();
   const hit = new Map<string, Fault>();
+  const effects: string[] = [];
   return {
     hit,
+    effects,
     of(call) {
       const count = (counts.get(call.what) ?? 0) + 1;
       counts.set(call.what, count);
       const key = `${call.what} #${count}`;
+      if (call.isEffect) effects.push(key);
       const fault = plannedFault(plan, call, key);
       if (fault.kind !== "None") hit.set(key, fault);
       return fault;

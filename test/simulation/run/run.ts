@@ -19,10 +19,18 @@ export interface RunResult {
   readonly violations: readonly Violation[];
 }
 
+/** Looks at a run at a time before its end. */
+export interface Probe {
+  /** True milliseconds. */
+  readonly atMs: number;
+  readonly look: (world: World) => void;
+}
+
 /** Carries a plan out, from an empty cluster to rest. */
-export async function run(plan: RunPlan): Promise<RunResult> {
+export async function run(plan: RunPlan, probes: readonly Probe[] = []): Promise<RunResult> {
   const world = new World(plan.world);
   const outside = { isDead: false, pausedUntilMs: 0 };
+  for (const { atMs, look } of probes) world.time.at(atMs, outside, () => look(world));
   for (const { atMs, action } of plan.steps) world.time.at(atMs, outside, () => performAction(world, action));
   world.time.at(plan.quietFromMs, outside, () => world.becomeQuiet());
   for (const replica of world.replicas) replica.start();

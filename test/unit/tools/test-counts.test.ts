@@ -67,44 +67,40 @@ describe("judgeTier", () => {
   const passed = { counts: { ...noTests, passed: 2 }, files: 1 };
 
   it("all passed, code 0 → nothing to complain about", () => {
-    expect(judgeTier({ report: passed, exitCode: 0 }, false)).toEqual({ counts: passed.counts, problems: [] });
+    expect(judgeTier({ report: passed, exitCode: 0 })).toEqual({ counts: passed.counts, problems: [] });
   });
 
   it("skipped tests that say why → no failure, but told", () => {
     const report = { counts: { ...passed.counts, skipped: 1 }, files: 1, skipReasons: ["there is no browser"] };
     const problems = ["skipped, because there is no browser"];
-    expect(judgeTier({ report, exitCode: 0 }, false)).toEqual({ counts: report.counts, problems });
+    expect(judgeTier({ report, exitCode: 0 })).toEqual({ counts: report.counts, problems });
   });
 
   it("no report, as after a crash → a failure although nothing was counted", () => {
-    const verdict = judgeTier({ report: undefined, exitCode: 134 }, false);
+    const verdict = judgeTier({ report: undefined, exitCode: 134 });
     expect(verdict.counts.failed).toBe(1);
     expect(verdict.problems).toEqual(["vitest ended with code 134 and no report"]);
   });
 
   it("no test at all → a failure", () => {
-    expect(judgeTier({ report: { counts: noTests, files: 0 }, exitCode: 0 }, false).counts.failed).toBe(1);
-  });
-
-  it("no file matches a filter → nothing counted, no failure", () => {
-    expect(judgeTier({ report: { counts: noTests, files: 0 }, exitCode: 0 }, true).counts).toEqual(noTests);
+    expect(judgeTier({ report: { counts: noTests, files: 0 }, exitCode: 0 }).counts.failed).toBe(1);
   });
 
   it("files were collected but nothing was counted → a failure", () => {
-    expect(judgeTier({ report: { counts: noTests, files: 1 }, exitCode: 0 }, true).counts.failed).toBe(1);
+    expect(judgeTier({ report: { counts: noTests, files: 1 }, exitCode: 0 }).counts.failed).toBe(1);
   });
 
   it("all passed but a bad exit code → a failure", () => {
-    expect(judgeTier({ report: passed, exitCode: 1 }, false).counts).toEqual({ passed: 2, failed: 1, skipped: 0 });
+    expect(judgeTier({ report: passed, exitCode: 1 }).counts).toEqual({ passed: 2, failed: 1, skipped: 0 });
   });
 
   it("a failed test and its exit code → counted once", () => {
     const report = { counts: { passed: 1, failed: 1, skipped: 0 }, files: 1 };
-    expect(judgeTier({ report, exitCode: 1 }, false)).toEqual({ counts: report.counts, problems: [] });
+    expect(judgeTier({ report, exitCode: 1 })).toEqual({ counts: report.counts, problems: [] });
   });
 
   it("ended by us → a failure, whatever was counted", () => {
-    const verdict = judgeTier({ report: passed, exitCode: 0, endedBecause: "it was interrupted" }, false);
+    const verdict = judgeTier({ report: passed, exitCode: 0, endedBecause: "it was interrupted" });
     expect(verdict).toEqual({ counts: { passed: 2, failed: 1, skipped: 0 }, problems: ["it was interrupted"] });
   });
 });

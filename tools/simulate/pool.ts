@@ -1,36 +1,37 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
-import type { SeedReport } from "./seed-worker.ts";
+import type { Report, Share, Task } from "./worker.ts";
 
-/** Which seeds to run. */
-export interface SeedRange {
+/** Which items of a task to run. */
+export interface Range {
+  readonly task: Task;
   readonly from: number;
   readonly count: number;
+  /** Items that are handed to a thread at once. @default 1 */
+  readonly batch?: number;
 }
-
-/** So many seeds are handed to a thread at once. */
-const batch = 25;
 
 /** More threads than that gain nothing on the machines that run the tests. */
 const mostThreads = 2;
 
 /**
- * Runs random simulations in threads of their own.
+ * Runs simulations in threads of their own.
  *
- * @param onReport is called for each seed; seeds come in no particular order.
+ * @param onReport is called for each item; items come in no particular order.
  * @throws Error when a thread fails, which is a defect of the simulation.
  */
-export async function runSeeds({ from, count }: SeedRange, onReport: (report: SeedReport) => void): Promise<void> {
+export async function runInThreads(range: Range, onReport: (report: Report) => void): Promise<void> {
+  const { task, from, count, batch = 1 } = range;
   const end = from + count;
   let next = from;
   const work = async () => {
-    const worker = new Worker(new URL("./seed-worker.ts", import.meta.url));
+    const worker = new Worker(new URL("./worker.ts", import.meta.url));
     try {
       while (next < end) {
         const first = next;
         const beyond = Math.min(end, first + batch);
         next = beyond;
-        for (const report of await ask(worker, { first, beyond })) onReport(report);
+        for (const report of await ask(worker, { task, first, beyond })) onReport(report);
       }
     } finally {
       await worker.terminate();
@@ -39,14 +40,11 @@ export async function runSeeds({ from, count }: SeedRange, onReport: (report: Se
   await Promise.all(Array.from({ length: Math.min(mostThreads, availableParallelism()) }, work));
 }
 
-function ask(
-  worker: Worker,
-  seeds: { readonly first: number; readonly beyond: number },
-): Promise<readonly SeedReport[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<readonly SeedReport[]>();
+function ask(worker: Worker, share: Share): Promise<readonly Report[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<readonly Report[]>();
   worker.once("message", resolve);
   worker.once("error", reject);
-  worker.postMessage(seeds);
+  worker.postMessage(share);
   return promise.finally(() => {
     worker.off("message", resolve);
     worker.off("error", reject);

@@ -1,0 +1,119 @@
+import type { Fault } from "../faults/fault.ts";
+import { faultless } from "../faults/fault-plan.ts";
+import { type EndState, endStateOf } from "../run/end-state.ts";
+import { type RunPlan, run } from "../run/run.ts";
+import type { Violation } from "../run/violation.ts";
+import { rightServiceClock } from "../service/calendar.ts";
+import type { ProfileName } from "../service/engine.ts";
+import { rightClock } from "../time/machine.ts";
+import { restWithinMs } from "./random-plan.ts";
+import { type Workload, workloads } from "./single-workloads.ts";
+
+/** The faults of the exhaustive mode, by name. */
+const faultNames = [
+  "crash before",
+  "crash after",
+  "definite error",
+  "answer lost",
+  "late apply",
+  "pause past the lease",
+] as const;
+type FaultName = (typeof faultNames)[number];
+
+/** A workload under one profile; all its single faults are tried together. */
+export interface FaultUnit {
+  readonly workload: Workload;
+  readonly profile: ProfileName;
+}
+
+/** Every workload under both profiles. */
+export const faultUnits: readonly FaultUnit[] = workloads.flatMap((workload) =>
+  (["seed", "public"] as const).map((profile) => ({ workload, profile })),
+);
+
+/** One plan in which exactly one effect goes wrong. */
+export interface SingleFaultResult {
+  /** `resize, public, PATCH ep-… #1: answer lost`. */
+  readonly name: string;
+  readonly plan: RunPlan;
+  readonly violations: readonly Violation[];
+  /** How the end differs from that of the run without fault; `undefined`: it does not. */
+  readonly difference: string | undefined;
+}
+
+/** Time in which a late call lands and a killed operator comes back. */
+const afterLastStepMs = 90_000;
+
+/** Runs a unit without a fault, and then once for each effect and each fault. */
+export async function runFaultUnit({ workload, profile }: FaultUnit): Promise<readonly SingleFaultResult[]> {
+  const reference = await run(planOf({ workload, profile }));
+  const expected = endStateOf(reference.world);
+  const results: SingleFaultResult[] = [];
+  const name = `${workload.name}, ${profile}`;
+  results.push({ name, plan: planOf({ workload, profile }), violations: reference.violations, difference: undefined });
+  for (const key of reference.world.faults.effects) {
+    for (const faultName of faultNames) {
+      const plan = planOf({ workload, profile }, { key, faultName });
+      const { world, violations } = await run(plan);
+      const difference = differenceOf(expected, endStateOf(world), profile);
+      results.push({ name: `${name}, ${key}: ${faultName}`, plan, violations, difference });
+    }
+  }
+  return results;
+}
+
+function planOf(
+  { workload, profile }: FaultUnit,
+  single?: { readonly key: string; readonly faultName: FaultName },
+): RunPlan {
+  const lastMs = Math.max(...workload.steps.map(({ atMs }) => atMs));
+  const isPause = single?.faultName === "pause past the lease";
+  return {
+    world: {
+      seed: 7,
+      profile,
+      machines: isPause ? [rightClock, rightClock] : [rightClock],
+      serviceClock: rightServiceClock,
+      operationLatencyMs: workload.operationLatencyMs ?? { min: 300, max: 1_000 },
+      hasElection: isPause,
+      faults: single === undefined ? faultless : { kind: "Scripted", faults: { [single.key]: faultOf(single) } },
+      settings: {},
+    },
+    steps: workload.steps,
+    quietFromMs: lastMs + afterLastStepMs,
+    restWithinMs,
+  };
+}
+
+function faultOf({ key, faultName }: { readonly key: string; readonly faultName: FaultName }): Fault {
+  const isService = /^(POST|PATCH|DELETE) /.test(key);
+  switch (faultName) {
+    case "crash before":
+      return { kind: "CrashBefore" };
+    case "crash after":
+      return { kind: "CrashAfter" };
+    case "definite error":
+      return { kind: "Refused", status: isService ? 422 : 409 };
+    case "answer lost":
+      return { kind: "AnswerLost", asTimeout: false };
+    case "late apply":
+      return { kind: "AppliedLate", afterMs: isService ? 60_000 : 5_000, asTimeout: true };
+    case "pause past the lease":
+      return { kind: "Paused", durationMs: 40_000 };
+  }
+}
+
+/**
+ * With names dropped, an endpoint whose create was not answered can only be presumed, or is ambiguous: its record or its
+ * condition then differs, and so does what becomes of it when the resource is deleted. That is promised, and allowed here.
+ */
+function differenceOf(expected: EndState, found: EndState, profile: ProfileName): string | undefined {
+  if (
+    profile === "seed" &&
+    found.resources.some((line) => line.includes("Presumed") || line.includes("CreateAmbiguous"))
+  ) {
+    return undefined;
+  }
+  const [want, have] = [JSON.stringify(expected), JSON.stringify(found)];
+  return want === have ? undefined : `expected ${want}, found ${have}`;
+}

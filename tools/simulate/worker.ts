@@ -1,0 +1,78 @@
+// Runs simulations in a thread of its own: gets a `Share` of a task, answers one report for each item of it.
+import { parentPort } from "node:worker_threads";
+import { isKnown } from "../../test/simulation/known-failures.ts";
+import { type RunPlan, run } from "../../test/simulation/run/run.ts";
+import type { Violation } from "../../test/simulation/run/violation.ts";
+import { faultUnits, runFaultUnit } from "../../test/simulation/workloads/fault-plans.ts";
+import { randomPlan } from "../../test/simulation/workloads/random-plan.ts";
+import { chains, FreshCreates, runChain } from "../../test/simulation/workloads/transitions.ts";
+
+/** `Seeds`: random runs by seed. `Faults`: units of single faults by index. `Chains`: chains of transitions by index. */
+export type Task = "Seeds" | "Faults" | "Chains";
+
+/** Items of a task, by number. */
+export interface Share {
+  readonly task: Task;
+  readonly first: number;
+  readonly beyond: number;
+}
+
+/** What came of one item. */
+export interface Report {
+  /** The seed, or the name of the workload or chain. */
+  readonly name: string;
+  /** How many runs, or transitions, it had. */
+  readonly count: number;
+  /** What is broken, in words. */
+  readonly problems: readonly string[];
+  /** The same, of failures that are known. */
+  readonly known: readonly string[];
+}
+
+const freshCreates = new FreshCreates();
+
+async function reportOf(task: Task, at: number): Promise<Report> {
+  switch (task) {
+    case "Seeds": {
+      const plan = randomPlan(at);
+      return { name: String(at), count: 1, ...sorted((await run(plan)).violations, plan) };
+    }
+    case "Faults":
+      return await reportOfFaults(at);
+    case "Chains": {
+      const chain = chains[at];
+      if (chain === undefined) throw new Error(`there is no chain ${at}`);
+      const problems = (await runChain(chain, freshCreates)).map((problem) => `${chain.name}: ${problem}`);
+      return { name: chain.name, count: chain.specs.length - 1, problems, known: [] };
+    }
+  }
+}
+
+async function reportOfFaults(at: number): Promise<Report> {
+  const unit = faultUnits[at];
+  if (unit === undefined) throw new Error(`there is no unit ${at}`);
+  const results = await runFaultUnit(unit);
+  const problems: string[] = [];
+  const known: string[] = [];
+  for (const { name, plan, violations, difference } of results) {
+    const found = sorted(violations, plan);
+    problems.push(...found.problems.map((problem) => `${name}: ${problem}`));
+    known.push(...found.known.map((problem) => `${name}: ${problem}`));
+    if (difference !== undefined) (found.known.length > 0 ? known : problems).push(`${name}: ${difference}`);
+  }
+  return { name: `${unit.workload.name}, ${unit.profile}`, count: results.length, problems, known };
+}
+
+function sorted(violations: readonly Violation[], plan: RunPlan): Pick<Report, "problems" | "known"> {
+  const words = (some: readonly Violation[]) => some.map(({ promise, text }) => `${promise}: ${text}`);
+  return {
+    problems: words(violations.filter((violation) => !isKnown(violation, plan))),
+    known: words(violations.filter((violation) => isKnown(violation, plan))),
+  };
+}
+
+parentPort?.on("message", async ({ task, first, beyond }: Share) => {
+  const reports: Report[] = [];
+  for (let at = first; at < beyond; at += 1) reports.push(await reportOf(task, at));
+  parentPort?.postMessage(reports);
+});
