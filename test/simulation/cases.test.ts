@@ -1,12 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { clockCases } from "./cases/clocks.ts";
-import { createCases } from "./cases/creates.ts";
-import type { NamedCase } from "./cases/named-case.ts";
-import { ownerCases } from "./cases/owners.ts";
+import { namedCases as cases } from "./cases/all-cases.ts";
 import { knownFailures } from "./known-failures.ts";
 import { run } from "./run/run.ts";
-
-const cases: readonly NamedCase[] = [...createCases, ...ownerCases, ...clockCases];
 
 describe("each defect that was reproduced, as a short run", () => {
   test.for(cases.map((each) => [each.id, each.name, each] as const))(

@@ -118,7 +118,8 @@ export class ApiServer {
     const invalid = this.#invalid(path, body);
     if (invalid !== undefined) return invalid;
     const { status: _, ...withoutStatus } = body;
-    const kept = path.collection === computeEndpoints ? withoutStatus : body;
+    // The CRD gives a new resource this status.
+    const kept = path.collection === computeEndpoints ? { ...withoutStatus, status: { observedGeneration: -1 } } : body;
     this.#uids += 1;
     const object: StoredObject = {
       ...kept,
@@ -216,7 +217,8 @@ function notFound({ collection, name }: ResourcePath): Answer {
 /** @param stated uid and resourceVersion that the request insists on. */
 function preconditionFailure(path: ResourcePath, before: StoredObject, stated: Json | undefined): Answer | undefined {
   const { uid, resourceVersion } = isObject(stated) ? stated : {};
-  const isOther = uid !== undefined && uid !== before.metadata.uid;
+  // A real API server ignores the uid in a patch of the status subresource; the version alone protects there.
+  const isOther = !path.isStatus && uid !== undefined && uid !== before.metadata.uid;
   const isChanged = resourceVersion !== undefined && resourceVersion !== before.metadata.resourceVersion;
   if (!isOther && !isChanged) return undefined;
   const message = `Operation cannot be fulfilled on ${path.collection} "${path.name}": the object has been modified`;

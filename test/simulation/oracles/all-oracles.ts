@@ -8,7 +8,9 @@ import { oneEndpointEach } from "./one-endpoint-each.ts";
 import { oneOwner } from "./one-owner.ts";
 import { onlyOwnEndpoints } from "./only-own-endpoints.ts";
 import type { Oracle } from "./oracle.ts";
+import { pausedIsLeftAlone } from "./paused-is-left-alone.ts";
 import { trueWords } from "./true-words.ts";
+import { withinBudget } from "./within-budget.ts";
 
 /** Every oracle of a run. */
 export function createOracles(world: World): readonly Oracle[] {
@@ -21,6 +23,8 @@ export function createOracles(world: World): readonly Oracle[] {
     oneAtATime(world),
     trueWords(world),
     atRest(world),
+    pausedIsLeftAlone(world),
+    withinBudget(world),
     countedOnce(world),
   ];
 }

@@ -2,7 +2,6 @@ import { checkConditions } from "../../support/check-conditions.ts";
 import { isSuccess, type StoredObject } from "../kubernetes/answers.ts";
 import { isObject } from "../kubernetes/merge-patch.ts";
 import type { KubernetesCall } from "../ports.ts";
-import type { Process } from "../replica/process.ts";
 import { secretKey } from "../replica/replica.ts";
 import { conditionOf } from "../run/settled.ts";
 import { ownershipOf, specOf } from "../run/stored-records.ts";
@@ -17,11 +16,11 @@ export function trueWords(world: World): Oracle {
       if (JSON.stringify(call.body).includes(secretKey)) world.violate("S9", `a secret stands in: ${call.what}`);
       if (isPatch(call) && !namesItsObject(call)) world.violate("S6", `no uid or no resourceVersion: ${call.what}`);
     },
-    onKubernetesApplied(call, process, answer) {
+    onKubernetesApplied(call, _process, answer) {
       if (!isPatch(call) || !isSuccess(answer)) return;
       const stored = answer.body as StoredObject;
       judgeConditions(world, stored);
-      if (saysConditions(call)) judgeReady(world, stored, process);
+      if (saysConditions(call)) judgeReady(world, stored);
     },
     atEnd() {
       if (world.log.entries.some(({ text }) => text.includes(secretKey)))
@@ -49,12 +48,12 @@ function judgeConditions(world: World, { status, metadata }: StoredObject): void
   for (const breach of checkConditions(status as never, metadata.generation)) world.violate("Conditions", breach);
 }
 
-function judgeReady(world: World, resource: StoredObject, process: Process): void {
+function judgeReady(world: World, resource: StoredObject): void {
   const ready = conditionOf(resource, "Ready");
   if (ready?.status !== "True") return;
   const { uid } = resource.metadata;
   const writtenMs = world.history.generationMs.get(`${uid} ${ready.observedGeneration}`) ?? 0;
-  const readMs = world.history.readMs.get(`${process.identity} ${specOf(resource).projectId}`) ?? -1;
+  const readMs = world.history.readMs.get(String(specOf(resource).projectId)) ?? -1;
   if (readMs < writtenMs)
     world.violate("S8", "Ready is said of a generation that was not compared since it was written");
   const endpointId = ownershipOf(resource)?.endpointId ?? "";

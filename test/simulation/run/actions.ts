@@ -10,6 +10,8 @@ export type Action =
   | { readonly kind: "Annotate"; readonly name: string; readonly annotations: Readonly<Record<string, string | null>> }
   /** What a backup tool does: the object comes back without its status, as another uid. */
   | { readonly kind: "RestoreWithoutStatus"; readonly name: string }
+  /** A person copies one resource's status onto another. */
+  | { readonly kind: "CopyStatus"; readonly from: string; readonly to: string }
   | { readonly kind: "PatchStatus"; readonly name: string; readonly status: Json }
   | { readonly kind: "PersonCreates"; readonly projectId: string; readonly creation: EndpointCreation }
   /** Makes an endpoint under the name of one that is on another branch. */

@@ -37,10 +37,16 @@ export class History {
   lastEffectMs = 0;
   /** When etcd last went back. */
   etcdRestoredAtMs: number | undefined;
+  /** Whether an action has kept news from the operator at any time. */
+  isWatchHarmed = false;
+  /** When each call to the control plane was sent. */
+  readonly serviceCallMs: number[] = [];
   /** How often a process was killed or ended itself. */
   deaths = 0;
   /** When a generation of a resource was stored, by `uid generation`. */
   readonly generationMs = new Map<string, number>();
+  /** Every origin that an ownership record has had. */
+  readonly origins = new Set<string>();
   /** When a resource was first Ready, by name. */
   readonly readyMs = new Map<string, number>();
   /** Every endpoint that a resource has ever recorded, by uid. */
@@ -51,7 +57,7 @@ export class History {
   readonly goneMs = new Map<string, number>();
   /** When a process last sent a list of a project's endpoints that was answered, by `identity project`. */
   readonly listedMs = new Map<string, number>();
-  /** The same for any read of a project that was answered: of a list, an endpoint or operations. */
+  /** When any process last sent a read of a project that was answered: of a list, an endpoint or operations. */
   readonly readMs = new Map<string, number>();
   /** Resources whose status a person or a restore has taken away, by uid. */
   readonly robbed = new Set<string>();
@@ -74,7 +80,8 @@ export class History {
     const { name } = object.metadata;
     const isReady = conditionOf(object, "Ready")?.status === "True";
     if (isReady && !this.readyMs.has(name)) this.readyMs.set(name, this.#nowMs());
-    const recorded = ownershipOf(object)?.endpointId;
+    const { endpointId: recorded, origin } = ownershipOf(object) ?? {};
+    if (origin !== undefined) this.origins.add(origin);
     if (recorded !== undefined) {
       const ids = this.recordedIds.get(uid) ?? new Set();
       this.recordedIds.set(uid, ids.add(recorded));
@@ -92,6 +99,7 @@ export class History {
   }
 
   noteSent(sent: SentCall): void {
+    this.serviceCallMs.push(sent.sentAtMs);
     if (sent.call.method !== "POST") return;
     const uid = sent.creator.by === "Operator" ? sent.creator.uid : "";
     this.posts.push({ sent, uid, sentAtMs: this.#nowMs(), knownAs: undefined, endpointId: undefined });

@@ -31,7 +31,7 @@ export function performAction(world: World, action: Action): void {
 
 function actorOf({ kind }: Action): string {
   if (kind.startsWith("Person")) return "person";
-  return ["Apply", "Delete", "Recreate", "Annotate", "RestoreWithoutStatus", "PatchStatus"].includes(kind)
+  return ["Apply", "Delete", "Recreate", "Annotate", "RestoreWithoutStatus", "PatchStatus", "CopyStatus"].includes(kind)
     ? "user"
     : "world";
 }
@@ -57,6 +57,12 @@ function perform(world: World, action: Action): void {
       const { status } = action;
       world.history.robbed.add(world.stored(action.name)?.metadata.uid ?? "");
       call(world, { method: "PATCH", path: `${pathOf(action.name)}/status`, body: { status } });
+      break;
+    }
+    case "CopyStatus": {
+      world.history.robbed.add(world.stored(action.to)?.metadata.uid ?? "");
+      const status = world.stored(action.from)?.status;
+      call(world, { method: "PATCH", path: `${pathOf(action.to)}/status`, body: { status } });
       break;
     }
     case "RestoreWithoutStatus":
@@ -92,6 +98,7 @@ function perform(world: World, action: Action): void {
 type ReplicaAction = Extract<Action, { readonly kind: "Cut" | "Crash" | "Pause" | "StepClock" }>;
 
 function harmReplica(world: World, action: ReplicaAction): void {
+  world.history.isWatchHarmed ||= action.kind !== "StepClock";
   const replica = world.replicas[action.replica];
   if (replica === undefined) return;
   switch (action.kind) {
@@ -116,6 +123,7 @@ function harmReplica(world: World, action: ReplicaAction): void {
 type WatchAction = Extract<Action, { readonly kind: "WatchLag" | "WatchMute" | "WatchBreak" | "WatchLoss" }>;
 
 function harmWatch(world: World, action: WatchAction): void {
+  world.history.isWatchHarmed = true;
   switch (action.kind) {
     case "WatchLag":
       world.watchConditions.lagMs = action.lagMs;
@@ -136,7 +144,16 @@ type ServiceAction = Exclude<
   Action,
   | ReplicaAction
   | WatchAction
-  | { readonly kind: "Apply" | "Delete" | "Recreate" | "Annotate" | "PatchStatus" | "RestoreWithoutStatus" }
+  | {
+      readonly kind:
+        | "Apply"
+        | "Delete"
+        | "Recreate"
+        | "Annotate"
+        | "PatchStatus"
+        | "CopyStatus"
+        | "RestoreWithoutStatus";
+    }
   | { readonly kind: "Compact" | "Backup" | "RestoreEtcd" }
 >;
 

@@ -36,6 +36,7 @@ export async function run(plan: RunPlan, probes: readonly Probe[] = []): Promise
   for (const replica of world.replicas) replica.start();
   await world.time.run(plan.quietFromMs, () => false);
   await world.time.run(plan.quietFromMs + plan.restWithinMs, () => world.isAtRest());
+  if (world.isUnquietAtRest()) world.violate("L3", "the operator goes on writing although every resource is settled");
   for (const replica of world.replicas) replica.end();
   world.metricsPages = await Promise.all(world.lastPages);
   for (const oracle of world.oracles) oracle.atEnd?.();

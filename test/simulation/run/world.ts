@@ -145,6 +145,11 @@ export class World {
     return this.resources().every((resource) => problemOf(this, resource) === undefined);
   }
 
+  /** Whether nothing is left to do, and the operator still changes things. */
+  isUnquietAtRest(): boolean {
+    return !this.isAtRest() && this.resources().every((resource) => problemOf(this, resource) === undefined);
+  }
+
   violate(promise: Promised, text: string): void {
     const isKnown = this.violations.some((violation) => violation.promise === promise && violation.text === text);
     if (isKnown) return;

@@ -28,7 +28,8 @@ export const world = {
   freeBranches: ["br-main-2", "br-dev-2"],
 } as const;
 
-const fixture: Fixture = parseFixture(
+/** What exists when a run begins. */
+export const fixture: Fixture = parseFixture(
   JSON.stringify({
     projects: [
       {

@@ -11,14 +11,16 @@ export interface Workload {
   readonly operationLatencyMs?: { readonly min: number; readonly max: number };
 }
 
-const at = (seconds: number, action: Action): Step => ({ atMs: seconds * 1_000, action });
-const apply = (seconds: number, name: string, spec: ReturnType<typeof readWrite>) =>
-  at(seconds, { kind: "Apply", name, spec });
-const remove = (seconds: number, name: string) => at(seconds, { kind: "Delete", name });
-const pause = (seconds: number, name: string, isOn: boolean) =>
-  at(seconds, { kind: "Annotate", name, annotations: { [annotations.paused]: isOn ? "true" : null } });
-const byHand = (seconds: number, branchId: string, type: "ReadWrite" | "ReadOnly") =>
-  at(seconds, { kind: "PersonCreates", projectId: places.project, creation: { branchId, type, name: "by-hand" } });
+/** Steps come so far apart that what a fault has delayed is over before the next one, unless that is the story. */
+const at = (slot: number, action: Action): Step => ({ atMs: slot * 30_000 - 29_000, action });
+const soon = (seconds: number, action: Action): Step => ({ atMs: seconds * 1_000, action });
+const apply = (slot: number, name: string, spec: ReturnType<typeof readWrite>) =>
+  at(slot, { kind: "Apply", name, spec });
+const remove = (slot: number, name: string) => at(slot, { kind: "Delete", name });
+const pause = (slot: number, name: string, isOn: boolean) =>
+  at(slot, { kind: "Annotate", name, annotations: { [annotations.paused]: isOn ? "true" : null } });
+const byHand = (slot: number, branchId: string, type: "ReadWrite" | "ReadOnly") =>
+  at(slot, { kind: "PersonCreates", projectId: places.project, creation: { branchId, type, name: "by-hand" } });
 const adopting = { adoption: { policy: "AdoptOrCreate" } };
 const main = branch(0);
 const orders = branch(1);
@@ -132,7 +134,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: "the start fails",
-    steps: [at(0.5, { kind: "FailNext", action: "start_compute" }), apply(1, "a", readWrite(orders))],
+    steps: [soon(0.5, { kind: "FailNext", action: "start_compute" }), apply(1, "a", readWrite(orders))],
   },
   {
     name: "applying a change fails",
@@ -153,11 +155,11 @@ export const workloads: readonly Workload[] = [
   {
     name: "delete while it is being created",
     operationLatencyMs: { min: 15_000, max: 20_000 },
-    steps: [apply(1, "a", readWrite(orders)), remove(5, "a")],
+    steps: [apply(1, "a", readWrite(orders)), soon(5, { kind: "Delete", name: "a" })],
   },
   {
     name: "edit while it is being created",
     operationLatencyMs: { min: 15_000, max: 20_000 },
-    steps: [apply(1, "a", readWrite(orders)), apply(5, "a", readWrite(orders, size(1)))],
+    steps: [apply(1, "a", readWrite(orders)), soon(5, { kind: "Apply", name: "a", spec: readWrite(orders, size(1)) })],
   },
 ];

@@ -99,7 +99,7 @@ function randomChain(profile: ProfileName, at: number): Chain {
   const specs = Array.from({ length: longestChain }, () => {
     const field = random.pick(Object.keys(fields));
     parts = { ...parts, [field]: random.pick(fields[field] as readonly JsonObject[]) };
-    return Object.values(parts).reduce((spec, part): JsonObject => ({ ...spec, ...part }), base());
+    return Object.assign(base(), ...Object.values(parts)) as JsonObject;
   });
   return { name: `walk ${at + 1}, ${profile}`, profile, specs };
 }
@@ -153,14 +153,17 @@ function differencesNow(world: World): readonly string[] {
   return isReady && endpoint !== undefined ? differences(stored, endpoint, world.service.echoesNames) : [];
 }
 
+/** A spec that is wrong in two ways may be refused for either. */
+const refusals: readonly unknown[] = ["Rejected", "BranchNotFound"];
+
 /** Whether Ready, and why not; what is not managed any more stays as it was, so the endpoint itself is judged by its spec. */
 function stateOf(world: World): string {
   const stored = world.stored("orders");
   if (stored === undefined) return "not stored";
   const ready = conditionOf(stored, "Ready");
-  const { generation } = stored.metadata;
-  const isCurrent = ready?.observedGeneration === generation;
-  return `Ready ${ready?.status} ${conditionOf(stored, "Stalled")?.reason ?? ready?.reason}${isCurrent ? "" : " of an old spec"}`;
+  const reason = conditionOf(stored, "Stalled")?.reason ?? ready?.reason;
+  const isCurrent = ready?.observedGeneration === stored.metadata.generation;
+  return `Ready ${ready?.status} ${refusals.includes(reason) ? "refused" : reason}${isCurrent ? "" : " of an old spec"}`;
 }
 
 /** What each spec comes to when a resource is created with it; each is tried once. */

@@ -1,0 +1,8 @@
+import { clockCases } from "./clocks.ts";
+import { createCases } from "./creates.ts";
+import { guardCases } from "./guards.ts";
+import type { NamedCase } from "./named-case.ts";
+import { ownerCases } from "./owners.ts";
+
+/** Every named case. */
+export const namedCases: readonly NamedCase[] = [...createCases, ...ownerCases, ...clockCases, ...guardCases];

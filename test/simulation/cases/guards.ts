@@ -1,0 +1,149 @@
+import { annotations } from "../ports.ts";
+import { conditionOf } from "../run/settled.ts";
+import { ownershipOf } from "../run/stored-records.ts";
+import { world as places } from "../service/engine.ts";
+import { rightClock } from "../time/machine.ts";
+import { branch, readWrite, size } from "../workloads/specs.ts";
+import { type NamedCase, planOf, scripted, wasReadyBy } from "./named-case.ts";
+
+const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =>
+  ({ atMs, action: { kind: "Apply", name, spec } }) as const;
+const byHand = (atMs: number, branchId: string) =>
+  ({
+    atMs,
+    action: {
+      kind: "PersonCreates",
+      projectId: places.project,
+      creation: { branchId, type: "ReadWrite", name: "by-hand" },
+    },
+  }) as const;
+
+/** Safeguards that hold today; each would be missed if a change weakened it. */
+export const guardCases: readonly NamedCase[] = [
+  {
+    id: "15",
+    name: "many reads are due and the budget is small → it is never exceeded, and all become Ready",
+    why: "the account of the whole company is throttled",
+    plan: planOf({
+      world: { settings: { CONTROL_PLANE_REQUESTS_PER_MINUTE: "30", CONTROL_PLANE_REQUESTS_PER_SECOND: "5" } },
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        apply(1_500, "billing", readWrite(branch(2))),
+        apply(2_000, "free", { projectId: places.freeProject, branchId: places.freeBranches[1], type: "ReadWrite" }),
+      ],
+      quietFromMs: 600_000,
+    }),
+  },
+  {
+    id: "copied record",
+    name: "a person copies the status of another resource, and deletes the copy's resource → the endpoint stays",
+    why: "deleting one resource deletes another's database",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        apply(2_000, "billing", readWrite(branch(2), { deletionPolicy: "Delete" })),
+        { atMs: 20_000, action: { kind: "CopyStatus", from: "orders", to: "billing" } },
+        { atMs: 40_000, action: { kind: "Delete", name: "billing" } },
+      ],
+    }),
+    judge: (world) =>
+      world.endpoints().some(({ branchId }) => branchId === branch(1)) ? [] : ["S1: the other's endpoint is gone"],
+  },
+  {
+    id: "adopted and gone",
+    name: "another client deletes an adopted endpoint → EndpointGone, and nothing is created in its place",
+    why: "an empty database appears under the name of one that a person has deleted",
+    plan: planOf({
+      steps: [
+        byHand(500, branch(1)),
+        apply(5_000, "orders", readWrite(branch(1), { adoption: { policy: "AdoptOnly" } })),
+        { atMs: 30_000, action: { kind: "PersonDeletes", branchId: branch(1) } },
+        {
+          atMs: 40_000,
+          action: { kind: "Annotate", name: "orders", annotations: { [annotations.reconcileRequestedAt]: "1" } },
+        },
+      ],
+    }),
+    judge: (world) => {
+      const stored = world.stored("orders");
+      const reason = stored && conditionOf(stored, "Stalled")?.reason;
+      return reason === "EndpointGone" ? [] : [`S10: Stalled is ${reason}`];
+    },
+  },
+  {
+    id: "other fields",
+    name: "an unnamed endpoint of another size appears while a create is unresolved → it is not presumed",
+    why: "another team's database is taken over",
+    plan: planOf({
+      world: { profile: "seed" },
+      faults: scripted({ [`POST project of ${places.project} #1`]: { kind: "RequestLost", asTimeout: false } }),
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1), size(2))),
+        byHand(10_000, branch(1)),
+        apply(60_000, "orders", readWrite(branch(1), size(4))),
+      ],
+    }),
+  },
+  {
+    id: "lost event",
+    name: "the watch loses an event → one relist period later it is made up for",
+    why: "an edit is never carried out",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1), size(1))),
+        { atMs: 20_000, action: { kind: "WatchLoss", lostPerMille: 1_000, repeatedPerMille: 0 } },
+        apply(30_000, "orders", readWrite(branch(1), size(2))),
+        { atMs: 31_000, action: { kind: "WatchLoss", lostPerMille: 0, repeatedPerMille: 0 } },
+      ],
+      quietFromMs: 40_000,
+    }),
+    judge: (world) => {
+      const units = world.endpoints()[0]?.minUnits;
+      return units === 2 && world.time.nowMs() < 800_000 ? [] : [`L5: the size is ${units}`];
+    },
+  },
+  {
+    id: "elder",
+    name: "two resources find one endpoint to adopt at once → the older one gets it",
+    why: "which resource owns a database depends on chance",
+    plan: planOf({
+      steps: [
+        byHand(100, branch(1)),
+        { atMs: 200, action: { kind: "Cut", replica: 0, server: "control plane", isOn: true } },
+        apply(1_000, "orders", readWrite(branch(1), { adoption: { policy: "AdoptOrCreate" } })),
+        apply(5_000, "billing", readWrite(branch(1), { adoption: { policy: "AdoptOrCreate" } })),
+        { atMs: 20_000, action: { kind: "Cut", replica: 0, server: "control plane", isOn: false } },
+      ],
+    }),
+    judge: (world) => {
+      const stored = world.stored("orders");
+      return stored && ownershipOf(stored) !== undefined ? [] : ["S3: the younger one has it"];
+    },
+  },
+  {
+    id: "woken leader",
+    name: "the leader's machine stands still for longer than the lease, in the middle of a burst → it sends nothing when it wakes",
+    why: "two replicas write at once",
+    plan: planOf({
+      world: { machines: [rightClock, rightClock], hasElection: true },
+      steps: [
+        { atMs: 1, action: { kind: "Crash", replica: 1 } },
+        apply(10_000, "orders", readWrite(branch(1))),
+        apply(10_010, "billing", readWrite(branch(2))),
+        { atMs: 10_060, action: { kind: "Pause", replica: 0, durationMs: 40_000 } },
+      ],
+    }),
+  },
+  {
+    id: "silent watch",
+    name: "the watch falls silent, and an edit comes → it is carried out within two minutes",
+    why: "nothing happens for hours, and the operator looks healthy",
+    plan: planOf({
+      steps: [
+        { atMs: 20_000, action: { kind: "WatchMute", replica: 0 } },
+        apply(30_000, "orders", readWrite(branch(1))),
+      ],
+    }),
+    judge: (world) => (wasReadyBy(world, "orders", 150_000) ? [] : ["L5: not Ready within two minutes"]),
+  },
+];

@@ -1,0 +1,136 @@
+import { expect, test } from "vitest";
+import { startSandbox } from "../../src/sandbox/index.ts";
+import { clientOf } from "../contract/control-plane/client-fixture.ts";
+import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
+import { noFault } from "./faults/fault.ts";
+import { Network } from "./network/exchange.ts";
+import type { ControlPlane } from "./ports.ts";
+import { Process } from "./replica/process.ts";
+import { rightServiceClock } from "./service/calendar.ts";
+import { fixture, type ProfileName, world as places } from "./service/engine.ts";
+import { Service } from "./service/service.ts";
+import { type SentCall, type ServiceCall, SimControlPlane } from "./service/sim-control-plane.ts";
+import { Machine } from "./time/machine.ts";
+import { VirtualTime } from "./time/virtual-time.ts";
+
+const requests = 60;
+const seed = 11;
+const latencyMs = 700;
+
+/** One call, as data, so that the model and the real service get the same. */
+type Call = (controlPlane: ControlPlane, known: Known) => Promise<unknown>;
+
+/** Ids that answers have named; the same on both sides, because both draw from one seed. */
+interface Known {
+  readonly endpointIds: readonly string[];
+  readonly operationIds: readonly string[];
+}
+
+function randomCall(random: SeededRandom): Call {
+  const branchId = random.pick([...places.branches, "br-that-is-not-there"]);
+  const projectId = random.next() < 0.05 ? "no-such-project" : random.pick([places.project, places.freeProject]);
+  const units = random.pick([0.25, 0.5, 1, 2, 16]);
+  const type = random.pick(["ReadWrite", "ReadOnly"] as const);
+  const seconds = random.pick([0, 5, 60, -1]);
+  const at = random.below(100);
+  const endpointOf = ({ endpointIds }: Known) => endpointIds[at % (endpointIds.length + 1)] ?? "ep-none";
+  const operationOf = ({ operationIds }: Known) => operationIds[at % (operationIds.length + 1)] ?? "none";
+  const size = { minUnits: units, maxUnits: units };
+  return random.pick<Call>([
+    (port) => port.createEndpoint(projectId, { branchId, type, name: `name-${at}`, ...size }),
+    (port) => port.createEndpoint(projectId, { branchId, type, name: "n", suspendTimeoutSeconds: seconds }),
+    (port, known) => port.updateEndpoint(places.project, endpointOf(known), size),
+    (port, known) => port.updateEndpoint(places.project, endpointOf(known), { branchId }),
+    (port, known) =>
+      port.updateEndpoint(places.project, endpointOf(known), { pgSettings: { work_mem: "4MB" }, disabled: at > 80 }),
+    (port, known) => port.deleteEndpoint(places.project, endpointOf(known)),
+    (port, known) => port.getEndpoint(projectId, endpointOf(known)),
+    (port, known) => port.getOperation(places.project, operationOf(known)),
+    async (port) => ({ ...(await port.listEndpoints(projectId)), serviceTimeMs: 0 }),
+    async (port) => (await port.listOperations(projectId, { limit: 100 })).operations,
+  ]);
+}
+
+/** What a call came to: its value, or the reason, effect and subject of its error. */
+async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
+  try {
+    return (await call) ?? { isNothing: true };
+  } catch (error) {
+    const { reason, effect, subject } = error as { reason?: string; effect?: string; subject?: string };
+    return { reason, effect, subject };
+  }
+}
+
+function knownFrom(outcome: unknown, known: Known): Known {
+  const { endpoint, operations = [] } = outcome as {
+    readonly endpoint?: { readonly id: string };
+    readonly operations?: readonly { readonly id: string }[];
+  };
+  return {
+    endpointIds: endpoint === undefined ? known.endpointIds : [...known.endpointIds, endpoint.id],
+    operationIds: [...known.operationIds, ...operations.map(({ id }) => id)],
+  };
+}
+
+function createModel(profile: ProfileName, epochMs: number) {
+  const time = new VirtualTime();
+  const operationLatencyMs = { min: latencyMs, max: latencyMs };
+  const trueNowMs = () => time.nowMs();
+  const service = new Service({ profile, seed, epochMs, trueNowMs, clock: rightServiceClock, operationLatencyMs });
+  const process = new Process(new Machine("model", time), "model", () => {});
+  const planned = { replica: "model", server: "control plane", what: "", isEffect: false, isRead: true } as const;
+  const controlPlane = new SimControlPlane({
+    process,
+    service,
+    network: new Network(time),
+    serviceUrl: "https://model/v2",
+    faultOf: () => noFault,
+    latencyMs: () => 0,
+    tap: {
+      sent: (call: ServiceCall): SentCall => ({ call, process, planned, creator: { by: "Person" }, sentAtMs: 0 }),
+      applied() {},
+      settled() {},
+    },
+  });
+  const ask = async (call: Call, known: Known): Promise<unknown> => {
+    const outcome = outcomeOf(call(controlPlane, known));
+    await time.run(time.nowMs(), () => false);
+    return await outcome;
+  };
+  return { ask, pass: (milliseconds: number) => time.run(time.nowMs() + milliseconds, () => false) };
+}
+
+test.for(["seed", "public"] as const)(
+  "random calls of profile %s → the model answers what the sandbox answers over HTTP",
+  async (profile) => {
+    const settings = { operationLatencyMs: latencyMs, rateLimit: undefined, clock: "stepped" } as const;
+    const sandbox = await startSandbox({ profile, seed, fixture, apiKey: "a-key-of-the-test", ...settings });
+    try {
+      await using real = clientOf(sandbox.url, { keys: { current: async () => "a-key-of-the-test" } });
+      const nowOf = async () =>
+        ((await (await fetch(`${sandbox.controlUrl}/clock`)).json()) as { readonly now: string }).now;
+      const model = createModel(profile, Date.parse(await nowOf()));
+      const random = createSeededRandom(5);
+      let known: Known = { endpointIds: [], operationIds: [] };
+      let successes = 0;
+      for (let at = 0; at < requests; at += 1) {
+        const call = randomCall(random);
+        const [want, found] = [await outcomeOf(call(real, known)), await model.ask(call, known)];
+        expect(found, `call ${at}`).toEqual(want);
+        if (!("reason" in (want as object))) successes += 1;
+        known = knownFrom(want, known);
+        const passedMs = random.pick([0, 0, 300, 1_000, 5_000]);
+        const body = JSON.stringify({ milliseconds: passedMs });
+        await fetch(`${sandbox.controlUrl}/clock/advance`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body,
+        });
+        await model.pass(passedMs);
+      }
+      expect(successes).toBeGreaterThan(requests / 3);
+    } finally {
+      await sandbox.stop();
+    }
+  },
+);

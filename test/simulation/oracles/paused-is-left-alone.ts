@@ -1,0 +1,28 @@
+import { isPausedByPerson } from "../run/settled.ts";
+import { ownershipOf } from "../run/stored-records.ts";
+import type { World } from "../run/world.ts";
+import type { Oracle } from "./oracle.ts";
+
+/** News of a pause arrives within this time when nothing keeps it back. */
+const newsMs = 10_000;
+
+/** S6: nothing is sent for a resource that has been paused for a while, where nothing kept the news from the operator. */
+export function pausedIsLeftAlone(world: World): Oracle {
+  const pausedMs = new Map<string, number>();
+  return {
+    onObject({ object }) {
+      const { uid } = object.metadata;
+      if (!isPausedByPerson(object)) pausedMs.delete(uid);
+      else if (!pausedMs.has(uid)) pausedMs.set(uid, world.time.nowMs());
+    },
+    onServiceCall({ call, creator }) {
+      if (call.method === "GET" || world.history.isWatchHarmed || world.options.faults.kind === "Seeded") return;
+      const owner = world.resources().find((resource) => ownershipOf(resource)?.endpointId === call.endpointId);
+      const uid = creator.by === "Operator" ? creator.uid : owner?.metadata.uid;
+      const sinceMs = pausedMs.get(uid ?? "");
+      if (sinceMs !== undefined && world.time.nowMs() - sinceMs > newsMs) {
+        world.violate("S6", `a ${call.method} was sent for a paused resource`);
+      }
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import type { World } from "../run/world.ts";
+import type { Oracle } from "./oracle.ts";
+
+const minuteMs = 60_000;
+
+/** L3: calls to the control plane stay within the budget of each minute and each second. The defaults are 700 and 40. */
+export function withinBudget(world: World): Oracle {
+  const { CONTROL_PLANE_REQUESTS_PER_MINUTE = "700", CONTROL_PLANE_REQUESTS_PER_SECOND = "40" } =
+    world.options.settings;
+  const limits = [
+    { name: "minute", spanMs: minuteMs, most: Number(CONTROL_PLANE_REQUESTS_PER_MINUTE) },
+    { name: "second", spanMs: 1_000, most: Number(CONTROL_PLANE_REQUESTS_PER_SECOND) },
+  ];
+  return {
+    onServiceCall() {
+      // Each process has a budget of its own; a restart must not double it, but a run has few.
+      const sent = world.history.serviceCallMs;
+      for (const { name, spanMs, most } of limits) {
+        const first = sent.at(-1 - most);
+        const isOver = first !== undefined && world.time.nowMs() - first < spanMs * 0.99;
+        if (isOver) world.violate("L3", `more than ${most} calls were sent within a ${name}`);
+      }
+    },
+  };
+}

@@ -1,0 +1,243 @@
+/** One line of the operator made weaker, and what must notice it. */
+export interface Mutation {
+  /** What the operator does not do any more. */
+  readonly name: string;
+  /** Below `src`. */
+  readonly file: string;
+  /** A text that occurs exactly once in the file. */
+  readonly find: string;
+  readonly replace: string;
+  /** A named case of the simulation, or a workload whose single faults are run under both profiles. */
+  readonly caughtBy: { readonly namedCase: string } | { readonly workload: string };
+}
+
+const decide = (file: string) => `decide/${file}.ts`;
+
+/** Every weakening. A text that is no longer found must be replaced by what does its work now. */
+export const mutations: readonly Mutation[] = [
+  {
+    name: "a POST is sent again without waiting for the first to settle",
+    file: decide("plan-open-create"),
+    find: "const waitMs = settleLeftMs(observation, intent);",
+    replace: "const waitMs = 0 * settleLeftMs(observation, intent);",
+    caughtBy: { namedCase: "1a" },
+  },
+  {
+    name: "an intent of an earlier process counts as never sent",
+    file: "reconcile/settle-locally.ts",
+    find: 'posts: "Unresolved", firstSeenMs: facts.monotonicMs',
+    replace: 'posts: "NoneSent", firstSeenMs: facts.monotonicMs',
+    caughtBy: { workload: "create a replica" },
+  },
+  {
+    name: "the time to settle does not count from when this process first read the intent",
+    file: "reconcile/settle-locally.ts",
+    find: 'posts: "Unresolved", firstSeenMs: facts.monotonicMs',
+    replace: 'posts: "Unresolved", firstSeenMs: -1e9',
+    caughtBy: { workload: "create a replica" },
+  },
+  {
+    name: "a POST whose answer is lost counts as refused",
+    file: "reconcile/send-change.ts",
+    find: 'wasClean && isNeverApplied(error) ? "AllRefused" : "Unresolved"',
+    replace: 'wasClean && error !== undefined ? "AllRefused" : "Unresolved"',
+    caughtBy: { namedCase: "1a" },
+  },
+  {
+    name: "every error of the control plane counts as not applied",
+    file: "reconcile/send-change.ts",
+    find: 'error.effect === "NotApplied"',
+    replace: 'error.effect !== "Never"',
+    caughtBy: { namedCase: "1a" },
+  },
+  {
+    name: "the object is not read again when time has passed between intent and POST",
+    file: "reconcile/send-change.ts",
+    find: "if (!hasToStore || clock.monotonicMs() - checkedAtMs > checkAgeLimitMs) {",
+    replace: "if (!hasToStore) {",
+    caughtBy: { namedCase: "16a" },
+  },
+  {
+    name: "a pause is not looked at before a POST",
+    file: "reconcile/send-change.ts",
+    find: "!isPaused(now)",
+    replace: "now !== undefined",
+    caughtBy: { namedCase: "16a" },
+  },
+  {
+    name: "a pause is not looked at",
+    file: decide("situation"),
+    find: "if (isPaused(resource)) {",
+    replace: 'if (isPaused(resource) && resource.uid === "") {',
+    caughtBy: { workload: "pause, edit and go on" },
+  },
+  {
+    name: "records of another resource count",
+    file: decide("identity"),
+    find: "(ownership.resourceUid === resource.uid &&",
+    replace: "(ownership.resourceUid !== undefined &&",
+    caughtBy: { namedCase: "copied record" },
+  },
+  {
+    name: "an unnamed endpoint with other fields is presumed",
+    file: decide("create-intent"),
+    find: 'return isNewEnough && fieldStateOf(fields as EndpointChanges, endpoint) !== "Differs";',
+    replace: "return isNewEnough && fieldStateOf(fields as EndpointChanges, endpoint) !== undefined;",
+    caughtBy: { namedCase: "other fields" },
+  },
+  {
+    name: "adoption needs no consent",
+    file: decide("plan-unowned"),
+    find: 'return adoption !== undefined && adoption.policy !== "Never";',
+    replace: 'return adoption?.policy !== "Never";',
+    caughtBy: { workload: "an endpoint is there, then consent is given" },
+  },
+  {
+    name: "an endpoint of another cluster may be adopted",
+    file: decide("plan-unowned"),
+    find: "return token !== undefined && !isTokenOfCluster(token, identity.clusterId);",
+    replace: 'return token === "" && !isTokenOfCluster(token, identity.clusterId);',
+    caughtBy: { namedCase: "6" },
+  },
+  {
+    name: "a deletion does not look for an endpoint whose record was lost",
+    file: decide("plan-deletion"),
+    find: "return planRediscovery(observation) ?? {",
+    replace: "void planRediscovery(observation); return {",
+    caughtBy: { namedCase: "11a" },
+  },
+  {
+    name: "an adopted endpoint that is gone is created again",
+    file: decide("plan-owned"),
+    find: 'if (origin !== "Adopted") {',
+    replace: 'if (origin !== "Presumed") {',
+    caughtBy: { namedCase: "adopted and gone" },
+  },
+  {
+    name: "a token proves a create on any branch",
+    file: decide("candidates"),
+    find: "endpoint.branchId === intent.branchId &&",
+    replace: "endpoint.branchId.length > 0 &&",
+    caughtBy: { namedCase: "17" },
+  },
+  {
+    name: "Retain hands an endpoint over while a DELETE may still land",
+    file: decide("situation"),
+    find: "return waitMs > 0\n    ?",
+    replace: "return waitMs > 1e12\n    ?",
+    caughtBy: { namedCase: "18" },
+  },
+  {
+    name: "a deletion always leaves the endpoint",
+    file: decide("situation"),
+    find: 'return policy === "Retain";',
+    replace: "return policy !== undefined;",
+    caughtBy: { workload: "adopt and delete the endpoint with it" },
+  },
+  {
+    name: "a resource is worked on without its finalizer",
+    file: decide("situation"),
+    find: "const { spec } = resource.spec;\n  if (!hasFinalizer(resource)) {",
+    replace: 'const { spec } = resource.spec;\n  if (!hasFinalizer(resource) && resource.uid === "") {',
+    caughtBy: { workload: "delete" },
+  },
+  {
+    name: "an older time of the service is believed for ever",
+    file: decide("remote-state"),
+    find: "const lagLimitMs = 30_000;",
+    replace: "const lagLimitMs = 30_000_000;",
+    caughtBy: { namedCase: "5a" },
+  },
+  {
+    name: "the finalizer goes although a list shows the endpoint",
+    file: decide("plan-deletion"),
+    find: 'return isJustAccepted ? waitForProof(observation) : { kind: "DeleteEndpoint", endpointId };',
+    replace: 'return { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };',
+    caughtBy: { workload: "delete" },
+  },
+  {
+    name: "an ownership record of a newer version claims nothing",
+    file: decide("claims"),
+    find: "return isCopied ? undefined : resource.claimed.endpointId;",
+    replace: "return isCopied ? undefined : ownership?.endpointId;",
+    caughtBy: { namedCase: "7" },
+  },
+  {
+    name: "the oldest resource does not come first",
+    file: decide("claims"),
+    find: "return a.creationTimestamp === b.creationTimestamp ? a.uid < b.uid : a.creationTimestamp < b.creationTimestamp;",
+    replace:
+      "return a.creationTimestamp === b.creationTimestamp ? a.uid > b.uid : a.creationTimestamp > b.creationTimestamp;",
+    caughtBy: { namedCase: "elder" },
+  },
+  {
+    name: "writes to Kubernetes name no version",
+    file: "kubernetes/store/kind-store.ts",
+    find: "metadata: { ...changes.metadata, uid, resourceVersion } }",
+    replace: "metadata: { ...changes.metadata, uid } }",
+    caughtBy: { workload: "create" },
+  },
+  {
+    name: "writes to Kubernetes name no uid",
+    file: "kubernetes/store/kind-store.ts",
+    find: "metadata: { ...changes.metadata, uid, resourceVersion } }",
+    replace: "metadata: { ...changes.metadata, resourceVersion } }",
+    caughtBy: { workload: "create" },
+  },
+  {
+    name: "effects start although the lease may end before they do",
+    file: "kubernetes/lease/lease-elector.ts",
+    find: 'return this.#state === "Leader" && leftMs > 0 && timeoutMs <= leftMs;',
+    replace: 'return this.#state === "Leader" && timeoutMs > 0 * leftMs;',
+    caughtBy: { namedCase: "woken leader" },
+  },
+  {
+    name: "a standby takes a lease that has not run out",
+    file: "kubernetes/lease/observed-lease.ts",
+    find: "return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();",
+    replace: "return runsOutAtMs === undefined || runsOutAtMs > 0;",
+    caughtBy: { namedCase: "4" },
+  },
+  {
+    name: "a new leader does not list before it acts",
+    file: "operator-parts.ts",
+    find: "await watch.listConsistently();",
+    replace: "await Promise.resolve();",
+    caughtBy: { namedCase: "4" },
+  },
+  {
+    name: "lost watch events are never made up for",
+    file: "kubernetes/watch/reflector-options.ts",
+    find: "relistMs: 600_000,",
+    replace: "relistMs: 60_000_000,",
+    caughtBy: { namedCase: "lost event" },
+  },
+  {
+    name: "a silent watch is trusted for ever",
+    file: "kubernetes/watch/reflector-options.ts",
+    find: "inactivityMs: 70_000,",
+    replace: "inactivityMs: 70_000_000,",
+    caughtBy: { namedCase: "silent watch" },
+  },
+  {
+    name: "the budget of a minute is not kept",
+    file: "control-plane/request-budget.ts",
+    find: "const size = bucketFor(requestsPerMinute, requestsPerSecond);",
+    replace: "const size = bucketFor(requestsPerMinute * 10, requestsPerSecond * 10);",
+    caughtBy: { namedCase: "15" },
+  },
+  {
+    name: "an operation that is dated ahead and never ends holds the project",
+    file: "operations/reader.ts",
+    find: "missingGraceMs: 60_000,",
+    replace: "missingGraceMs: 60_000_000,",
+    caughtBy: { namedCase: "13" },
+  },
+  {
+    name: "an intent is not stored before its POST",
+    file: "reconcile/send-change.ts",
+    find: "await store.patchStatus(resource, status) : resource;",
+    replace: "await store.read(resource.key) : resource;",
+    caughtBy: { workload: "create" },
+  },
+];
