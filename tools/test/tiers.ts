@@ -47,7 +47,7 @@ export const tiers: readonly Tier[] = [
     assets: withApiServer,
     wantedAssets: ["helm"],
     leaves: {
-      logs: ['"pass changed the status"', "[redacted]"],
+      logs: ['"reconciled: the status changed"', "[redacted]"],
       metrics: ["compute_endpoint_info{", "control_plane_requests_total{"],
       status: ['"conditions"', "[redacted]"],
       events: ['"EndpointCreated"', "[redacted]"],
