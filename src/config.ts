@@ -141,7 +141,7 @@ const hiddenSettings: ReadonlySet<string> = new Set(["CONTROL_PLANE_API_KEY", "C
  * Reads the settings from environment variables. Pure: whether the key file can be read is seen when it is read.
  *
  * @throws ConfigError that names every missing or bad setting at once.
- * @see ../shared/design/1-overview.md, "Process contract"
+ * @see docs/settings.md
  */
 export function parseConfig(environment: Environment): Config {
   const given = Object.fromEntries(

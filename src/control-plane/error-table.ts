@@ -30,7 +30,7 @@ const byStatus: ReadonlyMap<number, StatusMeaning> = new Map([
  * @param status any status but 2xx.
  * @param isDocumented whether the body has the documented error shape. It decides about 404 (a proxy's page for a
  *   wrong path must never count as absence) and about undocumented statuses.
- * @see ../shared/design/3-control-plane.md, "Facts for the gaps" (API v2, read 2026-08 to 2026-11)
+ * @see docs/control-plane.md, "Errors" (API v2, read 2026-08 to 2026-11)
  */
 export function meaningOf(status: number, isDocumented: boolean): StatusMeaning {
   const fixed = byStatus.get(status);

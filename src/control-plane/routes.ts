@@ -16,7 +16,7 @@ const endpoint = "/projects/{project_id}/endpoints/{endpoint_id}";
 const operations = "/projects/{project_id}/operations";
 const operation = "/projects/{project_id}/operations/{operation_id}";
 
-/** Every call the operator makes. @see ../shared/seed/control-plane.txt part 4 */
+/** Every call the operator makes. @see docs/sandbox.md */
 export const routes = {
   listEndpoints: { method: "GET", template: endpoints, purpose: "list the project's endpoints", subject: "Project" },
   getEndpoint: { method: "GET", template: endpoint, purpose: "read the endpoint", subject: "Endpoint" },

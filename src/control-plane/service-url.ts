@@ -5,7 +5,7 @@ const shape = "expected http(s)://host[:port]/…/v2 without credentials, query 
  *
  * @returns the URL without a trailing slash, scheme and host in lower case.
  * @throws Error whose message describes a valid URL. It never repeats the text, which may contain a password.
- * @see ../shared/seed/control-plane.txt part 9: {base_url} ends in the path segment `v2`
+ * @see docs/control-plane.md, "Address"
  */
 export function parseServiceUrl(text: string): string {
   const url = URL.parse(text.trim());

@@ -2,7 +2,7 @@ import type { EndpointChanges, EndpointCreation, EndpointType } from "../domain/
 
 const wireTypes: Readonly<Record<EndpointType, string>> = { ReadWrite: "read_write", ReadOnly: "read_only" };
 
-/** The body of a create. @see ../shared/design/3-control-plane.md, row "create" */
+/** The body of a create. @see docs/control-plane.md, "Create" */
 export function creationToWire(creation: EndpointCreation): string {
   return JSON.stringify({
     endpoint: { ...changedFields(creation), type: wireTypes[creation.type], name: creation.name },

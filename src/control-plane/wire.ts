@@ -4,7 +4,7 @@ import { z } from "zod";
  * The JSON of the control plane. Only the fields that both profiles always send are required. A missing field and `null`
  * both mean absent, unknown fields pass, and every enum is an open string.
  *
- * @see ../shared/seed/control-plane.txt part 2
+ * @see docs/control-plane.md, "Objects"
  */
 
 const id = z.string().regex(/^[^\s\p{Cc}]{1,256}$/u);

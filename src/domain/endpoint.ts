@@ -10,7 +10,7 @@ export type EndpointType = "ReadWrite" | "ReadOnly";
  * Every enum of the control plane is an open string here, so that an unknown value is shown and not refused. `undefined` means
  * that the control plane did not echo the field (its profiles differ), never "off" or "zero".
  *
- * @see ../shared/seed/control-plane.txt part 2, "Compute endpoint"
+ * @see docs/control-plane.md, "Objects"
  */
 export interface ObservedEndpoint {
   readonly id: string;

@@ -15,7 +15,7 @@ interface Rules {
 /**
  * The direction of dependencies. A folder or file that is not listed here fails the test: give it rules first.
  *
- * @see ../shared/design/1-overview.md, "The house"
+ * @see docs/code.md
  */
 const rules: Readonly<Record<string, Rules>> = {
   "main.ts": {
