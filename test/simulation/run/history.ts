@@ -114,8 +114,7 @@ export class History {
 
   noteSettled(sent: SentCall, error: Error | undefined): void {
     const { call, process, sentAtMs } = sent;
-    if (error === undefined && call.method === "GET")
-      this.readMs.set(`${process.identity} ${call.projectId}`, sentAtMs);
+    if (error === undefined && call.method === "GET") this.readMs.set(call.projectId, sentAtMs);
     if (error === undefined && call.purpose.startsWith("list the project's endpoints")) {
       this.listedMs.set(`${process.identity} ${call.projectId}`, sentAtMs);
     }
