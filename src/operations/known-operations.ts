@@ -195,7 +195,7 @@ function compareLatestCreated(a: Known, b: Known): number {
   return b.createdMs - a.createdMs || (a.operation.id < b.operation.id ? 1 : -1);
 }
 
-/** By our own order of reads first, because the control plane's clock may step back. */
+/** Last changed first. The order of our own reads decides before times, because the control plane's clock may step back. */
 function compareLatestChange(a: Known, b: Known): number {
   return b.changedRevision - a.changedRevision || b.updatedMs - a.updatedMs || compareLatestCreated(a, b);
 }

@@ -3,7 +3,7 @@ import type { Logger } from "../domain/logger.ts";
 
 /** How unhandled errors end a process. */
 export interface UnhandledErrorsOptions {
-  /** The process. */
+  /** The process whose unhandled errors are reported. */
   readonly emitter: Pick<EventEmitter, "on">;
   /** Writes each line before it returns, or the last one would be lost. */
   readonly logger: Logger;

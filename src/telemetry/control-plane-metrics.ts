@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
-/** Up to the longest deadline of a call. */
+/** Upper bounds of the histogram in seconds, up to the longest deadline of a call. */
 const requestBucketsSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 15, 30];
 
 /** From a request that is sent at once to the longest wait. */

@@ -42,7 +42,7 @@ const longestText = 256;
  * Turns tracing on: batches of spans as OTLP (protobuf over HTTP).
  *
  * The exporter reads further standard variables itself: `OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT`, `_COMPRESSION`,
- * `_CERTIFICATE`; so do `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` come over what is said here. Nothing global
+ * `_CERTIFICATE`. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override the values set here. Nothing global
  * of OpenTelemetry is touched.
  */
 export function startTracing(options: TracingOptions): Tracing {
