@@ -42,7 +42,10 @@ export interface ControlPlaneClientOptions {
   readonly connectTimeoutMs?: number;
   /** @default 16 MiB */
   readonly maxResponseBytes?: number;
-  /** Connections kept for reads. @default 16 */
+  /**
+   * The maximum number of connections for reads. A read that hangs holds a connection, and must not delay the reads of other
+   * projects. @default 256
+   */
   readonly connections?: number;
   /** Asked once more right before a write is sent. @default nothing is asked */
   readonly fence?: LeaderFence;
@@ -69,7 +72,7 @@ export function createControlPlane(options: ControlPlaneClientOptions): ControlP
     clock,
     connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
     maxResponseBytes: options.maxResponseBytes ?? 16 * 1024 * 1024,
-    connections: options.connections ?? 16,
+    connections: options.connections ?? 256,
     fence: options.fence,
   });
   const call = createHttpCaller({

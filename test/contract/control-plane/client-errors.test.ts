@@ -306,6 +306,17 @@ describe("a connection that breaks", () => {
     expect((await client.listEndpoints(project)).endpoints).toEqual([]);
   });
 
+  test("reads of 30 projects hang → the read of another project is answered at once", async () => {
+    await using service = await startRawService((response, request) => {
+      if (!request.url.includes("hangs")) json(200, { endpoints: [] })(response, request);
+    });
+    await using client = clientOf(service.url);
+    const hanging = Array.from({ length: 30 }, (_, index) => client.listEndpoints(`hangs-${index}`).catch(() => {}));
+    expect((await client.listEndpoints(project)).endpoints).toEqual([]);
+    service.dropConnections();
+    await Promise.all(hanging);
+  });
+
   test("idle connections that the service has closed → a write does not meet them", async () => {
     await using service = await startRawService(json(200, { endpoints: [] }));
     await using client = clientOf(service.url);
