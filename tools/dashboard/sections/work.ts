@@ -86,7 +86,7 @@ export const work: Section = {
         { expr: rateOf("workqueue_adds_total"), legend: "added per second" },
         {
           expr: `max(workqueue_longest_running_processor_seconds{${ofOperator}, controller="computeendpoint"})`,
-          legend: "longest pass, seconds",
+          legend: "longest, seconds",
         },
       ],
     },
