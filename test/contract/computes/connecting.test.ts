@@ -115,7 +115,9 @@ describe("connecting to a compute", () => {
       request.writeUInt32BE(80877102, 4);
       request.writeInt32BE(processID, 8);
       request.writeInt32BE(secretKey, 12);
-      await other.query("SELECT 1");
+      // PgBouncer ends a client whose cancel request comes while the client still waits for a server.
+      const active = "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(20)' AND state = 'active'";
+      await scene.until("running", async () => (await other.query(active)).rows.length > 0);
       await scene.until("cancelled", async () => {
         await send(port, request);
         return (await Promise.race([slow, other.query("SELECT 1").then(() => undefined)])) !== undefined;
