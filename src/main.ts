@@ -44,7 +44,6 @@ async function operate(config: Config): Promise<number> {
   ]);
   const { systemClock, endOnUnhandledErrors, keepHeapSmall } = runtime;
   keepHeapSmall(systemClock);
-  const credentials = loadCredentialSource();
   // Those of a file are added as they are read; this one may be in an error before anybody has asked for it.
   const seenKeys = new Set(config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
   const keys = {
@@ -56,11 +55,12 @@ async function operate(config: Config): Promise<number> {
   };
   const knownSecrets = () => [...seenKeys];
   const logger = createPinoLogger({ level: config.logLevel, knownSecrets });
-  const source = await keySourceOf(config, { clock: systemClock, logger, credentials });
   endOnUnhandledErrors({ emitter: process, logger, exit: () => process.exit(exitFailure) });
   const stop = stopOnSignal();
   const instance = hostname();
   const tracing = await startTracing(config, { logger, clock: systemClock, instance, knownSecrets });
+  const credentials = loadCredentialSource();
+  const source = await keySourceOf(config, { clock: systemClock, logger, credentials });
   const operator = await startOperator({
     config,
     ...tracing,
