@@ -172,6 +172,8 @@ export async function guarded(
     round.leaveOut(worked);
     entry.storeFailures += 1;
     entry.waiting = undefined;
+    // Only a change of the resource makes it due before the backoff has passed.
+    entry.version = worked.resource.resourceVersion;
     entry.dueAtMs = clock.monotonicMs() + storeBackoffMs(error, entry.storeFailures);
     // A conflict is ordinary, and a process that lost its lease reports that elsewhere.
     if (!hasMoved(error) && !(error instanceof LeaderFenceError) && !isThrottled(error)) {
