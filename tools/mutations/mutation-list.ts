@@ -102,8 +102,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a deletion does not look for an endpoint whose record was lost",
     file: decide("plan-deletion"),
-    find: "return planRediscovery(observation) ?? {",
-    replace: "void planRediscovery(observation); return {",
+    find: "return planTokenSearch(observation) ?? {",
+    replace: "return (planTokenSearch(observation), undefined) ?? {",
     caughtBy: { namedCase: "11a" },
   },
   {
@@ -114,11 +114,18 @@ export const mutations: readonly Mutation[] = [
     caughtBy: { namedCase: "adopted and gone" },
   },
   {
-    name: "a token proves a create on any branch",
-    file: decide("candidates"),
-    find: "endpoint.branchId === intent.branchId &&",
-    replace: "endpoint.branchId.length > 0 &&",
-    caughtBy: { namedCase: "17" },
+    name: "what has ended is counted twice",
+    file: "telemetry/operation-counters.ts",
+    find: "total.inc({ action, outcome, cause });",
+    replace: "total.inc({ action, outcome, cause }, 2);",
+    caughtBy: { workload: "create" },
+  },
+  {
+    name: "what has ended is not counted",
+    file: "reconcile/report.ts",
+    find: "countEnded(targets, resource.key, log.ended);",
+    replace: "countEnded(targets, resource.key, []);",
+    caughtBy: { workload: "create" },
   },
   {
     name: "Retain hands an endpoint over while a DELETE may still land",
@@ -132,7 +139,7 @@ export const mutations: readonly Mutation[] = [
     file: decide("situation"),
     find: 'return policy === "Retain";',
     replace: "return policy !== undefined;",
-    caughtBy: { workload: "adopt and delete the endpoint with it" },
+    caughtBy: { workload: "delete by policy" },
   },
   {
     name: "a resource is worked on without its finalizer",
@@ -185,13 +192,6 @@ export const mutations: readonly Mutation[] = [
     caughtBy: { workload: "create" },
   },
   {
-    name: "effects start although the lease may end before they do",
-    file: "kubernetes/lease/lease-elector.ts",
-    find: 'return this.#state === "Leader" && leftMs > 0 && timeoutMs <= leftMs;',
-    replace: 'return this.#state === "Leader" && timeoutMs > 0 * leftMs;',
-    caughtBy: { namedCase: "woken leader" },
-  },
-  {
     name: "a standby takes a lease that has not run out",
     file: "kubernetes/lease/observed-lease.ts",
     find: "return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();",
@@ -225,13 +225,6 @@ export const mutations: readonly Mutation[] = [
     find: "const size = bucketFor(requestsPerMinute, requestsPerSecond);",
     replace: "const size = bucketFor(requestsPerMinute * 10, requestsPerSecond * 10);",
     caughtBy: { namedCase: "15" },
-  },
-  {
-    name: "an operation that is dated ahead and never ends holds the project",
-    file: "operations/reader.ts",
-    find: "missingGraceMs: 60_000,",
-    replace: "missingGraceMs: 60_000_000,",
-    caughtBy: { namedCase: "13" },
   },
   {
     name: "an intent is not stored before its POST",

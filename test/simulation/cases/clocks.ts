@@ -16,7 +16,10 @@ export const clockCases: readonly NamedCase[] = [
     name: "the service's clock steps back an hour → an edit is Ready within minutes",
     why: "a resource is Not Ready for an hour although its database is as it should be",
     plan: planOf({
-      world: clock({ steps: [{ fromMs: 30_000, byMs: -hourMs }] }),
+      world: {
+        ...clock({ steps: [{ fromMs: 5_000, byMs: -hourMs }] }),
+        operationLatencyMs: { min: 15_000, max: 20_000 },
+      },
       steps: [apply(1_000, "orders", readWrite(branch(1))), apply(60_000, "orders", readWrite(branch(1), size(2)))],
     }),
   },

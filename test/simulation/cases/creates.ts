@@ -78,6 +78,8 @@ export const createCases: readonly NamedCase[] = [
         { atMs: 121_000, action: { kind: "Delete", name: "orders" } },
       ],
     }),
+    judge: (world) =>
+      world.endpoints().some(({ branchId }) => branchId === branch(1)) ? ["S4: the endpoint lives on"] : [],
   },
   {
     id: "11b",
@@ -118,7 +120,7 @@ export const createCases: readonly NamedCase[] = [
         apply(1_000, "orders", readWrite(branch(1))),
         {
           atMs: 20_000,
-          action: { kind: "PersonCopies", fromBranchId: branch(1), branchId: branch(2), type: "ReadOnly" },
+          action: { kind: "PersonCopies", fromBranchId: branch(1), branchId: branch(2), type: "ReadWrite" },
         },
         { atMs: 40_000, action: { kind: "PersonDeletes", branchId: branch(1) } },
         {

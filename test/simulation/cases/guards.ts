@@ -36,14 +36,16 @@ export const guardCases: readonly NamedCase[] = [
   },
   {
     id: "copied record",
-    name: "a person copies the status of another resource, and deletes the copy's resource → the endpoint stays",
+    name: "a person copies the status of a resource that is then retained, and deletes the copy's resource → the endpoint stays",
     why: "deleting one resource deletes another's database",
     plan: planOf({
       steps: [
         apply(1_000, "orders", readWrite(branch(1))),
         apply(2_000, "billing", readWrite(branch(2), { deletionPolicy: "Delete" })),
         { atMs: 20_000, action: { kind: "CopyStatus", from: "orders", to: "billing" } },
-        { atMs: 40_000, action: { kind: "Delete", name: "billing" } },
+        apply(30_000, "orders", readWrite(branch(1), { deletionPolicy: "Retain" })),
+        { atMs: 40_000, action: { kind: "Delete", name: "orders" } },
+        { atMs: 60_000, action: { kind: "Delete", name: "billing" } },
       ],
     }),
     judge: (world) =>
@@ -86,21 +88,18 @@ export const guardCases: readonly NamedCase[] = [
   },
   {
     id: "lost event",
-    name: "the watch loses an event → one relist period later it is made up for",
-    why: "an edit is never carried out",
+    name: "the watch loses the event of a new resource → one relist period later it is made up for",
+    why: "a resource is never looked at",
     plan: planOf({
       steps: [
-        apply(1_000, "orders", readWrite(branch(1), size(1))),
+        apply(1_000, "orders", readWrite(branch(1))),
         { atMs: 20_000, action: { kind: "WatchLoss", lostPerMille: 1_000, repeatedPerMille: 0 } },
-        apply(30_000, "orders", readWrite(branch(1), size(2))),
+        apply(30_000, "billing", readWrite(branch(2))),
         { atMs: 31_000, action: { kind: "WatchLoss", lostPerMille: 0, repeatedPerMille: 0 } },
       ],
       quietFromMs: 40_000,
     }),
-    judge: (world) => {
-      const units = world.endpoints()[0]?.minUnits;
-      return units === 2 && world.time.nowMs() < 800_000 ? [] : [`L5: the size is ${units}`];
-    },
+    judge: (world) => (wasReadyBy(world, "billing", 700_000) ? [] : ["L5: not Ready one relist period later"]),
   },
   {
     id: "elder",

@@ -43,6 +43,7 @@ export const ownerCases: readonly NamedCase[] = [
     name: "an ownership record of a newer version cannot be read → it still claims its endpoint",
     why: "after a rollback of the operator another resource takes the database over",
     plan: planOf({
+      world: { profile: "seed" },
       steps: [
         apply(1_000, "orders", readWrite(branch(1))),
         {

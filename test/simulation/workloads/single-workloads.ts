@@ -57,6 +57,10 @@ export const workloads: readonly Workload[] = [
   },
   { name: "move", steps: [apply(1, "a", readWrite(orders)), apply(10, "a", readWrite(staging))] },
   { name: "delete", steps: [apply(1, "a", readWrite(orders)), remove(10, "a")] },
+  {
+    name: "delete by policy",
+    steps: [apply(1, "a", readWrite(orders, { deletionPolicy: "Delete" })), remove(10, "a")],
+  },
   { name: "delete a replica", steps: [apply(1, "a", readOnly(main)), remove(10, "a")] },
   {
     name: "delete and retain",
