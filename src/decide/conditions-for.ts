@@ -105,7 +105,7 @@ function lastOperationDraft(failedActions: FailedActions): ConditionDraft {
         type: "LastOperationSucceeded",
         status: "False",
         reason: "OperationFailed",
-        message: `Failed: ${failedActions.map(failureText).join("; ")}. A later success of the same action clears this condition. To clear it by hand, annotate the resource with ${annotations.acknowledgeOperation}=${first.operationId}.`,
+        message: `Failed: ${failedActions.map(failureText).join("; ")}. A later success of the same action clears it; to clear it by hand, annotate with ${annotations.acknowledgeOperation}=${first.operationId}.`,
       };
 }
 

@@ -167,6 +167,6 @@ function endpointExists(endpoint: ObservedEndpoint): Plan {
   return {
     kind: "Stall",
     reason: "EndpointExists",
-    message: `Branch ${endpoint.branchId} already has the read-write endpoint ${endpoint.id}, and no resource owns it. To adopt it, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${endpoint.id}}. Or delete that endpoint.`,
+    message: `Branch ${endpoint.branchId} already has the read-write endpoint ${endpoint.id}, and no resource owns it. To take it over, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${endpoint.id}}. Or delete that endpoint.`,
   };
 }

@@ -153,7 +153,7 @@ const story: readonly RegExp[] = [
   /condition=LastOperationSucceeded cpe\/orders/,
   /^8\/9 {2}/m,
   /"orders-replica-3" deleted/,
-  /^ {2}\{"endpoints":\[\]\}$/m,
+  /^ {2}\{"endpoints":\[\{"id":"ep-quiet-dawn-123456"/m,
   /^9\/9 {2}/m,
 ];
 

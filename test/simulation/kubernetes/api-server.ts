@@ -161,7 +161,7 @@ export class ApiServer {
     const counts = path.collection === computeEndpoints && isSpecChanged;
     const { uid, resourceVersion, namespace, name, creationTimestamp, deletionTimestamp } = before.metadata;
     const metadata: StoredObject["metadata"] = {
-      ...merged.metadata,
+      ...withoutEmptyLists(merged.metadata),
       ...{ uid, resourceVersion, namespace, name },
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
@@ -228,6 +228,14 @@ function preconditionFailure(path: ResourcePath, before: StoredObject, stated: J
 function withStatus(object: StoredObject, status: Json | undefined): StoredObject {
   const { status: _, ...rest } = object;
   return (status === undefined ? rest : { ...rest, status }) as StoredObject;
+}
+
+/** A real API server does not store an empty list or map of metadata, so a patch that sets one may change nothing. */
+function withoutEmptyLists(metadata: StoredObject["metadata"]): StoredObject["metadata"] {
+  const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
+  return Object.fromEntries(
+    Object.entries(metadata).filter(([, value]) => !isEmpty(value)),
+  ) as StoredObject["metadata"];
 }
 
 /** Whether it is being deleted, and no finalizer holds it any more. */
