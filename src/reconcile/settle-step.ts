@@ -122,6 +122,9 @@ async function release(
     throw error;
   }
   countEnded(context, resource.key, ended);
+  if (context.store.get(resource.key) === undefined) {
+    context.metrics.forgetResource(resource.key);
+  }
   round.project.resources.delete(resource.uid);
   round.leaveOut(worked);
   round.wakeWaiting();

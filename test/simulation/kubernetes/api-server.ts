@@ -161,7 +161,7 @@ export class ApiServer {
     const counts = path.collection === computeEndpoints && isSpecChanged;
     const { uid, resourceVersion, namespace, name, creationTimestamp, deletionTimestamp } = before.metadata;
     const metadata: StoredObject["metadata"] = {
-      ...withoutEmptyLists(merged.metadata),
+      ...withoutEmptyFinalizers(merged.metadata),
       ...{ uid, resourceVersion, namespace, name },
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
@@ -230,12 +230,10 @@ function withStatus(object: StoredObject, status: Json | undefined): StoredObjec
   return (status === undefined ? rest : { ...rest, status }) as StoredObject;
 }
 
-/** A real API server does not store an empty list or map of metadata, so a patch that sets one may change nothing. */
-function withoutEmptyLists(metadata: StoredObject["metadata"]): StoredObject["metadata"] {
-  const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
-  return Object.fromEntries(
-    Object.entries(metadata).filter(([, value]) => !isEmpty(value)),
-  ) as StoredObject["metadata"];
+/** A real API server stores no empty list of finalizers, so a patch that sets one may change nothing. */
+function withoutEmptyFinalizers({ finalizers, ...metadata }: StoredObject["metadata"]): StoredObject["metadata"] {
+  const isEmpty = !Array.isArray(finalizers) || finalizers.length === 0;
+  return (isEmpty ? metadata : { ...metadata, finalizers }) as StoredObject["metadata"];
 }
 
 /** Whether it is being deleted, and no finalizer holds it any more. */
