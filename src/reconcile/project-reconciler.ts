@@ -58,7 +58,8 @@ export class ProjectReconciler {
       return { kind: "Done" };
     }
     const nowMs = clock.monotonicMs();
-    return { kind: "RequeueAfter", delayMs: Math.max(0, nextDueMs(project, nowMs, this.#context.policy) - nowMs) };
+    const delayMs = Math.max(0, nextDueMs(project, nowMs, this.#context.policy) - nowMs);
+    return Number.isFinite(delayMs) ? { kind: "RequeueAfter", delayMs } : { kind: "Done" };
   }
 
   #begin(project: ProjectMemory): Round {

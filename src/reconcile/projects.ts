@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
-import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, noProject } from "../resource/compute-endpoint.ts";
 import { type ControlPlaneMemory, newResourceEntry, type ProjectMemory, type ResourceEntry } from "./project-memory.ts";
 
 /** The maximum number of projects without resources that stay in memory, so that their orphans stay visible. */
@@ -43,7 +43,8 @@ export class Projects {
       hasBeenRead: false,
       snapshot: undefined,
       serviceTimeMs: undefined,
-      nextPollAtMs: nowMs,
+      // There is nothing to poll for resources that name no project.
+      nextPollAtMs: projectId === noProject ? Number.POSITIVE_INFINITY : nowMs,
       lastWriteMs: Number.NEGATIVE_INFINITY,
       lastChange: undefined,
       lockedUntilMs: Number.NEGATIVE_INFINITY,
