@@ -71,18 +71,28 @@ function presentIds(
   return [...ids, ...project.unreadableIds.filter((id) => id !== "")].sort();
 }
 
+/** The clocks of the control plane's machines may differ, and step back, by this much. */
+const clockErrorMs = 90 * 60_000;
+
 /**
- * Whether a nameless endpoint may be the one that the intent's POST made: the control plane created it no earlier than
- * the snapshot of the intent, and shows every field as it was sent. Both times are the control plane's.
+ * Whether a nameless endpoint may be the one that the intent's POST made: it is dated no earlier than the snapshot of the
+ * intent, but for the error of a clock, and shows every field as it was sent. Both times are the control plane's.
  */
 export function isSuspect(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
-  const { serviceTime, fields } = intent;
-  if (serviceTime === undefined || fields === undefined) {
-    return false;
-  }
+  const { fields } = intent;
+  const isShownAsSent = fields !== undefined && fieldStateOf(fields as EndpointChanges, endpoint) !== "Differs";
+  return isShownAsSent && createdAfterSnapshotMs(intent, endpoint) >= -clockErrorMs;
+}
+
+/** Whether a suspect is also dated as the intent's POST would have dated it. Only then it is presumed to be ours. */
+export function isDatedAsSent(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
+  return canPresume(intent) && createdAfterSnapshotMs(intent, endpoint) >= 0;
+}
+
+/** How much later than the snapshot of the intent an endpoint is dated; NaN: the snapshot had no time. */
+function createdAfterSnapshotMs({ serviceTime = "" }: CreateIntent, { createdTime }: ObservedEndpoint): number {
   // The Date header has whole seconds.
-  const isNewEnough = Date.parse(endpoint.createdTime) >= Math.floor(Date.parse(serviceTime) / 1_000) * 1_000;
-  return isNewEnough && fieldStateOf(fields as EndpointChanges, endpoint) !== "Differs";
+  return Date.parse(createdTime) - Math.floor(Date.parse(serviceTime) / 1_000) * 1_000;
 }
 
 /** Whether the intent was stored by an early version, or without a `Date` header: then nothing nameless is presumed. */

@@ -3,7 +3,7 @@ import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
 import { type Candidates, candidatesOf, recordOwnership } from "./candidates.ts";
-import { canPresume, createUnder, isForPlaceOf } from "./create-intent.ts";
+import { createUnder, isDatedAsSent, isForPlaceOf } from "./create-intent.ts";
 import type { Observation } from "./observation.ts";
 import { ownershipToken, tokenIn } from "./ownership-token.ts";
 import type { Plan } from "./plan.ts";
@@ -67,7 +67,7 @@ function planUnresolved(situation: OpenCreate, observation: Observation, candida
   const suspects = suspectsOf(observation, intent, candidates);
   const waitMs = settleLeftMs(observation, intent);
   const [first, second] = suspects;
-  if (first !== undefined && second === undefined && intent.type === "ReadWrite" && canPresume(intent)) {
+  if (first !== undefined && second === undefined && intent.type === "ReadWrite" && isDatedAsSent(intent, first)) {
     return recordOwnership(observation, first, "Presumed");
   }
   const unreadable = unreadableSince(observation, intent);
@@ -101,13 +101,16 @@ function settleLeftMs({ memory, project, policy }: Observation, { attempt }: Cre
   return settledAtMs - project.startedAtMs;
 }
 
-/** Recorded suspects stay until a person decides, they are gone, or another resource owns them. */
+/**
+ * Recorded suspects stay until a person decides, they are gone, or another resource owns them. Where the control plane
+ * shows names, an endpoint that can be read is not one: our own would carry our token.
+ */
 function suspectsOf(
   { project, claims, resource }: Observation,
   intent: CreateIntent,
   { suspects }: Candidates,
 ): readonly ObservedEndpoint[] {
-  const recorded = (intent.suspectIds ?? [])
+  const recorded = (project.echoesNames ? [] : (intent.suspectIds ?? []))
     .map((id) => project.endpoints.get(id))
     .filter((endpoint) => endpoint !== undefined)
     .filter(({ id }) => claims.ownerOf(id, resource.uid) === undefined);

@@ -26,7 +26,8 @@ export function forgetGone(context: ReconcileContext, round: Round): void {
 }
 
 function forget(context: ReconcileContext, { key, unconfirmed }: ResourceEntry): void {
-  countEnded(context, key, unconfirmed?.status === undefined ? (unconfirmed?.ended ?? []) : []);
+  const release = unconfirmed.findLast(({ status }) => status === undefined);
+  countEnded(context, key, release?.ended ?? []);
   if (context.store.get(key) === undefined) {
     context.metrics.forgetResource(key);
   }

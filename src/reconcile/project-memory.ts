@@ -75,14 +75,16 @@ export interface ResourceEntry {
   version: string | undefined;
   /** When it is due without a change. */
   dueAtMs: number;
+  /** Intents that this process wrote without an answer, and under which it sent nothing: by attempt, oldest first. */
+  unsentAttempts: readonly string[];
   /** Its wish to change something in the control plane; `undefined`: it has none. */
   waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
   /** Failed writes of its status in a row. */
   storeFailures: number;
   /** A row of failed reads of its endpoint by id. */
   readFailure: { readonly reason: string; readonly sinceMs: number } | undefined;
-  /** A status write that timed out. Its consequences follow when the operator knows that it was stored. */
-  unconfirmed: UnconfirmedWrite | undefined;
+  /** Writes without an answer, oldest first. What follows from one waits until the operator knows that it was stored. */
+  unconfirmed: readonly UnconfirmedWrite[];
 }
 
 /** A write to the API server whose answer was lost, and what follows from it. */
@@ -93,6 +95,9 @@ export interface UnconfirmedWrite {
   readonly dropped: readonly string[];
   readonly events: readonly ResourceEvent[];
 }
+
+/** The maximum number of writes without an answer kept for one resource; the backoff between them grows to a minute. */
+const unconfirmedLimit = 20;
 
 /** The maximum number of own operation ids kept for one resource; one request starts far fewer. */
 const ownOperationsLimit = 50;
@@ -114,16 +119,27 @@ export function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: n
     },
     version: undefined,
     dueAtMs: nowMs,
+    unsentAttempts: [],
     waiting: undefined,
     storeFailures: 0,
     readFailure: undefined,
-    unconfirmed: undefined,
+    unconfirmed: [],
   };
 }
 
 /** Changes the memory of a resource. */
 export function remember(entry: ResourceEntry, changes: Partial<ResourceMemory>): void {
   entry.memory = { ...entry.memory, ...changes };
+}
+
+/** Remembers a write without an answer. The API server may store it at any time until another write is stored. */
+export function rememberUnconfirmed(entry: ResourceEntry, write: UnconfirmedWrite): void {
+  entry.unconfirmed = [...entry.unconfirmed, write].slice(-unconfirmedLimit);
+}
+
+/** Remembers an intent whose write had no answer: if the API server stores it later, no POST was sent under it. */
+export function rememberUnsent(entry: ResourceEntry, attempt: string): void {
+  entry.unsentAttempts = [...entry.unsentAttempts, attempt].slice(-unconfirmedLimit);
 }
 
 /** Adds ids of operations that an answer named. */

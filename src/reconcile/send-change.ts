@@ -12,7 +12,13 @@ import { isSameStored } from "../domain/same-stored.ts";
 import { type ComputeEndpoint, isPaused } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { noteWrite } from "./observe-project.ts";
-import { type ProjectMemory, type ResourceEntry, remember, rememberOperations } from "./project-memory.ts";
+import {
+  type ProjectMemory,
+  type ResourceEntry,
+  remember,
+  rememberOperations,
+  rememberUnsent,
+} from "./project-memory.ts";
 
 /** What sending a change needs. */
 export interface ChangeContext {
@@ -86,7 +92,17 @@ async function prepare(
   }
   const status = statusBefore(step);
   const hasToStore = !isSameStored(status, resource.status);
-  let current: ComputeEndpoint | undefined = hasToStore ? await store.patchStatus(resource, status) : resource;
+  let current: ComputeEndpoint | undefined = resource;
+  if (hasToStore) {
+    try {
+      current = await store.patchStatus(resource, status);
+    } catch (error) {
+      if (plan.kind === "CreateEndpoint" && !plan.isIntentStored) {
+        rememberUnsent(entry, plan.intent.attempt);
+      }
+      throw error;
+    }
+  }
   entry.version = current.resourceVersion;
   if (plan.kind === "DeleteEndpoint") {
     return isSameWish(resource, current) ? current : undefined;

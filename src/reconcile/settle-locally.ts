@@ -77,18 +77,18 @@ function catchUp(context: ReconcileContext, { facts }: Round, { resource, entry 
     remember(entry, { intent: undefined });
   } else if (entry.memory.intent?.attempt !== createIntent.attempt) {
     const { attempt } = createIntent;
-    // An earlier process may have sent a POST under it.
-    remember(entry, {
-      intent: { attempt, posts: "Unresolved", firstSeenMs: facts.monotonicMs, lastPostMs: undefined },
-    });
+    // An earlier process may have sent a POST under an intent that this process did not write.
+    const posts = entry.unsentAttempts.includes(attempt) ? "NoneSent" : "Unresolved";
+    remember(entry, { intent: { attempt, posts, firstSeenMs: facts.monotonicMs, lastPostMs: undefined } });
   }
-  const { unconfirmed } = entry;
-  if (unconfirmed !== undefined && hasLanded(unconfirmed, resource.status)) {
-    entry.unconfirmed = undefined;
+  const landed = entry.unconfirmed.find((write) => hasLanded(write, resource.status));
+  if (landed !== undefined) {
+    // All of them began from one version of the resource, so no other one can be stored any more.
+    entry.unconfirmed = [];
     entry.storeFailures = 0;
-    countEnded(context, resource.key, unconfirmed.ended);
-    reportDropped(context, resource, unconfirmed.dropped);
-    publish(context, resource, unconfirmed.events);
+    countEnded(context, resource.key, landed.ended);
+    reportDropped(context, resource, landed.dropped);
+    publish(context, resource, landed.events);
   }
 }
 

@@ -15,7 +15,7 @@ import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { ReadFailure } from "./project-memory.ts";
-import { remember } from "./project-memory.ts";
+import { remember, rememberUnconfirmed } from "./project-memory.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
 import { countEnded, countedField, publish, reportStep, resourceFields, traceStep } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
@@ -76,7 +76,7 @@ function forgetStored({ entry }: WorkedResource, { status, step, hasChanged }: S
     remember(entry, { intent: undefined });
   }
   if (hasChanged) {
-    entry.unconfirmed = undefined;
+    entry.unconfirmed = [];
   }
   const isWorking =
     step.outcome.kind === "Accepted" ||
@@ -118,7 +118,7 @@ async function release(
     await context.store.removeFinalizer(resource);
   } catch (error) {
     // If the resource turns out to be gone, no later step counts these.
-    worked.entry.unconfirmed = { status: undefined, ended, dropped: [], events: [] };
+    rememberUnconfirmed(worked.entry, { status: undefined, ended, dropped: [], events: [] });
     throw error;
   }
   countEnded(context, resource.key, ended);

@@ -10,7 +10,7 @@ import { type LogSubject, type OperationLogStep, reduceOperations } from "../ope
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import type { ResourceEntry } from "./project-memory.ts";
+import { type ResourceEntry, rememberUnconfirmed } from "./project-memory.ts";
 
 type Store = ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
 
@@ -56,7 +56,7 @@ export async function storeStatus(
     } catch (error) {
       if (!hasMoved(error)) {
         const { ended, dropped } = log;
-        entry.unconfirmed = { status, ended, dropped, events: eventsFor(current, status) };
+        rememberUnconfirmed(entry, { status, ended, dropped, events: eventsFor(current, status) });
       }
       if (!isAnsweredCreate(step) || attempt >= storeAttemptsLimit || !hasMoved(error)) {
         throw error;

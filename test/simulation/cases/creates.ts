@@ -1,4 +1,5 @@
 import { annotations } from "../ports.ts";
+import { rightServiceClock } from "../service/calendar.ts";
 import { world as places } from "../service/engine.ts";
 import { branch, readOnly, readWrite, size } from "../workloads/specs.ts";
 import { type NamedCase, planOf, scripted } from "./named-case.ts";
@@ -38,6 +39,19 @@ export const createCases: readonly NamedCase[] = [
     plan: planOf({
       world: { profile: "seed" },
       faults: scripted({ [firstPost]: { kind: "AppliedLate", afterMs: 100_000, asTimeout: true } }),
+      steps: [apply(1_000, "orders", readOnly(branch(0)))],
+    }),
+  },
+  {
+    id: "1d",
+    name: "the service's clock steps back before the POST of a replica lands → no second one beside it",
+    why: "the endpoint is dated before the intent, and without a name only its date and fields could tell whose it is",
+    plan: planOf({
+      world: {
+        profile: "seed",
+        serviceClock: { ...rightServiceClock, steps: [{ fromMs: 30_000, byMs: -3_600_000 }] },
+      },
+      faults: scripted({ [firstPost]: { kind: "AppliedLate", afterMs: 60_000, asTimeout: false } }),
       steps: [apply(1_000, "orders", readOnly(branch(0)))],
     }),
   },

@@ -102,6 +102,19 @@ export const guardCases: readonly NamedCase[] = [
     judge: (world) => (wasReadyBy(world, "billing", 700_000) ? [] : ["L5: not Ready one relist period later"]),
   },
   {
+    id: "late writes",
+    name: "three status writes without an answer, and the first of them is stored late → what it counted is counted once",
+    why: "an alert on the counters of operations never fires",
+    plan: planOf({
+      faults: scripted({
+        "patch status of ComputeEndpoint shop/orders #5": { kind: "AppliedLate", afterMs: 14_000, asTimeout: false },
+        "patch status of ComputeEndpoint shop/orders #6": { kind: "AppliedLate", afterMs: 13_000, asTimeout: true },
+        "patch status of ComputeEndpoint shop/orders #7": { kind: "AppliedLate", afterMs: 9_000, asTimeout: true },
+      }),
+      steps: [apply(1_000, "orders", readWrite(branch(1))), apply(40_000, "orders", readWrite(branch(1), size(2)))],
+    }),
+  },
+  {
     id: "elder",
     name: "two resources find one endpoint to adopt at once → the older one gets it",
     why: "which resource owns a database depends on chance",

@@ -84,19 +84,20 @@ function hasConsent(resource: StoredObject, endpointId: string): boolean {
 
 /**
  * Rule 6 of creates: with names dropped, one endpoint that appeared after the snapshot of the intent and shows every field
- * that was sent may be presumed. That can be wrong, and no client can know it.
+ * that was sent may be presumed. That can be wrong, and no client can know it: a new process does not even know whether
+ * the one before it sent the POST.
  */
 function mayPresume(world: World, uid: string, endpointId: string): boolean {
   if (world.service.echoesNames) return false;
   const endpoint = world.endpoints().find(({ id }) => id === endpointId);
-  const post = world.history.unresolvedPosts(uid).at(-1);
-  const creation = post?.sent.call.creation;
-  if (endpoint === undefined || post === undefined || creation === undefined) return false;
-  if (world.service.creators.get(endpointId)?.by === "Operator") return false;
   const intent = world.history.intents.findLast((each) => each.uid === uid);
-  const snapshotMs = (intent?.storedAtMs ?? 0) - longestReconcileMs;
+  if (endpoint === undefined || intent === undefined) return false;
+  const post = world.history.unresolvedPosts(uid).at(-1);
+  if (post === undefined && world.history.deaths === 0) return false;
+  if (world.service.creators.get(endpointId)?.by === "Operator") return false;
+  const snapshotMs = intent.storedAtMs - longestReconcileMs;
   const isLater = world.service.madeAtMs(endpoint) >= snapshotMs;
-  const { name: _, type: __, suspendTimeoutSeconds: ___, ...sent } = creation;
+  const { name: _, type: __, suspendTimeoutSeconds: ___, ...sent } = post?.sent.call.creation ?? intent.fields;
   const isEqual = Object.entries(sent).every(
     ([field, value]) => JSON.stringify(endpoint[field as keyof typeof endpoint]) === JSON.stringify(value),
   );

@@ -33,6 +33,15 @@ const hasUnknownCreate: Judge = ({ history }, { metadata }) =>
       !(endpointId !== undefined && history.recordedIds.get(uid)?.has(endpointId)),
   );
 
+/** A process died between an intent and its POST. The next one cannot know that no POST was sent. */
+const hasUnsentIntent: Judge = ({ history }, { metadata }) =>
+  history.deaths > 0 &&
+  history.intents.some(
+    ({ uid, attempt }) =>
+      uid === metadata.uid &&
+      !history.posts.some(({ sent: { creator } }) => creator.by === "Operator" && creator.attempt === attempt),
+  );
+
 /** An endpoint that the resource has not recorded carries its token: a person has copied the name. */
 const hasCopiedName: Judge = (world, { metadata }) => {
   const tokens = world.history.intents.flatMap(({ uid, token }) => (uid === metadata.uid ? [token] : []));
@@ -66,7 +75,8 @@ const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwi
   ClaimedByAnother: { isTrue: hasRival, otherwise: "no other resource names its branch" },
   OwnershipConflict: { isTrue: hasRival, otherwise: "no other resource names its endpoint" },
   CreateAmbiguous: {
-    isTrue: (world, resource) => hasUnknownCreate(world, resource) || hasCopiedName(world, resource),
+    isTrue: (world, resource) =>
+      hasUnknownCreate(world, resource) || hasUnsentIntent(world, resource) || hasCopiedName(world, resource),
     otherwise: "every create of it had a known outcome",
   },
   AdoptionMismatch: { isTrue: mayAdopt, otherwise: "it does not adopt" },

@@ -1,4 +1,5 @@
 import type { StoredObject } from "../kubernetes/answers.ts";
+import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import type { Change } from "../kubernetes/object-store.ts";
 import type { Mutation } from "../ports.ts";
 import { Refusal } from "../service/engine.ts";
@@ -13,6 +14,8 @@ export interface StoredIntent {
   readonly attempt: string;
   readonly token: string;
   readonly preIds: readonly string[];
+  /** What its POST sends. */
+  readonly fields: JsonObject;
   /** True milliseconds. */
   readonly storedAtMs: number;
 }
@@ -59,7 +62,10 @@ export class History {
   readonly listedMs = new Map<string, number>();
   /** When any process last sent a read of a project that was answered: of a list, an endpoint or operations. */
   readonly readMs = new Map<string, number>();
-  /** Resources whose status a person or a restore has taken away, by uid. */
+  /**
+   * Resources whose records a person or a restore has taken away, by uid; or whose nameless endpoint a person has changed
+   * before a lost answer to its create was resolved: no client can recognize it then.
+   */
   readonly robbed = new Set<string>();
   readonly #nowMs: () => number;
 

@@ -175,7 +175,10 @@ function performOnService(world: World, action: ServiceAction): void {
       break;
     }
     case "PersonChanges":
-      onEndpoint(world, action.branchId, (projectId, id) => service.update(projectId, id, action.changes));
+      onEndpoint(world, action.branchId, (projectId, id) => {
+        service.update(projectId, id, action.changes);
+        noteUnrecognizable(world, id);
+      });
       break;
     case "PersonDeletes":
       onEndpoint(world, action.branchId, (projectId, id) => {
@@ -244,4 +247,11 @@ function restoreWithoutStatus(world: World, name: string): void {
 function call(world: World, request: ApiRequest): void {
   const answer: Answer = world.apiServer.handle(request);
   if (!isSuccess(answer)) world.log.add("API server", `answers the user ${answer.status}`);
+}
+
+/** A nameless endpoint is recognized only by the fields that its create sent. */
+function noteUnrecognizable({ service, history }: World, endpointId: string): void {
+  const creator = service.creators.get(endpointId);
+  if (service.echoesNames || creator?.by !== "Operator") return;
+  if (history.recordedIds.get(creator.uid)?.has(endpointId) !== true) history.robbed.add(creator.uid);
 }

@@ -20,14 +20,24 @@ export function ownershipOf({ status }: StoredObject): StoredOwnership | undefin
 }
 
 /** What oracles need of a create intent; `undefined`: there is none. */
-export function intentOf({
-  status,
-}: StoredObject): { readonly attempt: string; readonly token: string; readonly preIds: readonly string[] } | undefined {
+export function intentOf({ status }: StoredObject):
+  | {
+      readonly attempt: string;
+      readonly token: string;
+      readonly preIds: readonly string[];
+      readonly fields: JsonObject;
+    }
+  | undefined {
   const intent = isObject(status) ? status.createIntent : undefined;
   if (!isObject(intent)) return undefined;
-  const { attempt, token, preIds } = intent;
+  const { attempt, token, preIds, fields, branchId } = intent;
   return typeof attempt === "string" && typeof token === "string" && Array.isArray(preIds)
-    ? { attempt, token, preIds: preIds as readonly string[] }
+    ? {
+        attempt,
+        token,
+        preIds: preIds as readonly string[],
+        fields: isObject(fields) ? { ...fields, branchId: String(branchId) } : {},
+      }
     : undefined;
 }
 

@@ -132,6 +132,8 @@ export class World {
   becomeQuiet(): void {
     this.isQuiet = true;
     this.log.add("world", "everything works from now on");
+    // After an outage the operator may wait a minute before it tries again.
+    if (this.cut.size > 0) this.history.noteEffect();
     this.cut.clear();
     this.service.setListLag(0);
     this.service.unreadable.clear();
