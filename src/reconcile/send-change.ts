@@ -90,19 +90,8 @@ async function prepare(
     const { attempt } = plan.intent;
     remember(entry, { intent: { attempt, posts: "NoneSent", firstSeenMs: checkedAtMs, lastPostMs: undefined } });
   }
-  const status = statusBefore(step);
-  const hasToStore = !isSameStored(status, resource.status);
-  let current: ComputeEndpoint | undefined = resource;
-  if (hasToStore) {
-    try {
-      current = await store.patchStatus(resource, status);
-    } catch (error) {
-      if (plan.kind === "CreateEndpoint" && !plan.isIntentStored) {
-        rememberUnsent(entry, plan.intent.attempt);
-      }
-      throw error;
-    }
-  }
+  const hasToStore = !isSameStored(statusBefore(step), resource.status);
+  let current: ComputeEndpoint | undefined = hasToStore ? await storeBefore(store, step, entry) : resource;
   entry.version = current.resourceVersion;
   if (plan.kind === "DeleteEndpoint") {
     return isSameWish(resource, current) ? current : undefined;
@@ -117,6 +106,23 @@ async function prepare(
     current.status.createIntent?.attempt === plan.intent.attempt &&
     current.status.ownership === undefined;
   return isWanted ? current : undefined;
+}
+
+/** Stores the status that comes before a change. @throws KubernetesError. The API server may still store it later. */
+async function storeBefore(
+  store: ChangeContext["store"],
+  step: ResourceStep & { readonly plan: Mutation },
+  entry: ResourceEntry,
+): Promise<ComputeEndpoint> {
+  const { plan } = step;
+  try {
+    return await store.patchStatus(step.local.resource, statusBefore(step));
+  } catch (error) {
+    if (plan.kind === "CreateEndpoint" && !plan.isIntentStored) {
+      rememberUnsent(entry, plan.intent.attempt);
+    }
+    throw error;
+  }
 }
 
 function isSameWish(before: ComputeEndpoint, now: ComputeEndpoint): boolean {
