@@ -147,7 +147,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     watch,
     // The leader alone: otherwise two replicas would both report every resource.
     resources: () => (isLeading ? watch.store.list() : []),
-    orphanCount: () => projects.orphanCount(),
+    projects: () => projects,
     unreadableCount: () => unreadableCount(),
     queueStats: () => queue.stats(),
     isLeader: () => gate.mayStartEffect(0),
@@ -213,16 +213,22 @@ function createLiveness({ clock, config }: Foundation, queue: WorkQueue<string>,
   });
 }
 
-interface MetricsSources extends Pick<MetricsOptions, "resources" | "orphanCount" | "unreadableCount" | "queueStats"> {
+interface MetricsSources extends Pick<MetricsOptions, "resources" | "unreadableCount" | "queueStats"> {
+  readonly projects: () => Projects;
   readonly watch: ResourceWatch;
   readonly isLeader: () => boolean;
 }
 
-function createOperatorMetrics(foundation: Foundation, { watch, isLeader, ...sources }: MetricsSources): Metrics {
-  const { clock, version, config } = foundation;
+function createOperatorMetrics(
+  foundation: Foundation,
+  { watch, isLeader, projects, ...sources }: MetricsSources,
+): Metrics {
+  const { version, config } = foundation;
   return createMetrics({
     ...sources,
-    clock,
+    orphanCount: () => projects().orphanCount(),
+    serviceNowMs: (projectId) => projects().serviceNowMs(projectId),
+    operationsAges: () => projects().operationsAges(),
     version,
     workers: config.workers,
     watchStats: () => watch.stats(),

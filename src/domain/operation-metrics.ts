@@ -13,6 +13,13 @@ export interface EndedOperation extends ResourceKey {
   readonly durationMs: number | undefined;
 }
 
+/** How old the operator's knowledge of a project's operations is. */
+export interface OperationsAge {
+  readonly projectId: string;
+  /** Milliseconds since the last complete read began. */
+  readonly ageMs: number;
+}
+
 /**
  * Where ended operations are counted. Never throws.
  *

@@ -33,10 +33,24 @@ export async function readOperations(
   project: ProjectMemory,
   needs: readonly LogNeed[],
 ): Promise<OperationsSnapshot> {
-  const { projectId, serviceTimeMs } = project;
+  const { projectId, serviceTime } = project;
+  const serviceTimeMs = serviceTime?.source === "DateHeader" ? serviceTime.timeMs : undefined;
+  const startedAtMs = clock.monotonicMs();
   const snapshot = await project.operations.read(controlPlane, { projectId, needs, serviceTimeMs });
+  project.operationsReadAtMs = startedAtMs;
+  noteNewestOperation(project, snapshot, clock.monotonicMs());
   noteLockHolders(project, snapshot, clock.monotonicMs());
   return snapshot;
+}
+
+/** Without a `Date` header the newest operation shows the control plane's clock. */
+function noteNewestOperation(project: ProjectMemory, { newestListedTime }: OperationsSnapshot, nowMs: number): void {
+  const { serviceTime: known } = project;
+  const timeMs = Date.parse(newestListedTime ?? "");
+  const isLater = known === undefined || (known.source === "Operation" && timeMs > known.timeMs + nowMs - known.atMs);
+  if (Number.isFinite(timeMs) && isLater) {
+    project.serviceTime = { timeMs, atMs: nowMs, source: "Operation" };
+  }
 }
 
 /** Remembers since when each operation locks the project. */
@@ -73,7 +87,9 @@ export async function readEndpoints(
   };
   project.snapshot = snapshot;
   project.hasBeenRead = true;
-  project.serviceTimeMs = list.serviceTimeMs ?? project.serviceTimeMs;
+  if (list.serviceTimeMs !== undefined) {
+    project.serviceTime = { timeMs: list.serviceTimeMs, atMs: clock.monotonicMs(), source: "DateHeader" };
+  }
   return snapshot;
 }
 

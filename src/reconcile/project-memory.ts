@@ -23,8 +23,10 @@ export interface ProjectMemory {
   hasBeenRead: boolean;
   /** `undefined`: none was read yet, or a write had an unknown outcome since. */
   snapshot: ProjectSnapshot | undefined;
-  /** The `Date` header of the last list that had one: epoch milliseconds of the control plane's clock. */
-  serviceTimeMs: number | undefined;
+  /** The control plane's clock as its answers showed it last; `undefined`: no answer did. */
+  serviceTime: ServiceTime | undefined;
+  /** When the last complete read of the operations began; before the first one, when this process first saw the project. */
+  operationsReadAtMs: number;
   /** When the next poll at rest is due. */
   nextPollAtMs: number;
   /** The end of our last write to the project; a snapshot that began earlier proves nothing absent. */
@@ -47,6 +49,16 @@ export interface ProjectMemory {
 export interface ControlPlaneMemory {
   /** Whether it has ever shown the name of an endpoint. */
   hasSeenNames: boolean;
+}
+
+/** One look at the control plane's clock. */
+export interface ServiceTime {
+  /** Epoch milliseconds of the control plane's clock. */
+  readonly timeMs: number;
+  /** Monotonic milliseconds of this process at that moment. */
+  readonly atMs: number;
+  /** `Operation`: no answer had a `Date` header, and this is the time of the newest operation when it was first seen. */
+  readonly source: "DateHeader" | "Operation";
 }
 
 /** A row of failed reads of a project. */

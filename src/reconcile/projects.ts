@@ -1,4 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
+import type { OperationsAge } from "../domain/operation-metrics.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
 import { type ComputeEndpoint, noProject } from "../resource/compute-endpoint.ts";
 import { type ControlPlaneMemory, newResourceEntry, type ProjectMemory, type ResourceEntry } from "./project-memory.ts";
@@ -42,7 +43,8 @@ export class Projects {
       resources: new Map(),
       hasBeenRead: false,
       snapshot: undefined,
-      serviceTimeMs: undefined,
+      serviceTime: undefined,
+      operationsReadAtMs: nowMs,
       // There is nothing to poll for resources that name no project.
       nextPollAtMs: projectId === noProject ? Number.POSITIVE_INFINITY : nowMs,
       lastWriteMs: Number.NEGATIVE_INFINITY,
@@ -60,6 +62,20 @@ export class Projects {
   /** Endpoints with this cluster's token that belong to no resource, in all projects. */
   orphanCount(): number {
     return [...this.#projects.values()].reduce((sum, { orphanIds }) => sum + orphanIds.size, 0);
+  }
+
+  /** What the control plane's clock shows now: its last shown time, and what has passed since; `undefined`: unknown. */
+  serviceNowMs(projectId: string): number | undefined {
+    const shown = this.#projects.get(projectId)?.serviceTime;
+    return shown && shown.timeMs + this.#options.clock.monotonicMs() - shown.atMs;
+  }
+
+  /** The time since the last complete read of the operations, in milliseconds, of each project with resources. */
+  operationsAges(): readonly OperationsAge[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    return [...this.#projects.values()]
+      .filter(({ projectId, resources }) => projectId !== noProject && resources.size > 0)
+      .map(({ projectId, operationsReadAtMs }) => ({ projectId, ageMs: nowMs - operationsReadAtMs }));
   }
 
   /** Forgets the oldest projects without resources beyond the limit, and those that were never read. */

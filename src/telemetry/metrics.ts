@@ -1,5 +1,4 @@
 import { Gauge } from "prom-client";
-import type { Clock } from "../domain/clock.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
 import type { OperationMetrics } from "../domain/operation-metrics.ts";
 import type { ReconcileObserver } from "../domain/worker.ts";
@@ -11,14 +10,13 @@ import { createOperationCounters } from "./operation-counters.ts";
 import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 import { createReconcileMetrics } from "./reconcile-metrics.ts";
 import { renderScrape, type Scrape } from "./render-scrape.ts";
-import { registerResourceGauges } from "./resource-gauges.ts";
+import { type ResourceGaugesOptions, registerResourceGauges } from "./resource-gauges.ts";
 import type { ScrapeFormat } from "./scrape-format.ts";
 import { registerWatchMetrics, type WatchStats } from "./watch-metrics.ts";
 import { createWorkqueueMetrics, type WorkqueueMetrics, type WorkqueueStats } from "./workqueue-metrics.ts";
 
 /** The sources of the metrics. The functions are called at each scrape and must not throw. */
-export interface MetricsOptions {
-  readonly clock: Clock;
+export interface MetricsOptions extends Pick<ResourceGaugesOptions, "serviceNowMs" | "operationsAges"> {
   /** The version of this program. */
   readonly version: string;
   /** The maximum number of reconciles at once. */
@@ -56,7 +54,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const operations = createOperationCounters(registry, boundAction);
   registerResourceGauges(registry, {
     resources: options.resources,
-    nowMs: () => options.clock.nowMs(),
+    serviceNowMs: options.serviceNowMs,
+    operationsAges: options.operationsAges,
     boundAction,
     boundState: createBoundedLabel(maxStates),
   });

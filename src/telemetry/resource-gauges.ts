@@ -1,7 +1,8 @@
 import { Gauge, type MetricValue } from "prom-client";
 import { isInFlight } from "../domain/operation.ts";
+import type { OperationsAge } from "../domain/operation-metrics.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
-import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, projectIdOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { StatusOperation } from "../resource/status-schema.ts";
 import type { BoundedLabel } from "./bounded-label.ts";
@@ -11,8 +12,10 @@ import type { MetricsRegistry } from "./metrics-registry.ts";
 export interface ResourceGaugesOptions {
   /** The resources of the cache; called at each scrape. */
   readonly resources: () => readonly ComputeEndpoint[];
-  /** Epoch milliseconds. */
-  readonly nowMs: () => number;
+  /** The control plane's clock, epoch milliseconds; `undefined`: it has not shown its clock in this project. */
+  readonly serviceNowMs: (projectId: string) => number | undefined;
+  /** How old the operator's knowledge of each project's operations is; called at each scrape. */
+  readonly operationsAges: () => readonly OperationsAge[];
   readonly boundAction: BoundedLabel;
   readonly boundState: BoundedLabel;
 }
@@ -38,6 +41,7 @@ export function registerResourceGauges(registry: MetricsRegistry, options: Resou
     new ComputedGauge(registry, gauge, options.resources);
   }
   registerInFlight(registry, options);
+  registerOperationsAge(registry, options);
 }
 
 /**
@@ -88,6 +92,22 @@ function registerInFlight(registry: MetricsRegistry, options: ResourceGaugesOpti
       }
       for (const action of inFlight) {
         gauge.inc({ action });
+      }
+    },
+  });
+}
+
+/** A project without resources has no series. */
+function registerOperationsAge(registry: MetricsRegistry, { operationsAges }: ResourceGaugesOptions): void {
+  const gauge: Gauge = new Gauge({
+    name: "operations_age_seconds",
+    help: "Time since the operator last read the operations of a project completely. It grows with the number of projects.",
+    labelNames: ["project_id"],
+    registers: [registry],
+    collect: () => {
+      gauge.reset();
+      for (const { projectId, ageMs } of operationsAges()) {
+        gauge.set({ project_id: projectId }, ageMs / 1000);
       }
     },
   });
@@ -153,15 +173,17 @@ function failedGauge({ boundAction }: ResourceGaugesOptions): ResourceGauge {
   };
 }
 
-function oldestGauge({ nowMs }: ResourceGaugesOptions): ResourceGauge {
+/** By the control plane's clock alone: the operation's time is of that clock. */
+function oldestGauge({ serviceNowMs }: ResourceGaugesOptions): ResourceGauge {
   return {
     name: "compute_endpoint_operation_oldest_in_flight_seconds",
-    help: "Age of the oldest operation in flight, while there is one.",
+    help: "Age of the oldest operation in flight by the control plane's clock, while there is one.",
     labelNames: ["namespace", "name"],
-    seriesOf: ({ key, status }) => {
-      const begun = inFlightOf({ status }).map((operation) => Date.parse(operation.createdTime));
+    seriesOf: (resource) => {
+      const begun = inFlightOf(resource).map((operation) => Date.parse(operation.createdTime));
       const oldestMs = Math.min(...begun.filter(Number.isFinite));
-      return Number.isFinite(oldestMs) ? [[keyLabels(key), Math.max(0, nowMs() - oldestMs) / 1000]] : [];
+      const ageMs = (serviceNowMs(workProjectOf(resource)) ?? Number.NaN) - oldestMs;
+      return Number.isFinite(ageMs) ? [[keyLabels(resource.key), Math.max(0, ageMs) / 1000]] : [];
     },
   };
 }

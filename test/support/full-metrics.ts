@@ -7,11 +7,12 @@ const nowMs = Date.parse("2026-11-21T12:00:00Z");
 /** Metrics of which every one has at least one series, always with the same values, those of the process aside. */
 export function fullMetrics(): Metrics {
   const metrics = createMetrics({
-    clock: { nowMs: () => nowMs, monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) },
     version: "1.2.3",
     workers: 16,
     resources: () => [busyResource()],
     orphanCount: () => 2,
+    serviceNowMs: () => nowMs,
+    operationsAges: () => [{ projectId: "green-fox-123456", ageMs: 31_500 }],
     unreadableCount: () => 1,
     queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 1_500, lists: 2, watches: 3 }),

@@ -13,17 +13,18 @@ export const quietWatch: WatchStats = {
   watches: 0,
 };
 
-/** Metrics over these resources, with what a scrape shows of them at 12:00 on 2026-11-21. */
+/** Metrics over these resources. The control plane's clock shows 12:00 on 2026-11-21, except in the project `no-clock`. */
 export function metricsOf(
   resources: () => readonly ComputeEndpoint[] = () => [],
   watchStats: () => WatchStats = () => quietWatch,
 ) {
   const metrics = createMetrics({
-    clock: { nowMs: () => nowMs, monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) },
     version: "1.2.3",
     workers: 16,
     resources,
     orphanCount: () => 2,
+    serviceNowMs: (projectId) => (projectId === "no-clock" ? undefined : nowMs),
+    operationsAges: () => [{ projectId: "green-fox-123456", ageMs: 31_500 }],
     unreadableCount: () => 0,
     queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
     watchStats,

@@ -64,12 +64,18 @@ export class LedgerOperator {
         queue.add(projectId, "Background");
       }
     };
+    const onGap = (gap: object) => {
+      metrics.operations.logCutShort();
+      logger.warn({ ...gap }, "operations of this time were not read and are not counted");
+    };
+    const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock, onGap }) });
     const metrics = createMetrics({
-      clock,
       version: "0.0.0-test",
       workers,
       resources: () => store.list(),
-      orphanCount: () => 0,
+      orphanCount: () => projects.orphanCount(),
+      serviceNowMs: (projectId) => projects.serviceNowMs(projectId),
+      operationsAges: () => projects.operationsAges(),
       unreadableCount: () => 0,
       queueStats: () => queue.stats(),
       watchStats: () => ({ hasSynced: true, isWatching: true, lists: 1, watches: 1, silentForMs: 0 }),
@@ -98,17 +104,13 @@ export class LedgerOperator {
       },
     };
     const identity = { clusterId: "cluster-a", serviceUrl: client.serviceUrl };
-    const onGap = (gap: object) => {
-      metrics.operations.logCutShort();
-      logger.warn({ ...gap }, "operations of this time were not read and are not counted");
-    };
     const reserve = async () => {};
     const access = { identity, forCaller: () => client, reserve, reserved: client, pollsPerMinute: 100_000 };
     const reconciler = new ProjectReconciler({
       clock,
       store: permitted(store, this.#gate, outputs),
       accessFor: () => access,
-      projects: new Projects({ clock, operationsOf: () => new ProjectOperations({ clock, onGap }) }),
+      projects,
       events: { record: ({ key }, event) => void events.push({ ...key, ...event }) },
       metrics: {
         ...metrics.operations,

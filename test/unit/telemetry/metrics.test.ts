@@ -187,6 +187,7 @@ describe("gauges of resources", () => {
     const { series } = metricsOf(() => [
       resource("broken", {}, { type: "Neither" }),
       resource("odd", { operations: [operation("start_compute", "running", "yesterday")] }),
+      resource("timeless", { operations: [operation("start_compute", "running")] }, { projectId: "no-clock" }),
     ]);
     expect((await series("compute_endpoint_info"))[0]).toBe(
       'compute_endpoint_info{namespace="shop",name="broken",project_id="green-fox-123456",branch_id="",endpoint_id="",type=""} 1',

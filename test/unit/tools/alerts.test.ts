@@ -39,11 +39,12 @@ async function exportedSeries(): Promise<readonly Series[]> {
     status,
   });
   const metrics = createMetrics({
-    clock: { nowMs: () => nowMs, monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) },
     version: "1.2.3",
     workers: 16,
     resources: () => [resource],
     orphanCount: () => 0,
+    serviceNowMs: () => nowMs,
+    operationsAges: () => [],
     unreadableCount: () => 0,
     queueStats: () => ({ unfinishedWorkSeconds: 0, longestRunningSeconds: 0 }),
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 10, lists: 1, watches: 1 }),

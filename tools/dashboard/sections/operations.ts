@@ -79,7 +79,7 @@ export const operations: Section = {
       description: "Operations that have not ended, by action.",
       unit: "short",
       isStacked: true,
-      width: 8,
+      width: 6,
       queries: [
         {
           expr: `max by (action) (compute_endpoint_operations_in_flight{${ofOperator}})`,
@@ -93,7 +93,7 @@ export const operations: Section = {
       description:
         "The ten oldest operations that have not ended. A line that only climbs is an operation that is stuck.",
       unit: "s",
-      width: 8,
+      width: 6,
       queries: [
         {
           expr: `topk(10, max by (namespace, name) (compute_endpoint_operation_oldest_in_flight_seconds{${ofResource}}))`,
@@ -103,11 +103,25 @@ export const operations: Section = {
     },
     {
       kind: "TimeSeries",
+      title: "Age of the operator's knowledge",
+      description:
+        "Time since the operator last read the operations of a project, for the ten oldest. Failed operations are reported so much later.",
+      unit: "s",
+      width: 6,
+      queries: [
+        {
+          expr: `topk(10, max by (project_id) (operations_age_seconds{${ofOperator}}))`,
+          legend: "{{project_id}}",
+        },
+      ],
+    },
+    {
+      kind: "TimeSeries",
       title: "Gaps in the operation history",
       description:
         "Parts of the operation history that the operator did not read. Operations that ended there are not counted.",
       unit: "opm",
-      width: 8,
+      width: 6,
       queries: [
         {
           expr: `60 * sum(rate(compute_endpoint_operation_log_gaps_total{${ofOperator}}[$__rate_interval]))`,
