@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { Command } from "commander";
 import { type Profile, profiles } from "./engine/profile.ts";
 import { publicRateLimit } from "./http/parts/rate-limit.ts";
 import type { SandboxOptions } from "./sandbox.ts";
@@ -16,7 +16,7 @@ export type SandboxArguments =
   | { readonly kind: "Wrong"; readonly problems: readonly string[] };
 
 /** The value an option has; a string: why it cannot have it. */
-type Read<V> = (text: string) => { readonly value: V } | string;
+type Read<V> = (given: string) => { readonly value: V } | string;
 
 const wholeNumber =
   (least: number, most: number): Read<number> =>
@@ -36,6 +36,11 @@ const readLatency: Read<SandboxOptions["operationLatencyMs"]> = (text) => {
     : "must be milliseconds, such as 500 or 300-1000";
 };
 
+const readScale: Read<number> = (text) => {
+  const value = Number(text);
+  return /^\d+(\.\d+)?$/.test(text) && value > 0 && value <= 1e6 ? { value } : "must be a number above 0";
+};
+
 const readRateLimit: Read<SandboxOptions["rateLimit"]> = (text) => {
   if (text === "off") return { value: undefined };
   if (text === "public") return { value: publicRateLimit };
@@ -46,62 +51,132 @@ const readRateLimit: Read<SandboxOptions["rateLimit"]> = (text) => {
     : "must be off, public, or requests a minute and a second, such as 700:40";
 };
 
-const readers = {
-  host: ((text) => (/^\S+$/.test(text) ? { value: text } : "must be an address")) as Read<string>,
-  port: wholeNumber(0, 65_535),
-  "proxy-port": wholeNumber(0, 65_535),
-  "proxy-host-name": ((text) =>
-    /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(text)
-      ? { value: text }
-      : "must be a host name, such as console.neon.tech") as Read<string>,
-  "api-key": ((text) =>
-    /^[\x21-\x7e]{1,256}$/.test(text) ? { value: text } : "must be 1 to 256 printable characters") as Read<string>,
-  data: ((text) =>
-    text === "" ? "must be a directory, or :memory:" : { value: text === ":memory:" ? undefined : text }) as Read<
-    string | undefined
-  >,
-  profile: ((text) =>
-    Object.hasOwn(profiles, text)
-      ? { value: text as Profile["name"] }
-      : `must be one of ${Object.keys(profiles).join(", ")}`) as Read<Profile["name"]>,
-  clock: ((text) => (text === "real" || text === "stepped" ? { value: text } : "must be real or stepped")) as Read<
-    "real" | "stepped"
-  >,
-  "time-scale": ((text) => {
-    const value = Number(text);
-    return /^\d+(\.\d+)?$/.test(text) && value > 0 && value <= 1e6 ? { value } : "must be a number above 0";
-  }) as Read<number>,
-  "operation-latency": readLatency,
-  "availability-check-interval": wholeNumber(1, 10 * 365 * 86_400),
-  seed: wholeNumber(0, 2 ** 32 - 1),
-  compute: ((text) => (text === "none" || text === "postgres" ? { value: text } : "must be none or postgres")) as Read<
-    "none" | "postgres"
-  >,
-  "compute-port": wholeNumber(0, 65_535),
-  "compute-hosts": ((text) =>
-    text === "names" || text === "addresses" ? { value: text } : "must be names or addresses") as Read<
-    "names" | "addresses"
-  >,
-  "pgbouncer-bin": ((text) => (text === "" ? "must be a file" : { value: text })) as Read<string>,
-  "postgres-bin": ((text) => (text === "" ? "must be a directory" : { value: text })) as Read<string>,
-  "max-computes": wholeNumber(1, 1000),
-  "rate-limit": readRateLimit,
-  fixture: ((text) => (text === "" ? "must be a file" : { value: text })) as Read<string>,
+/** A check that only says no; `problem` says what the value must be. */
+const matching =
+  (pattern: RegExp, problem: string): Read<string> =>
+  (given) =>
+    pattern.test(given) ? { value: given } : problem;
+
+const oneOf =
+  <const V extends string>(...words: readonly V[]): Read<V> =>
+  (given) => {
+    const value = words.find((word) => word === given);
+    return value === undefined ? `must be one of ${words.join(", ")}` : { value };
+  };
+
+/** An option with a value: how its help names the value, its help, and how its text is read. */
+interface ValueOption<V> {
+  readonly value: string;
+  readonly help: string;
+  readonly read: Read<V>;
+}
+
+const option = <V>(value: string, read: Read<V>, help: string): ValueOption<V> => ({ value, help, read });
+
+const port = wholeNumber(0, 65_535);
+const profileNames = Object.keys(profiles) as Profile["name"][];
+
+/** In the order of the help text. */
+const valueOptions = {
+  port: option("PORT", port, "port to listen on, 0 for a free one (default 8787)"),
+  host: option("HOST", matching(/^\S+$/, "must be an address"), "address to listen on (default 127.0.0.1)"),
+  "api-key": option(
+    "KEY",
+    matching(/^[\x21-\x7e]{1,256}$/, "must be 1 to 256 printable characters"),
+    "key that clients send (default: one is made up and printed)",
+  ),
+  profile: option(profileNames.join("|"), oneOf(...profileNames), "which dialect of the API to speak (default seed)"),
+  fixture: option(
+    "FILE",
+    matching(/./, "must be a file"),
+    "projects and branches to start with, JSON (default: built in)",
+  ),
+  data: option(
+    "DIR",
+    (given): ReturnType<Read<string | undefined>> =>
+      given === "" ? "must be a directory, or :memory:" : { value: given === ":memory:" ? undefined : given },
+    "keep state in this directory, over restarts and kill -9 (default :memory:). The fixture then counts for an empty one only",
+  ),
+  clock: option("real|stepped", oneOf("real", "stepped"), "stepped: time moves by the control API only (default real)"),
+  "time-scale": option("N", readScale, "sandbox seconds per second (default 1); not with --clock"),
+  "operation-latency": option("MS", readLatency, "how long an operation runs, MS or MIN-MAX (default 300-1000)"),
+  "availability-check-interval": option(
+    "SECONDS",
+    wholeNumber(1, 10 * 365 * 86_400),
+    "time between two checks of a branch (default 86400)",
+  ),
+  "rate-limit": option("RULE", readRateLimit, "off, public, or PER_MINUTE:PER_SECOND (default off)"),
+  seed: option("N", wholeNumber(0, 2 ** 32 - 1), "start of the randomness of ids and latencies"),
+  compute: option(
+    "none|postgres",
+    oneOf("none", "postgres"),
+    "postgres: run a PostgreSQL server behind each active endpoint (default none)",
+  ),
+  "compute-port": option("PORT", port, "port for clients of databases, 0 for a free one (default 5432)"),
+  "compute-hosts": option(
+    "names|addresses",
+    oneOf("names", "addresses"),
+    "host of an endpoint in the API: its name, or a loopback address of its own (default: addresses where names do not resolve; Linux only)",
+  ),
+  "postgres-bin": option(
+    "DIR",
+    matching(/./, "must be a directory"),
+    "folder with postgres and initdb (default: the npm package of the platform)",
+  ),
+  "pgbouncer-bin": option(
+    "FILE",
+    matching(/./, "must be a file"),
+    "program for pooled connections (default: pgbouncer where it is installed)",
+  ),
+  "max-computes": option("N", wholeNumber(1, 1000), "computes that may run at once (default 20)"),
+  "proxy-port": option("PORT", port, "open an HTTP proxy that leads https://console.neon.tech to the sandbox"),
+  "proxy-host-name": option(
+    "HOST",
+    matching(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/i, "must be a host name, such as console.neon.tech"),
+    "lead this host name to the sandbox instead",
+  ),
 } as const;
 
-type OptionName = keyof typeof readers;
-type Values = { [N in OptionName]?: Extract<ReturnType<(typeof readers)[N]>, { value: unknown }>["value"] };
+/** Options without a value, with their help. */
+const flags = {
+  tls: "answer https on the port too, with a certificate of the sandbox's own authority (GET /sandbox/v1/ca.crt; with --data: DIR/ca.crt)",
+  "allow-remote-control": "let every client that reaches the port use /sandbox/v1",
+  help: "this text",
+} as const;
 
-const flags: readonly string[] = ["allow-remote-control", "tls", "help"];
+type OptionName = keyof typeof valueOptions;
+type Values = {
+  [N in OptionName]?: Extract<ReturnType<(typeof valueOptions)[N]["read"]>, { value: unknown }>["value"];
+};
 
 /** Options that only real computes have. */
 const computeOptions = ["compute-port", "compute-hosts", "postgres-bin", "pgbouncer-bin", "max-computes"] as const;
 
-interface GivenOption {
-  readonly name: string;
-  /** As it was written, with its dashes. */
-  readonly rawName: string;
-  readonly value?: string | undefined;
+/** The command with every option. What commander reads from the command line goes into `values` and `problems`. */
+function sandboxCommand(values: Values = {}, problems: string[] = []): Command {
+  const command = new Command("endpoint-operator sandbox")
+    .description("A local control plane. Without --data everything it knows is gone when it stops.")
+    .helpOption(false)
+    // The value stands in brackets only so that a missing one is reported together with all other problems.
+    .configureHelp({ optionTerm: ({ flags: term }) => term.replace(/\[(.*)\]/, "$1") });
+  for (const [name, { value, help, read }] of Object.entries(valueOptions)) {
+    const readInto = (given: string) => {
+      const result = read(given);
+      if (typeof result === "string") problems.push(`--${name}: ${result}`);
+      else Object.assign(values, { [name]: result.value });
+      return given;
+    };
+    command.option(`--${name} [${value}]`, help, readInto);
+  }
+  for (const [name, help] of Object.entries(flags)) {
+    command.option(name === "help" ? "-h, --help" : `--${name}`, help);
+  }
+  return command;
+}
+
+/** The text of `--help`. */
+export function sandboxUsage(): string {
+  return sandboxCommand().helpInformation();
 }
 
 /**
@@ -110,33 +185,23 @@ interface GivenOption {
  * @param args what follows `sandbox`.
  */
 export function parseSandboxArguments(args: readonly string[]): SandboxArguments {
-  const typed = (names: readonly string[], type: "string" | "boolean") =>
-    names.map((name) => [name, { type }] as const);
-  const { tokens } = parseArgs({
-    args: [...args],
-    options: {
-      ...Object.fromEntries([...typed(Object.keys(readers), "string"), ...typed(flags, "boolean")]),
-      help: { type: "boolean", short: "h" },
-    },
-    strict: false,
-    tokens: true,
-    allowPositionals: true,
-  });
-  const problems = tokens.flatMap((token) => (token.kind === "positional" ? [`${token.value}: is not an option`] : []));
-  const values: Record<string, unknown> = {};
-  for (const token of tokens) {
-    const read = token.kind === "option" ? readOption(token) : undefined;
-    if (typeof read === "string") problems.push(`${(token as GivenOption).rawName}: ${read}`);
-    else if (read !== undefined) values[(token as GivenOption).name] = read.value;
-  }
-  if (Object.hasOwn(values, "help")) return { kind: "Help" };
-  return problems.length > 0 ? { kind: "Wrong", problems } : startOf(values);
+  const values: Values = {};
+  const problems: string[] = [];
+  const command = sandboxCommand(values, problems);
+  const { operands, unknown } = command.parseOptions([...args]);
+  const given = command.options.filter((each) => command.getOptionValue(each.attributeName()) === true);
+  const withoutValue = given.filter(({ optional }) => optional).map(({ long }) => `${long}: needs a value`);
+  problems.push(...withoutValue, ...[...operands, ...unknown].map(problemOf));
+  const isGiven = (flag: keyof typeof flags) => given.some(({ long }) => long === `--${flag}`);
+  if (isGiven("help")) return { kind: "Help" };
+  return problems.length > 0 ? { kind: "Wrong", problems } : startOf(values, isGiven);
 }
 
-function readOption({ name, value }: GivenOption): { readonly value: unknown } | string {
-  if (flags.includes(name)) return value === undefined ? { value: true } : "takes no value";
-  if (!Object.hasOwn(readers, name)) return "there is no such option";
-  return value === undefined ? "needs a value" : readers[name as OptionName](value);
+/** What is wrong with a text that is no known option. A value behind `=` may be a key, so it is not repeated. */
+function problemOf(given: string): string {
+  const [name = ""] = given.split("=");
+  if (!name.startsWith("-")) return `${given}: is not an option`;
+  return Object.hasOwn(flags, name.slice(2)) ? `${name}: takes no value` : `${name}: there is no such option`;
 }
 
 function computeChoice(values: Values): SandboxOptions["compute"] {
@@ -158,7 +223,7 @@ function hostsProblem(values: Values): string | undefined {
     : "--compute-hosts: only Linux has a loopback address for each endpoint";
 }
 
-function startOf(values: Values): SandboxArguments {
+function startOf(values: Values, isGiven: (flag: "tls" | "allow-remote-control") => boolean): SandboxArguments {
   const checkSeconds = values["availability-check-interval"];
   const timeScale = values["time-scale"];
   if (values.clock !== undefined && timeScale !== undefined) {
@@ -190,8 +255,8 @@ function startOf(values: Values): SandboxArguments {
       availabilityCheckIntervalMs: checkSeconds === undefined ? undefined : checkSeconds * 1000,
       seed: values.seed,
       rateLimit: values["rate-limit"],
-      allowRemoteControl: Object.hasOwn(values, "allow-remote-control"),
-      tls: Object.hasOwn(values, "tls"),
+      allowRemoteControl: isGiven("allow-remote-control"),
+      tls: isGiven("tls"),
       compute: values.compute === "postgres" ? computeChoice(values) : undefined,
       proxy: proxyPort === undefined ? undefined : { port: proxyPort, hostName: values["proxy-host-name"] },
     },

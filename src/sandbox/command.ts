@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { parseSandboxArguments } from "./arguments.ts";
+import { parseSandboxArguments, sandboxUsage } from "./arguments.ts";
 import { AuthorityFileError } from "./certificates/authority-file.ts";
 import { type Fixture, FixtureError, parseFixture } from "./engine/fixture.ts";
 import { Refusal } from "./engine/refusal.ts";
@@ -23,41 +23,6 @@ const failed = 1;
 /** Exit code when it was asked for something that cannot be. */
 const badConfiguration = 2;
 
-/** The text of `--help`. */
-export const sandboxUsage = `Usage: endpoint-operator sandbox [options]
-
-A local control plane. Without --data everything it knows is gone when it stops.
-
-  --port PORT                  port to listen on, 0 for a free one (default 8787)
-  --host HOST                  address to listen on (default 127.0.0.1)
-  --api-key KEY                key that clients send (default: one is made up and printed)
-  --profile seed|public        which dialect of the API to speak (default seed)
-  --fixture FILE               projects and branches to start with, JSON (default: built in)
-  --data DIR                   keep state in this directory, over restarts and kill -9
-                               (default :memory:). The fixture then counts for an empty one only
-  --clock real|stepped         stepped: time moves by the control API only (default real)
-  --time-scale N               sandbox seconds per second (default 1); not with --clock
-  --operation-latency MS       how long an operation runs, MS or MIN-MAX (default 300-1000)
-  --availability-check-interval SECONDS
-                               time between two checks of a branch (default 86400)
-  --rate-limit RULE            off, public, or PER_MINUTE:PER_SECOND (default off)
-  --seed N                     start of the randomness of ids and latencies
-  --compute none|postgres      postgres: run a PostgreSQL server behind each active endpoint (default none)
-  --compute-port PORT          port for clients of databases, 0 for a free one (default 5432)
-  --compute-hosts names|addresses
-                               host of an endpoint in the API: its name, or a loopback address of its own
-                               (default: addresses where names do not resolve; Linux only)
-  --postgres-bin DIR           folder with postgres and initdb (default: the npm package of the platform)
-  --pgbouncer-bin FILE         program for pooled connections (default: pgbouncer where it is installed)
-  --max-computes N             computes that may run at once (default 20)
-  --tls                        answer https on the port too, with a certificate of the sandbox's own
-                               authority (GET /sandbox/v1/ca.crt; with --data: DIR/ca.crt)
-  --proxy-port PORT            open an HTTP proxy that leads https://console.neon.tech to the sandbox
-  --proxy-host-name HOST       lead this host name to the sandbox instead
-  --allow-remote-control       let every client that reaches the port use /sandbox/v1
-  -h, --help                   this text
-`;
-
 /**
  * Runs `endpoint-operator sandbox` until it is asked to stop.
  *
@@ -67,7 +32,7 @@ A local control plane. Without --data everything it knows is gone when it stops.
 export async function runSandboxCommand(args: readonly string[], io: CommandIo): Promise<number> {
   const parsed = parseSandboxArguments(args);
   if (parsed.kind === "Help") {
-    io.out.write(sandboxUsage);
+    io.out.write(sandboxUsage());
     return stopped;
   }
   if (parsed.kind === "Wrong") return refuse(io, parsed.problems);

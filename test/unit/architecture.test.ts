@@ -73,7 +73,7 @@ const rules: Readonly<Record<string, Rules>> = {
     packages: ["commander", "yaml"],
     isPure: false,
   },
-  sandbox: { folders: [], packages: ["fastify", "fastify-type-provider-zod", "zod"], isPure: false },
+  sandbox: { folders: [], packages: ["commander", "fastify", "fastify-type-provider-zod", "zod"], isPure: false },
 };
 
 /** Hashing computes; everything else of Node's own reaches outside. */
