@@ -1,3 +1,4 @@
+import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane, EndpointList, Mutation, OperationPage } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
@@ -7,6 +8,7 @@ import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Operation } from "../domain/operation.ts";
 import { createHttpTransport, type HttpTransport } from "../http/transport.ts";
 import { endpointFromWire, mutationFromWire, operationFromWire, presentText } from "./from-wire.ts";
+import { httpBranchObjects } from "./http-branch-objects.ts";
 import { createHttpCaller, type HttpCaller } from "./http-caller.ts";
 import type { KeySource } from "./key-source.ts";
 import { expectEach, mapReading, type Reading, readAnswer } from "./read-answer.ts";
@@ -53,6 +55,8 @@ export interface ControlPlaneClientOptions {
 
 /** The client. It must be closed. */
 export interface ControlPlaneClient extends ControlPlane {
+  /** Roles and databases, by the same connection and key. */
+  readonly objects: BranchObjects;
   /** Closes the kept connections; reads in progress are lost. */
   close(): Promise<void>;
 }
@@ -92,12 +96,14 @@ const strangeEndpoint = "an endpoint of another project";
 
 class HttpControlPlane implements ControlPlaneClient {
   readonly serviceUrl: string;
+  readonly objects: BranchObjects;
   readonly #call: HttpCaller;
   readonly #transport: HttpTransport;
 
   constructor(serviceUrl: string, call: HttpCaller, transport: HttpTransport) {
     this.serviceUrl = serviceUrl;
     this.#call = call;
+    this.objects = httpBranchObjects(call);
     this.#transport = transport;
   }
 

@@ -2,7 +2,7 @@ import { backoffMs } from "../domain/backoff.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
-import { guardCalls } from "./guard-calls.ts";
+import { type CallGuard, guardCalls } from "./guard-calls.ts";
 import type { KeySource } from "./key-source.ts";
 
 /** What holding back after a 401 needs. */
@@ -21,6 +21,7 @@ const reasonsBehindTheDoor: ReadonlySet<ControlPlaneReason> = new Set([
   "Forbidden",
   "NotFound",
   "Conflict",
+  "PreconditionFailed",
   "Rejected",
   "Locked",
 ]);
@@ -32,9 +33,14 @@ const reasonsBehindTheDoor: ReadonlySet<ControlPlaneReason> = new Set([
  * Errors: a call that is held back throws `Unauthorized`, effect `NotApplied`, with the time until the next probe.
  */
 export function withCredentialGate(inner: ControlPlane, options: CredentialGateOptions): ControlPlane {
+  return guardCalls(inner, credentialGuard(options));
+}
+
+/** The gate alone, for every port that uses the key. */
+export function credentialGuard(options: CredentialGateOptions): CallGuard {
   const { clock, keys } = options;
   const gate = createCredentialGate(options);
-  return guardCalls(inner, async (call) => {
+  return async (call) => {
     const key = await keys.current();
     const entry = gate.enter(key, clock.monotonicMs());
     if (!entry.isAdmitted) {
@@ -54,7 +60,7 @@ export function withCredentialGate(inner: ControlPlane, options: CredentialGateO
     } finally {
       gate.leave({ key, isProbe: entry.isProbe }, verdict, clock.monotonicMs());
     }
-  });
+  };
 }
 
 /** What the outcome of a call means for the key. */

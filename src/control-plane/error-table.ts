@@ -18,6 +18,7 @@ const byStatus: ReadonlyMap<number, StatusMeaning> = new Map([
   // A proxy answers 408 when no whole request arrived in time; it may have forwarded a part.
   [408, unknownEffect("TimedOut")],
   [409, notApplied("Conflict")],
+  [412, notApplied("PreconditionFailed")],
   [422, notApplied("Rejected")],
   [423, notApplied("Locked")],
   [429, notApplied("Throttled")],

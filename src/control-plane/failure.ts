@@ -71,11 +71,11 @@ export function failureOfContent(answer: Answered, what: string, context: CallCo
 
 /** The subject of a 404: the first kind of object that its message names, else the object of the path. */
 export function subjectOf(message: string, fallback: ControlPlaneSubject): ControlPlaneSubject {
-  const named = /\b(project|branch|endpoint|operation)s?\b/i.exec(message)?.[1]?.toLowerCase();
+  const named = /\b(project|branch|endpoint|operation|role|database)s?\b/i.exec(message)?.[1]?.toLowerCase();
   return subjects.find((subject) => subject.toLowerCase() === named) ?? fallback;
 }
 
-const subjects: readonly ControlPlaneSubject[] = ["Project", "Branch", "Endpoint", "Operation"];
+const subjects: readonly ControlPlaneSubject[] = ["Project", "Branch", "Endpoint", "Operation", "Role", "Database"];
 
 function fail(
   reason: ControlPlaneReason,

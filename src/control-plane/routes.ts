@@ -15,6 +15,9 @@ const endpoints = "/projects/{project_id}/endpoints";
 const endpoint = "/projects/{project_id}/endpoints/{endpoint_id}";
 const operations = "/projects/{project_id}/operations";
 const operation = "/projects/{project_id}/operations/{operation_id}";
+const branch = "/projects/{project_id}/branches/{branch_id}";
+const role = `${branch}/roles/{role_name}`;
+const database = `${branch}/databases/{database_name}`;
 
 /** Every call the operator makes. @see docs/sandbox.md */
 export const routes = {
@@ -25,6 +28,34 @@ export const routes = {
   createEndpoint: { method: "POST", template: endpoints, purpose: "create the endpoint", subject: "Project" },
   updateEndpoint: { method: "PATCH", template: endpoint, purpose: "update the endpoint", subject: "Endpoint" },
   deleteEndpoint: { method: "DELETE", template: endpoint, purpose: "delete the endpoint", subject: "Endpoint" },
+  listRoles: { method: "GET", template: `${branch}/roles`, purpose: "list the branch's roles", subject: "Branch" },
+  createRole: { method: "POST", template: `${branch}/roles`, purpose: "create the role", subject: "Branch" },
+  deleteRole: { method: "DELETE", template: role, purpose: "delete the role", subject: "Role" },
+  revealPassword: {
+    method: "GET",
+    template: `${role}/reveal_password`,
+    purpose: "read the role's password",
+    subject: "Role",
+  },
+  resetPassword: {
+    method: "POST",
+    template: `${role}/reset_password`,
+    purpose: "reset the role's password",
+    subject: "Role",
+  },
+  listDatabases: {
+    method: "GET",
+    template: `${branch}/databases`,
+    purpose: "list the branch's databases",
+    subject: "Branch",
+  },
+  createDatabase: {
+    method: "POST",
+    template: `${branch}/databases`,
+    purpose: "create the database",
+    subject: "Branch",
+  },
+  deleteDatabase: { method: "DELETE", template: database, purpose: "delete the database", subject: "Database" },
 } as const satisfies Record<string, Route>;
 
 /** Fills the placeholders in order. The ids are escaped: none can leave its path segment. */

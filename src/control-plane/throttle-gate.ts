@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
-import { guardCalls } from "./guard-calls.ts";
+import { type CallGuard, guardCalls } from "./guard-calls.ts";
 
 /** What holding back after a 429 needs. */
 export interface ThrottleGateOptions {
@@ -23,6 +23,11 @@ export interface ThrottleGateOptions {
  * counts only those; the client counts the 429 itself.
  */
 export function withThrottleGate(inner: ControlPlane, options: ThrottleGateOptions): ControlPlane {
+  return guardCalls(inner, throttleGuard(options));
+}
+
+/** The gate alone, for every port of the account. */
+export function throttleGuard(options: ThrottleGateOptions): CallGuard {
   const { clock, observer, firstPauseMs = 5_000, longestPauseMs = 60_000 } = options;
   let openAtMs = Number.NEGATIVE_INFINITY;
   let pausesInARow = 0;
@@ -37,7 +42,7 @@ export function withThrottleGate(inner: ControlPlane, options: ThrottleGateOptio
     return openAtMs - nowMs;
   }
 
-  return guardCalls(inner, async (call) => {
+  return async (call) => {
     const startedMs = clock.monotonicMs();
     if (startedMs < openAtMs) {
       observer.throttled("HeldBack");
@@ -53,7 +58,7 @@ export function withThrottleGate(inner: ControlPlane, options: ThrottleGateOptio
       }
       throw error;
     }
-  });
+  };
 }
 
 function throttled(message: string, retryAfterMs: number, cause?: unknown): ControlPlaneError {

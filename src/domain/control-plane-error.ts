@@ -8,6 +8,7 @@
  * | Forbidden | 403: the key lacks a permission |
  * | NotFound | 404 in the documented error shape |
  * | Conflict | 409: a read-write endpoint exists already |
+ * | PreconditionFailed | 412: the project does not store passwords |
  * | Rejected | 422, or another 4xx in the documented shape: a limit, or a state that does not allow it |
  * | Locked | 423: the project is busy |
  * | Throttled | 429 |
@@ -24,6 +25,7 @@ export type ControlPlaneReason =
   | "Forbidden"
   | "NotFound"
   | "Conflict"
+  | "PreconditionFailed"
   | "Rejected"
   | "Locked"
   | "Throttled"
@@ -48,7 +50,7 @@ export interface ControlPlaneErrorOptions {
 }
 
 /** The kind of object a call was about. */
-export type ControlPlaneSubject = "Project" | "Branch" | "Endpoint" | "Operation";
+export type ControlPlaneSubject = "Project" | "Branch" | "Endpoint" | "Operation" | "Role" | "Database";
 
 /**
  * A control-plane call that gave no usable answer.
