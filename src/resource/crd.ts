@@ -14,7 +14,8 @@ export interface StructuralSchema {
   readonly [keyword: string]: unknown;
 }
 
-interface PrinterColumn {
+/** A column of `kubectl get`. */
+export interface PrinterColumn {
   readonly name: string;
   readonly type: "string" | "date";
   readonly jsonPath: string;
@@ -23,7 +24,20 @@ interface PrinterColumn {
   readonly priority?: 1;
 }
 
-const conditionPath = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
+/** One kind, as its CustomResourceDefinition shows it. */
+export interface CrdKind {
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortName: string;
+  readonly description: string;
+  readonly spec: z.ZodType;
+  readonly status: z.ZodType;
+  readonly printerColumns: readonly PrinterColumn[];
+}
+
+/** The path of a field of a condition, for a column. */
+export const conditionPath = (type: string, field: string): string => `.status.conditions[?(@.type=="${type}")].${field}`;
 
 const printerColumns: readonly PrinterColumn[] = [
   { name: "Type", type: "string", jsonPath: ".spec.type", description: "ReadWrite or ReadOnly" },
@@ -81,32 +95,46 @@ const printerColumns: readonly PrinterColumn[] = [
   },
 ];
 
+const computeEndpoint: CrdKind = {
+  ...{ kind, plural, singular, shortName, printerColumns },
+  description:
+    "A ComputeEndpoint is a compute endpoint of a managed Postgres service: what runs the database of one branch. " +
+    "The operator creates it, or adopts one with consent, keeps it as spec says, and shows in status what the " +
+    "service is doing. A field that is absent from spec is not managed.",
+  spec: specSchema,
+  status: statusSchema,
+};
+
 /**
  * The schema of the whole resource: `apiVersion`, `kind`, `metadata`, `spec` and `status`.
  *
  * Structural by construction: no references, no unions, and nothing the API server would refuse.
+ *
+ * @param of @default ComputeEndpoint
  */
-export function buildStructuralSchema(): StructuralSchema {
+export function buildStructuralSchema(of: CrdKind = computeEndpoint): StructuralSchema {
   return {
     type: "object",
-    description:
-      "A ComputeEndpoint is a compute endpoint of a managed Postgres service: what runs the database of one branch. " +
-      "The operator creates it, or adopts one with consent, keeps it as spec says, and shows in status what the " +
-      "service is doing. A field that is absent from spec is not managed.",
+    description: of.description,
     properties: {
       apiVersion: { type: "string", description: `Always ${group}/${version}.` },
-      kind: { type: "string", description: `Always ${kind}.` },
+      kind: { type: "string", description: `Always ${of.kind}.` },
       metadata: { type: "object" },
-      spec: structuralSchemaOf(specSchema),
+      spec: structuralSchemaOf(of.spec),
       // -1 is the sign of kstatus for: nobody has looked at this yet, so it is in progress and not current.
-      status: { ...structuralSchemaOf(statusSchema), default: { observedGeneration: -1 } },
+      status: { ...structuralSchemaOf(of.status), default: { observedGeneration: -1 } },
     },
     required: ["spec"],
   };
 }
 
-/** The CustomResourceDefinition, ready to be written as YAML. Pure; keys come in the order people read them. */
-export function buildCrd(): object {
+/**
+ * The CustomResourceDefinition, ready to be written as YAML. Pure; keys come in the order people read them.
+ *
+ * @param of @default ComputeEndpoint
+ */
+export function buildCrd(of: CrdKind = computeEndpoint): object {
+  const { kind, plural, singular, shortName, printerColumns } = of;
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -122,7 +150,7 @@ export function buildCrd(): object {
           storage: true,
           subresources: { status: {} },
           additionalPrinterColumns: printerColumns,
-          schema: { openAPIV3Schema: buildStructuralSchema() },
+          schema: { openAPIV3Schema: buildStructuralSchema(of) },
         },
       ],
     },

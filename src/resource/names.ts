@@ -10,6 +10,16 @@ export const category = "database";
 /** Held from before anything is created outside until the endpoint is proven gone, retained or abandoned. */
 export const finalizer = `${group}/endpoint`;
 
+/** The names of the second kind. */
+export const databaseAccessNames = {
+  kind: "DatabaseAccess",
+  plural: "databaseaccesses",
+  singular: "databaseaccess",
+  shortName: "dba",
+  /** Held from before anything is created outside until role, database and Secret are seen to. */
+  finalizer: `${group}/database-access`,
+} as const;
+
 /** Annotations by which a person talks to the operator. */
 export const annotations = {
   /** `"true"`: the operator writes nothing but status. */
@@ -20,4 +30,6 @@ export const annotations = {
   resolveCreate: `${group}/resolve-create`,
   /** An operation id whose failure has been seen. */
   acknowledgeOperation: `${group}/acknowledge-operation`,
+  /** Any new value asks for a new password; on a DatabaseAccess only. */
+  rotateRequestedAt: `${group}/rotate-requested-at`,
 } as const;

@@ -6,7 +6,8 @@ export interface CelRule {
   readonly message: string;
 }
 
-const celRules = (...rules: readonly CelRule[]) => ({ "x-kubernetes-validations": rules });
+/** Carries CEL rules into the CRD. */
+export const celRules = (...rules: readonly CelRule[]) => ({ "x-kubernetes-validations": rules });
 
 const immutable = (field: string): CelRule => ({
   rule: "self == oldSelf",

@@ -111,6 +111,12 @@ const condition = z.object({
   message: z.string().describe("One line for people. With Stalled it says what to do."),
 });
 
+/** The conditions of any kind. */
+export const conditionsSchema = z
+  .array(condition)
+  .describe("Ready sums up the others. Reconciling and Stalled are present only while they are True.")
+  .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] });
+
 /** What the operator knows and shows. Values of the service are open strings, so a new one never breaks a patch. */
 export const statusSchema = z
   .object({
@@ -155,11 +161,7 @@ export const statusSchema = z
       .string()
       .optional()
       .describe("The last value of reconcile-requested-at that was handled."),
-    conditions: z
-      .array(condition)
-      .optional()
-      .describe("Ready sums up the others. Reconciling and Stalled are present only while they are True.")
-      .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] }),
+    conditions: conditionsSchema.optional(),
   })
   .describe("The endpoint as the service showed it, and what is going on.");
 

@@ -29,11 +29,11 @@ export function operatorTemplates(sources: DeploySources): ReadonlyMap<string, s
   ]);
 }
 
-/** The CRD as a template: `helm upgrade` replaces it, `helm uninstall` keeps it. Pure. */
+/** The CRDs as a template: `helm upgrade` replaces them, `helm uninstall` keeps them. Pure. */
 export function crdTemplate({ crd }: DeploySources): string {
-  const body = verbatim(crd.replace(/^#.*\n/, ""));
+  const body = verbatim(crd.replace(/^#.*\n/gm, ""));
   return body.replace(
-    /^metadata:\n/m,
+    /^metadata:\n/gm,
     `metadata:\n  annotations:\n    helm.sh/resource-policy: keep\n  labels:\n    ${Object.entries(nameLabel)[0]?.join(": ")}\n`,
   );
 }

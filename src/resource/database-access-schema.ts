@@ -1,0 +1,266 @@
+import { z } from "zod";
+import { type CelRule, celRules } from "./spec-schema.ts";
+import { conditionsSchema } from "./status-schema.ts";
+
+/** The keys of the Secret that the operator writes, in the layout of the Service Binding specification. */
+export const bindingKeys = [
+  "type",
+  "provider",
+  "host",
+  "port",
+  "database",
+  "username",
+  "password",
+  "sslmode",
+  "uri",
+  "jdbc-url",
+  "pgpass",
+  "pooled-host",
+  "pooled-uri",
+  "read-host",
+  "read-uri",
+  "read-hosts",
+  "read-uri-all",
+] as const;
+export type BindingKey = (typeof bindingKeys)[number];
+
+/** Keys that hold the certificate authority; a template cannot use them. */
+export const authorityKeys = ["ca.crt", "root.crt", "sslrootcert"] as const;
+
+const reservedKeys: readonly string[] = [...bindingKeys, ...authorityKeys];
+
+/** Text in which each `${…}` is a placeholder of the closed list. A dollar sign may stand before any other character. */
+const templatePattern = `^([^$]|[$][{](${bindingKeys.join("|")})[}]|[$][^{$])*[$]?$`;
+
+const fixed = (field: string): CelRule => ({
+  rule: "self == oldSelf",
+  message: `${field} cannot be changed; create another DatabaseAccess instead`,
+});
+
+const objectName = () => z.string().min(1).max(63);
+
+/** PostgreSQL keeps these names for itself. */
+const isFreeRoleName = (name: string) => !name.startsWith("pg_") && name !== "public" && name !== "none";
+const isFreeDatabaseName = (name: string) => name !== "template0" && name !== "template1";
+const plainName = /^[A-Za-z_][A-Za-z0-9_-]*$/;
+
+const createPolicy = (what: string) =>
+  z
+    .enum(["CreateIfAbsent", "MustExist"])
+    .optional()
+    .describe(`CreateIfAbsent: the operator creates the ${what} if it is missing. MustExist: it never does. Absent: CreateIfAbsent.`);
+
+const database = z
+  .object({
+    name: objectName()
+      .regex(plainName)
+      .refine(isFreeDatabaseName, "template0 and template1 are not allowed")
+      .describe("Name of the database. Cannot be changed.")
+      .meta(
+        celRules(fixed("database.name"), {
+          rule: "!(self in ['template0', 'template1'])",
+          message: "template0 and template1 are not allowed",
+        }),
+      ),
+    policy: createPolicy("database"),
+    deletionPolicy: z
+      .enum(["Delete", "Retain"])
+      .optional()
+      .describe("What becomes of a database that this resource created when the resource is deleted. Absent: Retain."),
+  })
+  .describe("The database to connect to.");
+
+const role = z
+  .object({
+    name: objectName()
+      .regex(plainName)
+      .refine(isFreeRoleName, "public, none and names that begin with pg_ are not allowed")
+      .describe("Name of the role with which the application logs in. Cannot be changed.")
+      .meta(
+        celRules(fixed("role.name"), {
+          rule: "!self.startsWith('pg_') && !(self in ['public', 'none'])",
+          message: "public, none and names that begin with pg_ are not allowed",
+        }),
+      ),
+    policy: createPolicy("role"),
+    deletionPolicy: z
+      .enum(["Delete", "Retain"])
+      .optional()
+      .describe(
+        "What becomes of the role when this resource is deleted. Absent: Delete if this resource created it, Retain if it existed before or was presumed.",
+      ),
+  })
+  .describe("The role with which the application logs in.");
+
+const password = z
+  .object({
+    secretRef: z
+      .object({
+        name: z.string().min(1).max(253).describe("A Secret of the same namespace."),
+        key: z.string().min(1).max(253).describe("The key that holds the password."),
+      })
+      .optional()
+      .describe("A password that you give. Absent: the control plane knows the password and reveals it."),
+    rotateAfterSeconds: z
+      .int()
+      .min(60)
+      .max(315_360_000)
+      .optional()
+      .describe("The operator resets the password when it is older than this. Absent: never."),
+  })
+  .refine((given) => given.secretRef === undefined || given.rotateAfterSeconds === undefined, {
+    message: "rotateAfterSeconds is not allowed with secretRef",
+  })
+  .describe("Where the password comes from.")
+  .meta(
+    celRules({
+      rule: "!has(self.secretRef) || !has(self.rotateAfterSeconds)",
+      message: "rotateAfterSeconds is not allowed with secretRef",
+    }),
+  );
+
+const secret = z
+  .object({
+    name: z
+      .string()
+      .min(1)
+      .max(253)
+      .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/)
+      .optional()
+      .describe("Name of the Secret. Absent: the name of this resource."),
+    extraKeys: z
+      .record(
+        z
+          .string()
+          .max(253)
+          .regex(/^[-._a-zA-Z0-9]+$/)
+          .refine((key) => !reservedKeys.includes(key), "a key of the binding is not allowed here"),
+        z.string().max(1024).regex(new RegExp(templatePattern), "must contain only known placeholders"),
+      )
+      .optional()
+      .describe(
+        `More keys, each a text with placeholders such as \${uri}. Known placeholders: ${bindingKeys.join(", ")}.`,
+      )
+      .meta({
+        maxProperties: 50,
+        ...celRules(
+          {
+            rule: `self.all(key, self[key].matches('${templatePattern}'))`,
+            message: `a template must contain only these placeholders: ${bindingKeys.join(", ")}`,
+          },
+          {
+            rule: "self.all(key, size(key) <= 253 && key.matches('^[-._a-zA-Z0-9]+$'))",
+            message: "an extra key must consist of letters, digits, '-', '_' and '.'",
+          },
+          {
+            rule: `self.all(key, !(key in [${reservedKeys.map((key) => `'${key}'`).join(", ")}]))`,
+            message: "a key of the binding is not allowed as an extra key",
+          },
+        ),
+      }),
+    includeReplicas: z
+      .boolean()
+      .optional()
+      .describe("Whether the Secret also names the read replicas of the branch that this namespace has. Absent: false."),
+  })
+  .describe("The Secret that the operator writes.");
+
+const secretNameOf = "has(%.secret) && has(%.secret.name) ? %.secret.name : ''";
+
+/** What a person asks for. */
+export const databaseAccessSpecSchema = z
+  .object({
+    endpointRef: z
+      .object({ name: z.string().min(1).max(253).describe("Name of a ComputeEndpoint of the same namespace.") })
+      .describe("The endpoint through which the application connects. Cannot be changed.")
+      .meta(celRules(fixed("endpointRef"))),
+    database,
+    role,
+    password: password.optional(),
+    secret: secret.optional(),
+  })
+  .describe("One application's access to one database through one endpoint.")
+  .meta(
+    celRules({
+      rule: `(${secretNameOf.replaceAll("%", "self")}) == (${secretNameOf.replaceAll("%", "oldSelf")})`,
+      message: "secret.name cannot be changed; create another DatabaseAccess instead",
+    }),
+  );
+
+/** A valid spec. */
+export type DatabaseAccessSpec = z.output<typeof databaseAccessSpecSchema>;
+
+const time = (description: string) => z.string().describe(description);
+
+const accessObject = z
+  .object({
+    type: z.enum(["Role", "Database"]).describe("What it is."),
+    name: z.string().describe("Its name."),
+    projectId: z.string().describe("The project in which it is."),
+    branchId: z.string().describe("The branch in which it is."),
+    origin: z
+      .enum(["Requested", "Created", "Presumed", "Existing"])
+      .describe(
+        "Requested: a create was sent and is not answered yet. Created: this resource created it. Presumed: the answer to the create was lost. Existing: it was there before.",
+      ),
+  })
+  .describe("A role or a database.");
+
+/** What the operator knows and shows. It never holds a password. */
+export const databaseAccessStatusSchema = z
+  .object({
+    observedGeneration: z.int().optional().describe("The generation this status speaks of; -1: not looked at yet."),
+    binding: z
+      .object({ name: z.string().describe("Name of the Secret.") })
+      .optional()
+      .describe("The Secret, as the Service Binding specification asks of a provisioned service."),
+    endpoint: z
+      .object({
+        endpointId: z.string().describe("The endpoint at the control plane."),
+        projectId: z.string().describe("Its project."),
+        branchId: z.string().describe("Its branch."),
+        host: z.string().describe("Its direct host name."),
+      })
+      .optional()
+      .describe("The endpoint that the Secret names."),
+    records: z
+      .object({
+        resourceUid: z.string().describe("The uid of this resource when the records were made."),
+        clusterId: z.string().describe("The cluster in which the records were made."),
+        serviceUrl: z.string().describe("The control plane that knows the objects."),
+        objects: z.array(accessObject).describe("Role and database on each branch that this resource has used."),
+      })
+      .optional()
+      .describe("Which roles and databases this resource created. Records of another resource or cluster delete nothing."),
+    secret: z
+      .object({
+        resourceVersion: z.string().describe("Version of the Secret after the operator's last write."),
+        changedTime: time("When the operator last changed what the Secret says, by its own clock."),
+      })
+      .optional()
+      .describe("The Secret as the operator last wrote it."),
+    password: z
+      .object({
+        roleUpdatedTime: z.string().describe("The role's own time when its password was read."),
+        rotatedTime: time("When the operator last reset the password, by its own clock.").optional(),
+        knownSinceTime: time("Since when the operator knows the password, by its own clock."),
+        rotation: z
+          .object({
+            roleUpdatedTime: z.string().describe("The role's own time before the reset."),
+            requestedAt: z.string().optional().describe("The value of rotate-requested-at that asked for it."),
+          })
+          .optional()
+          .describe("A reset that was sent and whose password is not in the Secret yet."),
+      })
+      .optional()
+      .describe("Times of the password. The password itself is in the Secret and nowhere else."),
+    lastHandledReconcileAt: z.string().optional().describe("The last value of reconcile-requested-at that was handled."),
+    lastHandledRotateAt: z.string().optional().describe("The last value of rotate-requested-at that was handled."),
+    conditions: conditionsSchema.optional(),
+  })
+  .describe("What the operator knows of role, database and Secret.");
+
+/** The status of a DatabaseAccess. */
+export type DatabaseAccessStatus = z.output<typeof databaseAccessStatusSchema>;
+/** A role or database that the status records. */
+export type AccessObject = z.output<typeof accessObject>;
