@@ -51,6 +51,12 @@ export interface Config {
   readonly requestsPerMinute: number;
   /** The maximum number of requests to the control plane in any second. */
   readonly requestsPerSecond: number;
+  /** The port at which clients reach databases. */
+  readonly databasePort: number;
+  /** `sslmode` in the Secrets of applications. */
+  readonly databaseSslMode: string;
+  /** A file with the certificate authority of the databases. `undefined`: public authorities. */
+  readonly databaseCaFile: string | undefined;
   /** Base URL of the receiver of traces, without a trailing slash. `undefined`: no tracing. */
   readonly tracesEndpoint: string | undefined;
 }
@@ -105,6 +111,9 @@ const secretName = setting("must be SECRET/KEY, for instance control-plane-api-k
 const namespaces = setting("must be namespace names separated by commas", parseNamespaces);
 const levels: readonly string[] = logLevels;
 
+/** libpq's words for connections that are always encrypted. */
+const sslModes = ["require", "verify-ca", "verify-full"] as const;
+
 const environmentSchema = z.object({
   CONTROL_PLANE_URL: required(controlPlaneUrl, urlRule),
   CONTROL_PLANE_API_KEY_FILE: z.string().optional(),
@@ -128,6 +137,11 @@ const environmentSchema = z.object({
   CREATE_SETTLE_SECONDS: seconds(0.1, 3_600).default(150_000),
   CONTROL_PLANE_REQUESTS_PER_MINUTE: wholeNumber(10, 1_000_000).default(700),
   CONTROL_PLANE_REQUESTS_PER_SECOND: wholeNumber(1, 100_000).default(40),
+  DATABASE_PORT: wholeNumber(1, 65_535).default(5432),
+  DATABASE_SSL_MODE: setting(`must be one of ${sslModes.join(", ")}`, (text) =>
+    sslModes.find((mode) => mode === text),
+  ).default("require"),
+  DATABASE_CA_FILE: z.string().optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: receiverUrl.optional(),
 });
 
@@ -191,6 +205,9 @@ function configOf(settings: Settings): Config {
     createSettleMs: settings.CREATE_SETTLE_SECONDS,
     requestsPerMinute: settings.CONTROL_PLANE_REQUESTS_PER_MINUTE,
     requestsPerSecond: settings.CONTROL_PLANE_REQUESTS_PER_SECOND,
+    databasePort: settings.DATABASE_PORT,
+    databaseSslMode: settings.DATABASE_SSL_MODE,
+    databaseCaFile: settings.DATABASE_CA_FILE,
     tracesEndpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT,
   });
 }

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { Command } from "commander";
 import type { Config } from "./config.ts";
@@ -70,6 +71,7 @@ async function operate(config: Config): Promise<number> {
     logger,
     version: programVersion,
     instance,
+    databaseAuthority: config.databaseCaFile === undefined ? undefined : await readFile(config.databaseCaFile, "utf8"),
     random: Math.random,
   });
   const failure = await Promise.race([aborted(stop), operator.failed]);

@@ -1,16 +1,20 @@
+import { type AccessParts, assembleAccess } from "./access-parts.ts";
 import type { Config } from "./config.ts";
 import { createControlPlane } from "./control-plane/create-control-plane.ts";
-import { withCredentialGate } from "./control-plane/credential-gate.ts";
+import { credentialGuard } from "./control-plane/credential-gate.ts";
+import { type CallGuard, guardCalls } from "./control-plane/guard-calls.ts";
 import type { KeySource } from "./control-plane/key-source.ts";
 import { createRequestBudget, withRequestBudget } from "./control-plane/request-budget.ts";
-import { withThrottleGate } from "./control-plane/throttle-gate.ts";
+import { throttleGuard } from "./control-plane/throttle-gate.ts";
 import { withUnreadableReport } from "./control-plane/unreadable-objects.ts";
 import { withCallSpans, withRequestAttributes } from "./control-plane/with-call-spans.ts";
 import { withLeaderFence } from "./control-plane/with-leader-fence.ts";
+import { type BranchObjects, guardBranchObjects } from "./domain/branch-objects.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { ControlPlane } from "./domain/control-plane.ts";
-import type { LeaderFence } from "./domain/leader-fence.ts";
+import { type LeaderFence, LeaderFenceError } from "./domain/leader-fence.ts";
 import type { Logger } from "./domain/logger.ts";
+import type { RequestBudget } from "./domain/request-budget.ts";
 import type { ResourceKey } from "./domain/resource-store.ts";
 import type { Tracer } from "./domain/tracer.ts";
 import { createEventRecorder } from "./kubernetes/events/event-recorder.ts";
@@ -26,8 +30,9 @@ import {
 import type { LeaseTiming } from "./kubernetes/lease/lease-timing.ts";
 import { createResourceWatch, type ResourceWatch } from "./kubernetes/resource-watch.ts";
 import { ProjectOperations } from "./operations/reader.ts";
-import type { ControlPlaneAccess } from "./reconcile/control-plane-access.ts";
+import type { ControlPlaneAccess, ObjectsAccess } from "./reconcile/control-plane-access.ts";
 import { ProjectKeys } from "./reconcile/project-keys.ts";
+import type { ProjectKind } from "./reconcile/project-kind.ts";
 import { ProjectReconciler } from "./reconcile/project-reconciler.ts";
 import { Projects } from "./reconcile/projects.ts";
 import { type ClosableFence, createClosableFence } from "./runtime/closable-fence.ts";
@@ -49,7 +54,9 @@ export interface OperatorOptions {
   /** 0 up to 1. */
   readonly random: () => number;
   /** @default the HTTP client for the control plane of the settings */
-  readonly controlPlane?: ControlPlane;
+  readonly controlPlane?: ControlPlane & { readonly objects?: BranchObjects };
+  /** PEM: the authority of the databases' certificates. @default public authorities */
+  readonly databaseAuthority?: string | undefined;
   /** @default nothing is traced */
   readonly tracer?: Tracer | undefined;
   /** Sends the last traces; never rejects. @default there are none */
@@ -102,6 +109,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     for (const projectId of projectKeys.noteChange(key, watch.store.get(key))) {
       queue.add(projectId, priority);
     }
+    accessParts.endpointChanged(key, priority);
   };
   const stop = (why: string) => {
     gate.close();
@@ -125,6 +133,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     for (const { key } of watch.store.list()) {
       enqueue(key, "Background");
     }
+    accessParts.lead();
     pool.start();
   };
   const gate = createClosableFence(leadership);
@@ -138,25 +147,23 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
       }
     },
     onList: () => leadership.nudge(),
-    fence: gate,
-    clock,
-    logger,
-    random,
+    ...{ fence: gate, clock, logger, random },
   });
   const metrics: Metrics = createOperatorMetrics(foundation, {
-    watch,
+    ...{ watch, unreadableCount: () => unreadableCount(), queueStats: () => queue.stats() },
     // The leader alone: otherwise two replicas would both report every resource.
     resources: () => (isLeading ? watch.store.list() : []),
+    accesses: { resources: () => accessParts.resources(), nowMs: () => clock.nowMs() },
     projects: () => projects,
-    unreadableCount: () => unreadableCount(),
-    queueStats: () => queue.stats(),
     isLeader: () => gate.mayStartEffect(0),
   });
   const queue = createProjectQueue(foundation, metrics, projectKeys);
   const events = createEventRecorder({ connection, fence: gate, clock, logger, instance, random });
   const { access, unreadableCount, close } = connectControlPlane(foundation, { metrics, fence: gate });
   const projects = createProjects(foundation, metrics);
-  const pool = createPool(foundation, { watch, metrics, queue, access, events, projects, fence: gate });
+  const accessParts = createAccess(foundation, { watch, metrics, queue, access, events, fence: gate });
+  const kinds = [accessParts.kind];
+  const pool = createPool(foundation, { watch, metrics, queue, access, events, projects, kinds, fence: gate });
   const liveness = createLiveness(foundation, queue, pool);
   return {
     ...{ watch, metrics, liveness, leadership, gate, events, failed: failed.promise },
@@ -164,11 +171,12 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     start() {
       liveness.start();
       watch.start();
+      accessParts.start();
       leadership.start();
     },
     async close() {
       liveness.stop();
-      await Promise.all([watch.stop(), close()]);
+      await Promise.all([watch.stop(), accessParts.stop(), close()]);
     },
   };
 }
@@ -213,7 +221,7 @@ function createLiveness({ clock, config }: Foundation, queue: WorkQueue<string>,
   });
 }
 
-interface MetricsSources extends Pick<MetricsOptions, "resources" | "unreadableCount" | "queueStats"> {
+interface MetricsSources extends Pick<MetricsOptions, "resources" | "accesses" | "unreadableCount" | "queueStats"> {
   readonly projects: () => Projects;
   readonly watch: ResourceWatch;
   readonly isLeader: () => boolean;
@@ -269,9 +277,10 @@ function connectControlPlane(foundation: Foundation, needs: ClientNeeds) {
   const { client, close } = createClient(foundation, needs);
   const { controlPlane: reporting, unreadableCount } = withUnreadableReport(client, { clock, logger });
   const calls = tracer === undefined ? reporting : withCallSpans(reporting, tracer);
-  const throttled = withThrottleGate(calls, { clock, observer: metrics.controlPlane });
-  const gated = withCredentialGate(throttled, { clock, keys });
-  const controlPlane = withLeaderFence(gated, fence, writeTimeoutMs);
+  const throttle = throttleGuard({ clock, observer: metrics.controlPlane });
+  const credentials = credentialGuard({ clock, keys });
+  const gated: CallGuard = (call) => credentials(() => throttle(call));
+  const controlPlane = withLeaderFence(guardCalls(calls, gated), fence, writeTimeoutMs);
   const budget = createRequestBudget({
     clock,
     requestsPerMinute: config.requestsPerMinute,
@@ -284,8 +293,32 @@ function connectControlPlane(foundation: Foundation, needs: ClientNeeds) {
     reserve: (caller) => budget.take(caller),
     reserved: controlPlane,
     pollsPerMinute: budget.pollsPerMinute,
+    objects: client.objects && objectsAccess(client.objects, { gated, fence, budget }),
   };
   return { access, unreadableCount, close };
+}
+
+interface ObjectGuards {
+  readonly gated: CallGuard;
+  readonly fence: LeaderFence;
+  readonly budget: RequestBudget;
+}
+
+/** Roles and databases behind the same gates and the same budget as the rest of the control plane. */
+function objectsAccess(inner: BranchObjects, { gated, fence, budget }: ObjectGuards): ObjectsAccess {
+  const write: CallGuard = (call) =>
+    fence.mayStartEffect(writeTimeoutMs) ? gated(call) : Promise.reject(new LeaderFenceError());
+  const reserved = guardBranchObjects(inner, { read: gated, write });
+  return {
+    reserved,
+    forCaller(caller) {
+      const inBudget: CallGuard = async (call) => {
+        await budget.take(caller);
+        return await call();
+      };
+      return guardBranchObjects(reserved, { read: inBudget, write: inBudget });
+    },
+  };
 }
 
 /** The control plane that was injected, else the HTTP client. */
@@ -312,14 +345,35 @@ interface PoolNeeds extends ClientNeeds {
   readonly access: ControlPlaneAccess;
   readonly events: ReturnType<typeof createEventRecorder>;
   readonly projects: Projects;
+  readonly kinds: readonly ProjectKind[];
+}
+
+/** The second kind, DatabaseAccess. */
+function createAccess(foundation: Foundation, needs: Omit<PoolNeeds, "projects" | "kinds">): AccessParts {
+  const { watch, queue, access, events, fence, metrics } = needs;
+  const { config, clock, logger, random, connection } = foundation;
+  const { createSettleMs, operationPollMs, resyncMs, databasePort, databaseSslMode } = config;
+  return assembleAccess({
+    ...{ connection, clock, logger, random, events, fence, identity: access.identity },
+    endpoints: watch.store,
+    namespaces: config.watchNamespaces,
+    observer: metrics.access,
+    policy: { createSettleMs, operationPollMs, resyncMs },
+    settings: {
+      port: databasePort,
+      sslMode: databaseSslMode,
+      certificateAuthority: foundation.databaseAuthority,
+    },
+    enqueue: (projectId, priority) => queue.add(projectId, priority),
+  });
 }
 
 function createPool(foundation: Foundation, needs: PoolNeeds): WorkerPool {
-  const { watch, metrics, queue, access, events, projects, fence } = needs;
+  const { watch, metrics, queue, access, events, projects, kinds, fence } = needs;
   const { config, clock, logger, random, tracer } = foundation;
   const { createSettleMs, operationPollMs, resyncMs, projectPollMs } = config;
   const reconciler = new ProjectReconciler({
-    ...{ clock, tracer, random, logger, events, projects, projectPollMs },
+    ...{ clock, tracer, random, logger, events, projects, kinds, projectPollMs },
     store: watch.store,
     accessFor: () => access,
     metrics: metrics.operations,

@@ -83,7 +83,9 @@ function readRoles(body: Uint8Array, { branchId }: BranchPath): Reading<readonly
 function readDatabases(body: Uint8Array, { branchId }: BranchPath): Reading<readonly ObservedDatabase[]> {
   const answer = readAnswer(body, wireDatabaseList);
   const list = expectEach(answer, ({ databases }) => databases, strangeBranch(branchId));
-  return mapReading(list, ({ databases }) => databases.map((wire) => ({ name: wire.name, ownerName: wire.owner_name })));
+  return mapReading(list, ({ databases }) =>
+    databases.map((wire) => ({ name: wire.name, ownerName: wire.owner_name })),
+  );
 }
 
 function readRoleChange(body: Uint8Array, roleName: string, clean: Clean): Reading<RoleChange> {

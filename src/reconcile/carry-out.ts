@@ -10,6 +10,8 @@ import { deleteAbandoned } from "./delete-abandoned.ts";
 import { isAskedFor } from "./due.ts";
 import { inParallel } from "./in-parallel.ts";
 import { type Decided, type ProjectLook, recentMs } from "./look.ts";
+import { noteStarted } from "./observe-project.ts";
+import type { KindRound } from "./project-kind.ts";
 import { remember } from "./project-memory.ts";
 import type { CarryOutContext } from "./reconcile-context.ts";
 import { inResourceSpan } from "./report.ts";
@@ -24,6 +26,19 @@ const triesLimit = 50;
 /** A resource whose change comes next. */
 type Chosen = Decided & { readonly plan: Mutation };
 
+/** The same of a further kind. */
+interface Further {
+  readonly kind: KindRound;
+  readonly uid: string;
+}
+
+/** At most one change, and every decision that does not send one. */
+interface Choice {
+  readonly chosen?: Chosen;
+  readonly further?: Further;
+  readonly others: readonly Decided[];
+}
+
 /**
  * Carries out the decisions of one reconcile: at most one change of the control plane, and beside it the status patches
  * that do not depend on it.
@@ -37,15 +52,41 @@ export async function carryOut(
   for (const each of ready) {
     noteWish(round, each);
   }
-  const { chosen, others } = await choose(context, round, { look, decided: ready });
+  const { snapshot, operations } = look;
+  const { objects } = context;
+  if (objects !== undefined) {
+    await Promise.all(
+      round.kinds.map((kind) => kind.look({ objects, snapshot, operations, mayChange: !isLocked(round) })),
+    );
+  }
+  const { chosen, further, others } = await choose(context, round, { look, decided: ready });
   const settle = (each: Decided) =>
     guarded(context, round, each.worked, () => settleStep(context, round, stepOf(round, look, each), look.operations));
   await Promise.all([
-    chosen === undefined
-      ? deleteAbandoned(context, round)
-      : guarded(context, round, chosen.worked, () => change(context, round, look, chosen)),
+    chosen !== undefined
+      ? guarded(context, round, chosen.worked, () => change(context, round, look, chosen))
+      : further !== undefined
+        ? changeFurther(context, round, further)
+        : deleteAbandoned(context, round),
     inParallel(others, storesAtOnce, settle),
+    ...round.kinds.map((kind) => kind.settle(further?.uid)),
   ]);
+}
+
+/** Sends the change of a resource of a further kind. */
+async function changeFurther(context: CarryOutContext, { project }: Round, { kind, uid }: Further): Promise<void> {
+  const { reserve, reservedObjects: objects } = context;
+  if (objects === undefined) {
+    return;
+  }
+  const sent = await kind.change(uid, { reserve, objects });
+  const nowMs = context.clock.monotonicMs();
+  if (sent.kind === "Accepted") {
+    project.lastChange = { namespace: sent.namespace, atMs: nowMs };
+    noteStarted(project, sent.operations, nowMs);
+  } else if (sent.kind === "Failed" && sent.error.reason === "Locked") {
+    project.lockedUntilMs = sent.retryAtMs;
+  }
 }
 
 /** Two resources that find the same endpoint in one reconcile cannot both record it; the second is decided again. */
@@ -86,12 +127,18 @@ async function choose(
   context: CarryOutContext,
   round: Round,
   { look, decided }: { readonly look: ProjectLook; readonly decided: readonly Decided[] },
-): Promise<{ readonly chosen: Chosen | undefined; readonly others: readonly Decided[] }> {
+): Promise<Choice> {
   const byUid = new Map(decided.map((each) => [each.worked.resource.uid, each]));
-  const { project, facts } = round;
-  const isLocked = lockHolderOf(project, facts.monotonicMs) !== undefined || facts.monotonicMs < project.lockedUntilMs;
-  const order = isLocked ? [] : orderOfChanges(wishes(round), project.lastChange?.namespace);
+  const { project } = round;
+  const furtherWishes = round.kinds.flatMap((kind) => kind.wishes().map((wish) => ({ ...wish, kind })));
+  const order = isLocked(round)
+    ? []
+    : orderOfChanges([...wishes(round), ...furtherWishes], project.lastChange?.namespace);
   for (const uid of order.slice(0, triesLimit)) {
+    const wish = furtherWishes.find((further) => further.uid === uid);
+    if (wish !== undefined) {
+      return { further: { kind: wish.kind, uid }, others: [...byUid.values()] };
+    }
     const worked = round.get(uid);
     const each = byUid.get(uid) ?? (worked && (await tryAgain(context, round, { look, worked })));
     if (each === undefined) {
@@ -103,7 +150,12 @@ async function choose(
       return { chosen: { ...each, plan: each.plan }, others: [...byUid.values()] };
     }
   }
-  return { chosen: undefined, others: [...byUid.values()] };
+  return { others: [...byUid.values()] };
+}
+
+/** Whether the project cannot take a change now. */
+function isLocked({ project, facts: { monotonicMs } }: Round): boolean {
+  return lockHolderOf(project, monotonicMs) !== undefined || monotonicMs < project.lockedUntilMs;
 }
 
 function wishes({ worked }: Round) {

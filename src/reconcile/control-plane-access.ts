@@ -1,6 +1,15 @@
 import type { Identity } from "../decide/identity.ts";
+import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { Caller } from "../domain/request-budget.ts";
+
+/** Roles and databases of one control plane, as the reconcile uses them. */
+export interface ObjectsAccess {
+  /** For one caller, within the request budget. */
+  forCaller(caller: Caller): BranchObjects;
+  /** For the one request of a reservation. */
+  readonly reserved: BranchObjects;
+}
 
 /** One control plane, as the reconcile uses it. */
 export interface ControlPlaneAccess {
@@ -16,6 +25,8 @@ export interface ControlPlaneAccess {
   reserve(caller: Caller): Promise<void>;
   /** The control plane for the one request of a reservation. */
   readonly reserved: ControlPlane;
+  /** Roles and databases. @default the control plane has none, and further kinds are not reconciled */
+  readonly objects?: ObjectsAccess | undefined;
   /** The number of projects that the request budget lets the operator poll in a minute. */
   readonly pollsPerMinute: number;
 }

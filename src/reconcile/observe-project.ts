@@ -4,7 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane, Mutation } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
-import { holdsProjectLock } from "../domain/operation.ts";
+import { holdsProjectLock, type Operation } from "../domain/operation.ts";
 import type { ProjectSnapshot, ReadById } from "../domain/project-snapshot.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import type { LogNeed } from "../operations/log-need.ts";
@@ -153,7 +153,11 @@ export function noteWrite(
     const endpoints = new Map(snapshot.endpoints).set(answer.endpoint.id, answer.endpoint);
     project.snapshot = { ...snapshot, endpoints, echoesNames: seesNames(project, [answer.endpoint]) };
   }
-  const started = answer?.operations ?? [];
+  noteStarted(project, answer?.operations ?? [], nowMs);
+}
+
+/** Remembers operations that a write of ours started: they lock the project. */
+export function noteStarted(project: ProjectMemory, started: readonly Operation[], nowMs: number): void {
   project.operations.noteAnswer(started);
   for (const { id } of started.filter(holdsProjectLock)) {
     project.lockHolders.set(id, nowMs);

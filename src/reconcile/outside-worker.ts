@@ -1,3 +1,4 @@
+import { type BranchObjects, guardBranchObjects } from "../domain/branch-objects.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { WorkerSlot } from "../domain/worker.ts";
 
@@ -16,4 +17,10 @@ export function outsideWorker(controlPlane: ControlPlane, slot: WorkerSlot): Con
     deleteEndpoint: (projectId, endpointId) =>
       slot.whileWaiting(() => controlPlane.deleteEndpoint(projectId, endpointId)),
   };
+}
+
+/** The same for roles and databases. */
+export function objectsOutsideWorker(objects: BranchObjects, slot: WorkerSlot): BranchObjects {
+  const outside = <Value>(call: () => Promise<Value>) => slot.whileWaiting(call);
+  return guardBranchObjects(objects, { read: outside, write: outside });
 }

@@ -21,6 +21,8 @@ export interface ProjectMemory {
   readonly resources: Map<string, ResourceEntry>;
   /** Whether the control plane has ever shown the project to this process. */
   hasBeenRead: boolean;
+  /** Resources of further kinds, as the last reconcile found them. */
+  furtherResources: number;
   /** `undefined`: none was read yet, or a write had an unknown outcome since. */
   snapshot: ProjectSnapshot | undefined;
   /** The control plane's clock as its answers showed it last; `undefined`: no answer did. */

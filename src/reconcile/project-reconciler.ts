@@ -8,8 +8,8 @@ import { callerFor, isAskedFor, isDue } from "./due.ts";
 import { forgetGone } from "./forget-gone.ts";
 import { lookAt } from "./look.ts";
 import { noteOrphans } from "./orphans.ts";
-import { outsideWorker } from "./outside-worker.ts";
-import type { ProjectMemory } from "./project-memory.ts";
+import { objectsOutsideWorker, outsideWorker } from "./outside-worker.ts";
+import type { ProjectMemory, ReadFailure } from "./project-memory.ts";
 import { entryFor } from "./projects.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
 import { Round, type WorkedResource } from "./round.ts";
@@ -48,7 +48,7 @@ export class ProjectReconciler {
     const project = projects.of(projectId);
     const round = this.#begin(project);
     forgetGone(this.#context, round);
-    await settleLocally(this.#context, round);
+    await Promise.all([settleLocally(this.#context, round), ...round.kinds.map((kind) => kind.settleLocally())]);
     const wanted = this.#wantedLook(round);
     if (wanted !== undefined) {
       await this.#look(round, wanted, slot);
@@ -58,18 +58,22 @@ export class ProjectReconciler {
       return { kind: "Done" };
     }
     const nowMs = clock.monotonicMs();
-    const delayMs = Math.max(0, nextDueMs(project, nowMs, this.#context.policy) - nowMs);
+    const delayMs = Math.max(0, nextDueMs(project, nowMs, this.#context.policy, round.kinds) - nowMs);
     return Number.isFinite(delayMs) ? { kind: "RequeueAfter", delayMs } : { kind: "Done" };
   }
 
   #begin(project: ProjectMemory): Round {
     const { clock, store, policy, accessFor } = this.#context;
-    const { identity } = accessFor(project.projectId);
+    const { identity, objects } = accessFor(project.projectId);
     const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy };
     const all = store.inProject(project.projectId);
     const own = all.filter((resource) => workProjectOf(resource) === project.projectId);
     const worked = own.map((resource) => ({ resource, entry: entryFor(project, resource, facts.monotonicMs) }));
-    return new Round(facts, project, { all, worked });
+    const { projectId } = project;
+    const start = { projectId, nowMs: facts.nowMs, monotonicMs: facts.monotonicMs, endpoints: all };
+    const kinds = objects === undefined ? [] : (this.#context.kinds ?? []).map((kind) => kind.begin(start));
+    project.furtherResources = kinds.reduce((sum, { size }) => sum + size, 0);
+    return new Round(facts, project, { all, worked, kinds });
   }
 
   /** What the control plane is read for now; `undefined`: it is not read. */
@@ -84,7 +88,8 @@ export class ProjectReconciler {
       .lookable()
       .filter((worked) => isPoll || round.isWatched(worked) || isDue(worked.resource, worked.entry, nowMs));
     const isChangeDue = project.lockedUntilMs <= nowMs && (round.isWaiting() || isAbandonedDue(project, nowMs));
-    return due.length > 0 || isPoll || isChangeDue ? { due, isPoll } : undefined;
+    const isKindDue = round.kinds.some((kind) => kind.wantsLook());
+    return due.length > 0 || isPoll || isChangeDue || isKindDue ? { due, isPoll } : undefined;
   }
 
   /** Reads the project, and works on what is due. A failed read is part of the result. */
@@ -93,7 +98,7 @@ export class ProjectReconciler {
     const { due } = wanted;
     const held = project.readFailure;
     if (held !== undefined && facts.monotonicMs < held.retryAtMs && !mayTryEarly(held.error, due)) {
-      await failResources(this.#context, round, due, held);
+      await this.#fail(round, due, held);
       return;
     }
     const access = this.#context.accessFor(project.projectId);
@@ -104,6 +109,8 @@ export class ProjectReconciler {
       controlPlane: outsideWorker(access.forCaller(caller), slot),
       reserved: outsideWorker(access.reserved, slot),
       reserve: () => slot.whileWaiting(() => access.reserve(caller)),
+      objects: access.objects && objectsOutsideWorker(access.objects.forCaller(caller), slot),
+      reservedObjects: access.objects && objectsOutsideWorker(access.objects.reserved, slot),
     };
     try {
       // A change that waits already takes its place in the budget before the look, so that the look is new when it goes out.
@@ -144,7 +151,15 @@ export class ProjectReconciler {
     project.readFailure = { error, sinceMs, count, retryAtMs: nowMs + delayMs };
     // The next try is a poll, so that every resource of the project learns of its result.
     project.nextPollAtMs = nowMs + delayMs;
-    await failResources(this.#context, round, due, project.readFailure);
+    await this.#fail(round, due, project.readFailure);
+  }
+
+  async #fail(round: Round, due: readonly WorkedResource[], failure: Pick<ReadFailure, "error" | "sinceMs">) {
+    const forMs = this.#context.clock.monotonicMs() - failure.sinceMs;
+    await Promise.all([
+      failResources(this.#context, round, due, failure),
+      ...round.kinds.map((kind) => kind.fail(failure.error, forMs)),
+    ]);
   }
 }
 

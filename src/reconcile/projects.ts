@@ -42,6 +42,7 @@ export class Projects {
       operations: this.#options.operationsOf(projectId),
       resources: new Map(),
       hasBeenRead: false,
+      furtherResources: 0,
       snapshot: undefined,
       serviceTime: undefined,
       operationsReadAtMs: nowMs,
@@ -81,7 +82,8 @@ export class Projects {
   /** Forgets the oldest projects without resources beyond the limit, and those that were never read. */
   forgetEmpty(): void {
     const empty = [...this.#projects.values()].filter(
-      ({ resources, abandoned }) => resources.size === 0 && abandoned.size === 0,
+      ({ resources, abandoned, furtherResources }) =>
+        resources.size === 0 && abandoned.size === 0 && furtherResources === 0,
     );
     const never = empty.filter(({ hasBeenRead }) => !hasBeenRead);
     const tooMany = empty.filter(({ hasBeenRead }) => hasBeenRead).slice(0, -emptyProjectsLimit);

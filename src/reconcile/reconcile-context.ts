@@ -1,10 +1,12 @@
 import type { Policy } from "../decide/resource-memory.ts";
+import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { ResourceStore } from "../domain/resource-store.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { ControlPlaneAccess } from "./control-plane-access.ts";
+import type { ProjectKind } from "./project-kind.ts";
 import type { Projects } from "./projects.ts";
 import type { ReportTargets } from "./report.ts";
 
@@ -17,6 +19,8 @@ export interface ReconcileContext extends ReportTargets {
   readonly projects: Projects;
   /** The control plane of a project. Today every project has the one of the settings. */
   readonly accessFor: (projectId: string) => ControlPlaneAccess;
+  /** Further kinds of resources. @default none */
+  readonly kinds?: readonly ProjectKind[];
   readonly policy: Policy;
   readonly projectPollMs: number;
 }
@@ -28,4 +32,7 @@ export interface CarryOutContext extends ReconcileContext {
   readonly reserve: () => Promise<void>;
   /** The control plane for that one change. */
   readonly reserved: ControlPlane;
+  /** Roles and databases: for reads, and for that one change. `undefined`: there are no further kinds. */
+  readonly objects: BranchObjects | undefined;
+  readonly reservedObjects: BranchObjects | undefined;
 }

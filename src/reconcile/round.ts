@@ -5,6 +5,7 @@ import type { Policy, PostState } from "../decide/resource-memory.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { waitsForOthers } from "./due.ts";
+import type { KindRound } from "./project-kind.ts";
 import type { ProjectMemory, ResourceEntry } from "./project-memory.ts";
 
 /** One resource of the project, as this reconcile knows it now. */
@@ -28,6 +29,8 @@ export class Round {
   readonly project: ProjectMemory;
   /** Every resource that names the project, also one whose records name another project. */
   readonly all: readonly ComputeEndpoint[];
+  /** The resources of further kinds. */
+  readonly kinds: readonly KindRound[];
   readonly #worked: Map<string, WorkedResource>;
   /** Resources that are decided without the control plane, and are due to be looked at all the same. */
   readonly #watched = new Set<string>();
@@ -35,8 +38,13 @@ export class Round {
   constructor(
     facts: RoundFacts,
     project: ProjectMemory,
-    resources: { readonly all: readonly ComputeEndpoint[]; readonly worked: readonly WorkedResource[] },
+    resources: {
+      readonly all: readonly ComputeEndpoint[];
+      readonly worked: readonly WorkedResource[];
+      readonly kinds?: readonly KindRound[];
+    },
   ) {
+    this.kinds = resources.kinds ?? [];
     this.facts = facts;
     this.project = project;
     this.all = resources.all;
@@ -83,7 +91,7 @@ export class Round {
 
   /** Whether any resource waits to change something. */
   isWaiting(): boolean {
-    return this.worked.some(({ entry }) => entry.waiting !== undefined);
+    return this.worked.some(({ entry }) => entry.waiting !== undefined) || this.kinds.some((kind) => kind.isWaiting());
   }
 
   /** Makes the resources due that wait for another one of the project to give way. */

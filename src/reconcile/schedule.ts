@@ -1,5 +1,6 @@
 import type { Policy } from "../decide/resource-memory.ts";
 import { pollDelayMs } from "../decide/waiting.ts";
+import type { KindRound } from "./project-kind.ts";
 import type { ProjectMemory } from "./project-memory.ts";
 
 /** A project that holds its lock for so long does not hold back changes any more: they are tried, and may get a 423. */
@@ -20,9 +21,14 @@ export function lockHolderOf(project: ProjectMemory, nowMs: number): string | un
  *
  * @returns monotonic milliseconds.
  */
-export function nextDueMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
+export function nextDueMs(
+  project: ProjectMemory,
+  nowMs: number,
+  policy: Policy,
+  kinds: readonly Pick<KindRound, "isWaiting" | "nextDueMs">[] = [],
+): number {
   const entries = [...project.resources.values()];
-  const isWaiting = entries.some(({ waiting }) => waiting !== undefined);
+  const isWaiting = entries.some(({ waiting }) => waiting !== undefined) || kinds.some((kind) => kind.isWaiting());
   const abandonedMs = Math.min(...[...project.abandoned.values()].map(({ retryAtMs }) => retryAtMs));
   const changeMs = isWaiting ? nextChangeMs(project, nowMs, policy) : Number.POSITIVE_INFINITY;
   // A row of failed reads has one try at a time.
@@ -30,7 +36,8 @@ export function nextDueMs(project: ProjectMemory, nowMs: number, policy: Policy)
     Math.min(project.nextPollAtMs, changeMs, abandonedMs),
     project.readFailure?.retryAtMs ?? nowMs,
   );
-  return entries.reduce((first, { dueAtMs }) => Math.min(first, dueAtMs), lookMs);
+  const dues = [...entries.map(({ dueAtMs }) => dueAtMs), ...kinds.map((kind) => kind.nextDueMs())];
+  return dues.reduce((first, dueAtMs) => Math.min(first, dueAtMs), lookMs);
 }
 
 /** When the next change may be sent. */

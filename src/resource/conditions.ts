@@ -1,3 +1,4 @@
+import type { AccessProgressReason, AccessStallReason } from "./access-reasons.ts";
 import type { Condition } from "./status-schema.ts";
 
 /** The five condition types. Documented in docs/conditions.md. */
@@ -55,7 +56,7 @@ export type ConditionReason = StallReason | ProgressReason | OtherReason;
 export interface ConditionDraft {
   readonly type: ConditionType;
   readonly status: "True" | "False" | "Unknown";
-  readonly reason: ConditionReason;
+  readonly reason: ConditionReason | AccessProgressReason | AccessStallReason;
   readonly message: string;
 }
 

@@ -37,7 +37,8 @@ export interface CrdKind {
 }
 
 /** The path of a field of a condition, for a column. */
-export const conditionPath = (type: string, field: string): string => `.status.conditions[?(@.type=="${type}")].${field}`;
+export const conditionPath = (type: string, field: string): string =>
+  `.status.conditions[?(@.type=="${type}")].${field}`;
 
 const printerColumns: readonly PrinterColumn[] = [
   { name: "Type", type: "string", jsonPath: ".spec.type", description: "ReadWrite or ReadOnly" },

@@ -16,8 +16,18 @@ export const databaseAccessCrd: CrdKind = {
     { name: "Database", type: "string", jsonPath: ".spec.database.name", description: "Name of the database" },
     { name: "Role", type: "string", jsonPath: ".spec.role.name", description: "Name of the role" },
     { name: "Secret", type: "string", jsonPath: ".status.binding.name", description: "The Secret to connect with" },
-    { name: "Ready", type: "string", jsonPath: conditionPath("Ready", "status"), description: "Whether it can be used" },
-    { name: "Reason", type: "string", jsonPath: conditionPath("Ready", "reason"), description: "Why it is Ready or not" },
+    {
+      name: "Ready",
+      type: "string",
+      jsonPath: conditionPath("Ready", "status"),
+      description: "Whether it can be used",
+    },
+    {
+      name: "Reason",
+      type: "string",
+      jsonPath: conditionPath("Ready", "reason"),
+      description: "Why it is Ready or not",
+    },
     { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since it was created" },
     {
       name: "Branch",

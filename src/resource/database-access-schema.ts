@@ -48,7 +48,9 @@ const createPolicy = (what: string) =>
   z
     .enum(["CreateIfAbsent", "MustExist"])
     .optional()
-    .describe(`CreateIfAbsent: the operator creates the ${what} if it is missing. MustExist: it never does. Absent: CreateIfAbsent.`);
+    .describe(
+      `CreateIfAbsent: the operator creates the ${what} if it is missing. MustExist: it never does. Absent: CreateIfAbsent.`,
+    );
 
 const database = z
   .object({
@@ -161,7 +163,9 @@ const secret = z
     includeReplicas: z
       .boolean()
       .optional()
-      .describe("Whether the Secret also names the read replicas of the branch that this namespace has. Absent: false."),
+      .describe(
+        "Whether the Secret also names the read replicas of the branch that this namespace has. Absent: false.",
+      ),
   })
   .describe("The Secret that the operator writes.");
 
@@ -231,7 +235,9 @@ export const databaseAccessStatusSchema = z
         objects: z.array(accessObject).describe("Role and database on each branch that this resource has used."),
       })
       .optional()
-      .describe("Which roles and databases this resource created. Records of another resource or cluster delete nothing."),
+      .describe(
+        "Which roles and databases this resource created. Records of another resource or cluster delete nothing.",
+      ),
     secret: z
       .object({
         resourceVersion: z.string().describe("Version of the Secret after the operator's last write."),
@@ -254,7 +260,10 @@ export const databaseAccessStatusSchema = z
       })
       .optional()
       .describe("Times of the password. The password itself is in the Secret and nowhere else."),
-    lastHandledReconcileAt: z.string().optional().describe("The last value of reconcile-requested-at that was handled."),
+    lastHandledReconcileAt: z
+      .string()
+      .optional()
+      .describe("The last value of reconcile-requested-at that was handled."),
     lastHandledRotateAt: z.string().optional().describe("The last value of rotate-requested-at that was handled."),
     conditions: conditionsSchema.optional(),
   })

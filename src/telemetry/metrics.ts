@@ -3,6 +3,7 @@ import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
 import type { OperationMetrics } from "../domain/operation-metrics.ts";
 import type { ReconcileObserver } from "../domain/worker.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { type AccessCounters, type AccessMetricsOptions, createAccessMetrics } from "./access-metrics.ts";
 import { createBoundedLabel } from "./bounded-label.ts";
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
 import { createMetricsRegistry, type MetricsRegistry } from "./metrics-registry.ts";
@@ -23,6 +24,8 @@ export interface MetricsOptions extends Pick<ResourceGaugesOptions, "serviceNowM
   readonly workers: number;
   /** Every resource of the cache. */
   readonly resources: () => readonly ComputeEndpoint[];
+  /** Every DatabaseAccess of the cache. @default none */
+  readonly accesses?: AccessMetricsOptions | undefined;
   /** How many endpoints carry this cluster's token and belong to no resource. */
   readonly orphanCount: () => number;
   /** How many objects the latest lists of the control plane showed that could not be parsed. */
@@ -39,9 +42,12 @@ export interface Metrics {
   readonly queue: WorkqueueMetrics;
   readonly controlPlane: ControlPlaneObserver;
   readonly ofProcess: ProcessMetrics;
+  readonly access: AccessCounters;
   /** One scrape. */
   render(format: ScrapeFormat): Promise<Scrape>;
 }
+
+const noAccesses: AccessMetricsOptions = { resources: () => [], nowMs: () => 0 };
 
 /** About three times the number of actions and states that are known. */
 const maxActions = 100;
@@ -66,12 +72,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
   registerWatchMetrics(registry, options.watchStats);
   registerLeader(registry, options.leader);
   const ofProcess = createProcessMetrics(registry, options.version);
+  const access = createAccessMetrics(registry, options.accesses ?? noAccesses);
   return {
     operations,
     reconciles,
     queue,
     controlPlane,
     ofProcess,
+    access,
     render: (format) => renderScrape(registry, format),
   };
 }

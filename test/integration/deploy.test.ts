@@ -103,10 +103,22 @@ describe("roles", () => {
       "list computeendpoints.endpoint-operator.dev",
       "watch computeendpoints.endpoint-operator.dev",
       "patch computeendpoints.endpoint-operator.dev",
+      "get databaseaccesses.endpoint-operator.dev",
+      "list databaseaccesses.endpoint-operator.dev",
+      "watch databaseaccesses.endpoint-operator.dev",
+      "patch databaseaccesses.endpoint-operator.dev",
       "patch computeendpoints/status.endpoint-operator.dev",
+      "patch databaseaccesses/status.endpoint-operator.dev",
       "create events.events.k8s.io",
       "patch events.events.k8s.io",
       "get namespaces. kube-system",
+    ]);
+    // Bound per namespace, by an administrator of that namespace.
+    expect(permissions(named(manifests, "ClusterRole", "endpoint-operator-secrets"))).toEqual([
+      "get secrets.",
+      "create secrets.",
+      "patch secrets.",
+      "delete secrets.",
     ]);
     expect(permissions(named(manifests, "Role", "endpoint-operator-key"))).toEqual([
       "get secrets. control-plane-api-key",

@@ -1,14 +1,24 @@
+import { accessProgressReasons, accessStallReasons } from "../../src/resource/access-reasons.ts";
 import { conditionOf, otherReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../../src/resource/status-schema.ts";
 
-const reasons: readonly string[] = [...stallReasons, ...progressReasons, ...otherReasons];
+const reasons: readonly string[] = [
+  ...stallReasons,
+  ...progressReasons,
+  ...otherReasons,
+  ...accessStallReasons,
+  ...accessProgressReasons,
+];
 
 /**
  * The rules that every status keeps, whatever it says: kstatus and people read conditions without a plugin.
  *
  * @returns each breach in words; empty when all is well.
  */
-export function checkConditions(status: ComputeEndpointStatus, generation: number): readonly string[] {
+export function checkConditions(
+  status: Pick<ComputeEndpointStatus, "conditions" | "observedGeneration" | "operations">,
+  generation: number,
+): readonly string[] {
   const conditions = status.conditions ?? [];
   const breaches: readonly (readonly [boolean, string])[] = [
     ...conditions.flatMap((condition) => breachesOf(condition, generation)),
@@ -31,7 +41,7 @@ function breachesOf(condition: Condition, generation: number): readonly (readonl
 }
 
 function summaryBreaches(
-  { conditions = [], observedGeneration }: ComputeEndpointStatus,
+  { conditions = [], observedGeneration }: Pick<ComputeEndpointStatus, "conditions" | "observedGeneration">,
   generation: number,
 ): readonly (readonly [boolean, string])[] {
   const types = conditions.map(({ type }) => type);

@@ -1,5 +1,6 @@
 import type { EndedOperation } from "../../src/domain/operation-metrics.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
+import { type DatabaseAccess, parseDatabaseAccess } from "../../src/resource/database-access.ts";
 import { createMetrics, type Metrics } from "../../src/telemetry/metrics.ts";
 
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
@@ -10,6 +11,7 @@ export function fullMetrics(): Metrics {
     version: "1.2.3",
     workers: 16,
     resources: () => [busyResource()],
+    accesses: { resources: () => [readyAccess()], nowMs: () => nowMs },
     orphanCount: () => 2,
     serviceNowMs: () => nowMs,
     operationsAges: () => [{ projectId: "green-fox-123456", ageMs: 31_500 }],
@@ -33,6 +35,8 @@ export function fullMetrics(): Metrics {
   metrics.reconciles.workersChanged(0);
   metrics.reconciles.reconcileEnded("requeue_after", 0.02);
   metrics.ofProcess.eventLoopDelayed(0.003);
+  metrics.access.secretWritten("Created");
+  metrics.access.passwordReset();
   return metrics;
 }
 
@@ -45,6 +49,18 @@ function endedOperation(change: Pick<EndedOperation, "outcome" | "durationMs">):
     name: "orders",
     ...change,
   };
+}
+
+function readyAccess(): DatabaseAccess {
+  const condition = { observedGeneration: 1, lastTransitionTime: "", reason: "UpToDate", message: "" };
+  return parseDatabaseAccess({
+    metadata: { namespace: "shop", name: "orders-app", uid: "uid-access", resourceVersion: "1" },
+    spec: { endpointRef: { name: "orders" }, database: { name: "orders" }, role: { name: "orders_app" } },
+    status: {
+      password: { roleUpdatedTime: "", knownSinceTime: "2026-11-21T11:00:00Z" },
+      conditions: [{ ...condition, type: "Ready", status: "True" }],
+    },
+  });
 }
 
 function busyResource(): ComputeEndpoint {

@@ -38,7 +38,23 @@ const rules: Readonly<Record<string, Rules>> = {
   "operator.ts": { folders: ["operator-parts.ts", "kubernetes", "runtime", "telemetry"], packages: [], isPure: false },
   // Wires the parts.
   "operator-parts.ts": {
-    folders: ["config.ts", "control-plane", "domain", "kubernetes", "operations", "reconcile", "runtime", "telemetry"],
+    folders: [
+      "access-parts.ts",
+      "config.ts",
+      "control-plane",
+      "domain",
+      "kubernetes",
+      "operations",
+      "reconcile",
+      "runtime",
+      "telemetry",
+    ],
+    packages: [],
+    isPure: false,
+  },
+  // Wires the parts of DatabaseAccess.
+  "access-parts.ts": {
+    folders: ["access", "domain", "kubernetes", "reconcile", "resource"],
     packages: [],
     isPure: false,
   },
@@ -48,6 +64,7 @@ const rules: Readonly<Record<string, Rules>> = {
   operations: { folders: ["resource", "domain"], packages: [], isPure: true },
   decide: { folders: ["resource", "domain"], packages: [], isPure: true },
   reconcile: { folders: ["decide", "operations", "resource", "domain"], packages: [], isPure: true },
+  access: { folders: ["decide", "operations", "reconcile", "resource", "domain"], packages: [], isPure: true },
   "control-plane": { folders: ["http", "runtime", "resource", "domain"], packages: ["zod"], isPure: false },
   http: { folders: ["domain"], packages: ["undici"], isPure: false },
   kubernetes: {

@@ -38,6 +38,9 @@ describe("parseConfig", () => {
       createSettleMs: 150_000,
       requestsPerMinute: 700,
       requestsPerSecond: 40,
+      databasePort: 5432,
+      databaseSslMode: "require",
+      databaseCaFile: undefined,
       tracesEndpoint: undefined,
     });
   });
@@ -62,6 +65,9 @@ describe("parseConfig", () => {
       CREATE_SETTLE_SECONDS: "2",
       CONTROL_PLANE_REQUESTS_PER_MINUTE: "1200",
       CONTROL_PLANE_REQUESTS_PER_SECOND: "60",
+      DATABASE_PORT: "6432",
+      DATABASE_SSL_MODE: "verify-full",
+      DATABASE_CA_FILE: "/etc/databases/ca.crt",
       OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector.example:4318/",
       UNRELATED: "x",
     });
@@ -84,6 +90,9 @@ describe("parseConfig", () => {
       createSettleMs: 2_000,
       requestsPerMinute: 1_200,
       requestsPerSecond: 60,
+      databasePort: 6432,
+      databaseSslMode: "verify-full",
+      databaseCaFile: "/etc/databases/ca.crt",
       tracesEndpoint: "http://collector.example:4318",
     });
   });
@@ -127,6 +136,8 @@ describe("parseConfig", () => {
       CREATE_SETTLE_SECONDS: "1e3",
       CONTROL_PLANE_REQUESTS_PER_MINUTE: "9",
       CONTROL_PLANE_REQUESTS_PER_SECOND: "0",
+      DATABASE_PORT: "0",
+      DATABASE_SSL_MODE: "disable",
       OTEL_EXPORTER_OTLP_ENDPOINT: "https://user:password@collector.example",
     });
     expect(problems.map((problem) => problem.split(" ")[0])).toEqual([
@@ -147,6 +158,8 @@ describe("parseConfig", () => {
       "CREATE_SETTLE_SECONDS",
       "CONTROL_PLANE_REQUESTS_PER_MINUTE",
       "CONTROL_PLANE_REQUESTS_PER_SECOND",
+      "DATABASE_PORT",
+      "DATABASE_SSL_MODE",
       "OTEL_EXPORTER_OTLP_ENDPOINT",
       "CONTROL_PLANE_API_KEY_FILE",
     ]);

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { parseConfig } from "../../src/config.ts";
+import { accessProgressReasons, accessStallReasons } from "../../src/resource/access-reasons.ts";
 import { otherReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
 import { annotations, group } from "../../src/resource/names.ts";
 import { specSchema } from "../../src/resource/spec-schema.ts";
@@ -43,6 +44,8 @@ describe("docs/conditions.md", () => {
     ["Reasons when all is well, and of the conditions beside Ready", otherReasons],
     ["Reasons while work goes on", progressReasons],
     ["Reasons when a person must act", stallReasons],
+    ["While work on a DatabaseAccess goes on", accessProgressReasons],
+    ["When a person must act on a DatabaseAccess", accessStallReasons],
   ])("%s → exactly the reasons of the code, each with meaning and remedy", async (title, reasons) => {
     const rows = rowsOf(sectionOf(await textOf("docs/conditions.md"), title));
     expect(sorted(rows.map(([reason]) => wordOf(reason)))).toEqual(sorted(reasons));

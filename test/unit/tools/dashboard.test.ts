@@ -201,6 +201,11 @@ describe("queries", () => {
       "control_plane_request_budget_wait_seconds_bucket",
       // 0 in normal operation; the log names the objects.
       "control_plane_unreadable_objects",
+      // Each resource says it by itself, and an alert is raised for one that is not Ready.
+      "database_access_password_age_seconds",
+      "database_access_password_resets_total",
+      "database_access_ready",
+      "database_access_secret_writes_total",
       "process_start_time_seconds",
       // A yes or no that the silence of the watch says better.
       "reflector_synced",

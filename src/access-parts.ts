@@ -1,0 +1,127 @@
+import type { AccessContext } from "./access/access-context.ts";
+import { AccessKind } from "./access/access-kind.ts";
+import { endpointIndex, indexesOf } from "./access/endpoint-reference.ts";
+import type { Clock } from "./domain/clock.ts";
+import type { LeaderFence } from "./domain/leader-fence.ts";
+import type { ResourceKey } from "./domain/resource-store.ts";
+import type { KubernetesConnection } from "./kubernetes/http/connection.ts";
+import { discoverKind } from "./kubernetes/http/kind-discovery.ts";
+import { createKindWatch } from "./kubernetes/resource-watch.ts";
+import { databaseAccessKind } from "./kubernetes/store/database-access-kind.ts";
+import { createSecretStore } from "./kubernetes/store/secret-store.ts";
+import type { KindRound, ProjectKind } from "./reconcile/project-kind.ts";
+import type { DatabaseAccess } from "./resource/database-access.ts";
+import { databaseAccessNames } from "./resource/names.ts";
+
+/** What the parts of DatabaseAccess stand on. */
+export interface AccessPartsOptions extends Omit<AccessContext, "store" | "secrets"> {
+  readonly connection: KubernetesConnection;
+  readonly fence: LeaderFence;
+  /** Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+  /** Puts a project into the work queue. */
+  readonly enqueue: (projectId: string, priority: "Urgent" | "Background") => void;
+}
+
+/** The parts of DatabaseAccess: a watch that begins when the API server serves the kind, and the kind for the reconcile. */
+export interface AccessParts {
+  readonly kind: ProjectKind;
+  /** From the cache; empty while this process does not lead. */
+  resources(): readonly DatabaseAccess[];
+  /** A ComputeEndpoint changed: the resources that name it are reconciled. */
+  endpointChanged(key: ResourceKey, priority: "Urgent" | "Background"): void;
+  start(): void;
+  /** This process may act from now on, as soon as it has listed the resources. */
+  lead(): void;
+  stop(): Promise<void>;
+}
+
+/** Before the resources are listed, no project has any. */
+const emptyRound: KindRound = {
+  size: 0,
+  settleLocally: async () => {},
+  wantsLook: () => false,
+  isWaiting: () => false,
+  look: async () => {},
+  wishes: () => [],
+  change: async () => ({ kind: "Outdated" }),
+  settle: async () => {},
+  fail: async () => {},
+  nextDueMs: () => Number.POSITIVE_INFINITY,
+};
+
+/** After a failed list the operator lists again after this time. */
+const listAgainMs = 5_000;
+
+/** Wires the parts. */
+export function assembleAccess(options: AccessPartsOptions): AccessParts {
+  const { connection, clock, logger, fence, enqueue } = options;
+  const state = { isServed: false, isLeading: false, isReady: false };
+  const watch = createKindWatch(databaseAccessKind(indexesOf), {
+    ...{ connection, clock, logger, fence, namespaces: options.namespaces, random: options.random },
+    onChange(key, origin) {
+      if (state.isReady) {
+        changed(key, origin === "Listed" ? "Background" : "Urgent");
+      }
+    },
+  });
+  const kind = new AccessKind({ ...options, store: watch.store, secrets: createSecretStore({ connection, fence }) });
+  const projects = new Map<string, readonly string[]>();
+  const changed = ({ namespace, name }: ResourceKey, priority: "Urgent" | "Background") => {
+    const resource = watch.store.get({ namespace, name });
+    const now = resource === undefined ? [] : kind.projectsOf(resource);
+    const before = projects.get(`${namespace}/${name}`) ?? [];
+    projects.set(`${namespace}/${name}`, now);
+    for (const projectId of new Set([...before, ...now])) {
+      enqueue(projectId, priority);
+    }
+  };
+  const becomeReady = async () => {
+    try {
+      // A new leader acts from the state that is stored now, not from what its watch saw before.
+      await watch.listConsistently();
+      state.isReady = true;
+      for (const { key } of watch.store.list()) {
+        changed(key, "Background");
+      }
+    } catch (error) {
+      logger.warn({ err: error }, "cannot list the DatabaseAccesses; the operator tries again");
+      again(clock, becomeReady);
+    }
+  };
+  let discovery: ReturnType<typeof discoverKind> | undefined;
+  return {
+    kind: { begin: (start) => (state.isReady ? kind.begin(start) : emptyRound) },
+    resources: () => (state.isReady ? watch.store.list() : []),
+    endpointChanged(key, priority) {
+      for (const resource of state.isReady ? watch.store.inProject(endpointIndex(key)) : []) {
+        changed(resource.key, priority);
+      }
+    },
+    start() {
+      const { plural } = databaseAccessNames;
+      const onServed = () => {
+        state.isServed = true;
+        watch.start();
+        if (state.isLeading) {
+          void becomeReady();
+        }
+      };
+      discovery = discoverKind({ connection, clock, plural, onServed });
+    },
+    lead() {
+      state.isLeading = true;
+      if (state.isServed) {
+        void becomeReady();
+      }
+    },
+    async stop() {
+      discovery?.stop();
+      await watch.stop();
+    },
+  };
+}
+
+function again(clock: Clock, work: () => Promise<void>): void {
+  clock.after(listAgainMs, () => void work());
+}

@@ -1,0 +1,38 @@
+import type { Identity } from "../decide/identity.ts";
+import type { Policy } from "../decide/resource-memory.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { EventRecorder } from "../domain/event-recorder.ts";
+import type { Logger } from "../domain/logger.ts";
+import type { ResourceStore } from "../domain/resource-store.ts";
+import type { SecretStore } from "../domain/secret-store.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { DatabaseAccess } from "../resource/database-access.ts";
+import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import type { ConnectionSettings } from "./binding.ts";
+import type { WriteCause } from "./plan-access.ts";
+
+/** Counts what happens to Secrets. Never throws. */
+export interface AccessObserver {
+  secretWritten(cause: WriteCause): void;
+  passwordReset(): void;
+}
+
+/** What the reconcile of DatabaseAccesses needs. */
+export interface AccessContext {
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly events: EventRecorder;
+  readonly observer: AccessObserver;
+  readonly store: ResourceStore<DatabaseAccess, DatabaseAccessStatus>;
+  readonly endpoints: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
+  readonly secrets: SecretStore;
+  readonly identity: Identity;
+  readonly policy: Policy;
+  readonly settings: ConnectionSettings;
+}
+
+/** A Secret is compared with the operator's last write this often. */
+export const secretCheckMs = 45_000;

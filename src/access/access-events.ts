@@ -1,0 +1,56 @@
+import type { ResourceEvent } from "../domain/event-recorder.ts";
+import { conditionOf } from "../resource/conditions.ts";
+import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
+import type { WriteCause } from "./plan-access.ts";
+
+/** The event after the Secret was written. */
+export function eventOfWrite(cause: WriteCause, secretName: string): ResourceEvent {
+  switch (cause) {
+    case "Created":
+      return normal("SecretCreated", "Write", `Secret ${secretName} says how to connect.`);
+    case "Restored":
+      return warning(
+        "SecretRestored",
+        "Write",
+        `Secret ${secretName} was changed or deleted. The operator restored it.`,
+      );
+    case "Rotated":
+      return normal("PasswordRotated", "Rotate", `Secret ${secretName} holds the new password.`);
+    case "ConnectionChanged":
+      return normal(
+        "ConnectionChanged",
+        "Write",
+        `Secret ${secretName} says how to connect now: host names or password changed.`,
+      );
+  }
+}
+
+/** The event after something was created or deleted at the control plane. */
+export function eventOfChange(
+  change: "RoleCreated" | "DatabaseCreated" | "RoleDeleted" | "DatabaseDeleted",
+  name: string,
+): ResourceEvent {
+  const action = change.endsWith("Created") ? "Create" : "Delete";
+  const what = change.startsWith("Role") ? "role" : "database";
+  return normal(change, action, `The control plane ${action === "Create" ? "created" : "deleted"} ${what} ${name}.`);
+}
+
+/** A role stays because a database that stays belongs to it. */
+export function roleRetained(role: string, databases: readonly string[]): ResourceEvent {
+  return warning("RoleRetained", "Delete", `Role ${role} stays: it owns ${databases.join(", ")}, which stays too.`);
+}
+
+/** The event of becoming Stalled. */
+export function eventOfStall(before: DatabaseAccessStatus, next: DatabaseAccessStatus): readonly ResourceEvent[] {
+  const stalled = conditionOf(next.conditions, "Stalled");
+  const isNews = stalled !== undefined && conditionOf(before.conditions, "Stalled")?.reason !== stalled.reason;
+  return isNews ? [warning(stalled.reason, "Reconcile", stalled.message)] : [];
+}
+
+function normal(reason: string, action: string, note: string): ResourceEvent {
+  return { type: "Normal", reason, action, note };
+}
+
+function warning(reason: string, action: string, note: string): ResourceEvent {
+  return { type: "Warning", reason, action, note };
+}

@@ -1,0 +1,167 @@
+import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
+import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import { LeaderFenceError } from "../domain/leader-fence.ts";
+import { KubernetesError } from "../domain/resource-store.ts";
+import { isSameStored } from "../domain/same-stored.ts";
+import type { SecretData } from "../domain/secret-store.ts";
+import { secondsTime } from "../resource/conditions.ts";
+import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
+import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
+import { group, version } from "../resource/names.ts";
+import type { AccessContext } from "./access-context.ts";
+import { eventOfStall, eventOfWrite } from "./access-events.ts";
+import type { WorkedAccess } from "./access-memory.ts";
+import type { AccessObservation } from "./access-observation.ts";
+import { observedObjects, recordsWith } from "./access-records.ts";
+import { type AccessSummary, accessStatus } from "./access-status.ts";
+import { bindingSecretType } from "./binding.ts";
+import * as messages from "./messages.ts";
+import { roleIn, type WriteCause } from "./plan-access.ts";
+
+/** What a step says and what it changes in status. */
+export interface AccessStep {
+  readonly summary: AccessSummary;
+  readonly changes?: Partial<DatabaseAccessStatus>;
+}
+
+/** Stores the status after a step if it differs, and publishes the event of a stall. @throws KubernetesError */
+export async function storeStep(
+  { store, events, logger, clock }: AccessContext,
+  worked: WorkedAccess,
+  { summary, changes = {} }: AccessStep,
+): Promise<void> {
+  const { resource, entry } = worked;
+  const status = accessStatus(resource, { summary, changes, nowMs: clock.nowMs() });
+  if (!isSameStored(status, resource.status)) {
+    worked.resource = await store.patchStatus(resource, status);
+    for (const event of eventOfStall(resource.status, status)) {
+      events.record(worked.resource, event);
+    }
+    const { namespace, name } = resource.key;
+    logger.info(
+      { namespace, name, uid: resource.uid, kind: resource.kind, step: summary.kind },
+      "reconciled: the status changed",
+    );
+  }
+  entry.version = worked.resource.resourceVersion;
+  entry.storeFailures = 0;
+}
+
+/** Does the work of one resource. Its failure concerns no other resource: it is logged, and the resource is due again. */
+export async function guardedStep(
+  context: AccessContext,
+  worked: WorkedAccess,
+  work: () => Promise<void>,
+): Promise<boolean> {
+  const { entry, resource } = worked;
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    const hasMoved = error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
+    entry.storeFailures += 1;
+    const firstMs = hasMoved ? 5 : 500;
+    entry.dueAtMs =
+      context.clock.monotonicMs() +
+      Math.min(hasMoved ? 1_000 : 60_000, firstMs * 2 ** Math.min(entry.storeFailures - 1, 20));
+    // The next reconcile decides again from the beginning.
+    entry.version = undefined;
+    if (!hasMoved && !(error instanceof LeaderFenceError)) {
+      const { namespace, name } = resource.key;
+      context.logger.error(
+        { namespace, name, uid: resource.uid, kind: resource.kind, err: error },
+        "reconcile failed; the operator tries again",
+      );
+    }
+    return false;
+  }
+}
+
+/** One more failure of the row; the resource waits until the next try. @returns monotonic milliseconds of that try */
+export function noteFailure(
+  context: AccessContext,
+  { entry, resource }: WorkedAccess,
+  error: ControlPlaneError,
+): number {
+  const { clock, policy, random } = context;
+  const nowMs = clock.monotonicMs();
+  const row = nextRow(entry.failure, { error, generation: resource.generation, nowMs });
+  const delayMs = retryDelayMs(error, { count: row.count, forMs: nowMs - row.sinceMs, needsPerson: false }, policy);
+  const retryAtMs = nowMs + delayMs * (1 + 0.2 * random());
+  entry.failure = { ...row, retryAtMs, isOfChange: true };
+  entry.dueAtMs = retryAtMs;
+  entry.comparedAtMs = Number.NEGATIVE_INFINITY;
+  return retryAtMs;
+}
+
+/** Writes the Secret, and returns what status says from now on. @throws KubernetesError */
+export async function writeSecret(
+  context: AccessContext,
+  worked: WorkedAccess,
+  observation: AccessObservation,
+  { data, cause }: { readonly data: SecretData; readonly cause: WriteCause },
+): Promise<AccessStep> {
+  const { secrets, events, observer, clock } = context;
+  const { resource } = worked;
+  const key = secretKeyOf(resource);
+  const { secret } = observation;
+  const owner = { apiVersion: `${group}/${version}`, kind: resource.kind, name: resource.key.name, uid: resource.uid };
+  try {
+    const written =
+      secret.kind === "Own"
+        ? await secrets.replaceData(secret.secret, data)
+        : await secrets.create(key, { type: bindingSecretType, owner, data });
+    observer.secretWritten(cause);
+    events.record(resource, eventOfWrite(cause, key.name));
+    worked.entry.pendingPassword = undefined;
+    const changedTime = secondsTime(clock.nowMs());
+    const ofSecret = { secret: { resourceVersion: written.resourceVersion, changedTime } };
+    return { summary: { kind: "Ready" }, changes: { ...settledChanges(context, observation), ...ofSecret } };
+  } catch (error) {
+    if (error instanceof KubernetesError && error.reason === "Forbidden") {
+      return { summary: { kind: "Stalled", reason: "SecretsForbidden", message: messages.secretsForbidden(resource) } };
+    }
+    throw error;
+  }
+}
+
+/** What status says when role, database and Secret are as spec says. */
+export function settledChanges(context: AccessContext, observation: AccessObservation): Partial<DatabaseAccessStatus> {
+  const { resource, endpoint, secret, objects } = observation;
+  const { endpointId, projectId, branchId, hosts } = endpoint;
+  const known = resource.status.secret;
+  const version = secret.kind === "Own" ? secret.secret.resourceVersion : undefined;
+  return {
+    binding: { name: secretKeyOf(resource).name },
+    endpoint: { endpointId, projectId, branchId, host: hosts.host },
+    records: recordsWith(resource, context.identity, observedObjects({ ...observation, objects })),
+    password: passwordStatus(context, observation),
+    ...(version === undefined || known?.resourceVersion === version
+      ? {}
+      : {
+          secret: { resourceVersion: version, changedTime: known?.changedTime ?? secondsTime(context.clock.nowMs()) },
+        }),
+    ...rotationHandled(resource),
+  };
+}
+
+function rotationHandled({ status }: DatabaseAccess): Partial<DatabaseAccessStatus> {
+  const requestedAt = status.password?.rotation?.requestedAt;
+  return requestedAt === undefined ? {} : { lastHandledRotateAt: requestedAt };
+}
+
+function passwordStatus({ clock }: AccessContext, observation: AccessObservation): DatabaseAccessStatus["password"] {
+  const before = observation.resource.status.password;
+  const { password } = observation;
+  const now = secondsTime(clock.nowMs());
+  const listed = roleIn(observation)?.updatedTime ?? "";
+  const roleUpdatedTime =
+    password.kind === "Known" ? (password.roleUpdatedTime ?? listed) : (before?.roleUpdatedTime ?? listed);
+  const isSame = before?.roleUpdatedTime === roleUpdatedTime;
+  const rotatedTime = before?.rotation === undefined ? before?.rotatedTime : now;
+  return {
+    roleUpdatedTime,
+    knownSinceTime: isSame ? before.knownSinceTime : now,
+    ...(rotatedTime === undefined ? {} : { rotatedTime }),
+  };
+}

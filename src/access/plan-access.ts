@@ -1,0 +1,228 @@
+import type { ObservedRole } from "../domain/branch-objects.ts";
+import { isSameStored } from "../domain/same-stored.ts";
+import type { SecretData } from "../domain/secret-store.ts";
+import type { AccessProgressReason, AccessStallReason } from "../resource/access-reasons.ts";
+import type { DatabaseAccess } from "../resource/database-access.ts";
+import { annotations } from "../resource/names.ts";
+import { type AccessObservation, isSecretUntouched, recordOf } from "./access-observation.ts";
+import { bindingOf } from "./binding.ts";
+import * as messages from "./messages.ts";
+
+/** The next step of one DatabaseAccess. One plan has at most one effect on the control plane. */
+export type AccessPlan =
+  | { readonly kind: "CreateRole"; readonly name: string }
+  | { readonly kind: "CreateDatabase"; readonly name: string; readonly ownerName: string }
+  /** Resets the password, and then writes the Secret at once. */
+  | { readonly kind: "ResetPassword"; readonly roleUpdatedTime: string }
+  | { readonly kind: "WriteSecret"; readonly data: SecretData; readonly cause: WriteCause }
+  | {
+      readonly kind: "Wait";
+      readonly reason: AccessProgressReason;
+      readonly message: string;
+      readonly waitMs: number | undefined;
+    }
+  | { readonly kind: "Stall"; readonly reason: AccessStallReason; readonly message: string }
+  | { readonly kind: "Settled" };
+
+/** A plan of one kind. */
+export type AccessPlanOf<Kind extends AccessPlan["kind"]> = Extract<AccessPlan, { kind: Kind }>;
+
+/** Why the Secret is written. */
+export type WriteCause = "Created" | "ConnectionChanged" | "Restored" | "Rotated";
+
+/** A plan that changes something in the control plane. */
+export type AccessMutation = AccessPlanOf<"CreateRole" | "CreateDatabase" | "ResetPassword">;
+
+/** Whether a plan changes something in the control plane. */
+export function isAccessMutation(plan: AccessPlan): plan is AccessMutation {
+  return plan.kind === "CreateRole" || plan.kind === "CreateDatabase" || plan.kind === "ResetPassword";
+}
+
+type Check = (observation: AccessObservation) => AccessPlan | undefined;
+
+/** The checks in the order in which they apply. The first that gives a plan decides. */
+const checks: readonly Check[] = [
+  planSecretAccess,
+  planRole,
+  planDatabase,
+  planConfiguration,
+  planRotation,
+  planPassword,
+  planSecret,
+];
+
+/** Chooses the next step of a DatabaseAccess that is not being deleted. Pure and total. */
+export function planAccess(observation: AccessObservation): AccessPlan {
+  for (const check of checks) {
+    const plan = check(observation);
+    if (plan !== undefined) {
+      return plan;
+    }
+  }
+  return { kind: "Settled" };
+}
+
+/** Nothing is created for a Secret that cannot be written. */
+function planSecretAccess({ secret, resource }: AccessObservation): AccessPlan | undefined {
+  switch (secret.kind) {
+    case "Foreign":
+      return { kind: "Stall", reason: "SecretExists", message: messages.secretExists(resource) };
+    case "Forbidden":
+      return { kind: "Stall", reason: "SecretsForbidden", message: messages.secretsForbidden(resource) };
+    default:
+      return undefined;
+  }
+}
+
+function planRole({ roles, spec, endpoint }: AccessObservation): AccessPlan | undefined {
+  const { name, policy } = spec.role;
+  if (roles.some((role) => role.name === name)) {
+    return undefined;
+  }
+  if (policy === "MustExist" || spec.password?.secretRef !== undefined) {
+    const isGiven = policy !== "MustExist";
+    return { kind: "Stall", reason: "RoleNotFound", message: messages.roleNotFound(name, endpoint.branchId, isGiven) };
+  }
+  return { kind: "CreateRole", name };
+}
+
+function planDatabase({ databases, spec, endpoint }: AccessObservation): AccessPlan | undefined {
+  const { name, policy } = spec.database;
+  const found = databases.find((database) => database.name === name);
+  const isRequired = policy === "MustExist";
+  if (found === undefined) {
+    return isRequired
+      ? { kind: "Stall", reason: "DatabaseNotFound", message: messages.databaseNotFound(name, endpoint.branchId) }
+      : { kind: "CreateDatabase", name, ownerName: spec.role.name };
+  }
+  return isRequired || found.ownerName === spec.role.name
+    ? undefined
+    : {
+        kind: "Stall",
+        reason: "DatabaseOwnedByAnother",
+        message: messages.databaseOwnedByAnother(name, found.ownerName),
+      };
+}
+
+/** A role that is listed may not be in PostgreSQL yet. A Secret that works already does not wait. */
+function planConfiguration({ isConfigInFlight, resource }: AccessObservation): AccessPlan | undefined {
+  return isConfigInFlight && resource.status.secret === undefined
+    ? { kind: "Wait", reason: "OperationInFlight", message: messages.waitingForConfiguration, waitMs: undefined }
+    : undefined;
+}
+
+/** The role of the observation; present after `planRole`. */
+export function roleIn({ roles, spec }: Pick<AccessObservation, "roles" | "spec">): ObservedRole | undefined {
+  return roles.find(({ name }) => name === spec.role.name);
+}
+
+function planRotation(observation: AccessObservation): AccessPlan | undefined {
+  const { resource, password } = observation;
+  const role = roleIn(observation);
+  if (role === undefined || observation.spec.password?.secretRef !== undefined) {
+    return undefined;
+  }
+  const reset: AccessPlan = { kind: "ResetPassword", roleUpdatedTime: role.updatedTime };
+  const open = resource.status.password?.rotation;
+  if (open !== undefined) {
+    // The reset took effect if the role changed since. Its password is then read, unless the control plane hides it.
+    const hasTakenEffect = open.roleUpdatedTime !== role.updatedTime;
+    return hasTakenEffect && password.kind !== "Unavailable" ? undefined : reset;
+  }
+  return isRotationAsked(resource) || isRotationDue(observation) ? reset : undefined;
+}
+
+/** Whether a person asked for a new password and has not got it. */
+export function isRotationAsked({ annotations: given, status }: DatabaseAccess): boolean {
+  const asked = given[annotations.rotateRequestedAt];
+  return asked !== undefined && asked !== status.lastHandledRotateAt;
+}
+
+function isRotationDue({ resource, spec, nowMs }: AccessObservation): boolean {
+  const dueMs = rotationDueMs(resource, spec.password?.rotateAfterSeconds);
+  return dueMs !== undefined && dueMs <= nowMs;
+}
+
+/** When the password is to be reset by its age, epoch milliseconds; `undefined`: never, or no password is known yet. */
+export function rotationDueMs({ status }: DatabaseAccess, afterSeconds: number | undefined): number | undefined {
+  const since = status.password?.rotatedTime ?? status.password?.knownSinceTime;
+  return afterSeconds === undefined || since === undefined ? undefined : Date.parse(since) + afterSeconds * 1_000;
+}
+
+/** Whether the password has to be read from where it is known: the Secret may not hold the right one. Pure. */
+export function needsPassword(observation: Omit<AccessObservation, "password">): boolean {
+  const { resource, endpoint, spec } = observation;
+  const { status } = resource;
+  const role = roleIn(observation);
+  return (
+    spec.password?.secretRef !== undefined ||
+    !isSecretUntouched(observation) ||
+    status.password?.rotation !== undefined ||
+    status.password?.roleUpdatedTime !== role?.updatedTime ||
+    status.endpoint?.branchId !== endpoint.branchId
+  );
+}
+
+function planPassword({ password, spec }: AccessObservation): AccessPlan | undefined {
+  switch (password.kind) {
+    case "Unavailable":
+      return { kind: "Stall", reason: "PasswordUnavailable", message: messages.passwordUnavailable(spec.role.name) };
+    case "Missing":
+      return { kind: "Stall", reason: "PasswordMissing", message: messages.passwordMissing(spec.password?.secretRef) };
+    default:
+      return undefined;
+  }
+}
+
+function planSecret(observation: AccessObservation): AccessPlan | undefined {
+  const { secret, resource } = observation;
+  const text = passwordText(observation);
+  if (text === undefined) {
+    return undefined;
+  }
+  const data = bindingData(observation, text);
+  if (secret.kind !== "Own") {
+    return { kind: "WriteSecret", data, cause: resource.status.secret === undefined ? "Created" : "Restored" };
+  }
+  return isSameStored(secret.secret.data, data)
+    ? undefined
+    : { kind: "WriteSecret", data, cause: causeOf(observation) };
+}
+
+/** The content of the Secret with this password. */
+export function bindingData({ spec, endpoint, settings }: AccessObservation, password: string): SecretData {
+  return bindingOf({ hosts: endpoint.hosts, settings, spec, password });
+}
+
+function passwordText({ password, secret }: AccessObservation): string | undefined {
+  if (password.kind === "Known") {
+    return password.password.reveal();
+  }
+  return secret.kind === "Own" ? secret.secret.data.password : undefined;
+}
+
+function causeOf(observation: AccessObservation): WriteCause {
+  const { resource } = observation;
+  if (resource.status.secret === undefined) {
+    return "Created";
+  }
+  if (resource.status.password?.rotation !== undefined) {
+    return "Rotated";
+  }
+  return isSecretUntouched(observation) || hasMoved(observation) ? "ConnectionChanged" : "Restored";
+}
+
+function hasMoved(observation: AccessObservation): boolean {
+  const { status } = observation.resource;
+  const { endpoint } = observation;
+  return (
+    status.endpoint?.endpointId !== endpoint.endpointId ||
+    status.endpoint.host !== endpoint.hosts.host ||
+    status.password?.roleUpdatedTime !== roleIn(observation)?.updatedTime
+  );
+}
+
+/** The record of an object after it was seen in the list: what was not recorded existed before. */
+export function isRecorded(observation: AccessObservation, type: "Role" | "Database"): boolean {
+  return recordOf(observation.objects, observation.endpoint, type) !== undefined;
+}

@@ -1,0 +1,172 @@
+import type { BranchObjects } from "../domain/branch-objects.ts";
+import type { Operation } from "../domain/operation.ts";
+import type { DatabaseAccess } from "../resource/database-access.ts";
+import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
+import { annotations } from "../resource/names.ts";
+import type { AccessContext } from "./access-context.ts";
+import { eventOfChange } from "./access-events.ts";
+import type { WorkedAccess } from "./access-memory.ts";
+import { type AccessObservation, recordOf } from "./access-observation.ts";
+import { objectOf, observedObjects, recordsWith, withObject } from "./access-records.ts";
+import { type AccessStep, storeStep, writeSecret } from "./access-steps.ts";
+import { type AccessMutation, type AccessPlanOf, bindingData } from "./plan-access.ts";
+import type { ReleaseMutation } from "./plan-release.ts";
+
+/** A change, and the observation from which it was decided. */
+export interface DecidedChange {
+  readonly plan: AccessMutation;
+  readonly observation: AccessObservation;
+}
+
+/** What follows from an accepted change. */
+export interface ChangeResult {
+  readonly operations: readonly Operation[];
+  readonly step: AccessStep;
+}
+
+/**
+ * Stores what must be stored before the change is sent: that a create or a reset is on its way.
+ *
+ * @returns false: the resource is no longer the one that the plan was made for.
+ * @throws KubernetesError
+ */
+export async function prepareChange(
+  context: AccessContext,
+  worked: WorkedAccess,
+  { plan, observation }: DecidedChange,
+): Promise<boolean> {
+  const before = worked.resource;
+  await storeStep(context, worked, {
+    summary: { kind: "Unchanged" },
+    changes: changesBefore(context, plan, observation),
+  });
+  return isSameWish(before, worked.resource);
+}
+
+function changesBefore(
+  { identity }: AccessContext,
+  plan: AccessMutation,
+  observation: AccessObservation,
+): Partial<DatabaseAccessStatus> {
+  const { resource } = observation;
+  const objects = observedObjects(observation);
+  if (plan.kind === "ResetPassword") {
+    const requestedAt = resource.annotations[annotations.rotateRequestedAt];
+    const { roleUpdatedTime } = plan;
+    const rotation = { roleUpdatedTime, ...(requestedAt === undefined ? {} : { requestedAt }) };
+    const known = resource.status.password ?? {
+      roleUpdatedTime,
+      knownSinceTime: new Date(observation.nowMs).toISOString(),
+    };
+    return { records: recordsWith(resource, identity, objects), password: { ...known, rotation } };
+  }
+  const type = plan.kind === "CreateRole" ? "Role" : "Database";
+  const isRequested = recordOf(objects, observation.endpoint, type)?.origin === "Requested";
+  const requested = isRequested ? objects : withObject(objects, objectOf(observation, type, "Requested"));
+  return { records: recordsWith(resource, identity, requested) };
+}
+
+function isSameWish(before: DatabaseAccess, now: DatabaseAccess): boolean {
+  return (
+    now.uid === before.uid &&
+    now.generation === before.generation &&
+    now.deletionTimestamp === before.deletionTimestamp &&
+    now.annotations[annotations.paused] === before.annotations[annotations.paused]
+  );
+}
+
+/** Sends exactly one request. @throws ControlPlaneError; KubernetesError when the Secret cannot be written after a reset */
+export async function sendAccessChange(
+  context: AccessContext,
+  worked: WorkedAccess,
+  { plan, observation }: DecidedChange,
+  objects: BranchObjects,
+): Promise<ChangeResult> {
+  switch (plan.kind) {
+    case "CreateRole":
+      return createRole(context, worked, { plan, observation }, objects);
+    case "CreateDatabase":
+      return createDatabase(context, worked, { plan, observation }, objects);
+    case "ResetPassword":
+      return resetPassword(context, worked, observation, objects);
+  }
+}
+
+async function createRole(
+  context: AccessContext,
+  worked: WorkedAccess,
+  { plan, observation }: { readonly plan: AccessPlanOf<"CreateRole">; readonly observation: AccessObservation },
+  objects: BranchObjects,
+): Promise<ChangeResult> {
+  const { endpoint } = observation;
+  const { role, password, operations } = await objects.createRole(endpoint, plan.name);
+  if (password !== undefined) {
+    worked.entry.pendingPassword = { password, branchId: endpoint.branchId, roleUpdatedTime: role.updatedTime };
+  }
+  context.events.record(worked.resource, eventOfChange("RoleCreated", plan.name));
+  return { operations, step: createdStep(context, worked, observation, "Role") };
+}
+
+async function createDatabase(
+  context: AccessContext,
+  worked: WorkedAccess,
+  { plan, observation }: { readonly plan: AccessPlanOf<"CreateDatabase">; readonly observation: AccessObservation },
+  objects: BranchObjects,
+): Promise<ChangeResult> {
+  const { operations } = await objects.createDatabase(observation.endpoint, plan);
+  context.events.record(worked.resource, eventOfChange("DatabaseCreated", plan.name));
+  return { operations, step: createdStep(context, worked, observation, "Database") };
+}
+
+function createdStep(
+  { identity }: AccessContext,
+  { resource }: WorkedAccess,
+  observation: AccessObservation,
+  type: AccessObject["type"],
+): AccessStep {
+  const objects = withObject(resource.status.records?.objects ?? [], objectOf(observation, type, "Created"));
+  const reason = type === "Role" ? "CreatingRole" : "CreatingDatabase";
+  const message = `The operator creates ${type === "Role" ? "the role" : "the database"}.`;
+  return {
+    summary: { kind: "Progressing", reason, message },
+    changes: { records: recordsWith(resource, identity, objects) },
+  };
+}
+
+async function resetPassword(
+  context: AccessContext,
+  worked: WorkedAccess,
+  observation: AccessObservation,
+  objects: BranchObjects,
+): Promise<ChangeResult> {
+  const { spec, endpoint } = observation;
+  const { role, password, operations } = await objects.resetPassword(endpoint, spec.role.name);
+  context.observer.passwordReset();
+  if (password === undefined) {
+    // The answer did not tell it: the next reconcile reveals it.
+    return { operations, step: { summary: { kind: "Unchanged" } } };
+  }
+  worked.entry.pendingPassword = { password, branchId: endpoint.branchId, roleUpdatedTime: role.updatedTime };
+  const roles = observation.roles.map((each) => (each.name === role.name ? role : each));
+  const known = { kind: "Known", password, roleUpdatedTime: role.updatedTime } as const;
+  const after = { ...observation, resource: worked.resource, roles, password: known };
+  const data = bindingData(after, password.reveal());
+  return { operations, step: await writeSecret(context, worked, after, { data, cause: "Rotated" }) };
+}
+
+/** Deletes one role or database that the resource created. The list of a later reconcile proves that it is gone. */
+export async function sendRelease(
+  { events }: AccessContext,
+  { resource }: WorkedAccess,
+  { kind, object }: ReleaseMutation,
+  objects: BranchObjects,
+): Promise<readonly Operation[]> {
+  const isRole = kind === "DeleteRole";
+  const answer = isRole
+    ? await objects.deleteRole(object, object.name)
+    : await objects.deleteDatabase(object, object.name);
+  if (answer !== undefined) {
+    events.record(resource, eventOfChange(isRole ? "RoleDeleted" : "DatabaseDeleted", object.name));
+  }
+  return answer?.operations ?? [];
+}

@@ -1,0 +1,54 @@
+import type { Clock } from "../../domain/clock.ts";
+import { group, version } from "../../resource/names.ts";
+import type { KubernetesConnection } from "./connection.ts";
+
+/** What the search for a kind needs. */
+export interface KindDiscoveryOptions {
+  readonly connection: KubernetesConnection;
+  readonly clock: Clock;
+  readonly plural: string;
+  /** Called once, when the API server serves the kind. Must not throw. */
+  readonly onServed: () => void;
+}
+
+/** The API server is asked this often whether it serves the kind by now. */
+const askAgainMs = 30_000;
+const askTimeoutMs = 8_000;
+
+/** Finds out when the API server serves a kind whose CRD may be installed later. @returns a way to end the search */
+export function discoverKind(options: KindDiscoveryOptions): { readonly stop: () => void } {
+  const { clock, onServed } = options;
+  let timer: ReturnType<Clock["after"]> | undefined;
+  let isStopped = false;
+  const ask = async () => {
+    const isServed = await isKindServed(options);
+    if (isStopped) {
+      return;
+    }
+    if (isServed) {
+      onServed();
+    } else {
+      timer = clock.after(askAgainMs, () => void ask());
+    }
+  };
+  void ask();
+  return {
+    stop() {
+      isStopped = true;
+      timer?.cancel();
+    },
+  };
+}
+
+/** An API server that does not answer counts as one that does not serve the kind yet. */
+async function isKindServed({ connection, plural }: KindDiscoveryOptions): Promise<boolean> {
+  const what = `find the kinds of ${group}`;
+  try {
+    const path = `/apis/${group}/${version}`;
+    const answer = await connection.request({ what, method: "GET", path, timeoutMs: askTimeoutMs });
+    const { resources } = (answer ?? {}) as { readonly resources?: readonly { readonly name?: unknown }[] };
+    return Array.isArray(resources) && resources.some(({ name }) => name === plural);
+  } catch {
+    return false;
+  }
+}

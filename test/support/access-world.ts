@@ -1,0 +1,139 @@
+import { conditionOf } from "../../src/resource/conditions.ts";
+import type { DatabaseAccessStatus } from "../../src/resource/database-access-schema.ts";
+import { annotations } from "../../src/resource/names.ts";
+import { waitUntil } from "./wait-until.ts";
+import { startWorld, type World, type WorldOptions } from "./world.ts";
+
+/** A stored DatabaseAccess, as far as tests read it. */
+export interface StoredAccess {
+  readonly metadata: {
+    readonly uid: string;
+    readonly generation: number;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly finalizers?: readonly string[];
+  };
+  readonly status: DatabaseAccessStatus;
+}
+
+/** A Secret, decoded. */
+export interface DecodedSecret {
+  readonly type: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly data: Readonly<Record<string, string>>;
+}
+
+/** DatabaseAccesses and Secrets of a world, seen by an administrator. */
+export class AccessWorld {
+  readonly world: World;
+
+  constructor(world: World) {
+    this.world = world;
+  }
+
+  /** Lets the operator write Secrets in the namespace, as the message of SecretsForbidden says. */
+  async allowSecrets(): Promise<void> {
+    const { kubectl, namespace } = this.world;
+    await kubectl.run([
+      ...["create", "rolebinding", "endpoint-operator-secrets", `--namespace=${namespace}`],
+      "--clusterrole=endpoint-operator-secrets",
+      "--serviceaccount=endpoint-operator-system:endpoint-operator",
+    ]);
+  }
+
+  async apply(name: string, spec: object): Promise<void> {
+    const manifest = {
+      apiVersion: "endpoint-operator.dev/v1alpha1",
+      kind: "DatabaseAccess",
+      metadata: { name, namespace: this.world.namespace },
+      spec: { endpointRef: { name: "orders" }, database: { name: "orders" }, role: { name: "orders_app" }, ...spec },
+    };
+    await this.world.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(manifest) });
+  }
+
+  async get(name: string): Promise<StoredAccess | undefined> {
+    const args = ["-n", this.world.namespace, "get", "dba", name, "--ignore-not-found", "--output=json"];
+    const text = await this.world.kubectl.run(args);
+    return text.trim() === "" ? undefined : (JSON.parse(text) as StoredAccess);
+  }
+
+  async until(name: string, what: string, isWanted: (access: StoredAccess) => boolean): Promise<StoredAccess> {
+    let seen: StoredAccess | undefined;
+    return waitUntil(
+      async () => {
+        seen = await this.get(name);
+        return seen !== undefined && isWanted(seen) ? seen : undefined;
+      },
+      {
+        what: `DatabaseAccess ${name}: ${what}`,
+        timeoutMs: 30_000,
+        lastSeen: () => `${JSON.stringify(seen?.status)} ${JSON.stringify(this.world.logs.slice(-15))}`,
+      },
+    );
+  }
+
+  untilReady(name: string): Promise<StoredAccess> {
+    return this.until(name, "Ready for its generation", ({ status, metadata }) => {
+      const ready = conditionOf(status.conditions, "Ready");
+      return ready?.status === "True" && ready.observedGeneration === metadata.generation;
+    });
+  }
+
+  untilReason(name: string, reason: string): Promise<StoredAccess> {
+    return this.until(name, reason, ({ status }) => conditionOf(status.conditions, "Ready")?.reason === reason);
+  }
+
+  async untilGone(name: string): Promise<void> {
+    const isGone = async () => ((await this.get(name)) === undefined ? true : undefined);
+    await waitUntil(isGone, { what: `DatabaseAccess ${name} is gone`, timeoutMs: 30_000 });
+  }
+
+  async secret(name: string): Promise<DecodedSecret | undefined> {
+    const args = ["-n", this.world.namespace, "get", "secret", name, "--ignore-not-found", "--output=json"];
+    const text = await this.world.kubectl.run(args);
+    if (text.trim() === "") {
+      return undefined;
+    }
+    const { type, metadata, data } = JSON.parse(text) as {
+      type: string;
+      metadata: { uid: string; resourceVersion: string };
+      data: Record<string, string>;
+    };
+    const decoded = Object.entries(data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]);
+    return { type, uid: metadata.uid, resourceVersion: metadata.resourceVersion, data: Object.fromEntries(decoded) };
+  }
+
+  /** Waits until the Secret is as wanted. */
+  async untilSecret(name: string, what: string, isWanted: (secret: DecodedSecret) => boolean): Promise<DecodedSecret> {
+    let seen: DecodedSecret | undefined;
+    const find = async () => {
+      seen = await this.secret(name);
+      return seen !== undefined && isWanted(seen) ? seen : undefined;
+    };
+    return waitUntil(find, {
+      what: `Secret ${name}: ${what}`,
+      timeoutMs: 70_000,
+      lastSeen: () => seen?.type ?? "none",
+    });
+  }
+
+  async annotate(name: string, key: keyof typeof annotations, value: string): Promise<void> {
+    const change = `${annotations[key]}=${value}`;
+    await this.world.kubectl.run(["-n", this.world.namespace, "annotate", "--overwrite", "dba", name, change]);
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.world.kubectl.run(["-n", this.world.namespace, "delete", "dba", name, "--wait=false"]);
+  }
+}
+
+/** A world with the right to write Secrets. */
+export async function startAccessWorld(
+  options: WorldOptions & { readonly maySecrets?: boolean } = {},
+): Promise<AccessWorld> {
+  const access = new AccessWorld(await startWorld(options));
+  if (options.maySecrets !== false) {
+    await access.allowSecrets();
+  }
+  return access;
+}

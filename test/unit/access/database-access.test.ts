@@ -1,0 +1,376 @@
+import { describe, expect, test } from "vitest";
+import type { DatabaseAccess } from "../../../src/resource/database-access.ts";
+import { AccessScene } from "./access-scene.ts";
+
+const main = "br-main-1";
+
+async function readyScene(spec: object = {}): Promise<AccessScene> {
+  const scene = new AccessScene();
+  scene.endpoint("orders", main);
+  scene.apply("app", spec);
+  await scene.settle();
+  expect(scene.reasonOf("app")).toBe("UpToDate");
+  return scene;
+}
+
+function secretWorks(scene: AccessScene, branch = main): boolean {
+  const password = scene.role(branch, "orders_app")?.password;
+  return password !== undefined && scene.secret("app")?.password === password;
+}
+
+/** The stored resource with another spec. */
+function parsed(scene: AccessScene, spec: object): DatabaseAccess {
+  const stored = scene.access("app");
+  if (stored === undefined) throw new Error("no such resource");
+  scene.apply("app", spec);
+  const edited = scene.access("app");
+  return { ...stored, spec: edited?.spec ?? stored.spec, resourceVersion: "9999" };
+}
+
+describe("access", () => {
+  test("nothing exists → role, database, Secret, Ready; at rest nothing is written or revealed", async () => {
+    const scene = await readyScene();
+    expect(scene.effects.filter((name) => name !== "patchStatus")).toEqual([
+      "addFinalizer",
+      "createRole",
+      "createDatabase",
+      "createSecret",
+    ]);
+    expect(secretWorks(scene)).toBe(true);
+    expect(scene.events).toEqual(["RoleCreated", "DatabaseCreated", "SecretCreated"]);
+    const effects = scene.effects.length;
+    const calls = scene.calls.length;
+    await scene.settle(60);
+    expect(scene.effects.slice(effects)).toEqual([]);
+    expect(scene.calls.length).toBe(calls);
+  });
+
+  test("no password anywhere but in the Secret", async () => {
+    const scene = await readyScene();
+    const password = scene.secret("app")?.password ?? "";
+    expect(password).not.toBe("");
+    const shown = JSON.stringify([scene.access("app"), scene.events, scene.notes]);
+    expect(shown).not.toContain(password);
+  });
+
+  test("the ComputeEndpoint is missing → EndpointNotFound; it appears → Ready", async () => {
+    const scene = new AccessScene();
+    scene.apply("app");
+    await scene.settle(2);
+    expect(scene.reasonOf("app")).toBe("EndpointNotFound");
+    scene.endpoint("orders", main);
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+  });
+
+  test.each([
+    ["role", "RoleNotFound"],
+    ["database", "DatabaseNotFound"],
+  ])("%s is missing and MustExist → Stalled %s; it appears → Ready", async (what, reason) => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    if (what === "database") scene.roles.set(main, [{ name: "orders_app", password: "p", updatedTime: "t" }]);
+    scene.apply("app", {
+      role: { name: "orders_app", policy: "MustExist" },
+      database: { name: "orders", policy: "MustExist" },
+    });
+    await scene.settle(3);
+    expect(scene.reasonOf("app")).toBe(reason);
+    scene.roles.set(main, [{ name: "orders_app", password: "p", updatedTime: "t" }]);
+    scene.databases.set(main, [{ name: "orders", ownerName: "someone" }]);
+    scene.resetElsewhere(main, "orders_app");
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+    expect(scene.effects).not.toContain("createRole");
+  });
+
+  test("the database belongs to another role → Stalled, nothing changed", async () => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    scene.databases.set(main, [{ name: "orders", ownerName: "someone" }]);
+    scene.apply("app");
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("DatabaseOwnedByAnother");
+    expect(scene.secret("app")).toBeUndefined();
+  });
+
+  test("a Secret of that name belongs to another → SecretExists; nothing created, the Secret unchanged", async () => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    scene.writeSecret("app", { mine: "1" });
+    scene.apply("app");
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("SecretExists");
+    expect(scene.secret("app")).toEqual({ mine: "1" });
+    expect(scene.effects).not.toContain("createRole");
+    scene.secrets.clear();
+    await scene.settle(30);
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+  });
+
+  test("no right on Secrets → SecretsForbidden with the command; the right is given → Ready by itself", async () => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    scene.mayWriteSecrets = false;
+    scene.apply("app");
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("SecretsForbidden");
+    expect(scene.stallOf("app")).toContain("kubectl create rolebinding endpoint-operator-secrets --namespace=shop");
+    scene.mayWriteSecrets = true;
+    await scene.settle(30);
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+  });
+
+  test("the Secret is edited → restored whole within a minute", async () => {
+    const scene = await readyScene();
+    const before = scene.secret("app");
+    scene.writeSecret("app", { ...before, host: "evil", more: "x" });
+    await scene.settle(10);
+    expect(scene.secret("app")).toEqual(before);
+    expect(scene.events).toContain("SecretRestored");
+  });
+
+  test("the Secret is deleted → made again within a minute", async () => {
+    const scene = await readyScene();
+    const before = scene.secret("app");
+    scene.secrets.clear();
+    await scene.settle(10);
+    expect(scene.secret("app")).toEqual(before);
+  });
+});
+
+describe("password", () => {
+  test("reset by another client → the Secret follows in one write", async () => {
+    const scene = await readyScene();
+    scene.resetElsewhere(main, "orders_app");
+    await scene.settle(3);
+    expect(secretWorks(scene)).toBe(true);
+    expect(scene.events.filter((reason) => reason === "ConnectionChanged")).toHaveLength(1);
+  });
+
+  test("rotate-requested-at → reset once, in the Secret at once", async () => {
+    const scene = await readyScene();
+    scene.annotate("app", "rotateRequestedAt", "one");
+    await scene.settle();
+    expect(scene.effects.filter((name) => name === "resetPassword")).toHaveLength(1);
+    expect(secretWorks(scene)).toBe(true);
+    expect(scene.access("app")?.status.lastHandledRotateAt).toBe("one");
+    expect(scene.events).toContain("PasswordRotated");
+  });
+
+  test("rotateAfterSeconds → reset when it is due, and again after that time", async () => {
+    const scene = await readyScene({ password: { rotateAfterSeconds: 3_600 } });
+    expect(scene.effects).not.toContain("resetPassword");
+    await scene.clock.advance(3_600_000);
+    await scene.settle();
+    expect(scene.effects.filter((name) => name === "resetPassword")).toHaveLength(1);
+    await scene.clock.advance(3_600_000);
+    await scene.settle();
+    expect(scene.effects.filter((name) => name === "resetPassword")).toHaveLength(2);
+    expect(secretWorks(scene)).toBe(true);
+  });
+
+  test("the control plane does not reveal it → PasswordUnavailable with both remedies; a rotation helps", async () => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    scene.revealsPasswords = false;
+    scene.roles.set(main, [{ name: "orders_app", password: "p", updatedTime: "t" }]);
+    scene.apply("app");
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("PasswordUnavailable");
+    expect(scene.stallOf("app")).toMatch(/rotate-requested-at.*secretRef/);
+    scene.annotate("app", "rotateRequestedAt", "one");
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+    expect(secretWorks(scene)).toBe(true);
+  });
+
+  test("given by a Secret → copied; the Secret changes → copied again; the role is never created or reset", async () => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    scene.apply("app", { password: { secretRef: { name: "given", key: "pw" } } });
+    await scene.settle(3);
+    expect(scene.reasonOf("app")).toBe("RoleNotFound");
+    scene.roles.set(main, [{ name: "orders_app", password: "p", updatedTime: "t" }]);
+    scene.resetElsewhere(main, "orders_app");
+    await scene.settle(3);
+    expect(scene.reasonOf("app")).toBe("PasswordMissing");
+    scene.writeSecret("given", { pw: "first" });
+    await scene.settle(12);
+    expect(scene.secret("app")?.password).toBe("first");
+    scene.writeSecret("given", { pw: "second" });
+    await scene.settle(12);
+    expect(scene.secret("app")?.password).toBe("second");
+    expect(scene.effects).not.toContain("resetPassword");
+  });
+});
+
+describe("endpoint", () => {
+  test("it moves to another branch → role and database are made there, and the Secret follows", async () => {
+    const scene = await readyScene();
+    scene.endpoint("orders", "br-other-2");
+    await scene.settle();
+    expect(scene.access("app")?.status.endpoint?.branchId).toBe("br-other-2");
+    expect(secretWorks(scene, "br-other-2")).toBe(true);
+    expect(scene.role(main, "orders_app")).toBeDefined();
+  });
+
+  test("another endpoint replaces it → the host in the Secret, in one write", async () => {
+    const scene = await readyScene();
+    scene.endpoint("orders", main, { id: "ep-second" });
+    await scene.settle(3);
+    expect(scene.secret("app")?.host).toBe("ep-second.eu.example");
+    expect(scene.effects.filter((name) => name === "replaceSecret")).toHaveLength(1);
+  });
+
+  test("it is deleted → EndpointNotFound, and the Secret stays as it is", async () => {
+    const scene = await readyScene();
+    const before = scene.secret("app");
+    scene.endpoints.clear();
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("EndpointNotFound");
+    expect(scene.secret("app")).toEqual(before);
+  });
+
+  test("replicas of the namespace on the branch → named, and gone again", async () => {
+    const scene = await readyScene({ secret: { includeReplicas: true } });
+    scene.endpoint("replica", main, { type: "ReadOnly" });
+    scene.endpoint("elsewhere", "br-other-2", { type: "ReadOnly" });
+    await scene.settle(3);
+    expect(scene.secret("app")?.["read-hosts"]).toBe("ep-replica.eu.example");
+    scene.endpoints.delete("shop/replica");
+    await scene.settle(3);
+    expect(scene.secret("app")?.["read-hosts"]).toBeUndefined();
+  });
+});
+
+describe("deletion", () => {
+  const bothGo = {
+    database: { name: "orders", deletionPolicy: "Delete" },
+    role: { name: "orders_app", deletionPolicy: "Delete" },
+  };
+
+  test("both policies Delete → database, role, Secret, finalizer, in this order", async () => {
+    const scene = await readyScene(bothGo);
+    const before = scene.effects.length;
+    scene.delete("app");
+    await scene.settle();
+    const effects = scene.effects.slice(before).filter((name) => name !== "patchStatus");
+    expect(effects).toEqual(["deleteDatabase", "deleteRole", "deleteSecret", "removeFinalizer"]);
+  });
+
+  test("no policies → the database stays, the role that owns it stays with a Warning, the Secret goes", async () => {
+    const scene = await readyScene();
+    scene.delete("app");
+    await scene.settle();
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.role(main, "orders_app")).toBeDefined();
+    expect(scene.databases.get(main)).toHaveLength(1);
+    expect(scene.secret("app")).toBeUndefined();
+    expect(scene.events).toContain("RoleRetained");
+  });
+
+  test("role and database existed before → they stay, whatever the policies say", async () => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    scene.roles.set(main, [{ name: "orders_app", password: "p", updatedTime: "t" }]);
+    scene.databases.set(main, [{ name: "orders", ownerName: "orders_app" }]);
+    scene.apply("app", bothGo);
+    await scene.settle();
+    scene.delete("app");
+    await scene.settle();
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.role(main, "orders_app")).toBeDefined();
+    expect(scene.databases.get(main)).toHaveLength(1);
+  });
+
+  test("another DatabaseAccess names the role → it stays", async () => {
+    const scene = await readyScene(bothGo);
+    scene.apply("second");
+    await scene.settle();
+    scene.delete("app");
+    await scene.settle();
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.role(main, "orders_app")).toBeDefined();
+    expect(scene.reasonOf("second")).toBe("UpToDate");
+  });
+
+  test("the control plane refuses to delete the role → Stalled RoleInUse; Retain ends the deletion", async () => {
+    const scene = await readyScene(bothGo);
+    scene.isRoleInUse = true;
+    scene.delete("app");
+    await scene.settle(3);
+    expect(scene.reasonOf("app")).toBe("RoleInUse");
+    scene.accesses.set("shop/app", {
+      ...parsed(scene, { ...bothGo, role: { name: "orders_app", deletionPolicy: "Retain" } }),
+    });
+    await scene.settle(3);
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.role(main, "orders_app")).toBeDefined();
+  });
+
+  test("the ComputeEndpoint was deleted first → the deletion ends all the same", async () => {
+    const scene = await readyScene(bothGo);
+    scene.endpoints.clear();
+    await scene.settle(2);
+    scene.delete("app");
+    await scene.settle();
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.role(main, "orders_app")).toBeUndefined();
+  });
+
+  test("records of another resource, as from a backup → nothing is deleted", async () => {
+    const scene = await readyScene(bothGo);
+    const stored = scene.access("app");
+    const records = stored?.status.records;
+    if (stored === undefined || records === undefined) throw new Error("no records");
+    scene.accesses.set("shop/app", {
+      ...stored,
+      status: { ...stored.status, records: { ...records, clusterId: "x" } },
+    });
+    scene.restart();
+    scene.delete("app");
+    await scene.settle();
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.role(main, "orders_app")).toBeDefined();
+  });
+});
+
+describe("lost answers and crashes at every effect", () => {
+  const cases = (["Before", "After"] as const).flatMap((when) =>
+    Array.from({ length: 16 }, (_, number) => [when, number] as const),
+  );
+
+  test.each(cases)(
+    "fails %s effect %i, and the process restarts → one role, one database, a Secret that works",
+    async (when, number) => {
+      const scene = new AccessScene();
+      scene.endpoint("orders", main);
+      scene.apply("app");
+      let hasFailed = false;
+      scene.failAt = (effect) => {
+        if (hasFailed || effect.number !== number) return undefined;
+        hasFailed = true;
+        return when;
+      };
+      for (let count = 0; count < 12; count += 1) {
+        const before = hasFailed;
+        await scene.reconcile();
+        if (!before && hasFailed) scene.restart();
+        await scene.clock.advance(6_000);
+      }
+      scene.annotate("app", "rotateRequestedAt", "one");
+      for (let count = 0; count < 12; count += 1) {
+        const before = hasFailed;
+        await scene.reconcile();
+        if (!before && hasFailed) scene.restart();
+        await scene.clock.advance(6_000);
+      }
+      expect(scene.reasonOf("app")).toBe("UpToDate");
+      expect(secretWorks(scene)).toBe(true);
+      expect(scene.effects.filter((name) => name === "createRole")).toHaveLength(1);
+      expect(scene.effects.filter((name) => name === "createDatabase")).toHaveLength(1);
+      expect(scene.access("app")?.status.password?.rotation).toBeUndefined();
+    },
+  );
+});
