@@ -23,6 +23,7 @@ async function passwordOf({ world }: AccessWorld, role: string): Promise<string>
 
 test("a new access → role, database and a Secret in the Service Binding layout; the resource is Ready", async () => {
   const access = await startAccessWorld();
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a placeholder of the resource
   await access.apply("orders-app", { secret: { name: "orders-db", extraKeys: { DATABASE_URL: "${uri}" } } });
   await access.untilReason("orders-app", "EndpointNotFound");
   await access.world.apply("orders", endpoint);
