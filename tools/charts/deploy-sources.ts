@@ -36,6 +36,7 @@ const manifestFiles = [
   "deploy/base/lease-role.yaml",
   "deploy/base/key-role.yaml",
   "deploy/base/people-roles.yaml",
+  "deploy/base/secrets-role.yaml",
   "deploy/base/deployment.yaml",
   "deploy/base/disruption-budget.yaml",
   "deploy/base/network-policy.yaml",

@@ -19,6 +19,7 @@ export function operatorTemplates(sources: DeploySources): ReadonlyMap<string, s
     ["lease-role.yaml", documents(base("lease-role").map(placed))],
     ["key-role.yaml", documents(base("key-role").map(placed).map(withSecretName))],
     ["people-roles.yaml", documents(base("people-roles").map(placed))],
+    ["secrets-role.yaml", documents(base("secrets-role").map(placed))],
     ["settings.yaml", settings(sources)],
     ["deployment.yaml", documents(base("deployment").map(deployment))],
     ["disruption-budget.yaml", documents(base("disruption-budget").map(placed))],
