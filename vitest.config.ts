@@ -10,8 +10,8 @@ function projectOf(tier: Tier) {
       hookTimeout: tier.testTimeoutMs,
       maxWorkers: tier.workers,
       fileParallelism: tier.workers > 1,
-      // Unit tests share nothing that a fresh process would clean up, and loading everything anew takes most of the time.
-      isolate: tier.name !== "unit",
+      // These tests share nothing that a fresh process would clean up, and loading everything anew takes half of the time.
+      isolate: tier.name !== "unit" && tier.name !== "contract",
       // One API server for all files of the tier, with the custom resource installed; each test has its namespace.
       globalSetup: [
         ...(tier.assets.includes("kube-apiserver") ? ["./test/support/api-server-setup.ts"] : []),

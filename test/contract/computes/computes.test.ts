@@ -18,7 +18,7 @@ describe("a sandbox with computes", () => {
   let scene: ComputeScene;
   let uri: string;
   beforeAll(async () => {
-    scene = await ComputeScene.start();
+    scene = await ComputeScene.start({ compute: { port: 0, maxComputes: 3 } });
     uri = await scene.uri(primary);
   });
   afterAll(() => scene.stop());
@@ -110,7 +110,7 @@ describe("a sandbox with computes", () => {
     expect(await psql(await scene.uri(primary, { role_name: "late" }), "SELECT current_user")).toBe("late");
   });
 
-  test("a branch of a running parent → has its data, and both go their own ways", async () => {
+  test("a branch of a running parent → has its data, and both go their own ways; more computes than may run → fails", async () => {
     const { body, ended } = await scene.write("POST", "/branches", {
       branch: { parent_id: mainBranch, name: "child" },
       endpoints: [{ type: "read_write" }],
@@ -121,6 +121,14 @@ describe("a sandbox with computes", () => {
     await psql(childUri, "INSERT INTO greeting VALUES ('of the child')");
     expect(await psql(childUri, "SELECT count(*) FROM greeting")).toBe("4");
     expect(await psql(uri, "SELECT count(*) FROM greeting")).toBe("3");
+    await scene.power(replica, "start");
+    const fourth = await scene.write("POST", "/endpoints", {
+      endpoint: { branch_id: body.branch.id, type: "read_only" },
+    });
+    expect(fourth.ended).toEqual(["start_compute failed"]);
+    await expect(psql(await scene.uri(fourth.body.endpoint.id), "SELECT 1")).rejects.toThrow(
+      /limit of 3 active computes/,
+    );
     await scene.write("PATCH", `/branches/${body.branch.id}/databases/neondb`, { database: { name: "renamed" } });
     expect(await psql(await scene.uri(child, { database_name: "renamed" }), "SELECT count(*) FROM greeting")).toBe("4");
     expect(await psql(uri, "SELECT current_database()")).toBe("neondb");
@@ -189,19 +197,6 @@ describe("a sandbox with computes", () => {
     expect(await scene.endpointState(primary)).toBe("idle");
     const fresh = await scene.uri(primary);
     expect(await psql(fresh, "SELECT count(*) FROM pg_tables WHERE tablename = 'greeting'")).toBe("0");
-  });
-});
-
-describe("the limit of computes", () => {
-  test("as many run as may → the next start fails and names the limit", async () => {
-    const scene = await ComputeScene.start({ compute: { port: 0, maxComputes: 1 } });
-    try {
-      await scene.power(primary, "start");
-      expect((await scene.power(replica, "start")).ended).toEqual(["start_compute failed"]);
-      await expect(psql(await scene.uri(replica), "SELECT 1")).rejects.toThrow(/limit of 1 active computes/);
-    } finally {
-      await scene.stop();
-    }
   });
 });
 

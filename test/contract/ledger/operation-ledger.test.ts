@@ -5,7 +5,7 @@ import { LedgerWorld } from "../../support/ledger/ledger-world.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 
 const only = process.env.LEDGER_SEED;
-const runs = process.env.LONG === "1" ? 200 : 20;
+const runs = process.env.LONG === "1" ? 200 : 6;
 const seeds = only === undefined ? Array.from({ length: runs }, (_, index) => index + 1) : [Number(only)];
 
 /**

@@ -95,7 +95,10 @@ describe("limits", () => {
       const { body: made } = await post();
       // The key that the sandbox started with is one of them.
       const more = path === "/keys" ? 998 : 999;
-      for (let sent = 0; sent < more; sent += 1) expect((await post()).status).toBeLessThan(300);
+      for (let sent = 0; sent < more; sent += 50) {
+        const answers = await Promise.all(Array.from({ length: Math.min(50, more - sent) }, post));
+        expect(answers.filter(({ status }) => status >= 300)).toEqual([]);
+      }
       const refused = await post();
       expect({ status: refused.status, ...refused.body }).toEqual({
         status: 422,

@@ -53,6 +53,8 @@ export const nodePostgres: SqlClient = {
       while (held.length < 130) held.push(await connected(uri));
       return "none was refused";
     } catch (error) {
+      // The others are served as before.
+      await held[0]?.query("SELECT 1");
       return (error as pg.DatabaseError).code ?? String(error);
     } finally {
       await Promise.all(held.map((client) => client.end()));
