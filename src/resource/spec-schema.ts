@@ -86,13 +86,23 @@ const pooler = z
   })
   .describe("Connection pooling. Absent: not managed.");
 
+/** Characters as the API server counts them: a character outside the basic plane is one, not two. */
+const textUpTo = (most: number) =>
+  z
+    .string()
+    .refine((text) => [...text].length <= most, `must not be longer than ${most} characters`)
+    .meta({ maxLength: most });
+
+const mostSettings = 200;
+
 const settings = z
   .object({
     pgSettings: z
-      .record(z.string().max(128), z.string().max(1024))
+      .record(textUpTo(128), textUpTo(1024))
+      .refine((map) => Object.keys(map).length <= mostSettings, `must not have more than ${mostSettings} settings`)
       .describe("Postgres settings by name. The map is owned whole: a setting that is not listed is removed.")
       .meta({
-        maxProperties: 200,
+        maxProperties: mostSettings,
         // The generated schema cannot bound keys: OpenAPI v3 has no propertyNames.
         ...celRules({
           rule: "self.all(name, size(name) <= 128)",

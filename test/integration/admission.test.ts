@@ -1,5 +1,11 @@
-import { beforeAll, describe, expect, test } from "vitest";
-import { adminKubectl, createTestNamespace } from "../support/api-server.ts";
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { KubernetesError } from "../../src/domain/resource-store.ts";
+import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
+import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
+import { parseComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
+import { systemClock } from "../../src/runtime/system-clock.ts";
+import { adminKubectl, createTestNamespace, sharedApiServer } from "../support/api-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const base = { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" } as const;
@@ -72,9 +78,21 @@ const valid: readonly (readonly [what: string, spec: object])[] = [
 ];
 
 let namespace: string;
+let connection: KubernetesConnection;
 beforeAll(async () => {
   namespace = await createTestNamespace("admission");
+  const load = () => {
+    const config = new KubeConfig();
+    config.loadFromFile(sharedApiServer().kubeconfigFile);
+    return config;
+  };
+  connection = createConnection({
+    credentials: loadCredentialSource(load),
+    clock: systemClock,
+    userAgent: "admission-test",
+  });
 });
+afterAll(() => connection?.close());
 
 function manifest(spec: unknown): string {
   const metadata = { name: "tried", namespace };
@@ -86,17 +104,42 @@ test("enough of both kinds", () => {
   expect(valid.length).toBeGreaterThanOrEqual(10);
 });
 
-describe("refused, with what would be right", () => {
-  test.each(invalid)("%s", async (_what, spec, words) => {
-    const result = await adminKubectl().tryRun(["create", "--dry-run=server", "-f", "-"], { stdin: manifest(spec) });
-    expect(result.code).not.toBe(0);
-    expect(result.stderr).toMatch(words);
+/**
+ * Sends the spec to the API server, which checks it by the CRD and stores nothing, and reads it with the operator's own schema.
+ *
+ * @returns `problem`: why the API server refused it. `isReadable`: whether the operator accepts what was stored, or would
+ * have been stored.
+ */
+async function judge(spec: unknown): Promise<{ readonly problem: string | undefined; readonly isReadable: boolean }> {
+  const metadata = { name: "tried", namespace };
+  const body = { apiVersion: "endpoint-operator.dev/v1alpha1", kind: "ComputeEndpoint", metadata, spec };
+  const path = `/apis/endpoint-operator.dev/v1alpha1/namespaces/${namespace}/computeendpoints`;
+  // Strict is what kubectl sends.
+  const query = { dryRun: "All", fieldValidation: "Strict" };
+  const answer = await connection
+    .request({ what: "create", method: "POST", path, query, body, timeoutMs: 10_000 })
+    .then((stored) => ({ stored: stored as { spec?: unknown }, problem: undefined }), refusal);
+  const read = { metadata: { ...metadata, uid: "u", resourceVersion: "1" }, spec: (answer.stored ?? body).spec };
+  return { problem: answer.problem, isReadable: parseComputeEndpoint(read).spec.kind === "Valid" };
+}
+
+function refusal(error: KubernetesError): { readonly stored: undefined; readonly problem: string } {
+  if (error.reason !== "Invalid") throw error;
+  return { stored: undefined, problem: error.message };
+}
+
+describe("refused by the API server, with what would be right, and not accepted by the operator either", () => {
+  test.each(invalid)("%s", async (what, spec, words) => {
+    const { problem, isReadable } = await judge(spec);
+    expect(problem).toMatch(words);
+    // A field that a later version knows must not stop this one.
+    expect(isReadable).toBe(what === "an unknown field");
   });
 });
 
-describe("accepted", () => {
+describe("accepted by both", () => {
   test.each(valid)("%s", async (_what, spec) => {
-    await adminKubectl().run(["create", "--dry-run=server", "-f", "-"], { stdin: manifest(spec) });
+    expect(await judge(spec)).toEqual({ problem: undefined, isReadable: true });
   });
 
   test("0.25 as people write it in YAML", async () => {
@@ -112,6 +155,63 @@ spec:
     await adminKubectl().run(["create", "--dry-run=server", "-f", "-"], { stdin: yaml });
   });
 });
+
+/** Every combination of the values at and around each bound. */
+function edgeCases(): readonly object[] {
+  const sizes = [-1, 0, 0.25, 0.26, 0.5, 0.75, 1, 1.5, 2, 55, 56, 57, "1", null];
+  const compute = sizes.flatMap((minUnits) => sizes.map((maxUnits) => ({ compute: { minUnits, maxUnits } })));
+  const suspend = ["After", "Never", "ServiceDefault", "Sometimes", null].flatMap((mode) =>
+    [undefined, null, -1, 0, 1, 1.5, 604_800, 604_801, "5"].map((afterSeconds) => ({
+      suspend: { mode, afterSeconds },
+    })),
+  );
+  const adoption = ["Never", "AdoptOrCreate", "AdoptOnly", "Always"].flatMap((policy) =>
+    [undefined, null, "", "ep-cool-dawn-123456", "Ep"].flatMap((endpointId) =>
+      [undefined, null, true, false, "yes"].flatMap((takeOver) =>
+        ["ReadWrite", "ReadOnly"].map((type) => ({ type, adoption: { policy, endpointId, takeOver } })),
+      ),
+    ),
+  );
+  const texts = ["-", "a_b", "a b", "a\n", "\u00e9", "\u{1f600}", "a".repeat(60), "a".repeat(61), 7, null];
+  const identifiers = texts.flatMap((text) => [{ projectId: text }, { branchId: text }]);
+  const smile = "\u{1f600}";
+  const named = [128, 129].flatMap((length) => ["n", smile].map((letter) => ({ [letter.repeat(length)]: "on" })));
+  const valued = [1024, 1025].flatMap((length) => ["v", smile].map((letter) => ({ name: letter.repeat(length) })));
+  const many = [200, 201].map((count) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`name_${index}`, "on"])),
+  );
+  const settings = [{}, null, { name: null }, { name: 1 }, { "": "" }, ...named, ...valued, ...many].map(
+    (pgSettings) => ({
+      settings: { pgSettings },
+    }),
+  );
+  const others = [null, true, "no", 1, {}, []].flatMap((value) =>
+    ["compute", "suspend", "pooler", "settings", "adoption", "disabled", "deletionPolicy"].map((field) => ({
+      [field]: value,
+    })),
+  );
+  return [...compute, ...suspend, ...adoption, ...identifiers, ...settings, ...others].map((part) => ({
+    ...base,
+    ...part,
+  }));
+}
+
+test("each combination of values at the bounds → the API server and the operator's schema never disagree", async () => {
+  const cases = edgeCases();
+  const disagreements: string[] = [];
+  let accepted = 0;
+  for (const spec of cases) {
+    const { problem, isReadable } = await judge(spec);
+    accepted += problem === undefined ? 1 : 0;
+    if ((problem === undefined) !== isReadable) {
+      disagreements.push(`${JSON.stringify(spec).slice(0, 200)}: ${problem ?? "accepted"}`);
+    }
+  }
+  expect(disagreements).toEqual([]);
+  // Both verdicts occur often, so that an answer which is always the same would be noticed.
+  expect(accepted).toBeGreaterThan(50);
+  expect(cases.length - accepted).toBeGreaterThan(200);
+}, 60_000);
 
 describe("a stored resource", () => {
   const patch = (body: object) =>
