@@ -19,6 +19,10 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** What a namespace without the annotation of grants may do. Documented in docs/settings.md. */
+export const projectGrantModes = ["Required", "Open", "WhenUsed"] as const;
+export type ProjectGrantMode = (typeof projectGrantModes)[number];
+
 /** pino's levels. */
 export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -40,6 +44,7 @@ export interface Config {
   readonly operationPollMs: number;
   readonly projectPollMs: number;
   readonly resyncMs: number;
+  readonly projectGrants: ProjectGrantMode;
   readonly leaderElection: boolean;
   /** `undefined`: the operator's own namespace, `default` outside a cluster. */
   readonly leaseNamespace: string | undefined;
@@ -130,6 +135,9 @@ const environmentSchema = z.object({
   OPERATION_POLL_SECONDS: seconds(0.1, 600).default(5_000),
   PROJECT_POLL_SECONDS: seconds(0.1, 3_600).default(30_000),
   RESYNC_SECONDS: seconds(1, 86_400).default(600_000),
+  PROJECT_GRANTS: setting(`must be one of ${projectGrantModes.join(", ")}`, (text) =>
+    projectGrantModes.find((mode) => mode === text),
+  ).default("WhenUsed"),
   LEADER_ELECTION: setting("must be true or false", parseBoolean).default(true),
   LEASE_NAMESPACE: matching("must be a namespace name", label).optional(),
   LEASE_NAME: matching("must be a name as Kubernetes allows them", subdomain).default("endpoint-operator"),
@@ -198,6 +206,7 @@ function configOf(settings: Settings): Config {
     operationPollMs: settings.OPERATION_POLL_SECONDS,
     projectPollMs: settings.PROJECT_POLL_SECONDS,
     resyncMs: settings.RESYNC_SECONDS,
+    projectGrants: settings.PROJECT_GRANTS,
     leaderElection: settings.LEADER_ELECTION,
     leaseNamespace: settings.LEASE_NAMESPACE,
     leaseName: settings.LEASE_NAME,

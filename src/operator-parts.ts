@@ -9,6 +9,7 @@ import { throttleGuard } from "./control-plane/throttle-gate.ts";
 import { withUnreadableReport } from "./control-plane/unreadable-objects.ts";
 import { withCallSpans, withRequestAttributes } from "./control-plane/with-call-spans.ts";
 import { withLeaderFence } from "./control-plane/with-leader-fence.ts";
+import type { GrantOf } from "./decide/project-grant.ts";
 import { type BranchObjects, guardBranchObjects } from "./domain/branch-objects.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { ControlPlane } from "./domain/control-plane.ts";
@@ -17,6 +18,7 @@ import type { Logger } from "./domain/logger.ts";
 import type { RequestBudget } from "./domain/request-budget.ts";
 import type { ResourceKey } from "./domain/resource-store.ts";
 import type { Tracer } from "./domain/tracer.ts";
+import { assembleGrants } from "./grant-parts.ts";
 import { createEventRecorder } from "./kubernetes/events/event-recorder.ts";
 import { ownNamespace } from "./kubernetes/http/cluster.ts";
 import type { KubernetesConnection } from "./kubernetes/http/connection.ts";
@@ -102,8 +104,7 @@ export type Foundation = OperatorOptions & {
  */
 export function assembleOperator(foundation: Foundation): OperatorParts {
   const { config, clock, logger, connection, random, instance } = foundation;
-  const failed = Promise.withResolvers<string>();
-  const projectKeys = new ProjectKeys();
+  const [failed, projectKeys] = [Promise.withResolvers<string>(), new ProjectKeys()];
   let isLeading = false;
   const enqueue = (key: ResourceKey, priority: "Urgent" | "Background") => {
     for (const projectId of projectKeys.noteChange(key, watch.store.get(key))) {
@@ -116,19 +117,18 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     void pool.stop(0);
     failed.resolve(why);
   };
+  const cannotList = (error: unknown) => {
+    logger.error({ err: error }, "cannot list the resources after winning the lease; the process stops");
+    stop("the resources could not be listed after winning the lease");
+  };
   const leadership = createLeadership(foundation, {
     mayLead: () => watch.hasSynced(),
-    onLeading() {
-      void startLeading().catch((error: unknown) => {
-        logger.error({ err: error }, "cannot list the resources after winning the lease; the process stops");
-        stop("the resources could not be listed after winning the lease");
-      });
-    },
+    onLeading: () => void startLeading().catch(cannotList),
     onLost: stop,
   });
   const startLeading = async () => {
     // A watch may have been silent before: the first effect needs the resources as they are now (S5 in docs/reliability.md).
-    await watch.listConsistently();
+    await Promise.all([watch.listConsistently(), grants.readNow()]);
     isLeading = true;
     for (const { key } of watch.store.list()) {
       enqueue(key, "Background");
@@ -142,17 +142,20 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     namespaces: config.watchNamespaces,
     onChange(key, origin) {
       // A new leader looks at every resource, so a standby need not remember changes.
-      if (isLeading) {
-        enqueue(key, origin === "Listed" ? "Background" : "Urgent");
-      }
+      if (isLeading) enqueue(key, origin === "Listed" ? "Background" : "Urgent");
     },
     onList: () => leadership.nudge(),
     ...{ fence: gate, clock, logger, random },
   });
+  const resources = () => (isLeading ? watch.store.list() : []);
+  const grants = assembleGrants({
+    ...{ connection, clock, logger, random, resources, enqueue },
+    ...{ namespaces: config.watchNamespaces, mode: config.projectGrants, projectPollMs: config.projectPollMs },
+  });
   const metrics: Metrics = createOperatorMetrics(foundation, {
     ...{ watch, unreadableCount: () => unreadableCount(), queueStats: () => queue.stats() },
     // The leader alone: otherwise two replicas would both report every resource.
-    resources: () => (isLeading ? watch.store.list() : []),
+    resources,
     accesses: { resources: () => accessParts.resources(), nowMs: () => clock.nowMs() },
     projects: () => projects,
     isLeader: () => gate.mayStartEffect(0),
@@ -161,22 +164,21 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
   const events = createEventRecorder({ connection, fence: gate, clock, logger, instance, random });
   const { access, unreadableCount, close } = connectControlPlane(foundation, { metrics, fence: gate });
   const projects = createProjects(foundation, metrics);
-  const accessParts = createAccess(foundation, { watch, metrics, queue, access, events, fence: gate });
-  const kinds = [accessParts.kind];
-  const pool = createPool(foundation, { watch, metrics, queue, access, events, projects, kinds, fence: gate });
+  const needs = { watch, metrics, queue, access, events, grantOf: grants.grantOf, fence: gate };
+  const accessParts = createAccess(foundation, needs);
+  const pool = createPool(foundation, { ...needs, projects, kinds: [accessParts.kind] });
   const liveness = createLiveness(foundation, queue, pool);
   return {
     ...{ watch, metrics, liveness, leadership, gate, events, failed: failed.promise },
     stopWork: (timeoutMs) => pool.stop(timeoutMs),
     start() {
-      liveness.start();
-      watch.start();
-      accessParts.start();
-      leadership.start();
+      for (const part of [liveness, watch, grants, accessParts, leadership]) {
+        part.start();
+      }
     },
     async close() {
       liveness.stop();
-      await Promise.all([watch.stop(), accessParts.stop(), close()]);
+      await Promise.all([watch.stop(), grants.stop(), accessParts.stop(), close()]);
     },
   };
 }
@@ -343,6 +345,7 @@ interface PoolNeeds extends ClientNeeds {
   readonly watch: ResourceWatch;
   readonly queue: WorkQueue<string>;
   readonly access: ControlPlaneAccess;
+  readonly grantOf: GrantOf;
   readonly events: ReturnType<typeof createEventRecorder>;
   readonly projects: Projects;
   readonly kinds: readonly ProjectKind[];
@@ -350,11 +353,11 @@ interface PoolNeeds extends ClientNeeds {
 
 /** The second kind, DatabaseAccess. */
 function createAccess(foundation: Foundation, needs: Omit<PoolNeeds, "projects" | "kinds">): AccessParts {
-  const { watch, queue, access, events, fence, metrics } = needs;
+  const { watch, queue, access, events, grantOf, fence, metrics } = needs;
   const { config, clock, logger, random, connection } = foundation;
   const { createSettleMs, operationPollMs, resyncMs, databasePort, databaseSslMode } = config;
   return assembleAccess({
-    ...{ connection, clock, logger, random, events, fence, identity: access.identity },
+    ...{ connection, clock, logger, random, events, grantOf, fence, identity: access.identity },
     endpoints: watch.store,
     namespaces: config.watchNamespaces,
     observer: metrics.access,
@@ -369,11 +372,11 @@ function createAccess(foundation: Foundation, needs: Omit<PoolNeeds, "projects" 
 }
 
 function createPool(foundation: Foundation, needs: PoolNeeds): WorkerPool {
-  const { watch, metrics, queue, access, events, projects, kinds, fence } = needs;
+  const { watch, metrics, queue, access, events, grantOf, projects, kinds, fence } = needs;
   const { config, clock, logger, random, tracer } = foundation;
   const { createSettleMs, operationPollMs, resyncMs, projectPollMs } = config;
   const reconciler = new ProjectReconciler({
-    ...{ clock, tracer, random, logger, events, projects, kinds, projectPollMs },
+    ...{ clock, tracer, random, logger, events, grantOf, projects, kinds, projectPollMs },
     store: watch.store,
     accessFor: () => access,
     metrics: metrics.operations,

@@ -1,4 +1,5 @@
 import type { Identity } from "../decide/identity.ts";
+import type { GrantOf } from "../decide/project-grant.ts";
 import type { Policy } from "../decide/resource-memory.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { EventRecorder } from "../domain/event-recorder.ts";
@@ -29,6 +30,8 @@ export interface AccessContext {
   readonly store: ResourceStore<DatabaseAccess, DatabaseAccessStatus>;
   readonly endpoints: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
   readonly secrets: SecretStore;
+  /** What a namespace may do in a project, as the grants are now. */
+  readonly grantOf: GrantOf;
   readonly identity: Identity;
   readonly policy: Policy;
   readonly settings: ConnectionSettings;

@@ -21,7 +21,8 @@ export class AccessKind implements ProjectKind {
     const find = this.#find;
     const worked = resources.map((resource): WorkedAccess => {
       const entry = this.#entryOf(resource, start);
-      const mark = endpointMark(resource, find, start.endpoints);
+      const { mayChange, mayAdopt } = this.#context.grantOf(resource.key.namespace, start.projectId);
+      const mark = `${endpointMark(resource, find, start.endpoints)} ${mayChange} ${mayAdopt}`;
       const hasMoved = entry.endpointMark !== mark;
       entry.endpointMark = mark;
       return { resource, entry, hasMoved };

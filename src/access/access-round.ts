@@ -1,10 +1,12 @@
 import type { WaitingChange } from "../decide/choose-mutation.ts";
+import { notGrantedMessage } from "../decide/project-grant.ts";
 import { pollDelayMs } from "../decide/waiting.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { inParallel } from "../reconcile/in-parallel.ts";
 import type { KindChange, KindLook, KindRound, KindRoundStart, KindSent } from "../reconcile/project-kind.ts";
 import { noProject } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
+import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations, databaseAccessNames } from "../resource/names.ts";
 import { type AccessContext, secretCheckMs } from "./access-context.ts";
 import type { WorkedAccess } from "./access-memory.ts";
@@ -213,8 +215,17 @@ export class AccessRound implements KindRound {
           summary: { kind: "Progressing", reason: "WaitingForEndpoint", message: messages.waitingForEndpoint(name) },
         };
       case "Named":
-        return undefined;
+        return this.#grantStep(resource, reference.projectId);
     }
+  }
+
+  /** Without a grant nothing is read or changed; the Secret stays as it is. */
+  #grantStep({ key: { namespace } }: DatabaseAccess, projectId: string): AccessStep | undefined {
+    if (this.#context.grantOf(namespace, projectId).mayChange) {
+      return undefined;
+    }
+    const message = notGrantedMessage(namespace, projectId, "change");
+    return { summary: { kind: "Stalled", reason: "ProjectNotGranted", message } };
   }
 
   async #localDeletion(worked: WorkedAccess): Promise<AccessStep | undefined> {
@@ -222,7 +233,16 @@ export class AccessRound implements KindRound {
     if (!resource.finalizers.includes(databaseAccessNames.finalizer)) {
       return { summary: { kind: "Unchanged" } };
     }
-    if (doomedObjects(this.#context, worked).length > 0 && this.#start.projectId !== noProject) {
+    const doomed = doomedObjects(this.#context, worked);
+    const { namespace } = resource.key;
+    const refused = doomed.find(
+      ({ origin, projectId }) => origin !== "Created" && !this.#context.grantOf(namespace, projectId).mayAdopt,
+    );
+    if (refused !== undefined) {
+      const message = notGrantedMessage(namespace, refused.projectId, "deleteAdopted");
+      return { summary: { kind: "Stalled", reason: "ProjectNotGranted", message } };
+    }
+    if (doomed.length > 0 && this.#start.projectId !== noProject) {
       return undefined;
     }
     await this.#release(worked);
@@ -374,6 +394,11 @@ export class AccessRound implements KindRound {
     }
   }
 
+  /** The grant may have been withdrawn while the change waited. */
+  #isGranted({ resource }: WorkedAccess, { endpoint }: AccessObservation): boolean {
+    return this.#context.grantOf(resource.key.namespace, endpoint.projectId).mayChange;
+  }
+
   async #sendAccess(
     worked: WorkedAccess,
     plan: AccessMutation,
@@ -381,7 +406,7 @@ export class AccessRound implements KindRound {
     { objects }: KindChange,
   ): Promise<KindSent> {
     const change: DecidedChange = { plan, observation };
-    if (!(await prepareChange(this.#context, worked, change))) {
+    if (!(await prepareChange(this.#context, worked, change)) || !this.#isGranted(worked, observation)) {
       return { kind: "Outdated" };
     }
     const { operations, step } = await sendAccessChange(this.#context, worked, change, objects);

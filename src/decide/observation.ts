@@ -3,6 +3,7 @@ import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ProjectClaims } from "./claims.ts";
 import type { Identity } from "./identity.ts";
+import type { ProjectGrant } from "./project-grant.ts";
 import type { Policy, ResourceMemory } from "./resource-memory.ts";
 
 /** What the operation log says about one resource, as far as decisions need it. The reducer of the log computes it. */
@@ -25,6 +26,8 @@ export interface LocalObservation {
   readonly identity: Identity;
   readonly policy: Policy;
   readonly memory: ResourceMemory;
+  /** What the namespace may do in the project of the resource. */
+  readonly grant: ProjectGrant;
 }
 
 /** Everything that one decision depends on. */

@@ -1,7 +1,8 @@
-import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import { isBeingDeleted, workProjectOf } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import type { LocalObservation } from "./observation.ts";
 import { assertNever, type Plan } from "./plan.ts";
+import { notGrantedMessage } from "./project-grant.ts";
 import type { LocalSituation } from "./situation.ts";
 
 /** The next step in a situation that needs no snapshot. Pure and total. */
@@ -34,6 +35,11 @@ export function planLocal(situation: LocalSituation, observation: LocalObservati
         reason: "InvalidSpec",
         message: `The stored spec is not valid: ${situation.problems}. Apply a corrected spec.`,
       };
+    case "NotGranted": {
+      const { resource } = observation;
+      const message = notGrantedMessage(resource.key.namespace, workProjectOf(resource), situation.what);
+      return { kind: "Stall", reason: "ProjectNotGranted", message };
+    }
     case "WithoutFinalizer":
       return { kind: "AddFinalizer" };
     default:

@@ -137,7 +137,7 @@ function ambiguous(observation: Observation, intent: CreateIntent, suspectIds: r
 
 /** A person's annotation, where it fits. One that does not fit changes nothing. */
 function planPersonsAnswer(observation: Observation, intent: CreateIntent): Plan | undefined {
-  const { resource, project, claims, identity } = observation;
+  const { resource, project, claims, identity, grant } = observation;
   const [verb, value = ""] = resource.annotations[annotations.resolveCreate]?.split("=") ?? [];
   if (verb === "abandon" && value === intent.attempt) {
     return { kind: "CloseIntent", intent, cause: "Abandoned" };
@@ -152,5 +152,5 @@ function planPersonsAnswer(observation: Observation, intent: CreateIntent): Plan
     claims.ownerOf(chosen.id, resource.uid) === undefined &&
     (token === undefined || claims.creatorByToken(token, resource.uid) === undefined);
   const origin = token === ownershipToken(identity.clusterId, resource.uid) ? "Created" : "Adopted";
-  return isFree ? recordOwnership(observation, chosen, origin) : undefined;
+  return isFree && (origin === "Created" || grant.mayAdopt) ? recordOwnership(observation, chosen, origin) : undefined;
 }

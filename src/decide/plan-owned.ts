@@ -124,7 +124,7 @@ function planOccupiedTarget(observation: Observation, branchId: string, moving: 
     : {
         kind: "Stall",
         reason: "BranchOccupied",
-        message: `Branch ${branchId} already has ${isOwnedElsewhere(observation, occupant) ? "a read-write endpoint" : `the read-write endpoint ${occupant.id}`}, so the endpoint cannot move there. Delete that endpoint, or set spec.branchId to ${moving.branchId} or another branch.`,
+        message: `Branch ${branchId} already has ${isOwnedElsewhere(observation, occupant) || !observation.grant.mayAdopt ? "a read-write endpoint" : `the read-write endpoint ${occupant.id}`}, so the endpoint cannot move there. Delete that endpoint, or set spec.branchId to ${moving.branchId} or another branch.`,
       };
 }
 

@@ -7,6 +7,8 @@ import { createUnder } from "./create-intent.ts";
 import type { Observation } from "./observation.ts";
 import { isTokenOfCluster, tokenIn } from "./ownership-token.ts";
 import type { Plan } from "./plan.ts";
+import { notGrantedMessage } from "./project-grant.ts";
+import { hasConsent } from "./situation.ts";
 import { waitForOtherCreate } from "./waiting.ts";
 
 /** The next step of a resource that owns nothing and has no open create: adopt, create, or say why not. */
@@ -77,7 +79,7 @@ function planReadWritePlace(observation: Observation, spec: ComputeEndpointSpec)
   if (holder !== undefined) {
     return claimedByAnother(observation, holder, branchPlace);
   }
-  return isOwnedElsewhere(observation, present) ? ownedElsewhere(spec) : endpointExists(present);
+  return isOwnedElsewhere(observation, present) ? ownedElsewhere(spec) : endpointExists(observation, present);
 }
 
 const branchPlace = "the read-write endpoint of this branch";
@@ -114,10 +116,6 @@ function planAdoptOnlyMiss(spec: ComputeEndpointSpec): Plan | undefined {
     reason: "AdoptionTargetMissing",
     message: `${wanted}, and policy AdoptOnly never creates one. Correct spec.adoption.endpointId, or set spec.adoption.policy to AdoptOrCreate.`,
   };
-}
-
-function hasConsent({ adoption }: ComputeEndpointSpec): boolean {
-  return adoption !== undefined && adoption.policy !== "Never";
 }
 
 function readWriteEndpointOf({ project }: Observation, branchId: string): ObservedEndpoint | undefined {
@@ -163,7 +161,15 @@ export function claimedByAnother({ resource }: Observation, rival: Claim, what: 
   };
 }
 
-function endpointExists(endpoint: ObservedEndpoint): Plan {
+function endpointExists({ grant, resource }: Observation, endpoint: ObservedEndpoint): Plan {
+  if (!grant.mayAdopt) {
+    const remedy = notGrantedMessage(resource.key.namespace, endpoint.projectId, "adopt");
+    return {
+      kind: "Stall",
+      reason: "EndpointExists",
+      message: `Branch ${endpoint.branchId} already has a read-write endpoint. ${remedy}`,
+    };
+  }
   return {
     kind: "Stall",
     reason: "EndpointExists",

@@ -31,6 +31,8 @@ export type LocalSituation =
   /** Its records were not made for this resource, cluster and control plane, or cannot be parsed. */
   | { readonly kind: "IdentityUnproven" }
   | { readonly kind: "InvalidSpec"; readonly problems: string }
+  /** The namespace has no grant for what the resource asks for. */
+  | { readonly kind: "NotGranted"; readonly what: "change" | "adopt" | "deleteAdopted" }
   | { readonly kind: "WithoutFinalizer" };
 
 /** Situations that need a snapshot of the project. */
@@ -54,7 +56,7 @@ export function situationOf(observation: LocalObservation): Situation {
   if (isPaused(resource)) {
     return { kind: "Paused" };
   }
-  const { ownership, createIntent } = resource.status;
+  const { ownership } = resource.status;
   const { answeredCreate } = memory;
   const isAnswerUnstored = answeredCreate !== undefined && ownership === undefined;
   if (isBeingDeleted(resource) && retainsEndpoint(resource)) {
@@ -75,7 +77,19 @@ export function situationOf(observation: LocalObservation): Situation {
   if (resource.spec.kind === "Invalid") {
     return { kind: "InvalidSpec", problems: resource.spec.problems };
   }
-  const { spec } = resource.spec;
+  return wanted(observation, resource.spec.spec);
+}
+
+/** Where a live resource with a valid spec stands. */
+function wanted({ resource, grant }: LocalObservation, spec: ComputeEndpointSpec): Situation {
+  const { ownership, createIntent } = resource.status;
+  if (!grant.mayChange) {
+    return { kind: "NotGranted", what: "change" };
+  }
+  const isAdopting = ownership === undefined && createIntent === undefined && hasConsent(spec);
+  if (isAdopting && !grant.mayAdopt) {
+    return { kind: "NotGranted", what: "adopt" };
+  }
   if (!hasFinalizer(resource)) {
     return { kind: "WithoutFinalizer" };
   }
@@ -83,6 +97,11 @@ export function situationOf(observation: LocalObservation): Situation {
     return { kind: "Owned", ownership, spec };
   }
   return createIntent === undefined ? { kind: "Unowned", spec } : { kind: "OpenCreate", intent: createIntent, spec };
+}
+
+/** Whether spec consents to adopt an endpoint. */
+export function hasConsent({ adoption }: ComputeEndpointSpec): boolean {
+  return adoption !== undefined && adoption.policy !== "Never";
 }
 
 /** Whether a situation is decided without the control plane. */
@@ -97,6 +116,7 @@ const localKinds: ReadonlySet<Situation["kind"]> = new Set<LocalSituation["kind"
   "DeleteUnsettled",
   "IdentityUnproven",
   "InvalidSpec",
+  "NotGranted",
   "WithoutFinalizer",
 ]);
 
@@ -136,8 +156,11 @@ function showsWork(conditions: ComputeEndpointStatus["conditions"]): boolean {
   return isTrue(conditions, "Reconciling") || isFailureStall(conditionOf(conditions, "Stalled")?.reason ?? "");
 }
 
-function deletion({ resource }: LocalObservation): Situation {
+function deletion({ resource, grant }: LocalObservation): Situation {
   const { ownership, createIntent } = resource.status;
+  if (ownership !== undefined && ownership.origin !== "Created" && !grant.mayAdopt) {
+    return { kind: "NotGranted", what: "deleteAdopted" };
+  }
   if (ownership !== undefined) {
     return { kind: "Deleting", ownership };
   }

@@ -41,5 +41,7 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   OwnershipConflict: "Set spec.deletionPolicy: Retain on one of the two resources and delete that one.",
   ProjectLocked: "Look at the operation that locks the project; the operator tries again by itself.",
   ProjectNotFound: "Make sure that the project exists and that the API key may see it.",
+  ProjectNotGranted:
+    "Ask an administrator of the cluster to add the project to the annotation endpoint-operator.dev/projects of the Namespace.",
   Rejected: "Change spec, or raise the limit; the message has the control plane's words.",
 };

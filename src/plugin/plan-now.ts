@@ -4,12 +4,14 @@ import type { LocalObservation } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
 import { planLocal } from "../decide/plan-local.ts";
 import { planRemote } from "../decide/plan-resource.ts";
+import { fullGrant } from "../decide/project-grant.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
 import type { EndpointList } from "../domain/control-plane.ts";
 import type { Operation } from "../domain/operation.ts";
 import { isInFlight } from "../domain/operation.ts";
 import { newResourceEntry } from "../reconcile/project-memory.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { conditionOf } from "../resource/conditions.ts";
 
 /** What a plan is made from: stored resources and one read of the control plane. */
 export interface PlanInput {
@@ -37,7 +39,10 @@ const policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_
 export function planNow(input: PlanInput): Plan {
   const { resource, identity, nowMs } = input;
   const { memory } = newResourceEntry(resource.key, resource.deletionTimestamp !== undefined, 0);
-  const local: LocalObservation = { nowMs, monotonicMs: 0, resource, identity, policy, memory };
+  // People may not read their Namespace object, so what the operator said last about the grant stands.
+  const isRefused = conditionOf(resource.status.conditions, "Stalled")?.reason === "ProjectNotGranted";
+  const grant = isRefused ? { mayChange: false, mayAdopt: false } : fullGrant;
+  const local: LocalObservation = { nowMs, monotonicMs: 0, resource, identity, policy, memory, grant };
   const situation = situationOf(local);
   if (isLocal(situation)) return planLocal(situation, local);
   const { list, projectId, operations } = input;

@@ -3,6 +3,7 @@ import type { Outcome, ResourceStep } from "../decide/outcome.ts";
 import type { Mutation, Plan } from "../decide/plan.ts";
 import { entryOf, isMutation } from "../decide/plan-table.ts";
 import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
+import { situationOf } from "../decide/situation.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
@@ -211,6 +212,12 @@ function change(context: CarryOutContext, round: Round, look: ProjectLook, chose
     await context.reserve();
     if (context.clock.monotonicMs() - askedMs > recentMs) {
       // The project may have changed meanwhile. The next reconcile waits for the budget before it looks.
+      entry.dueAtMs = 0;
+      return;
+    }
+    if (situationOf(round.observe(worked)).kind === "NotGranted") {
+      // The grant was withdrawn while the change waited.
+      entry.waiting = undefined;
       entry.dueAtMs = 0;
       return;
     }

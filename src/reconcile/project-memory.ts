@@ -1,4 +1,5 @@
 import type { ChangeUrgency } from "../decide/choose-mutation.ts";
+import type { ProjectGrant } from "../decide/project-grant.ts";
 import type { ResourceMemory } from "../decide/resource-memory.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ResourceEvent } from "../domain/event-recorder.ts";
@@ -97,6 +98,8 @@ export interface ResourceEntry {
   storeFailures: number;
   /** A row of failed reads of its endpoint by id. */
   readFailure: { readonly reason: string; readonly sinceMs: number } | undefined;
+  /** The grant at the last reconcile; another one makes the resource due. */
+  grant: ProjectGrant | undefined;
   /** Writes without an answer, oldest first. What follows from one waits until the operator knows that it was stored. */
   unconfirmed: readonly UnconfirmedWrite[];
 }
@@ -137,6 +140,7 @@ export function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: n
     waiting: undefined,
     storeFailures: 0,
     readFailure: undefined,
+    grant: undefined,
     unconfirmed: [],
   };
 }

@@ -1,3 +1,4 @@
+import { fullGrant } from "../decide/project-grant.ts";
 import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";
@@ -73,7 +74,12 @@ export class ProjectReconciler {
     const start = { projectId, nowMs: facts.nowMs, monotonicMs: facts.monotonicMs, endpoints: all };
     const kinds = objects === undefined ? [] : (this.#context.kinds ?? []).map((kind) => kind.begin(start));
     project.furtherResources = kinds.reduce((sum, { size }) => sum + size, 0);
-    return new Round(facts, project, { all, worked, kinds });
+    const { grantOf = () => fullGrant } = this.#context;
+    const round = new Round(facts, project, { all, worked, kinds, grantOf });
+    for (const each of round.worked) {
+      noteGrant(round, each);
+    }
+    return round;
   }
 
   /** What the control plane is read for now; `undefined`: it is not read. */
@@ -82,6 +88,10 @@ export class ProjectReconciler {
     const nowMs = facts.monotonicMs;
     if (project.projectId === noProject) {
       return undefined;
+    }
+    if (round.isUngranted()) {
+      // No namespace may see anything of the project, so it is not read.
+      project.nextPollAtMs = Math.max(project.nextPollAtMs, nowMs + this.#context.projectPollMs);
     }
     const isPoll = project.nextPollAtMs <= nowMs;
     const due = round
@@ -161,6 +171,16 @@ export class ProjectReconciler {
       ...round.kinds.map((kind) => kind.fail(failure.error, forMs)),
     ]);
   }
+}
+
+/** A grant that came or went makes the resource due. */
+function noteGrant(round: Round, worked: WorkedResource): void {
+  const { grant } = round.observe(worked);
+  const before = worked.entry.grant;
+  if (before !== undefined && (before.mayChange !== grant.mayChange || before.mayAdopt !== grant.mayAdopt)) {
+    worked.entry.dueAtMs = round.facts.monotonicMs;
+  }
+  worked.entry.grant = grant;
 }
 
 function isAbandonedDue({ abandoned }: ProjectMemory, nowMs: number): boolean {

@@ -1,3 +1,4 @@
+import type { GrantOf } from "../decide/project-grant.ts";
 import type { Policy } from "../decide/resource-memory.ts";
 import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -19,6 +20,8 @@ export interface ReconcileContext extends ReportTargets {
   readonly projects: Projects;
   /** The control plane of a project. Today every project has the one of the settings. */
   readonly accessFor: (projectId: string) => ControlPlaneAccess;
+  /** What a namespace may do in a project, as the grants are now. @default everything */
+  readonly grantOf?: GrantOf;
   /** Further kinds of resources. @default none */
   readonly kinds?: readonly ProjectKind[];
   readonly policy: Policy;

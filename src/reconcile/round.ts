@@ -1,9 +1,10 @@
 import { type Claim, claimOf, claimOfGone, ProjectClaims } from "../decide/claims.ts";
 import { type Identity, isIdentityProven } from "../decide/identity.ts";
 import type { LocalObservation } from "../decide/observation.ts";
+import type { GrantOf } from "../decide/project-grant.ts";
 import type { Policy, PostState } from "../decide/resource-memory.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
-import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, isBeingDeleted, workProjectOf } from "../resource/compute-endpoint.ts";
 import { waitsForOthers } from "./due.ts";
 import type { KindRound } from "./project-kind.ts";
 import type { ProjectMemory, ResourceEntry } from "./project-memory.ts";
@@ -31,6 +32,7 @@ export class Round {
   readonly all: readonly ComputeEndpoint[];
   /** The resources of further kinds. */
   readonly kinds: readonly KindRound[];
+  readonly #grantOf: GrantOf;
   readonly #worked: Map<string, WorkedResource>;
   /** Resources that are decided without the control plane, and are due to be looked at all the same. */
   readonly #watched = new Set<string>();
@@ -41,10 +43,12 @@ export class Round {
     resources: {
       readonly all: readonly ComputeEndpoint[];
       readonly worked: readonly WorkedResource[];
+      readonly grantOf: GrantOf;
       readonly kinds?: readonly KindRound[];
     },
   ) {
     this.kinds = resources.kinds ?? [];
+    this.#grantOf = resources.grantOf;
     this.facts = facts;
     this.project = project;
     this.all = resources.all;
@@ -67,7 +71,8 @@ export class Round {
 
   /** What is known of a resource without the control plane. */
   observe({ resource, entry }: WorkedResource): LocalObservation {
-    return { ...this.facts, resource, memory: entry.memory };
+    const grant = this.#grantOf(resource.key.namespace, workProjectOf(resource));
+    return { ...this.facts, resource, memory: entry.memory, grant };
   }
 
   /** Notes that a resource which is decided already is still due for a look at its endpoint. */
@@ -85,8 +90,16 @@ export class Round {
   }
 
   /** Whether the resource owns an endpoint that may be looked at, whatever else is decided about it. */
-  isObservable({ resource }: WorkedResource): boolean {
-    return resource.status.ownership !== undefined && isIdentityProven(resource, this.facts.identity);
+  isObservable(worked: WorkedResource): boolean {
+    const { resource } = worked;
+    const isProven = resource.status.ownership !== undefined && isIdentityProven(resource, this.facts.identity);
+    return isProven && (isBeingDeleted(resource) || this.observe(worked).grant.mayChange);
+  }
+
+  /** Whether the project is named only by resources whose namespaces have no grant for it. */
+  isUngranted(): boolean {
+    const isRefused = (worked: WorkedResource) => situationOf(this.observe(worked)).kind === "NotGranted";
+    return this.#worked.size > 0 && this.worked.every(isRefused) && this.project.abandoned.size === 0;
   }
 
   /** Whether any resource waits to change something. */

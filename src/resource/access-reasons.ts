@@ -9,6 +9,7 @@ export const accessStallReasons = [
   "PasswordUnavailable",
   "ProjectLocked",
   "ProjectNotFound",
+  "ProjectNotGranted",
   "Rejected",
   "RoleInUse",
   "RoleNotFound",

@@ -22,6 +22,7 @@ export const stallReasons = [
   "OwnershipConflict",
   "ProjectLocked",
   "ProjectNotFound",
+  "ProjectNotGranted",
   "Rejected",
 ] as const;
 export type StallReason = (typeof stallReasons)[number];

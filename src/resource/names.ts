@@ -20,6 +20,9 @@ export const databaseAccessNames = {
   finalizer: `${group}/database-access`,
 } as const;
 
+/** On a Namespace: the projects that its resources may name. An administrator of the cluster sets it. */
+export const grantAnnotation = `${group}/projects`;
+
 /** Annotations by which a person talks to the operator. */
 export const annotations = {
   /** `"true"`: the operator writes nothing but status. */

@@ -15,5 +15,5 @@ export { KubernetesError } from "../../src/domain/resource-store.ts";
 export { errorForStatus, parseStatusAnswer } from "../../src/kubernetes/http/answer-error.ts";
 export type { KubernetesCall, KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 export { assembleOperator, type OperatorParts } from "../../src/operator-parts.ts";
-export { annotations, finalizer, group, kind, plural, version } from "../../src/resource/names.ts";
+export { annotations, finalizer, grantAnnotation, group, kind, plural, version } from "../../src/resource/names.ts";
 export { specSchema } from "../../src/resource/spec-schema.ts";

@@ -42,7 +42,9 @@ const rules: Readonly<Record<string, Rules>> = {
       "access-parts.ts",
       "config.ts",
       "control-plane",
+      "decide",
       "domain",
+      "grant-parts.ts",
       "kubernetes",
       "operations",
       "reconcile",
@@ -58,6 +60,8 @@ const rules: Readonly<Record<string, Rules>> = {
     packages: [],
     isPure: false,
   },
+  // Wires the grants of namespaces.
+  "grant-parts.ts": { folders: ["decide", "domain", "kubernetes"], packages: [], isPure: false },
   "config.ts": { folders: [], packages: ["zod"], isPure: true },
   domain: { folders: [], packages: [], isPure: true },
   resource: { folders: ["domain"], packages: ["zod"], isPure: true },

@@ -73,8 +73,9 @@ function onlyIf(condition: string, text: string): string {
 function clusterRole([role, binding]: readonly Manifest[]): string {
   if (role === undefined || binding === undefined) throw new Error("cluster-role.yaml holds a role and its binding");
   const { rules, ...rest } = placed(role);
-  const all = rules as readonly { readonly resources: readonly string[] }[];
-  const isClusterWide = (rule: { readonly resources: readonly string[] }) => rule.resources.includes("namespaces");
+  const all = rules as readonly { readonly resourceNames?: readonly string[] }[];
+  // The name of the cluster; every other right is one in the namespaces that are watched.
+  const isClusterWide = (rule: { readonly resourceNames?: readonly string[] }) => rule.resourceNames !== undefined;
   const everywhere = stringify(all.filter((rule) => !isClusterWide(rule)));
   const always = stringify(all.filter(isClusterWide));
   return `${templateText(rest)}rules:\n${onlyIf("not .Values.watchNamespaces", everywhere)}${always}---\n${documents([placed(binding)])}`;

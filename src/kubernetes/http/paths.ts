@@ -28,6 +28,9 @@ export function eventsPath(namespace: string, name?: string): string {
   return name === undefined ? inNamespace : `${inNamespace}/${encodeURIComponent(name)}`;
 }
 
+/** All namespaces. */
+export const namespacesPath = "/api/v1/namespaces";
+
 /** One namespace. */
 export function namespacePath(name: string): string {
   return `/api/v1/namespaces/${encodeURIComponent(name)}`;

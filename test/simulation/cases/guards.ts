@@ -87,6 +87,31 @@ export const guardCases: readonly NamedCase[] = [
     }),
   },
   {
+    id: "grant withdrawn",
+    name: "a grant is withdrawn while spec changes, and given again → nothing is sent in between, then the change is",
+    why: "a team goes on changing a project that is no longer its own",
+    plan: planOf({
+      steps: [
+        { atMs: 500, action: { kind: "Grant", projects: `other-1, ${places.project}` } },
+        apply(1_000, "orders", readWrite(branch(1), size(2))),
+        { atMs: 30_000, action: { kind: "Grant", projects: "other-1" } },
+        apply(31_000, "orders", readWrite(branch(1), size(4))),
+        apply(31_500, "billing", readWrite(branch(2))),
+        { atMs: 90_000, action: { kind: "Grant", projects: "*" } },
+      ],
+    }),
+    judge: (world) => {
+      const sent = world.log.entries.filter(
+        ({ atMs, text }) => atMs > 31_000 && atMs < 90_000 && text.includes("asks the control plane to"),
+      );
+      const stalls = world.log.entries.filter(({ text }) => text.includes("(Warning) ProjectNotGranted")).length;
+      return [
+        ...sent.map(({ text }) => `S1: without a grant it ${text}`),
+        ...(stalls === 2 ? [] : [`${stalls} events`]),
+      ];
+    },
+  },
+  {
     id: "lost event",
     name: "the watch loses the event of a new resource → one relist period later it is made up for",
     why: "a resource is never looked at",

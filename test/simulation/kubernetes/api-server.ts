@@ -2,7 +2,7 @@ import { kind as computeEndpointKind, group, plural, specSchema } from "../ports
 import { type Answer, failure, type StoredObject, success } from "./answers.ts";
 import { isObject, isSameJson, type Json, type JsonObject, mergePatch } from "./merge-patch.ts";
 import { type Backup, type Change, ObjectStore } from "./object-store.ts";
-import { parseResourcePath, type ResourcePath } from "./resource-path.ts";
+import { namespacesCollection, parseResourcePath, type ResourcePath } from "./resource-path.ts";
 
 /** A request as it arrives: parsed, and with nothing of the connection in it. */
 export interface ApiRequest {
@@ -17,6 +17,7 @@ export const computeEndpoints = `${plural}.${group}`;
 
 const kinds: Readonly<Record<string, string>> = {
   [computeEndpoints]: computeEndpointKind,
+  [namespacesCollection]: "Namespace",
   "leases.coordination.k8s.io": "Lease",
   "events.events.k8s.io": "Event",
 };

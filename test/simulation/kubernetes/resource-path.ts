@@ -10,11 +10,23 @@ export interface ResourcePath {
   readonly apiVersion: string;
 }
 
+/** The collection of Namespaces, which are in no namespace and no group. */
+export const namespacesCollection = "namespaces.";
+
 const form =
   /^\/apis\/(?<group>[^/]+)\/(?<version>[^/]+)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+)(?<status>\/status)?)?$/;
 
+const namespacesForm = /^\/api\/v1\/namespaces(?:\/(?<name>[^/]+))?$/;
+
 /** Reads a path; `undefined` for one that the model does not serve. */
 export function parseResourcePath(path: string): ResourcePath | undefined {
+  const ofNamespaces = namespacesForm.exec(path);
+  if (ofNamespaces !== null) {
+    const name = ofNamespaces.groups?.name;
+    // A Namespace is in no namespace; the store keeps it under an empty one.
+    const namespace = name === undefined ? undefined : "";
+    return { collection: namespacesCollection, namespace, name, isStatus: false, apiVersion: "v1" };
+  }
   const parts = form.exec(path)?.groups;
   if (parts === undefined) return undefined;
   const text = (value: string | undefined) => (value === undefined ? undefined : decodeURIComponent(value));

@@ -13,6 +13,8 @@ export type Action =
   /** A person copies one resource's status onto another. */
   | { readonly kind: "CopyStatus"; readonly from: string; readonly to: string }
   | { readonly kind: "PatchStatus"; readonly name: string; readonly status: Json }
+  /** An administrator of the cluster annotates the Namespace; `null` removes the annotation. */
+  | { readonly kind: "Grant"; readonly projects: string | null }
   | { readonly kind: "PersonCreates"; readonly projectId: string; readonly creation: EndpointCreation }
   /** Makes an endpoint under the name of one that is on another branch. */
   | {

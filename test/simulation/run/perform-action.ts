@@ -1,7 +1,8 @@
 import { type Answer, isSuccess } from "../kubernetes/answers.ts";
 import type { ApiRequest } from "../kubernetes/api-server.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
-import { group, kind, plural, version } from "../ports.ts";
+import { namespacesCollection } from "../kubernetes/resource-path.ts";
+import { grantAnnotation, group, kind, plural, version } from "../ports.ts";
 import { world as places, Refusal } from "../service/engine.ts";
 import { everlasting } from "../time/virtual-time.ts";
 import type { Action } from "./actions.ts";
@@ -68,6 +69,9 @@ function perform(world: World, action: Action): void {
     case "RestoreWithoutStatus":
       restoreWithoutStatus(world, action.name);
       break;
+    case "Grant":
+      grant(world, action.projects);
+      break;
     case "Compact":
       world.apiServer.compact();
       break;
@@ -93,6 +97,12 @@ function perform(world: World, action: Action): void {
       performOnService(world, action);
       break;
   }
+}
+
+function grant({ apiServer: { store } }: World, projects: string | null): void {
+  const annotations = projects === null ? {} : { [grantAnnotation]: projects };
+  const metadata = { name: namespace, namespace: "", uid: "uid-shop", resourceVersion: "", generation: 1, annotations };
+  store.put(namespacesCollection, { apiVersion: "v1", kind: "Namespace", metadata });
 }
 
 type ReplicaAction = Extract<Action, { readonly kind: "Cut" | "Crash" | "Pause" | "StepClock" }>;
@@ -152,7 +162,8 @@ type ServiceAction = Exclude<
         | "Annotate"
         | "PatchStatus"
         | "CopyStatus"
-        | "RestoreWithoutStatus";
+        | "RestoreWithoutStatus"
+        | "Grant";
     }
   | { readonly kind: "Compact" | "Backup" | "RestoreEtcd" }
 >;

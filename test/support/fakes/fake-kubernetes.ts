@@ -1,5 +1,5 @@
 import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
-import { computeEndpointPath } from "../../../src/kubernetes/http/paths.ts";
+import { computeEndpointPath, namespacesPath } from "../../../src/kubernetes/http/paths.ts";
 
 /** An object as it is stored and sent. */
 export interface FakeStored {
@@ -50,14 +50,19 @@ export class FakeKubernetes implements KubernetesConnection {
     if (call.method === "PATCH" && call.path.includes("/computeendpoints/")) {
       return this.#patch(call);
     }
+    if (call.method === "GET" && call.path === namespacesPath) {
+      return { metadata: { resourceVersion: "1" }, items: [] };
+    }
     return call.method === "GET" && call.path.endsWith("/computeendpoints") ? this.#page(call) : {};
   }
 
-  async openStream({ signal }: KubernetesCall): Promise<AsyncIterable<Uint8Array>> {
+  async openStream({ signal, path }: KubernetesCall): Promise<AsyncIterable<Uint8Array>> {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const writer = writable.getWriter();
     const send = (line: Uint8Array) => void writer.write(line).catch(() => {});
-    this.#watchers.push(send);
+    if (path !== namespacesPath) {
+      this.#watchers.push(send);
+    }
     signal?.addEventListener("abort", () => {
       this.#watchers = this.#watchers.filter((each) => each !== send);
       void writer.close().catch(() => {});

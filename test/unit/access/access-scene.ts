@@ -1,5 +1,6 @@
 import { AccessKind } from "../../../src/access/access-kind.ts";
 import { indexesOf } from "../../../src/access/endpoint-reference.ts";
+import { fullGrant, type GrantOf } from "../../../src/decide/project-grant.ts";
 import type { BranchObjects, ObservedDatabase } from "../../../src/domain/branch-objects.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
@@ -43,6 +44,8 @@ export class AccessScene {
   readonly databases = new Map<string, ObservedDatabase[]>();
   readonly secrets = new Map<string, StoredSecret>();
   readonly accesses = new Map<string, DatabaseAccess>();
+  /** What the administrator of the cluster allows. */
+  grantOf: GrantOf = () => fullGrant;
   readonly events: string[] = [];
   readonly notes: string[] = [];
   readonly effects: string[] = [];
@@ -171,6 +174,7 @@ export class AccessScene {
   #newKind(): AccessKind {
     return new AccessKind({
       ...{ clock: this.clock, logger: quietLogger, identity, policy, random: () => 0 },
+      grantOf: (namespace, projectId) => this.grantOf(namespace, projectId),
       events: {
         record: (_resource, { reason, note }) => {
           this.events.push(reason);

@@ -4,6 +4,7 @@ import type { Identity } from "../../../src/decide/identity.ts";
 import type { Observation, OperationFacts } from "../../../src/decide/observation.ts";
 import type { Outcome } from "../../../src/decide/outcome.ts";
 import { endpointName, ownershipToken } from "../../../src/decide/ownership-token.ts";
+import { fullGrant, type ProjectGrant } from "../../../src/decide/project-grant.ts";
 import type { Policy, ResourceMemory } from "../../../src/decide/resource-memory.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
@@ -209,6 +210,8 @@ export interface ObservationChange {
   readonly claims?: readonly Claim[];
   readonly memory?: ResourceMemory;
   readonly identity?: Identity;
+  /** @default everything is granted */
+  readonly grant?: ProjectGrant;
 }
 
 /** A complete observation. An owned endpoint that is not listed was also read by id, and answered 404. */
@@ -227,6 +230,7 @@ export function observation(change: ObservationChange = {}): Observation {
     policy,
     claims: new ProjectClaims(change.claims ?? [], change.identity ?? identity),
     memory: change.memory ?? memory(),
+    grant: change.grant ?? fullGrant,
     project: {
       projectId: project,
       startedAtMs: change.startedAtMs ?? monotonicMs,

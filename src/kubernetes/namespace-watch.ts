@@ -1,0 +1,169 @@
+import type { Clock } from "../domain/clock.ts";
+import type { Logger } from "../domain/logger.ts";
+import type { GrantSource } from "../domain/namespace-grants.ts";
+import { KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
+import { grantAnnotation } from "../resource/names.ts";
+import type { KubernetesConnection } from "./http/connection.ts";
+import { namespacePath, namespacesPath } from "./http/paths.ts";
+import { createListWatch } from "./watch/list-watch.ts";
+import { Reflector } from "./watch/reflector.ts";
+import { defaultTiming } from "./watch/reflector-options.ts";
+import { ResourceCache } from "./watch/resource-cache.ts";
+
+/** What to watch, and what to call. */
+export interface NamespaceWatchOptions {
+  readonly connection: KubernetesConnection;
+  /** Empty: all namespaces, by one watch. Else each one is read by name, which needs rights in these namespaces only. */
+  readonly namespaces: readonly string[];
+  /** Namespaces that are read by name are read this often. */
+  readonly readAgainMs: number;
+  /** The grants of this namespace may have changed; `undefined`: those of every namespace. Must not throw. */
+  readonly onChange: (namespace: string | undefined) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** The grants of the cluster's namespaces as they are now. */
+export interface NamespaceWatch extends GrantSource {
+  start(): void;
+  stop(): Promise<void>;
+  /**
+   * Reads every Namespace from the API server now. A new leader calls it before its first effect. Without the right to read
+   * Namespaces it logs that once, and no Namespace counts as annotated.
+   *
+   * @throws KubernetesError when they cannot be read for another reason.
+   */
+  readNow(): Promise<void>;
+}
+
+const listTimeoutMs = 60_000;
+const readTimeoutMs = 8_000;
+
+/** Watches the Namespaces, or reads the named ones again and again. */
+export function createNamespaceWatch(options: NamespaceWatchOptions): NamespaceWatch {
+  const known = new Annotations(options.onChange);
+  return options.namespaces.length === 0 ? watchAll(options, known) : readNamed(options, known);
+}
+
+/** The annotation of each Namespace that carries it. */
+class Annotations implements GrantSource {
+  readonly #values = new Map<string, string>();
+  readonly #onChange: NamespaceWatchOptions["onChange"];
+
+  constructor(onChange: NamespaceWatchOptions["onChange"]) {
+    this.#onChange = onChange;
+  }
+
+  grantsOf(namespace: string) {
+    return { annotation: this.#values.get(namespace), isAnyAnnotated: this.#values.size > 0 };
+  }
+
+  note(namespace: string, annotation: string | undefined): void {
+    if (this.#values.get(namespace) === annotation) {
+      return;
+    }
+    const wasAny = this.#values.size > 0;
+    if (annotation === undefined) {
+      this.#values.delete(namespace);
+    } else {
+      this.#values.set(namespace, annotation);
+    }
+    this.#onChange(wasAny === this.#values.size > 0 ? namespace : undefined);
+  }
+}
+
+interface KnownNamespace extends StoredIdentity {
+  readonly annotation: string | undefined;
+}
+
+function watchAll(options: NamespaceWatchOptions, known: Annotations): NamespaceWatch {
+  const { connection, clock, logger, random } = options;
+  const cache = new ResourceCache<KnownNamespace>({
+    projectsOf: () => [],
+    onChange: (key) => known.note(key.name, cache.get(key)?.annotation),
+    onHandlerError: ({ name }, error) => logger.error({ namespace: name, err: error }, "a handler of changes failed"),
+  });
+  const { pageTimeoutMs, openTimeoutMs } = defaultTiming;
+  const reflector = new Reflector<KnownNamespace>({
+    listWatch: createListWatch({
+      ...{ connection, path: namespacesPath, what: "Namespaces", openTimeoutMs, listTimeoutMs: pageTimeoutMs },
+    }),
+    scope: cache.scope(undefined),
+    parse: parseNamespace,
+    ...{ clock, logger, random, timing: defaultTiming },
+  });
+  return {
+    grantsOf: (namespace) => known.grantsOf(namespace),
+    start: () => reflector.start(),
+    stop: () => reflector.stop(),
+    readNow: () => unlessForbidden(logger, () => reflector.listConsistently(listTimeoutMs)),
+  };
+}
+
+function readNamed(options: NamespaceWatchOptions, known: Annotations): NamespaceWatch {
+  const { connection, namespaces, readAgainMs, clock, logger } = options;
+  let timer: ReturnType<Clock["after"]> | undefined;
+  let isStopped = false;
+  const read = async (namespace: string) => {
+    const what = `read namespace ${namespace}`;
+    const path = namespacePath(namespace);
+    try {
+      const answer = await connection.request({ what, method: "GET", path, timeoutMs: readTimeoutMs });
+      known.note(namespace, parseNamespace(answer)?.annotation);
+    } catch (error) {
+      if (!(error instanceof KubernetesError && error.reason === "NotFound")) {
+        throw error;
+      }
+      known.note(namespace, undefined);
+    }
+  };
+  const readAll = async () => void (await Promise.all(namespaces.map(read)));
+  const readAgain = () => {
+    timer = clock.after(readAgainMs, () => {
+      // A read that failed changes nothing; the last answer stands until the next one.
+      void readAll()
+        .catch(() => {})
+        .finally(() => (isStopped ? undefined : readAgain()));
+    });
+  };
+  return {
+    grantsOf: (namespace) => known.grantsOf(namespace),
+    start: readAgain,
+    async stop() {
+      isStopped = true;
+      timer?.cancel();
+    },
+    readNow: () => unlessForbidden(logger, readAll),
+  };
+}
+
+async function unlessForbidden(logger: Logger, read: () => Promise<void>): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    if (!(error instanceof KubernetesError && error.reason === "Forbidden")) {
+      throw error;
+    }
+    logger.warn(
+      { err: error },
+      "the operator may not read Namespaces, so none counts as annotated; apply the roles of deploy/base",
+    );
+  }
+}
+
+function parseNamespace(stored: unknown): KnownNamespace | undefined {
+  const { metadata } = (stored ?? {}) as { readonly metadata?: Readonly<Record<string, unknown>> };
+  const { name, uid, resourceVersion, annotations } = metadata ?? {};
+  if (typeof name !== "string" || typeof uid !== "string" || typeof resourceVersion !== "string") {
+    return undefined;
+  }
+  const annotation = (annotations as Readonly<Record<string, unknown>> | undefined)?.[grantAnnotation];
+  return {
+    key: { namespace: "", name },
+    uid,
+    resourceVersion,
+    annotation: typeof annotation === "string" ? annotation : undefined,
+  };
+}
