@@ -17,7 +17,7 @@ import { remember } from "./project-memory.ts";
 import type { CarryOutContext } from "./reconcile-context.ts";
 import { inResourceSpan } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
-import { lockHolderOf } from "./schedule.ts";
+import { isLocked } from "./schedule.ts";
 import { sendChange } from "./send-change.ts";
 import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
 
@@ -56,9 +56,8 @@ export async function carryOut(
   const { snapshot, operations } = look;
   const { objects } = context;
   if (objects !== undefined) {
-    await Promise.all(
-      round.kinds.map((kind) => kind.look({ objects, snapshot, operations, mayChange: !isLocked(round) })),
-    );
+    const mayChange = !isLocked(round.project, round.facts.monotonicMs);
+    await Promise.all(round.kinds.map((kind) => kind.look({ objects, snapshot, operations, mayChange })));
   }
   const { chosen, further, others } = await choose(context, round, { look, decided: ready });
   const settle = (each: Decided) =>
@@ -132,7 +131,7 @@ async function choose(
   const byUid = new Map(decided.map((each) => [each.worked.resource.uid, each]));
   const { project } = round;
   const furtherWishes = round.kinds.flatMap((kind) => kind.wishes().map((wish) => ({ ...wish, kind })));
-  const order = isLocked(round)
+  const order = isLocked(project, round.facts.monotonicMs)
     ? []
     : orderOfChanges([...wishes(round), ...furtherWishes], project.lastChange?.namespace);
   for (const uid of order.slice(0, triesLimit)) {
@@ -152,11 +151,6 @@ async function choose(
     }
   }
   return { others: [...byUid.values()] };
-}
-
-/** Whether the project cannot take a change now. */
-function isLocked({ project, facts: { monotonicMs } }: Round): boolean {
-  return lockHolderOf(project, monotonicMs) !== undefined || monotonicMs < project.lockedUntilMs;
 }
 
 function wishes({ worked }: Round) {

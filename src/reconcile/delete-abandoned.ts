@@ -4,7 +4,7 @@ import { noteWrite } from "./observe-project.ts";
 import type { AbandonedEndpoint } from "./project-memory.ts";
 import type { CarryOutContext } from "./reconcile-context.ts";
 import type { Round } from "./round.ts";
-import { lockHolderOf } from "./schedule.ts";
+import { isLocked } from "./schedule.ts";
 
 /** A DELETE that was refused or lost is tried again after a delay that grows. */
 const retry = { firstMs: 2_000, longestMs: 600_000 };
@@ -16,8 +16,7 @@ const retry = { firstMs: 2_000, longestMs: 600_000 };
 export async function deleteAbandoned(context: CarryOutContext, round: Round): Promise<void> {
   const { project, facts } = round;
   const abandoned = [...project.abandoned.values()].find(({ retryAtMs }) => retryAtMs <= facts.monotonicMs);
-  const isLocked = lockHolderOf(project, facts.monotonicMs) !== undefined || facts.monotonicMs < project.lockedUntilMs;
-  if (abandoned === undefined || isLocked) {
+  if (abandoned === undefined || isLocked(project, facts.monotonicMs)) {
     return;
   }
   const isOwned = round.all.some(({ status }) => status.ownership?.endpointId === abandoned.endpointId);

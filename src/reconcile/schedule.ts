@@ -16,6 +16,11 @@ export function lockHolderOf(project: ProjectMemory, nowMs: number): string | un
   return undefined;
 }
 
+/** Whether the project cannot take a change now: an operation locks it, or a change was refused with 423 not long ago. */
+export function isLocked(project: ProjectMemory, nowMs: number): boolean {
+  return lockHolderOf(project, nowMs) !== undefined || nowMs < project.lockedUntilMs;
+}
+
 /**
  * The earliest time at which anything in the project is due again. Pure.
  *
