@@ -1,4 +1,4 @@
-/** How soon somebody has to look: `critical` pages a person at any hour, `warning` waits for the working day. */
+/** How soon a person has to look: `critical` pages at any hour, `warning` waits for the working day. */
 export type Severity = "critical" | "warning";
 
 /** One alert, as this repository ships it. */
@@ -6,7 +6,7 @@ export interface Alert {
   /** UpperCamelCase; its runbook is docs/runbooks/NAME.md. */
   readonly name: string;
   readonly severity: Severity;
-  /** PromQL. Its labels say what the alert is about, and never which replica said so. */
+  /** PromQL. Its labels say what the alert is about, and never which replica exported it. */
   readonly expr: string;
   /** How long it must hold, as Prometheus writes durations. `0s`: at once. */
   readonly for: string;

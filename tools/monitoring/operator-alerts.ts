@@ -1,17 +1,20 @@
 import type { Alert } from "./alert.ts";
-import { lastWord } from "./last-word.ts";
+import { fromLeader } from "./from-leader.ts";
 
 const pods = "kubectl get pods -A -l app.kubernetes.io/name=endpoint-operator";
 
-/** Other operators export series of these names too; ours are those of targets that export our build. */
+/** Other operators export series of these names too. This selects the targets that export the build of this one. */
 const ours = "and on (job, instance) endpoint_operator_build_info";
 
 const queue = `name="computeendpoint"`;
 
-/** Operators may share a Prometheus, each for some namespaces: what one of them suffers must not vanish in the sum of all. */
+/** Several operators may share a Prometheus. A sum over all of them would hide the trouble of one. */
 const byOperator = "by (job, namespace)";
 
-/** Alerts about the operator and its way to the service. While one of the critical ones is firing, silence about resources means nothing. */
+/**
+ * Alerts about the operator and its connection to the control plane. While a critical one fires, the absence of alerts about
+ * resources means nothing.
+ */
 export const operatorAlerts: readonly Alert[] = [
   {
     name: "EndpointOperatorDown",
@@ -20,8 +23,8 @@ export const operatorAlerts: readonly Alert[] = [
     for: "5m",
     summary: "No replica of the endpoint operator is scraped",
     description:
-      "Either no replica runs, or Prometheus does not reach /metrics. Databases go on running, but nothing is reconciled " +
-      `and nobody is told of failed operations. Look at the pods (${pods}), then at the targets of Prometheus.`,
+      "Either no replica runs, or Prometheus does not reach /metrics. Databases continue to run, but no resource is " +
+      `reconciled and no failed operation is reported. Look at the pods (${pods}), then at the targets of Prometheus.`,
   },
   {
     name: "EndpointOperatorWithoutLeader",
@@ -30,8 +33,8 @@ export const operatorAlerts: readonly Alert[] = [
     for: "3m",
     summary: "No replica of the endpoint operator leads",
     description:
-      "Replicas run, but none holds the Lease {{ $labels.name }}, so nothing is reconciled and nobody is told of failed " +
-      `operations. See who holds it: kubectl get lease -A --field-selector=metadata.name={{ $labels.name }}. Then read the logs of the pods (${pods}).`,
+      "Replicas run, but none holds the Lease {{ $labels.name }}, so no resource is reconciled and no failed operation is " +
+      `reported. See its holder: kubectl get lease -A --field-selector=metadata.name={{ $labels.name }}. Then read the logs of the pods (${pods}).`,
   },
   {
     name: "EndpointOperatorWatchStale",
@@ -40,15 +43,15 @@ export const operatorAlerts: readonly Alert[] = [
       `max ${byOperator} (reflector_silent_seconds{${queue}}) > 180\n` +
       `or\nmin ${byOperator} (reflector_synced{${queue}}) == 0`,
     for: "2m",
-    summary: "A replica of the endpoint operator does not hear the Kubernetes API server",
+    summary: "A replica of the endpoint operator receives nothing from the Kubernetes API server",
     description:
-      "Its view of the ComputeEndpoints is old or missing: changes are not seen, and what the metrics say of resources " +
-      `may be outdated. See which one is not ready (${pods}), and why in its log: rights, network, or the API server itself.`,
+      "Its cache of ComputeEndpoints is old or missing: it does not see changes, and its metrics of resources may be " +
+      `outdated. Find the replica that is not ready (${pods}). Its log says why: rights, network, or the API server itself.`,
   },
   {
     name: "EndpointOperatorCredentialsRejected",
     severity: "critical",
-    expr: `count ${lastWord({
+    expr: `count ${fromLeader({
       alert: "EndpointOperatorCredentialsRejected",
       selector: 'compute_endpoint_condition{type="CredentialsValid",status="False"}',
       alertLabels: [],
@@ -56,22 +59,22 @@ export const operatorAlerts: readonly Alert[] = [
     for: "2m",
     summary: "The control plane rejects the operator's API key",
     description:
-      "The service answers 401; {{ $value }} ComputeEndpoints cannot be read or changed, and failed operations are not seen. " +
-      "Put a valid key into the Secret control-plane-api-key; it is read again by itself.",
+      "The control plane answers 401. The operator cannot read or change {{ $value }} ComputeEndpoints, and does not see " +
+      "failed operations. Put a valid key into the Secret control-plane-api-key; the operator reads it again by itself.",
   },
   {
     name: "EndpointOperatorOperationsUnseen",
     severity: "warning",
-    // Mostly it is found in the first seconds of a process: its counter is 1 when it is first scraped, and no rise is seen.
+    // A process mostly finds a gap in its first seconds. Its counter is then 1 at the first scrape, which is no increase.
     expr:
       "sum(increase(compute_endpoint_operation_log_gaps_total[1h])) > 0\nor\n" +
       "sum(compute_endpoint_operation_log_gaps_total and on (job, instance) time() - process_start_time_seconds < 3600) > 0",
     for: "0s",
     summary: "The endpoint operator could not read the operations of a project far enough back",
     description:
-      "Operations that ended before what it read are not counted, and a failed one among them pages nobody. The log of " +
-      `the leader names the project (${pods}); look through the operations of that project at the service. ` +
-      "Ends by itself an hour after the last time.",
+      "Older operations of the project are in no metric, and no alert was sent for those that failed. The log of the leader " +
+      `names the project (${pods}). Look through its operations in the control plane. ` +
+      "Resolves one hour after the last occurrence.",
   },
   {
     name: "EndpointOperatorThrottled",
@@ -83,8 +86,8 @@ export const operatorAlerts: readonly Alert[] = [
     for: "20m",
     summary: "The control plane throttles the operator: {{ $value | humanizePercentage }} of its calls wait",
     description:
-      "The service answers 429 again and again, so changes and failed operations are seen late. Find out who else uses " +
-      "the key or the account; raise the limit, or PROJECT_POLL_SECONDS.",
+      "The control plane keeps answering 429, so changes are late and failed operations are reported late. Find the other " +
+      "clients of the key or the account. Then raise the limit, or PROJECT_POLL_SECONDS.",
   },
   {
     name: "EndpointOperatorQueueNotDraining",
@@ -95,9 +98,9 @@ export const operatorAlerts: readonly Alert[] = [
       `or\nmax ${byOperator} (workqueue_longest_running_processor_seconds{${queue}}) > 300`,
     for: "10m",
     summary:
-      "The endpoint operator is behind: resources wait {{ $value | humanizeDuration }} for their turn, or for one pass",
+      "The endpoint operator is behind: projects wait {{ $value | humanizeDuration }} in the queue, or for one reconcile",
     description:
-      "More work comes in than gets done, or a pass hangs. Look at control_plane_request_duration_seconds and at the log " +
-      "first: a slow service is the usual cause. With many resources raise WORKERS, and the CPU of the pod.",
+      "More work arrives than the operator finishes, or a reconcile hangs. Look first at control_plane_request_duration_seconds " +
+      "and at the log: a slow control plane is the usual cause. With many resources raise WORKERS, and the CPU of the pod.",
   },
 ];

@@ -1,5 +1,5 @@
 import type { Alert } from "./alert.ts";
-import { lastWord } from "./last-word.ts";
+import { fromLeader } from "./from-leader.ts";
 
 const resource = "{{ $labels.namespace }}/{{ $labels.name }}";
 const describe = "kubectl -n {{ $labels.namespace }} describe cpe {{ $labels.name }}";
@@ -8,13 +8,13 @@ const notReady = `compute_endpoint_condition{type="Ready",status="False"}`;
 const stalled = `compute_endpoint_condition{type="Stalled",status="True"}`;
 const unauthorized = `compute_endpoint_condition{type="CredentialsValid",status="False"}`;
 
-/** Alerts about one resource each; every one carries its namespace and name. */
+/** Alerts about one resource each. Their labels name its namespace and name. */
 export const resourceAlerts: readonly Alert[] = [
   {
     name: "ComputeEndpointOperationFailed",
     severity: "critical",
-    // The gauge, not the failures counter: that one begins with the first failure, and nothing seems to have risen.
-    expr: lastWord({
+    // The gauge, not the failures counter: Prometheus sees no increase in a counter that begins with the first failure.
+    expr: fromLeader({
       alert: "ComputeEndpointOperationFailed",
       selector: "compute_endpoint_operation_failed",
       labels: ["namespace", "name", "action"],
@@ -22,45 +22,45 @@ export const resourceAlerts: readonly Alert[] = [
     for: "0s",
     summary: `${resource}: the operation {{ $labels.action }} failed`,
     description:
-      `The service reports that {{ $labels.action }} failed for the ComputeEndpoint ${resource}. ` +
-      `What the service says of it is in status.operations: ${describe}. ` +
+      `The control plane reports that {{ $labels.action }} failed for the ComputeEndpoint ${resource}. ` +
+      `Its error text is in status.operations: ${describe}. ` +
       "The operator does not repeat a failed start: connect, start the compute, or change spec. " +
-      "Ends with the next success of this action, or when it is acknowledged as the condition LastOperationSucceeded says.",
+      "Resolves with the next success of this action, or when you acknowledge the failure as the condition LastOperationSucceeded says.",
   },
   {
     name: "ComputeEndpointOperationStuck",
     severity: "warning",
-    expr: `${lastWord({ alert: "ComputeEndpointOperationStuck", selector: "compute_endpoint_operation_oldest_in_flight_seconds" })} > 900`,
+    expr: `${fromLeader({ alert: "ComputeEndpointOperationStuck", selector: "compute_endpoint_operation_oldest_in_flight_seconds" })} > 900`,
     for: "1m",
     summary: `${resource}: an operation has been in flight for {{ $value | humanizeDuration }}`,
     description:
-      `The service has not ended an operation of the ComputeEndpoint ${resource}, and allows no other change of its ` +
-      `project meanwhile. See which: ${describe}. ` +
-      "Look at that operation at the service; one that never ends is for its support.",
+      `The control plane has not ended an operation of the ComputeEndpoint ${resource}. Until it ends, the control plane ` +
+      `accepts no other change of the project. The status names the operation: ${describe}. ` +
+      "Look at that operation in the control plane. If it never ends, contact the control plane's support.",
   },
   {
     name: "ComputeEndpointNotReady",
     severity: "critical",
     // Stalled and rejected credentials have alerts of their own that say more.
     expr:
-      `${lastWord({ alert: "ComputeEndpointNotReady", selector: notReady })}\n` +
+      `${fromLeader({ alert: "ComputeEndpointNotReady", selector: notReady })}\n` +
       `unless on (namespace, name) (${stalled} or ${unauthorized})`,
     for: "15m",
     summary: `${resource} has not been Ready for 15 minutes`,
     description:
-      `The ComputeEndpoint ${resource} does not become what its spec says, though nobody's action is known to be needed. ` +
-      `The reason and the message of Ready say what is waited for: ${describe}. ` +
-      "Many at once: look at the service and at the network between it and the operator first.",
+      `The ComputeEndpoint ${resource} has not reached its spec, and the operator knows of nothing that a person must do. ` +
+      `The reason and the message of Ready say what the operator waits for: ${describe}. ` +
+      "If many resources are not Ready, look first at the control plane, and at the network between it and the operator.",
   },
   {
     name: "ComputeEndpointStalled",
     severity: "warning",
-    expr: lastWord({ alert: "ComputeEndpointStalled", selector: stalled }),
+    expr: fromLeader({ alert: "ComputeEndpointStalled", selector: stalled }),
     for: "5m",
     summary: `${resource} is Stalled and waits for a person`,
     description:
-      `The operator cannot go on with the ComputeEndpoint ${resource} by itself. ` +
-      `The reason and the message of Stalled say what has to be decided: ${describe}. ` +
+      `The operator cannot continue with the ComputeEndpoint ${resource} without a decision. ` +
+      `The reason and the message of Stalled say what to decide: ${describe}. ` +
       "docs/conditions.md has the remedy for each reason.",
   },
 ];

@@ -1,4 +1,14 @@
-import { type AlertCase, condition, key, ofNewLeader, ofOldLeader, orders, podA, podB, told } from "./alert-series.ts";
+import {
+  type AlertCase,
+  condition,
+  exported,
+  key,
+  ofNewLeader,
+  ofOldLeader,
+  orders,
+  podA,
+  podB,
+} from "./alert-series.ts";
 import { operatorAlertCases } from "./operator-alert-cases.ts";
 
 const failed = (pod: string) => `compute_endpoint_operation_failed{${key},action="start_compute",${pod}}`;
@@ -10,14 +20,14 @@ const operationFailed: readonly AlertCase[] = [
   {
     alert: "ComputeEndpointOperationFailed",
     name: "an operation fails, later its action succeeds → fires at once, resolves at once",
-    series: { [told(podA)]: "1x40", [failed(podA)]: "_x5 1x10 stale" },
+    series: { [exported(podA)]: "1x40", [failed(podA)]: "_x5 1x10 stale" },
     firing: { "2m": [], "2m30s": startFailed, "7m30s": startFailed, "8m": [] },
   },
   {
     alert: "ComputeEndpointOperationFailed",
     name: "two actions of a resource failed, one succeeds → the other goes on firing",
     series: {
-      [told(podA)]: "1x40",
+      [exported(podA)]: "1x40",
       [failed(podA)]: "1x40",
       [failed(podA).replace("start_compute", "apply_config")]: "1x10 stale",
     },
@@ -30,9 +40,9 @@ const operationFailed: readonly AlertCase[] = [
     alert: "ComputeEndpointOperationFailed",
     name: "another replica takes over → one alert throughout, not resolved in between",
     series: {
-      [told(podA)]: ofOldLeader,
+      [exported(podA)]: ofOldLeader,
       [failed(podA)]: ofOldLeader,
-      [told(podB)]: ofNewLeader,
+      [exported(podB)]: ofNewLeader,
       [failed(podB)]: ofNewLeader,
     },
     firing: { "4m": startFailed, "5m": startFailed, "5m30s": startFailed, "6m": startFailed, "10m": startFailed },
@@ -40,25 +50,25 @@ const operationFailed: readonly AlertCase[] = [
   {
     alert: "ComputeEndpointOperationFailed",
     name: "two replicas say so for a moment → one alert",
-    series: { [told(podA)]: "1x40", [failed(podA)]: "1x40", [told(podB)]: "1x40", [failed(podB)]: "1x40" },
+    series: { [exported(podA)]: "1x40", [failed(podA)]: "1x40", [exported(podB)]: "1x40", [failed(podB)]: "1x40" },
     firing: { "5m": startFailed },
   },
   {
     alert: "ComputeEndpointOperationFailed",
     name: "the new leader knows of its success → resolves, whatever the old one said last",
-    series: { [told(podA)]: ofOldLeader, [failed(podA)]: ofOldLeader, [told(podB)]: ofNewLeader },
+    series: { [exported(podA)]: ofOldLeader, [failed(podA)]: ofOldLeader, [exported(podB)]: ofNewLeader },
     firing: { "5m30s": startFailed, "6m": [] },
   },
   {
     alert: "ComputeEndpointOperationFailed",
     name: "its action has succeeded; a minute later nobody leads, or the resource is deleted → does not come back",
-    series: { [told(podA)]: "1x11 stale", [failed(podA)]: "1x9 stale" },
+    series: { [exported(podA)]: "1x11 stale", [failed(podA)]: "1x9 stale" },
     firing: { "4m30s": startFailed, "5m": [], "6m": [], "7m": [] },
   },
   {
     alert: "ComputeEndpointOperationFailed",
     name: "nobody leads any more, or the resource is deleted → resolves after three minutes",
-    series: { [told(podA)]: ofOldLeader, [failed(podA)]: ofOldLeader },
+    series: { [exported(podA)]: ofOldLeader, [failed(podA)]: ofOldLeader },
     firing: { "7m": startFailed, "8m30s": [] },
   },
 ];
@@ -67,22 +77,22 @@ const resources: readonly AlertCase[] = [
   {
     alert: "ComputeEndpointOperationStuck",
     name: "in flight for more than 15 minutes → fires; the operation ends → resolves",
-    series: { [told(podA)]: "1x80", [oldest(podA)]: "0+30x40 stale" },
+    series: { [exported(podA)]: "1x80", [oldest(podA)]: "0+30x40 stale" },
     firing: { "15m": [], "16m": [], "17m": [{ labels: orders, value: "17m 0s" }], "21m": [] },
   },
   {
     alert: "ComputeEndpointOperationStuck",
     name: "one operation after another, each short → silent",
-    series: { [told(podA)]: "1x80", [oldest(podA)]: "0 300 600 0 300 600 0 300 600 0 300 600 0 300 600 0x20" },
+    series: { [exported(podA)]: "1x80", [oldest(podA)]: "0 300 600 0 300 600 0 300 600 0 300 600 0 300 600 0x20" },
     firing: { "5m": [], "10m": [] },
   },
   {
     alert: "ComputeEndpointOperationStuck",
     name: "another replica takes over → goes on firing",
     series: {
-      [told(podA)]: ofOldLeader,
+      [exported(podA)]: ofOldLeader,
       [oldest(podA)]: "1000x9 stale",
-      [told(podB)]: ofNewLeader,
+      [exported(podB)]: ofNewLeader,
       [oldest(podB)]: "_x12 1060x60",
     },
     firing: { "4m": [{ labels: orders, value: "16m 40s" }], "5m30s": [{ labels: orders, value: "16m 40s" }] },
@@ -91,7 +101,7 @@ const resources: readonly AlertCase[] = [
     alert: "ComputeEndpointNotReady",
     name: "not Ready for 15 minutes → fires; Ready → resolves at once",
     series: {
-      [told(podA)]: "1x80",
+      [exported(podA)]: "1x80",
       [condition("Ready", "False")]: "1x40 stale",
       [condition("Ready", "True")]: "_x41 1x30",
     },
@@ -101,7 +111,7 @@ const resources: readonly AlertCase[] = [
     alert: "ComputeEndpointNotReady",
     name: "Ready in between, Unknown because it is paused → silent",
     series: {
-      [told(podA)]: "1x80",
+      [exported(podA)]: "1x80",
       [condition("Ready", "False")]: "1x20 stale _x1 1x20 stale",
       [condition("Ready", "Unknown")]: "_x44 1x40",
     },
@@ -111,7 +121,7 @@ const resources: readonly AlertCase[] = [
     alert: "ComputeEndpointNotReady",
     name: "Stalled, or the key is rejected → silent: those have alerts of their own",
     series: {
-      [told(podA)]: "1x80",
+      [exported(podA)]: "1x80",
       [condition("Ready", "False")]: "1x80",
       [condition("Stalled", "True")]: "1x40 stale",
       [condition("CredentialsValid", "False")]: "_x40 1x40",
@@ -122,9 +132,9 @@ const resources: readonly AlertCase[] = [
     alert: "ComputeEndpointNotReady",
     name: "another replica takes over meanwhile → fires as early as without that",
     series: {
-      [told(podA)]: ofOldLeader,
+      [exported(podA)]: ofOldLeader,
       [condition("Ready", "False")]: ofOldLeader,
-      [told(podB)]: ofNewLeader,
+      [exported(podB)]: ofNewLeader,
       [condition("Ready", "False", podB)]: ofNewLeader,
     },
     firing: { "14m30s": [], "15m": one, "30m": one },
@@ -132,16 +142,16 @@ const resources: readonly AlertCase[] = [
   {
     alert: "ComputeEndpointStalled",
     name: "Stalled for 5 minutes → fires; it goes on → resolves",
-    series: { [told(podA)]: "1x60", [condition("Stalled", "True")]: "_x2 1x20 stale" },
+    series: { [exported(podA)]: "1x60", [condition("Stalled", "True")]: "_x2 1x20 stale" },
     firing: { "5m30s": [], "6m30s": one, "11m": one, "12m": [] },
   },
   {
     alert: "ComputeEndpointStalled",
     name: "another replica takes over → goes on firing",
     series: {
-      [told(podA)]: "1x19 stale",
+      [exported(podA)]: "1x19 stale",
       [condition("Stalled", "True")]: "1x19 stale",
-      [told(podB)]: "_x22 1x60",
+      [exported(podB)]: "_x22 1x60",
       [condition("Stalled", "True", podB)]: "_x22 1x60",
     },
     firing: { "5m": one, "10m30s": one, "12m": one },

@@ -24,8 +24,8 @@ export const key = 'namespace="shop",name="orders"';
 export const podA = 'job="operator",instance="a",pod="a"';
 /** Scraped from the other pod. */
 export const podB = 'job="operator",instance="b",pod="b"';
-/** A resource that is told of. */
-export const told = (pod: string) => `compute_endpoint_info{${key},endpoint_id="ep-1",${pod}}`;
+/** A resource that the pod exports. */
+export const exported = (pod: string) => `compute_endpoint_info{${key},endpoint_id="ep-1",${pod}}`;
 /** A condition of it. */
 export const condition = (type: string, status: string, pod = podA) =>
   `compute_endpoint_condition{${key},type="${type}",status="${status}",${pod}}`;

@@ -1,4 +1,4 @@
-import { type AlertCase, condition, ofNewLeader, ofOldLeader, podA, podB, told } from "./alert-series.ts";
+import { type AlertCase, condition, exported, ofNewLeader, ofOldLeader, podA, podB } from "./alert-series.ts";
 
 const build = (pod: string) => `endpoint_operator_build_info{version="1.2.3",${pod}}`;
 const leader = (pod: string) => `leader_election_master_status{name="endpoint-operator",namespace="eo",${pod}}`;
@@ -65,10 +65,10 @@ export const operatorAlertCases: readonly AlertCase[] = [
     alert: "EndpointOperatorCredentialsRejected",
     name: "the key is rejected → one alert for all resources; another key → resolves",
     series: {
-      [told(podA)]: "1x60",
+      [exported(podA)]: "1x60",
       [condition("CredentialsValid", "False")]: "_x2 1x20 stale",
       [condition("CredentialsValid", "False").replace("orders", "crm")]: "_x2 1x20 stale",
-      [told(podA).replace("orders", "crm")]: "1x60",
+      [exported(podA).replace("orders", "crm")]: "1x60",
     },
     firing: { "2m30s": [], "3m30s": [{ value: "2" }], "11m": [{ value: "2" }], "12m": [] },
   },
@@ -76,9 +76,9 @@ export const operatorAlertCases: readonly AlertCase[] = [
     alert: "EndpointOperatorCredentialsRejected",
     name: "another replica takes over → goes on firing",
     series: {
-      [told(podA)]: ofOldLeader,
+      [exported(podA)]: ofOldLeader,
       [condition("CredentialsValid", "False")]: ofOldLeader,
-      [told(podB)]: ofNewLeader,
+      [exported(podB)]: ofNewLeader,
       [condition("CredentialsValid", "False", podB)]: ofNewLeader,
     },
     firing: { "4m": [{ value: "1" }], "5m30s": [{ value: "1" }], "6m": [{ value: "1" }] },
@@ -86,7 +86,7 @@ export const operatorAlertCases: readonly AlertCase[] = [
   {
     alert: "EndpointOperatorCredentialsRejected",
     name: "the key is accepted → silent",
-    series: { [told(podA)]: "1x60", [condition("CredentialsValid", "True")]: "1x60" },
+    series: { [exported(podA)]: "1x60", [condition("CredentialsValid", "True")]: "1x60" },
     firing: { "10m": [] },
   },
   {
