@@ -45,7 +45,7 @@ async function operate(config: Config): Promise<number> {
   ]);
   const { systemClock, endOnUnhandledErrors, keepHeapSmall } = runtime;
   keepHeapSmall(systemClock);
-  // Those of a file are added as they are read; this one may be in an error before anybody has asked for it.
+  // Keys of a file are added as they are read. The key of the settings may stand in an error before it is first used.
   const seenKeys = new Set(config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
   const keys = {
     current: async (): Promise<string> => {
@@ -76,7 +76,7 @@ async function operate(config: Config): Promise<number> {
   });
   const failure = await Promise.race([aborted(stop), operator.failed]);
   if (failure !== undefined) {
-    // Another one may act by now, so nothing is waited for.
+    // Another replica may act by now, so the process ends at once.
     logger.error({ reason: failure }, "the process ends because it is not the leader any more");
     return exitFailure;
   }

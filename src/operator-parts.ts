@@ -84,7 +84,7 @@ export interface OperatorParts {
   /** Settles with the reason when the work had to be stopped for good. Never rejects. */
   readonly failed: Promise<string>;
   start(): void;
-  /** Takes no key any more. Answers whether running passes ended in time. */
+  /** Takes no further key. Returns whether the running reconciles ended in time. */
   stopWork(timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
 }

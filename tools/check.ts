@@ -41,8 +41,8 @@ async function check(): Promise<readonly StepResult[]> {
   return Promise.all(
     steps.map(async (step) => {
       const result = await run(step);
-      const verdict = result.isWell ? "ok    " : "FAILED";
-      console.log(`${verdict} ${step.name} (${result.seconds.toFixed(1)} s)`);
+      const word = result.isWell ? "ok    " : "FAILED";
+      console.log(`${word} ${step.name} (${result.seconds.toFixed(1)} s)`);
       return result;
     }),
   );

@@ -27,8 +27,8 @@ const reasonsBehindTheDoor: ReadonlySet<ControlPlaneReason> = new Set([
 ]);
 
 /**
- * After a 401 nobody asks the service with that key any more, save one probe at a time: the first call after a growing
- * delay, or the first call once the key is another one.
+ * After a 401 no request with that key is sent, except one probe at a time: the first call after a growing delay. A new key
+ * is tried at once.
  *
  * Errors: a call that is held back throws `Unauthorized`, effect `NotApplied`, with the time until the next probe.
  */
@@ -49,24 +49,24 @@ export function credentialGuard(options: CredentialGateOptions): CallGuard {
         retryAfterMs: entry.retryAfterMs,
       });
     }
-    let verdict: Verdict = "Unclear";
+    let keyState: KeyState = "Unclear";
     try {
       const value = await call();
-      verdict = "Accepted";
+      keyState = "Accepted";
       return value;
     } catch (error) {
-      verdict = verdictOf(error);
+      keyState = keyStateAfter(error);
       throw error;
     } finally {
-      gate.leave({ key, isProbe: entry.isProbe }, verdict, clock.monotonicMs());
+      gate.leave({ key, isProbe: entry.isProbe }, keyState, clock.monotonicMs());
     }
   };
 }
 
 /** What the outcome of a call means for the key. */
-type Verdict = "Accepted" | "Refused" | "Unclear";
+type KeyState = "Accepted" | "Refused" | "Unclear";
 
-function verdictOf(error: unknown): Verdict {
+function keyStateAfter(error: unknown): KeyState {
   if (!(error instanceof ControlPlaneError)) {
     return "Unclear";
   }
@@ -112,16 +112,16 @@ function createCredentialGate(options: Pick<CredentialGateOptions, "firstProbeAf
       return { isAdmitted: true, isProbe: true };
     },
 
-    leave(call: { readonly key: string; readonly isProbe: boolean }, verdict: Verdict, nowMs: number): void {
+    leave(call: { readonly key: string; readonly isProbe: boolean }, keyState: KeyState, nowMs: number): void {
       if (!call.isProbe) {
         // Of calls sent at the same time, the first refusal counts; later outcomes of the others change nothing.
-        refusal ??= verdict === "Refused" ? refuse(call.key, 0, nowMs) : undefined;
+        refusal ??= keyState === "Refused" ? refuse(call.key, 0, nowMs) : undefined;
         return;
       }
       isProbing = false;
-      if (verdict === "Accepted") {
+      if (keyState === "Accepted") {
         refusal = undefined;
-      } else if (verdict === "Refused") {
+      } else if (keyState === "Refused") {
         refusal = refuse(call.key, refusal?.key === call.key ? refusal.probes + 1 : 0, nowMs);
       } else {
         // An unreachable control plane proves nothing about the key: probe again soon, without a longer delay.

@@ -22,15 +22,15 @@ export interface StoredIdentity {
  * The custom resources of the cluster.
  *
  * Guarantees: the cache never answers with an object older than the last write of this process; every write carries
- * uid and resourceVersion, and answers the object as it is then.
+ * uid and resourceVersion, and returns the object as it is then.
  * Errors: throws `KubernetesError`; reason `Conflict` when the object has changed or is another one by now.
  */
 export interface ResourceStore<Resource extends StoredIdentity, Status> {
   /** From the cache; `undefined` when there is none. */
   get(key: ResourceKey): Resource | undefined;
   /**
-   * The object to act on: that of the cache, read again first when the answer to a write of ours to it was lost, because
-   * nobody knows then which of the two is stored, or was that the object has changed.
+   * The object to act on: that of the cache. After our own write without an answer, or with the answer that the object has
+   * changed, it is read from the API server first.
    *
    * @throws KubernetesError when it has to be read and cannot.
    */
@@ -42,7 +42,7 @@ export interface ResourceStore<Resource extends StoredIdentity, Status> {
   /** From the API server. */
   read(key: ResourceKey): Promise<Resource | undefined>;
   addFinalizer(resource: Resource): Promise<Resource>;
-  /** Answers `undefined` when the object went away with its last finalizer. */
+  /** Returns `undefined` when the object went away with its last finalizer. */
   removeFinalizer(resource: Resource): Promise<Resource | undefined>;
   /** Replaces the status. Sends only what differs from `resource`. */
   patchStatus(resource: Resource, status: Status): Promise<Resource>;

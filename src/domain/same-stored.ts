@@ -1,6 +1,6 @@
 /**
  * Whether two values of JSON would be the same once stored: the order of members does not matter, and a member that is
- * `undefined` is not stored. Every pass asks this of a whole status, so no text is made of it.
+ * `undefined` is not stored. Each reconcile compares whole statuses, so it makes no text of them.
  */
 export function isSameStored(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
@@ -22,7 +22,7 @@ function hasNoMore(a: Members, b: Members): boolean {
   return Object.keys(b).every((name) => b[name] === undefined || memberOf(a, name) !== undefined);
 }
 
-/** Names are anybody's, `constructor` among them. */
+/** A stored object may have any member, `constructor` among them. */
 function memberOf(object: Members, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

@@ -1,4 +1,4 @@
-/** Holds texts that many objects have in common, once. */
+/** Keeps one copy of each text that many objects have in common, to save memory. */
 export interface TextPool {
   /** An equal text: the one that is held already, if there is one. */
   share<Text extends string | undefined>(text: Text): Text;
@@ -6,7 +6,7 @@ export interface TextPool {
   readonly size: number;
 }
 
-/** @param limit so many are held at most; a full pool begins anew, so that texts nobody says any more do not stay. */
+/** @param limit the maximum number of texts. A full pool is emptied, so that texts out of use do not stay. */
 export function createTextPool(limit: number): TextPool {
   const held = new Map<string, string>();
   return {

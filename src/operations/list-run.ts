@@ -36,8 +36,8 @@ export interface RunBounds {
  * Lists a project's operations, newest first, page by page.
  *
  * @param endAt is called with the oldest operation of each page; a result ends the run.
- * @throws ControlPlaneError when a page cannot be read. Nothing of the run is used then: a half-read list would pass for a
- * link to what was known before.
+ * @throws ControlPlaneError when a page cannot be read. Nothing of the run is used then: half a list
+ * would look like a list that reaches what was known before.
  */
 export async function listBack(
   source: OperationSource,

@@ -20,7 +20,7 @@ export interface ComputeEndpoint extends StoredIdentity {
   readonly generation: number;
   /** RFC 3339. */
   readonly creationTimestamp: string;
-  /** RFC 3339; `undefined` while nobody deletes it. */
+  /** RFC 3339; `undefined`: it is not being deleted. */
   readonly deletionTimestamp: string | undefined;
   readonly finalizers: readonly string[];
   readonly annotations: Readonly<Record<string, string>>;
@@ -76,7 +76,7 @@ export function parseComputeEndpoint(stored: unknown): ComputeEndpoint {
   };
 }
 
-/** Whether somebody has asked for its deletion. */
+/** Whether its deletion has been requested. */
 export function isBeingDeleted(resource: ComputeEndpoint): boolean {
   return resource.deletionTimestamp !== undefined;
 }
@@ -118,7 +118,7 @@ export function deletionPolicyOf(resource: ComputeEndpoint): "Delete" | "Retain"
   return resource.spec.kind === "Valid" ? resource.spec.spec.deletionPolicy : resource.spec.deletionPolicy;
 }
 
-/** The others belong to somebody else and would only cost memory. */
+/** Annotations of other programs are left out: they would only cost memory. */
 function ownAnnotations(all: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const own: readonly string[] = Object.values(annotations);
   return Object.fromEntries(Object.entries(all).filter(([key]) => own.includes(key)));
@@ -168,7 +168,7 @@ function claimedBy(ownership: unknown): ClaimedEndpoint {
   return { endpointId: textOrNone(endpointId), projectId: textOrNone(projectId) };
 }
 
-/** What another version wrote, or a hand, must not cost what is beside it: failures, the log, what was accepted. */
+/** One field that another version or a person wrote must not hide the other fields. Each field is parsed by itself. */
 function readableFields(fields: Readonly<Record<string, unknown>>): ComputeEndpointStatus {
   const read = Object.entries(statusSchema.shape).flatMap(([name, schema]) => {
     const { data } = schema.safeParse(fields[name]);

@@ -53,7 +53,7 @@ export type OtherReason = (typeof otherReasons)[number];
 
 export type ConditionReason = StallReason | ProgressReason | OtherReason;
 
-/** A condition as one pass would have it; `undefined` in a draft's place removes it. */
+/** A condition that one reconcile asks for. A type without a draft is removed. */
 export interface ConditionDraft {
   readonly type: ConditionType;
   readonly status: "True" | "False" | "Unknown";
@@ -74,7 +74,7 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: Condi
 /**
  * Turns drafts into conditions. `lastTransitionTime` moves only when `status` changes; a type without a draft goes.
  *
- * @param context `generation` is the one this pass looked at; `nowMs` is epoch milliseconds.
+ * @param context `generation` is the one that this reconcile works on; `nowMs` is epoch milliseconds.
  */
 export function mergeConditions(
   previous: readonly Condition[] | undefined,

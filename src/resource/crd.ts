@@ -122,7 +122,7 @@ export function buildStructuralSchema(of: CrdKind = computeEndpoint): Structural
       kind: { type: "string", description: `Always ${of.kind}.` },
       metadata: { type: "object" },
       spec: structuralSchemaOf(of.spec),
-      // -1 is the sign of kstatus for: nobody has looked at this yet, so it is in progress and not current.
+      // For kstatus -1 means: no operator has seen this resource yet, so it is in progress and not current.
       status: { ...structuralSchemaOf(of.status), default: { observedGeneration: -1 } },
     },
     required: ["spec"],

@@ -19,7 +19,7 @@ export interface DatabaseAccess extends StoredIdentity {
   readonly generation: number;
   /** RFC 3339. */
   readonly creationTimestamp: string;
-  /** RFC 3339; `undefined` while nobody deletes it. */
+  /** RFC 3339; `undefined`: it is not being deleted. */
   readonly deletionTimestamp: string | undefined;
   readonly finalizers: readonly string[];
   /** Those of the operator's own prefix. */

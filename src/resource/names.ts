@@ -27,7 +27,7 @@ export const grantAnnotation = `${group}/projects`;
 export const annotations = {
   /** `"true"`: the operator writes nothing but status. */
   paused: `${group}/paused`,
-  /** Any new value asks for a pass now. */
+  /** Any new value asks for a reconcile now. */
   reconcileRequestedAt: `${group}/reconcile-requested-at`,
   /** `adopt=<endpoint id>` or `abandon=<attempt>`. */
   resolveCreate: `${group}/resolve-create`,

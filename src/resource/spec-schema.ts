@@ -21,7 +21,7 @@ const identifier = () =>
     .max(60)
     .regex(/^[a-z0-9-]{1,60}$/);
 
-/** A CEL rule besides the bounds: the API server lets the integer 0 pass `minimum: 0.25` on a number. */
+/** A CEL rule besides the bounds: the API server accepts the integer 0 although a number has `minimum: 0.25`. */
 const unitsRule = (field: string): CelRule => ({
   rule: `self.${field} == 0.25 || self.${field} == 0.5 || (self.${field} >= 1.0 && self.${field} <= 56.0 && self.${field} == double(int(self.${field})))`,
   message: `${field} must be 0.25, 0.5 or a whole number from 1 to 56`,

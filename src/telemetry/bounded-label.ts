@@ -8,9 +8,9 @@ export const otherLabel = "other";
 export type BoundedLabel = (value: string) => string;
 
 /**
- * Bounds the values of a label: the first `limit` different values pass, every later one becomes `other`.
+ * Bounds the values of a label: the first `limit` different values are kept, every later one becomes `other`.
  *
- * @param limit the maximum number of values that pass.
+ * @param limit the maximum number of values that are kept.
  */
 export function createBoundedLabel(limit: number): BoundedLabel {
   const seen = new Set<string>();

@@ -26,8 +26,8 @@ export interface TracingOptions extends ReportingOptions {
 export interface Tracing {
   readonly tracer: Tracer;
   /**
-   * Sends what is left. May take as long as the exporter's timeout, so whoever waits needs a limit. What cannot be sent is
-   * lost; never rejects.
+   * Sends the remaining spans. It may take as long as the exporter's timeout, so the caller needs a limit. Spans that
+   * cannot be sent are lost; never rejects.
    */
   shutDown(): Promise<void>;
 }

@@ -76,13 +76,13 @@ export function kubeApiServerArgs(files: ApiServerFiles, ports: ApiServerPorts):
     `--service-account-key-file=${files.serviceAccountPublicKey}`,
     `--service-account-signing-key-file=${files.serviceAccountKey}`,
     "--service-cluster-ip-range=10.0.0.0/24",
-    // A loopback address may not stand in an Endpoints object, and nobody looks for one here.
+    // A loopback address may not stand in an Endpoints object, and no program here reads one.
     "--endpoint-reconciler-type=none",
     `--audit-policy-file=${files.auditPolicy}`,
     `--audit-log-path=${files.auditLog}`,
     // Each entry is in the file before the answer is sent, so that a test may read it right away.
     "--audit-log-mode=blocking",
-    // One file: whoever reads it to its end must not miss what stood in an earlier one. Megabytes.
+    // Megabytes. One file: a reader must not miss what stood in an earlier one.
     "--audit-log-maxsize=100000",
   ];
 }

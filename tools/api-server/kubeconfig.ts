@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { stringify } from "yaml";
 
-/** What a client needs to talk to an API server as somebody. */
+/** What a client needs to talk to an API server as one user. */
 export interface KubeconfigOptions {
   /** Base URL, without a trailing slash. */
   readonly server: string;

@@ -60,7 +60,7 @@ export async function resolveAssets<Name extends AssetName>(
   };
   if ((await findMissing()).length > 0) {
     await withCacheLock(cache, { ...options.lock, progress, signal }, async () => {
-      // Looked at again under the lock: whoever held it before us may have made them.
+      // Checked again under the lock: the process that held it before may have made them.
       const missing = (await findMissing()).map((name) => assetTable[name]);
       await makeAssets(missing, cache, {
         env,

@@ -34,7 +34,7 @@ interface Result {
   readonly bytes: number;
   readonly perSecond: number;
   readonly barePerSecond: number;
-  /** How many times as long a request takes, all told: bare requests a second by the sandbox's. */
+  /** How many times as long a request takes in the sandbox: bare requests a second by the sandbox's. */
   readonly ratio: number;
   readonly p99Ms: number;
   readonly bareP99Ms: number;

@@ -85,7 +85,7 @@ async function main(): Promise<number> {
   }
   const controller = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => controller.abort());
-  // Whoever read our output is gone: nobody is left to tell the story to.
+  // The program that read our output has ended, so the demo ends too.
   process.stdout.on("error", () => controller.abort());
   return await runDemo({
     terminal: standardTerminal(process.stdout),

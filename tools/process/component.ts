@@ -56,7 +56,7 @@ export async function startComponent(options: {
 /**
  * Waits until `isReady` answers true.
  *
- * @throws ComponentError when the process ends first or the deadline passes.
+ * @throws ComponentError when the process ends first or the deadline is reached.
  */
 export async function waitForComponent(
   component: Component,

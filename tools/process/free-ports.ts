@@ -1,9 +1,9 @@
 import { type AddressInfo, createServer, type Server } from "node:net";
 
 /**
- * Ports on 127.0.0.1 that nobody listened on a moment ago; all different.
+ * Ports on 127.0.0.1 that were free a moment ago; all different.
  *
- * Another process may take one before it is used, so whoever uses them must be ready to ask again.
+ * Another process may take one before it is used, so the caller must be ready to ask again.
  */
 export async function findFreePorts(count: number): Promise<readonly number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listenAnywhere));

@@ -3,7 +3,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Whether somebody mistyped a command line: our own complaint, or that of `parseArgs`. */
+/** Whether a command line was mistyped: our own complaint, or that of `parseArgs`. */
 export function isUsageError(error: unknown): error is Error {
   if (error instanceof UsageError) return true;
   return error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_");

@@ -26,7 +26,7 @@ export const defaultTimeoutMs = 120_000;
  * Looks again and again until there is an answer.
  *
  * @param look returns `undefined` as long as the state is not there.
- * @throws NotInTimeError, with what was seen last, when the deadline passes; whatever `look` throws; the signal's reason.
+ * @throws NotInTimeError, with what was seen last, when the deadline is reached; any error of `look`; the signal's reason.
  */
 export async function waitUntil<Value>(
   look: () => Promise<Value | undefined> | Value | undefined,

@@ -10,7 +10,7 @@ function report(message: object): void {
   try {
     writeSync(3, `${JSON.stringify(message)}\n`);
   } catch {
-    // Nobody reads any more: the one who started us is gone.
+    // The process that started this one is gone, so no program reads the output.
   }
 }
 

@@ -19,7 +19,7 @@ export interface MonitoringStack {
   readonly prometheus: Prometheus;
   readonly alertmanager: MonitoringServer;
   readonly pager: WebhookReceiver;
-  /** Ends all of it, in the order in which nobody misses another. */
+  /** Ends all programs; each one before those that it needs. */
   stop(): Promise<void>;
 }
 

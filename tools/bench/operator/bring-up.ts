@@ -7,7 +7,7 @@ import { isReady, listPopulation, type Population, sizeOf } from "./population.t
 import type { SandboxServer } from "./sandbox-server.ts";
 import { type BenchWorld, writeTask } from "./world.ts";
 
-/** What it took to bring up resources that nobody had looked at yet. */
+/** What it took to bring up resources that no operator had seen yet. */
 export interface BringUp {
   readonly resources: number;
   /** From the first request for the resources to the answer of the last write, by the API server's own clock. */
@@ -16,7 +16,7 @@ export interface BringUp {
   readonly cpuMs: number;
   readonly peakRssBytes: number;
   /** Looks at one resource, which the floor does not take. */
-  readonly passes: number;
+  readonly reconciles: number;
   /** Of the resources. */
   readonly kubernetesWrites: number;
   /** Writes of the resources that the API server refused. */
@@ -49,7 +49,7 @@ export async function bringUpByOperator(stage: BringUpStage): Promise<{
   const operator = await startOperator(stage);
   await measured.untilAllReady();
   const result = await measured.end(await operator.usage());
-  return { result: { ...result, passes: await operator.passes() }, operator };
+  return { result: { ...result, reconciles: await operator.reconciles() }, operator };
 }
 
 /** Starts an operator that looks after the population alone, and waits until it is ready. */
@@ -123,7 +123,7 @@ async function beginMeasure({ world, sandbox, population }: BringUpStage, user: 
         seconds: (lastWriteMs - firstMs) / 1000,
         cpuMs,
         peakRssBytes,
-        passes: 0,
+        reconciles: 0,
         kubernetesWrites: writes,
         kubernetesRefusals: refused,
         kubernetesReads: reads,

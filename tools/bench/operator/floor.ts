@@ -145,5 +145,5 @@ try {
 } catch (error) {
   console.log("floor failed:", error);
 }
-// Whoever measures asks for what was used first, and then ends the process.
+// The benchmark asks for the used resources first, and then ends the process.
 setInterval(() => {}, 60_000);

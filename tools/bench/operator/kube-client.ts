@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Agent } from "undici";
 
-/** How to reach an API server as somebody. */
+/** How to reach an API server as one user. */
 export interface KubeAccess {
   /** Base URL, without a trailing slash. */
   readonly server: string;

@@ -17,13 +17,13 @@ export interface Restart {
   readonly controlPlaneReads: number;
 }
 
-/** Some time in which nobody changed anything. */
+/** Some time without any change. */
 export interface Rest {
   readonly resources: number;
   readonly projects: number;
   readonly seconds: number;
-  /** Passes over settled resources within that time. */
-  readonly passes: number;
+  /** Reconciles of settled resources within that time. */
+  readonly reconciles: number;
   readonly kubernetesWrites: number;
   readonly kubernetesEvents: number;
   readonly controlPlaneWrites: number;
@@ -47,11 +47,13 @@ export async function measureRestart(stage: BringUpStage): Promise<{
   const counted = await beginCount(stage);
   const operator = await startOperator(stage);
   const resources = sizeOf(stage.population);
-  const quietMs = operator.readyMs + (await operator.untilQuiet(resources));
+  const projects = stage.population.projects.length;
+  // One reconcile looks at all resources of its project.
+  const quietMs = operator.readyMs + (await operator.untilQuiet(projects));
   const { kubernetesWrites, controlPlaneWrites, controlPlaneReads } = await counted.end();
   const result: Restart = {
     resources,
-    projects: stage.population.projects.length,
+    projects,
     readyMs: operator.readyMs,
     quietMs,
     kubernetesWrites,
@@ -63,7 +65,7 @@ export async function measureRestart(stage: BringUpStage): Promise<{
 
 /** Waits, and counts what an operator does although nothing happens. */
 export async function measureRest(stage: BringUpStage, operator: OperatorProcess, seconds: number): Promise<Rest> {
-  const passesBefore = await operator.passes();
+  const reconcilesBefore = await operator.reconciles();
   const counted = await beginCount(stage);
   await delay(seconds * 1000);
   const { kubernetesWrites, kubernetesEvents, controlPlaneWrites, controlPlaneReads } = await counted.end();
@@ -71,7 +73,7 @@ export async function measureRest(stage: BringUpStage, operator: OperatorProcess
     resources: sizeOf(stage.population),
     projects: stage.population.projects.length,
     seconds,
-    passes: (await operator.passes()) - passesBefore,
+    reconciles: (await operator.reconciles()) - reconcilesBefore,
     kubernetesWrites,
     kubernetesEvents,
     controlPlaneWrites,

@@ -51,8 +51,8 @@ export class OperatorProcess {
     return this.process.usage();
   }
 
-  /** Passes that it has made so far. */
-  async passes(): Promise<number> {
+  /** Reconciles that it has finished so far. */
+  async reconciles(): Promise<number> {
     const text = await (await fetch(this.#metricsUrl)).text();
     const counts = text.matchAll(/^controller_runtime_reconcile_total\{[^}]*\} (\d+)/gm);
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
@@ -61,9 +61,9 @@ export class OperatorProcess {
   /**
    * Waits until it does next to nothing for a while, and answers the milliseconds until that began.
    *
-   * @param leastPasses so many it must have made by then: one that waits for slow answers looks idle as well. @default 0
+   * @param leastReconciles so many it must have made by then: one that waits for slow answers looks idle as well. @default 0
    */
-  async untilQuiet(leastPasses = 0): Promise<number> {
+  async untilQuiet(leastReconciles = 0): Promise<number> {
     const { inspector } = this.process;
     const startedMs = performance.now();
     let quietSinceMs: number | undefined;
@@ -77,10 +77,10 @@ export class OperatorProcess {
         );
         quietSinceMs = busy < quietUtilization ? (quietSinceMs ?? beganMs) : undefined;
         if (quietSinceMs === undefined || performance.now() - quietSinceMs < quietForMs) return undefined;
-        const isDone = leastPasses === 0 || (await this.passes()) >= leastPasses;
+        const isDone = leastReconciles === 0 || (await this.reconciles()) >= leastReconciles;
         return isDone ? Math.max(0, quietSinceMs - startedMs) : undefined;
       },
-      { what: `the operator has made ${leastPasses} passes and is quiet`, pauseMs: 100 },
+      { what: `the operator has made ${leastReconciles} reconciles and is quiet`, pauseMs: 100 },
     );
   }
 

@@ -9,7 +9,7 @@ export interface PlanChoice {
   readonly profileFolder?: string | undefined;
 }
 
-/** Ten resources a project, save where the two are to be told apart. */
+/** Ten resources in each project, except in one size that shows the effect of projects apart from that of resources. */
 const sizes: readonly BenchSize[] = [
   { resources: 100, projects: 10, rounds: 4, restarts: 10 },
   { resources: 1000, projects: 10, rounds: 0, restarts: 0 },

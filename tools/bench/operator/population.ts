@@ -70,7 +70,7 @@ export function resourcesPath(namespace: string, name?: string): string {
   return `/apis/endpoint-operator.dev/v1alpha1/namespaces/${namespace}/computeendpoints${name === undefined ? "" : `/${name}`}`;
 }
 
-/** Creates namespace and resources, with nobody there yet who looks after them. */
+/** Creates namespace and resources before any operator runs. */
 export async function createPopulation(kube: KubeClient, population: Population): Promise<void> {
   const { namespace, projects } = population;
   const metadata = { name: namespace };

@@ -126,10 +126,10 @@ function bringUpTable({ sizes, startCpuMs }: BenchResult): string {
         by((run) => run.kubernetesWrites / run.resources).toFixed(2),
         by((run) => run.kubernetesEvents / run.resources).toFixed(2),
         by(callsPerResource).toFixed(1),
-        by((run) => run.passes / run.resources).toFixed(1),
+        by((run) => run.reconciles / run.resources).toFixed(1),
       ];
     });
-  const units = ["CPU s", "CPU ms each", "RSS MiB", "writes each", "events each", "calls each", "passes each"];
+  const units = ["CPU s", "CPU ms each", "RSS MiB", "writes each", "events each", "calls each", "reconciles each"];
   return table(["resources in projects", "s to Ready", "floor", "ratio", ...units], rows);
 }
 
@@ -139,12 +139,12 @@ function settledTable({ sizes }: BenchResult): string {
     (restart.readyMs / 1000).toFixed(1),
     (restart.quietMs / 1000).toFixed(1),
     String(restart.kubernetesWrites + restart.controlPlaneWrites),
-    String(rest.passes),
+    String(rest.reconciles),
     String(rest.kubernetesWrites + rest.kubernetesEvents + rest.controlPlaneWrites),
     rest.controlPlaneReadsPerMinute.toFixed(0),
     fullHeapBytes === undefined ? "" : (fullHeapBytes / mebibyte).toFixed(1),
   ]);
-  const atRest = ["passes at rest", "writes at rest", "calls a minute", "full heap MiB"];
+  const atRest = ["reconciles at rest", "writes at rest", "calls a minute", "full heap MiB"];
   return table(["resources in projects", "restart: s to ready", "s to quiet", "writes", ...atRest], rows);
 }
 

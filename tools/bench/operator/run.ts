@@ -33,7 +33,7 @@ export interface BenchPlan {
   readonly restSeconds: number;
   /** Environment of the operator. @default the defaults of its settings */
   readonly settings?: Readonly<Record<string, string>>;
-  /** More of it for the time at rest; resyncs are the passes that are made over settled resources. */
+  /** More of it for the time at rest; resyncs are the reconciles of settled resources. */
   readonly restSettings: Readonly<Record<string, string>>;
   /** Where processor profiles of the bring-up are left. @default none are taken */
   readonly profileFolder?: string | undefined;
@@ -189,7 +189,7 @@ class SizeBench {
     try {
       const rest = await measureRest(stage, operator, this.#options.plan.restSeconds);
       this.#options.say(
-        `${this.#name}: restart ${(restart.quietMs / 1000).toFixed(1)} s, ${rest.passes} passes at rest`,
+        `${this.#name}: restart ${(restart.quietMs / 1000).toFixed(1)} s, ${rest.reconciles} reconciles at rest`,
       );
       return { restart, rest };
     } finally {

@@ -11,7 +11,7 @@ export interface BenchCluster extends KubeAccess {
   readonly auditLogFile: string;
 }
 
-/** What everything is measured in: the API server, and two users of it whose writes can be told apart. */
+/** What everything is measured in: the API server, and two users of it, so that the writes of each can be counted. */
 export interface BenchWorld {
   /** As administrator. */
   readonly kube: KubeClient;
@@ -20,7 +20,7 @@ export interface BenchWorld {
   readonly program: string;
   readonly operator: { readonly user: string; readonly kubeconfigFile: string };
   readonly floor: { readonly user: string; readonly access: KubeAccess };
-  /** For files that the processes are told things by. */
+  /** For files that the processes read their settings from. */
   readonly folder: string;
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { ofOperator, quantile, type Section } from "../panels/panel-spec.ts";
 const rateOf = (metric: string) =>
   `sum(rate(${metric}{${ofOperator}, controller="computeendpoint"}[$__rate_interval]))`;
 
-/** The queue of keys, and the passes over them. */
+/** The queue of projects, and their reconciles. */
 export const work: Section = {
   title: "Reconciles and queue",
   height: 8,

@@ -34,7 +34,7 @@ export interface Cluster {
  */
 export class DemoWorld {
   readonly directory: string;
-  /** Aborted when the demo is to end, or when a program ended although nobody stopped it. */
+  /** Aborted when the demo has to end, or when one of its programs ended by itself. */
   readonly signal: AbortSignal;
   readonly #broken = new AbortController();
   readonly #parts = new AsyncDisposableStack();

@@ -14,7 +14,7 @@ export interface Kubectl {
 
 /** A kubectl that goes on until it is stopped. */
 export interface KubectlWatch {
-  /** Rejects when it ends although nobody stopped it; settles when somebody did. */
+  /** Rejects when it ends by itself; resolves when it was stopped. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -77,7 +77,7 @@ function startWatch(
     if (isStopped) resolve();
     else reject(new Error(`kubectl ${args.join(" ")} ended by itself: ${stderr.trim()}`));
   });
-  // Whoever waits sees it; nobody may be waiting any more.
+  // A caller that waits gets the error. Without one, the rejection must not end the process.
   ended.catch(() => {});
   return {
     ended,

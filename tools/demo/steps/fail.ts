@@ -7,7 +7,7 @@ const newSize = JSON.stringify({ spec: { compute: { minUnits: 1, maxUnits: 4 } }
 const resource = `cpe/${samples.primary}`;
 const failureMessage = '{.status.conditions[?(@.type=="LastOperationSucceeded")].message}{"\\n"}';
 
-/** A failed operation shows wherever somebody may look. */
+/** A failed operation shows in status, conditions, events and metrics. */
 export const fail: Step = {
   title: "An operation fails, and shows",
   async play(story) {
@@ -52,7 +52,7 @@ export const recover: Step = {
     const { status } = await client.getJson<{
       readonly status: { readonly ownership: { readonly endpointId: string } };
     }>(inNamespace("get", "cpe", samples.primary));
-    terminal.say("The operator does not repeat a failed start. Somebody wakes the compute by the service's API:");
+    terminal.say("The operator does not repeat a failed start. Start the compute by the API of the control plane:");
     await curl(story, {
       method: "POST",
       path: `${endpointsPath}/${status.ownership.endpointId}/start`,

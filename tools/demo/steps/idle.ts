@@ -9,7 +9,7 @@ export const idle: Step = {
     const { terminal } = story;
     const startMs = performance.now();
     terminal.say(
-      `${samples.sleeper} suspends after ${samples.sleeperSuspendSeconds} s of rest. They pass at once here:`,
+      `${samples.sleeper} suspends after ${samples.sleeperSuspendSeconds} s without activity. Here the clock jumps over them:`,
     );
     await curl(story, {
       method: "POST",

@@ -5,7 +5,7 @@ import type { Terminal } from "../scene/terminal.ts";
 
 /** The alert that the failed operation led to, word for word. */
 export const page: Step = {
-  title: "What the person on call was told",
+  title: "What the person on call received",
   async play({ terminal, monitoring }) {
     tellPages(terminal, monitoring);
   },
@@ -23,7 +23,7 @@ export function tellPages(terminal: Terminal, monitoring: Monitoring): void {
   const { alerts } = monitoring.stack.pager;
   for (const alert of alerts) tell(terminal, alert);
   terminal.success(
-    "a real Prometheus with the rules of deploy/monitoring saw it fail, a real Alertmanager told it, and its end",
+    "a real Prometheus with the rules of deploy/monitoring saw it fail, a real Alertmanager reported it and its end",
   );
 }
 

@@ -6,7 +6,7 @@ import { RowWatch } from "../scene/watch-rows.ts";
 
 const newSize = JSON.stringify({ spec: { compute: { minUnits: 0.5, maxUnits: 4 } } });
 
-/** A size change restarts the compute, and people are told before it happens. */
+/** A size change restarts the compute, and an event says so before it happens. */
 export const resize: Step = {
   title: "Another size restarts the compute",
   async play(story) {
