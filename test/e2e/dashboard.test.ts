@@ -177,7 +177,8 @@ test("every panel's query over a real Prometheus → data; exemplars name operat
   const operator = await world.startOperator();
   const prometheus = await startScraping(operator, context);
   const failing = await causeEverything(world);
-  const choice = { job, namespace: world.namespace, name: ".+", stepSeconds: 1, scrapeSeconds };
+  // Rates look back 5 s and more, so that a few scrapes that come late on a busy machine hide nothing.
+  const choice = { job, namespace: world.namespace, name: ".+", stepSeconds: 5.5, scrapeSeconds };
   const dashboard = buildDashboard();
 
   const queries = panelQueries(dashboard, choice);
