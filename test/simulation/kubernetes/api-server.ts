@@ -36,6 +36,8 @@ export interface ApiServerOptions {
  */
 export class ApiServer {
   readonly store: ObjectStore;
+  /** Objects as a POST stored them: without the default of status that every answer shows. The first patch stores that. */
+  readonly #created = new WeakSet<StoredObject>();
   readonly #wallMs: () => number;
   #uids = 0;
   /** The list that each open continue token goes on with. */
@@ -113,11 +115,11 @@ export class ApiServer {
     if (!isObject(body) || typeof name !== "string" || path.namespace === undefined) {
       return failure(422, "Invalid", "metadata.name: Required value");
     }
+    const invalid = this.#invalid(path, body);
+    if (invalid !== undefined) return invalid;
     if (this.store.get(path.collection, path.namespace, name) !== undefined) {
       return failure(409, "AlreadyExists", `${path.collection} "${name}" already exists`);
     }
-    const invalid = this.#invalid(path, body);
-    if (invalid !== undefined) return invalid;
     const { status: _, ...withoutStatus } = body;
     // The CRD gives a new resource this status.
     const kept = path.collection === computeEndpoints ? { ...withoutStatus, status: { observedGeneration: -1 } } : body;
@@ -136,7 +138,9 @@ export class ApiServer {
         creationTimestamp: `${new Date(this.#wallMs()).toISOString().slice(0, 19)}Z`,
       },
     };
-    return success(this.store.put(path.collection, object), 201);
+    const stored = this.store.put(path.collection, object);
+    if (path.collection === computeEndpoints) this.#created.add(stored);
+    return success(stored, 201);
   }
 
   #patch(path: ResourcePath, patch: Json): Answer {
@@ -146,7 +150,7 @@ export class ApiServer {
     if (conflict !== undefined) return conflict;
     const merged = mergePatch(before, patch) as StoredObject;
     const after = path.isStatus ? withStatus(before, merged.status) : this.#withoutStatusOf(path, before, merged);
-    if (isSameJson(before, after)) return success(before);
+    if (isSameJson(before, after) && !this.#created.has(before)) return success(before);
     const invalid = path.isStatus ? undefined : this.#invalid(path, after, before);
     if (invalid !== undefined) return invalid;
     if (isReleased(after)) {
@@ -162,7 +166,7 @@ export class ApiServer {
     const counts = path.collection === computeEndpoints && isSpecChanged;
     const { uid, resourceVersion, namespace, name, creationTimestamp, deletionTimestamp } = before.metadata;
     const metadata: StoredObject["metadata"] = {
-      ...withoutEmptyFinalizers(merged.metadata),
+      ...withoutEmpty(merged.metadata),
       ...{ uid, resourceVersion, namespace, name },
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
@@ -231,10 +235,13 @@ function withStatus(object: StoredObject, status: Json | undefined): StoredObjec
   return (status === undefined ? rest : { ...rest, status }) as StoredObject;
 }
 
-/** A real API server stores no empty list of finalizers, so a patch that sets one may change nothing. */
-function withoutEmptyFinalizers({ finalizers, ...metadata }: StoredObject["metadata"]): StoredObject["metadata"] {
-  const isEmpty = !Array.isArray(finalizers) || finalizers.length === 0;
-  return (isEmpty ? metadata : { ...metadata, finalizers }) as StoredObject["metadata"];
+/** A real API server stores no empty list of finalizers, and shows no empty annotations. */
+function withoutEmpty({ finalizers, annotations, ...metadata }: StoredObject["metadata"]): StoredObject["metadata"] {
+  return {
+    ...metadata,
+    ...(Array.isArray(finalizers) && finalizers.length > 0 ? { finalizers } : {}),
+    ...(isObject(annotations) && Object.keys(annotations).length > 0 ? { annotations } : {}),
+  } as StoredObject["metadata"];
 }
 
 /** Whether it is being deleted, and no finalizer holds it any more. */
