@@ -208,13 +208,12 @@ export class Reflector<Resource extends StoredIdentity> {
   async #followWatch(signal: AbortSignal): Promise<void> {
     const { clock, listWatch } = this.#options;
     const { minWatchMs, maxWatchMs, openTimeoutMs, inactivityMs } = this.#timing;
-    const opening = createCallDeadline(clock, openTimeoutMs, [signal]);
     const silent = new AbortController();
+    const opening = createCallDeadline(clock, openTimeoutMs, [signal, silent.signal]);
     const silence = createInactivityTimer(clock, inactivityMs, () => {
       this.#silentWatches += 1;
       silent.abort();
     });
-    const either = AbortSignal.any([opening.signal, silent.signal]);
     const onBytes = () => {
       silence.touch();
       this.#silentWatches = 0;
@@ -222,14 +221,14 @@ export class Reflector<Resource extends StoredIdentity> {
     };
     const timeoutSeconds = Math.round((minWatchMs + this.#random() * (maxWatchMs - minWatchMs)) / 1000);
     try {
-      const request = { resourceVersion: this.#resourceVersion, timeoutSeconds, signal: either, onBytes };
-      const events = await untilAborted(either, listWatch.watch(request));
+      const request = { resourceVersion: this.#resourceVersion, timeoutSeconds, signal: opening.signal, onBytes };
+      const events = await untilAborted(opening.signal, listWatch.watch(request));
       opening.endTimer();
       silence.touch();
       this.#heard();
       this.#isWatching = true;
       this.#watches += 1;
-      for await (const event of itemsUntilAborted(either, events)) {
+      for await (const event of itemsUntilAborted(opening.signal, events)) {
         this.#apply(event);
       }
     } finally {
