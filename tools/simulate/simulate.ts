@@ -7,11 +7,12 @@ import { type Range, runInThreads } from "./pool.ts";
 import { tellSeed } from "./tell-seed.ts";
 
 const usage = `Usage: npm run simulate -- --seeds COUNT [--from SEED] [--known]
-       npm run simulate -- --seed SEED [--whole]
+       npm run simulate -- --seed SEED [--whole] [--resource NAME]
        npm run simulate -- --faults | --transitions
 
 The first form runs random simulations and lists the seeds that break a promise; --known also lists known failures.
-The second form makes one run as short as it can be made, and tells what happens in it; --whole does not shorten it.
+The second form makes one run as short as it can be made, and tells what happens in it; --whole does not shorten it,
+--resource leaves out what concerns other resources only.
 The third form runs every single fault of every workload, or every transition of spec.`;
 
 async function main(args: readonly string[]): Promise<number> {
@@ -25,9 +26,11 @@ async function main(args: readonly string[]): Promise<number> {
       faults: { type: "boolean", default: false },
       transitions: { type: "boolean", default: false },
       whole: { type: "boolean", default: false },
+      resource: { type: "string" },
     },
   });
-  if (values.seed !== undefined) return await tellSeed(numberOf(values.seed), { isWhole: values.whole });
+  if (values.seed !== undefined)
+    return await tellSeed(numberOf(values.seed), { isWhole: values.whole, resource: values.resource });
   if (values.faults) return await runAll({ task: "Faults", from: 0, count: faultUnits.length }, values.known);
   if (values.transitions) return await runAll({ task: "Chains", from: 0, count: chains.length }, values.known);
   if (values.seeds === undefined) throw new UsageError("One of --seeds, --seed, --faults and --transitions is needed.");

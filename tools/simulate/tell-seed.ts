@@ -4,28 +4,45 @@ import { shrink } from "../../test/simulation/run/shrink.ts";
 import type { Violation } from "../../test/simulation/run/violation.ts";
 import { randomPlan } from "../../test/simulation/workloads/random-plan.ts";
 
+/** How a run is told. */
+export interface TellOptions {
+  /** The run is not made shorter. */
+  readonly isWhole: boolean;
+  /** Only what concerns this resource, or all of them. @default everything */
+  readonly resource?: string | undefined;
+}
+
 /** Prints what happens in the run of a seed; one that breaks a promise is made shorter first. @returns the exit code */
-export async function tellSeed(seed: number, { isWhole }: { readonly isWhole: boolean }): Promise<number> {
+export async function tellSeed(seed: number, { isWhole, resource }: TellOptions): Promise<number> {
   const plan = randomPlan(seed);
   const { violations } = await run(plan);
   const first = violations.find((violation) => !isKnown(violation, plan)) ?? violations[0];
-  if (first === undefined || isWhole) return tell(plan);
+  if (first === undefined || isWhole) return tell(plan, resource);
   console.log(`Seed ${seed} breaks ${first.promise}: ${first.text}\nMaking the run shorter ...\n`);
   const words = wordsOf(first);
-  return await tell(await shrink(plan, (found) => found.some((violation) => wordsOf(violation) === words)));
+  const short = await shrink(plan, (found) => found.some((violation) => wordsOf(violation) === words));
+  return await tell(short, resource);
 }
 
 function wordsOf({ promise, text }: Violation): string {
   return `${promise} ${text.replaceAll(/\d+/g, "N")}`;
 }
 
-async function tell(plan: RunPlan): Promise<number> {
+async function tell(plan: RunPlan, resource: string | undefined): Promise<number> {
   const { world, violations } = await run(plan);
   const { profile, machines, serviceClock, hasElection, operationLatencyMs } = plan.world;
   console.log(JSON.stringify({ profile, machines, serviceClock, hasElection, operationLatencyMs }));
   for (const { atMs, actor, text } of world.log.entries) {
+    if (resource !== undefined && isOfAnother(text, resource)) continue;
     console.log(`${(atMs / 1_000).toFixed(3).padStart(9)} s  ${actor.padEnd(13)} ${text}`);
   }
   for (const { promise, text } of violations) console.log(`${promise} is broken: ${text}`);
   return violations.length === 0 ? 0 : 1;
+}
+
+/** Whether a line names resources, and this one is not among them. */
+function isOfAnother(text: string, resource: string): boolean {
+  const names = [...text.matchAll(/\b[a-z]+\/([a-z][a-z0-9-]*)\b|"name":"([^"]+)"/g)].map(([, a, b]) => a ?? b);
+  const known = names.filter((name) => name !== "endpoint-operator");
+  return known.length > 0 && !known.includes(resource);
 }
