@@ -1,8 +1,5 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import type { CertificateAuthority } from "./certificates/certificate-authority.ts";
-import type { Computes } from "./computes/index.ts";
+import type { Computes, TemporaryFolder } from "./computes/index.ts";
 import type { DatabaseAddress } from "./engine/branch-objects.ts";
 import type { ComputeDriver } from "./engine/compute-driver.ts";
 import type { Pacemaker } from "./engine/pacemaker.ts";
@@ -47,6 +44,8 @@ export interface ComputeSide {
   address(): DatabaseAddress | undefined;
   /** @throws ComputeSetupError */
   attach(surroundings: ComputeSurroundings): Promise<DatabaseAddress>;
+  /** The schema of a database of a branch, as SQL. @throws Error in words for the client */
+  schema(branchId: string, database: string): Promise<string>;
   /** After the records were replaced. @param keep whether branches that are still there keep their data. */
   replace(how: { readonly keep: boolean }): void;
   stop(): Promise<void>;
@@ -58,6 +57,7 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
     Computes: ComputesClass,
     findComputePrograms,
     claimBlock,
+    makeTemporaryFolder,
     resolvesNames,
   } = await import("./computes/index.ts");
   const { postgresBin, pgbouncerBin, port = 5432, maxComputes = 20 } = choice;
@@ -68,15 +68,17 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
     choice.hosts === undefined ? await needsAddresses(resolvesNames, { host, port }) : choice.hosts === "addresses";
   const block = showsAddresses ? await claimBlock(port) : undefined;
   let address: DatabaseAddress | undefined;
+  let temporary: TemporaryFolder | undefined;
   return {
     driver: computes.driver,
     addressBlock: block?.number,
     isPooling: programs.pooler !== undefined,
     attach: async ({ state, data, pacemaker, authority, onBug }) => {
+      temporary = data === undefined ? await makeTemporaryFolder("sandbox-computes-") : undefined;
       await computes.attach({
         engine: state.engine,
         records: recordsOf(state),
-        dataDirectory: data ?? mkdtempSync(path.join(tmpdir(), "sandbox-computes-")),
+        dataDirectory: data ?? temporary?.path ?? "",
         isTemporary: data === undefined,
         authority: authority(),
         onChange: () => pacemaker.look(),
@@ -88,9 +90,11 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
       return address;
     },
     address: () => address,
+    schema: (branchId, database) => computes.schema(branchId, database),
     replace: (how) => computes.replace(how),
     stop: async () => {
       await computes.stop();
+      temporary?.remove();
       await block?.release();
     },
   };
@@ -105,11 +109,12 @@ async function needsAddresses(
 }
 
 function recordsOf({ store, written }: SandboxState): Parameters<Computes["attach"]>[0]["records"] {
-  const { endpoints, branches, roles, databases, operations } = store;
+  const { endpoints, branches, roles, databases, operations, trash } = store;
   const isMoving = (id: string): boolean => [...operations.unfinishedOfEndpoint(id)].some(movesCompute);
   return {
     endpoint: (id) => endpoints.get(id),
     branch: (id) => branches.get(id),
+    needsData: (id) => branches.get(id) !== undefined || trash.list().some((kept) => kept.branches.some(isBranch(id))),
     endpoints: () => store.export().endpoints,
     rolesOf: (branchId) => roles.ofBranch(branchId),
     databasesOf: (branchId) => databases.ofBranch(branchId),
@@ -117,6 +122,10 @@ function recordsOf({ store, written }: SandboxState): Parameters<Computes["attac
     isMoving,
     written,
   };
+}
+
+function isBranch(id: string): (branch: { readonly id: string }) => boolean {
+  return (branch) => branch.id === id;
 }
 
 function movesCompute({ action }: { readonly action: string }): boolean {

@@ -181,6 +181,7 @@ function partsOf(
     controlAccess: options.allowRemoteControl === true ? "anybody" : isLoopback(options.host) ? "loopback" : "nobody",
     onBug,
     databaseAddress: () => computes?.address(),
+    schemaOf: computes && ((branchId, database) => computes.schema(branchId, database)),
     authority: () => {
       opened ??= openAuthority(options.data, Date.now());
       return opened;

@@ -23,7 +23,7 @@ export interface ComputeHost {
   readonly records: ComputeRecords;
   /** The sandbox's data directory, which only this sandbox uses. */
   readonly dataDirectory: string;
-  /** Whether the directory is removed at the end. */
+  /** Whether the data is thrown away at the end. */
   readonly isTemporary: boolean;
   readonly authority: CertificateAuthority;
   /** To be called after an operation may have been started. */
@@ -110,6 +110,8 @@ export async function assemble(
   };
   const sweep = (): void => {
     addresses.drop(proxy, (endpointId) => records.endpoint(endpointId) !== undefined);
+    // Endpoints of a recovered project have had no operation yet.
+    listenForAll().catch(onBug);
     fleet.sweep().catch(onBug);
   };
   const sweeping = setInterval(sweep, sweepIntervalMs).unref();

@@ -73,6 +73,16 @@ export class BranchData {
     });
   }
 
+  /** Gives what a branch holds to another branch, which must not run. Repeated, it finds the work done. */
+  async moveBranch(fromId: string, toId: string, objects: WantedObjects): Promise<void> {
+    const { directories } = this.#parts;
+    const from: Holder = { kind: "branches", id: fromId };
+    const to: Holder = { kind: "branches", id: toId };
+    if (!directories.has(to) && directories.has(from))
+      await directories.settle(directories.of(from), directories.of(to));
+    if (directories.has(to)) await writeApplied(directories.of(to), adopted(this.applied(toId), objects));
+  }
+
   /** What was last brought to the branch's roles and databases. */
   applied(branchId: string): AppliedObjects {
     const file = path.join(this.#parts.directories.of({ kind: "branches", id: branchId }), appliedFileName);

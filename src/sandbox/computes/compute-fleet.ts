@@ -1,7 +1,9 @@
 import type { ComputeDriver } from "../engine/compute-driver.ts";
 import { maxConnectionsOf } from "../engine/compute-sizes.ts";
 import type { EndpointRecord, OperationRecord } from "../engine/records.ts";
+import { BranchCopies, objectsOf } from "./branch-copies.ts";
 import { BranchData, type BranchDataParts } from "./branch-data.ts";
+import { readSchema, readSchemaAtRest } from "./branch-schema.ts";
 import type { ComputeRecords } from "./compute-records.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import { applyObjects } from "./objects/apply-objects.ts";
@@ -41,6 +43,7 @@ export interface RunningCompute {
 export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   readonly #parts: FleetParts;
   readonly #data: BranchData;
+  readonly #copies: BranchCopies;
   readonly #queue = new KeyedQueue();
   readonly #running = new Map<string, RunningCompute>();
   /** Endpoints whose server is to be started. */
@@ -52,6 +55,13 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   constructor(parts: FleetParts) {
     this.#parts = parts;
     this.#data = new BranchData(parts);
+    this.#copies = new BranchCopies({
+      ...{ records: parts.records, directories: parts.directories, data: this.#data, queue: this.#queue },
+      primaryOf: (branchId) => this.#primaryOf(branchId)?.server,
+      stopAllOf: async (branchId) => {
+        for (const compute of [...this.#running.values()]) if (compute.branchId === branchId) await this.#end(compute);
+      },
+    });
   }
 
   /** Makes what the first compute needs, ahead of it. Failures show again at the first start. */
@@ -83,10 +93,31 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     return (await (compute.pooler as Promise<Pooler>)).socketPath;
   }
 
-  async carryOut({ action, endpointId, branchId }: OperationRecord): Promise<void> {
+  /**
+   * The schema of a database as SQL; empty for a branch that never ran.
+   *
+   * @throws ComputeError, PostgresError
+   */
+  async schema(branchId: string, database: string): Promise<string> {
+    const { directories, binaries, user, isTemporary } = this.#parts;
+    const data = this.#data;
+    return await this.#queue.run([branchId], async () => {
+      const running = this.#primaryOf(branchId)?.server;
+      if (running !== undefined) return await readSchema(running, database);
+      const holder: Holder = { kind: "branches", id: branchId };
+      if (!directories.has(holder)) return "";
+      const socketDirectory = this.#socketDirectoryOf(branchId);
+      const maxConnections = data.lastMaxConnections(branchId);
+      const place = { binaries, user, socketDirectory, maxConnections, dataDirectory: directories.dataOf(holder) };
+      return await readSchemaAtRest({ ...place, data, isTemporary }, database);
+    });
+  }
+
+  async carryOut(operation: OperationRecord): Promise<void> {
+    const { action, endpointId } = operation;
     switch (action) {
       case "create_branch":
-        await this.#createBranch(branchId);
+        await this.#copies.carryOut(operation);
         break;
       case "start_compute":
         if (endpointId !== undefined) await this.start(endpointId);
@@ -144,7 +175,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
       if (records.endpoint(compute.endpointId) === undefined) await this.suspend(compute.endpointId);
     }
     const isGone = ({ kind, id }: Holder): boolean =>
-      kind === "branches" ? records.branch(id) === undefined : !this.#running.has(id) && !this.#starting.has(id);
+      kind === "branches" ? !records.needsData(id) : !this.#running.has(id) && !this.#starting.has(id);
     const gone = [...directories.list("branches"), ...directories.list("replicas")].filter(isGone);
     // The records must not come back after a crash, when the data is gone.
     if (gone.length > 0) await records.written();
@@ -173,25 +204,6 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     throw new ComputeError(
       `the limit of ${maxComputes} active computes is reached; suspend another endpoint, or raise --max-computes`,
     );
-  }
-
-  async #createBranch(branchId: string): Promise<void> {
-    const { directories, records } = this.#parts;
-    const parentId = records.branch(branchId)?.parentId;
-    if (parentId === undefined) return;
-    await this.#queue.run([parentId, branchId], async () => {
-      // A repeated operation finds the copy that it made; a parent that never ran has nothing to copy.
-      if (directories.has({ kind: "branches", id: branchId })) return;
-      if (!directories.has({ kind: "branches", id: parentId })) return;
-      await this.#data.copyBranch(
-        parentId,
-        { kind: "branches", id: branchId },
-        {
-          running: this.#primaryOf(parentId)?.server,
-          objects: this.#objectsOf(branchId),
-        },
-      );
-    });
   }
 
   async #startPrimary(endpoint: EndpointRecord): Promise<void> {
@@ -291,16 +303,11 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   }
 
   async #bringObjects({ branchId, server }: RunningCompute): Promise<void> {
-    const wanted = this.#objectsOf(branchId);
+    const wanted = objectsOf(this.#parts.records, branchId);
     const steps = planObjects(this.#data.applied(branchId), wanted);
     if (steps.length === 0) return;
     await applyObjects(server, steps);
     await this.#data.noteApplied(branchId, wanted);
-  }
-
-  #objectsOf(branchId: string) {
-    const { records } = this.#parts;
-    return { roles: records.rolesOf(branchId), databases: records.databasesOf(branchId) };
   }
 
   /** Lets the standbys of a branch follow its primary, or none; those with too few connections restart. */

@@ -4,6 +4,8 @@ import type { BranchRecord, DatabaseRecord, EndpointRecord, RoleRecord } from ".
 export interface ComputeRecords {
   endpoint(id: string): EndpointRecord | undefined;
   branch(id: string): BranchRecord | undefined;
+  /** Whether the branch is there, or comes back when its deleted project is recovered. */
+  needsData(branchId: string): boolean;
   rolesOf(branchId: string): readonly RoleRecord[];
   databasesOf(branchId: string): readonly DatabaseRecord[];
   /** Every endpoint. */

@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import type { ComputeDriver } from "../engine/compute-driver.ts";
 import type { OperationRecord } from "../engine/records.ts";
 import { type Assembled, assemble, type ComputeHost } from "./assemble.ts";
@@ -27,6 +26,7 @@ export class Computes {
   /** Carries out the operations of the engine. */
   readonly driver: ComputeDriver = {
     carryOut: (operation) => this.#carryOut(operation),
+    abilities: new Set(["BranchRestore", "ProjectRecovery"]),
     isInUse: (endpointId) => this.#current?.access.isInUse(endpointId) ?? false,
   };
 
@@ -49,10 +49,16 @@ export class Computes {
       attached.startSettled();
     } catch (error) {
       directories.close();
-      if (host.isTemporary) rmSync(host.dataDirectory, { recursive: true, force: true });
       this.#attached.reject(error);
       throw error;
     }
+  }
+
+  /** The schema of a database of a branch, as SQL. @throws ComputeError, PostgresError */
+  async schema(branchId: string, database: string): Promise<string> {
+    const attached = await this.#attached.promise;
+    await this.#replaced;
+    return await attached.fleet.schema(branchId, database);
   }
 
   /** Ends every connection and every server. */
@@ -64,7 +70,6 @@ export class Computes {
     await this.#replaced;
     await attached.fleet.stopAll();
     attached.directories.close();
-    if (attached.host.isTemporary) rmSync(attached.host.dataDirectory, { recursive: true, force: true });
   }
 
   /**

@@ -210,8 +210,9 @@ export const operationRecord = z.object({
   plannedError: z.string().optional(),
   runsAtMs: time,
   endsAtMs: time,
-  /** Of a create_branch that restores a branch which is already there: where its data comes from. */
-  restore: z.object({ sourceBranchId: id, sourceMs: time }).optional(),
+  /** Of a create_branch that restores a branch which is already there: where its data comes from, and the new
+   * branch that gets what it held. */
+  restore: z.object({ sourceBranchId: id, sourceMs: time, preservedId: id.optional() }).optional(),
   ...stamps,
 });
 

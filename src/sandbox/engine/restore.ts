@@ -51,6 +51,7 @@ export function restoreBranch(
     throw new Refusal("Invalid", `preserve_under_name: is needed ${why}`);
   }
   const contents = contentsAt(world, source, sourceMs);
+  const from = { sourceBranchId, sourceMs: sourceMs ?? world.nowMs };
   const kept = preserveUnderName === undefined ? undefined : preserve(world, before, preserveUnderName);
   if (kept !== undefined) {
     for (const child of children) world.store.branches.put({ ...child, parentId: kept.id, updatedMs: world.nowMs });
@@ -68,7 +69,7 @@ export function restoreBranch(
   armExpiry(world, branch);
   noteVersion(world, branch);
   putContents(world, branch, contents);
-  return { branch, operations: startRestore(world, branch, { sourceBranchId, sourceMs: sourceMs ?? world.nowMs }) };
+  return { branch, operations: startRestore(world, branch, { ...from, preservedId: kept?.id }) };
 }
 
 function preserve(world: World, branch: BranchRecord, name: string): BranchRecord {

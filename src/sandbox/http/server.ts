@@ -10,6 +10,7 @@ import { endpointRoutes, powerRoutes } from "./api/endpoint-routes.ts";
 import { Lifecycle } from "./api/lifecycle.ts";
 import { operationRoutes } from "./api/operation-routes.ts";
 import { projectRoutes } from "./api/project-routes.ts";
+import { schemaRoutes } from "./api/schema-routes.ts";
 import { snapshotRoutes } from "./api/snapshot-routes.ts";
 import { unplayedRoutes } from "./api/unplayed-routes.ts";
 import { authorityRoute } from "./control/authority-route.ts";
@@ -32,6 +33,7 @@ const apiRoutes = [
   databaseRoutes,
   connectionRoutes,
   snapshotRoutes,
+  schemaRoutes,
   consumptionRoutes,
   accountRoutes,
   keyRoutes,
@@ -107,7 +109,7 @@ function registerApi(app: FastifyInstance, parts: ServerParts, known: KnownMetho
   // Registered again so that unknown routes below the prefix pass the hooks, and the key is checked first.
   answerErrors(app, parts.onBug);
   for (const routes of apiRoutes) routes(app, parts);
-  unplayedRoutes(app);
+  unplayedRoutes(app, { playsSchemas: parts.schemaOf !== undefined });
 }
 
 /** The client's own `X-Request-ID` where it is fit to be repeated. */

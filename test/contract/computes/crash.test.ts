@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,7 +32,7 @@ async function startOn(folder: string): Promise<Started> {
   const program = await startProgram({
     command: process.execPath,
     args: [main, ...args, ...more],
-    env: bareEnvironment,
+    env: { ...bareEnvironment, TMPDIR: path.join(folder, "tmp") },
   });
   const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
   return { program, client: new ComputeClient({ url, controlUrl: url.replace("/api/v2", "/sandbox/v1") }) };
@@ -100,6 +109,7 @@ test(`kill -9 in the middle of real work, ${rounds} times → no data lost, no p
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   // As root, PostgreSQL runs as another user, which has to pass.
   chmodSync(folder, 0o755);
+  mkdirSync(path.join(folder, "tmp"));
   writeFileSync(path.join(folder, "fixture.json"), JSON.stringify(fixture));
   const random = createSeededRandom(7);
   const branchesWithData: string[] = [];
@@ -130,7 +140,9 @@ test(`kill -9 in the middle of real work, ${rounds} times → no data lost, no p
   }
   await expectCopies(started.client, branchesWithData);
   await query(await started.client.uri(replica, names), "SELECT count(*) FROM kept");
+  expect(readdirSync(path.join(folder, "tmp"))).toEqual([expect.stringMatching(/^sandbox-sockets-/)]);
   expect(await started.program.end("SIGTERM")).toMatchObject({ code: 0 });
+  expect(readdirSync(path.join(folder, "tmp"))).toEqual([]);
   expect(serversIn(folder)).toEqual([]);
 });
 

@@ -1,22 +1,12 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from "node:fs";
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { ComputeSetupError } from "../postgres/compute-error.ts";
 import type { SystemUser } from "../postgres/system-user.ts";
+import { makeTemporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 
 const run = promisify(execFile);
 
@@ -32,11 +22,11 @@ export type Holder = { readonly kind: "branches" | "replicas"; readonly id: stri
 export class ComputeDirectories {
   readonly root: string;
   /** Directories of Unix sockets; short, because the path of a socket has at most 107 bytes. */
-  readonly #sockets: string;
+  readonly #sockets: TemporaryFolder;
   readonly #user: SystemUser;
   #counter = 0;
 
-  private constructor(root: string, sockets: string, user: SystemUser) {
+  private constructor(root: string, sockets: TemporaryFolder, user: SystemUser) {
     this.root = root;
     this.#sockets = sockets;
     this.#user = user;
@@ -50,12 +40,12 @@ export class ComputeDirectories {
    */
   static async open(data: string, user: SystemUser): Promise<ComputeDirectories> {
     const root = path.join(path.resolve(data), "computes");
-    const directories = new ComputeDirectories(root, mkdtempSync(path.join(tmpdir(), "sandbox-sockets-")), user);
+    const directories = new ComputeDirectories(root, await makeTemporaryFolder("sandbox-sockets-"), user);
     try {
       letThrough(path.resolve(data), user);
       rmSync(directories.#staging, { recursive: true, force: true, maxRetries: 10 });
       for (const name of ["", "branches", "replicas", "new"]) directories.#make(path.join(root, name));
-      directories.#give(directories.#sockets);
+      directories.#give(directories.#sockets.path);
       await requireReachable(root, user);
       return directories;
     } catch (error) {
@@ -66,7 +56,7 @@ export class ComputeDirectories {
 
   /** Removes the directory of the sockets. */
   close(): void {
-    rmSync(this.#sockets, { recursive: true, force: true, maxRetries: 3 });
+    this.#sockets.remove();
   }
 
   get #staging(): string {
@@ -120,7 +110,7 @@ export class ComputeDirectories {
   /** A new directory for the Unix socket of a server. */
   socketDirectory(): string {
     this.#counter += 1;
-    const directory = path.join(this.#sockets, String(this.#counter));
+    const directory = path.join(this.#sockets.path, String(this.#counter));
     this.#make(directory);
     return directory;
   }

@@ -30,7 +30,6 @@ const unplayed = [
     "backup_schedule",
     "buckets",
     "buckets/*",
-    "compare_schema",
     "credentials",
     "credentials/*",
     "data-api/*",
@@ -39,14 +38,16 @@ const unplayed = [
     "functions/*",
     "masking_rules",
     "recover",
-    "schema",
     "storage",
   ].map((path) => `/projects/:project_id/branches/:branch_id/${path}`),
 ];
 
+/** Without computes there are no schemas. */
+const schemas = ["schema", "compare_schema"].map((path) => `/projects/:project_id/branches/:branch_id/${path}`);
+
 /** Answers 501 to them, whatever the method: the real service would do something, the sandbox does nothing. */
-export function unplayedRoutes(app: FastifyInstance): void {
-  for (const url of unplayed) {
+export function unplayedRoutes(app: FastifyInstance, { playsSchemas }: { readonly playsSchemas: boolean }): void {
+  for (const url of playsSchemas ? unplayed : [...unplayed, ...schemas]) {
     app.all(url, { config: { isUndocumented: true, ignoresBody: true } }, () => {
       throw new ApiError(501, `this route of the public API is not played, see ${notPlayedSection}`);
     });

@@ -39,6 +39,8 @@ export interface ServerParts {
   readonly authority: () => CertificateAuthority;
   /** Where clients of databases connect; `undefined`: no computes run, and host names lead nowhere. */
   readonly databaseAddress?: () => DatabaseAddress | undefined;
+  /** The schema of a database of a branch, as SQL; `undefined`: no computes run. @throws Error in words for the client */
+  readonly schemaOf?: ((branchId: string, database: string) => Promise<string>) | undefined;
   /** The other ways to the sandbox, known once it listens. */
   readonly entrances: () => Entrances;
   /** Gets what should never happen. */

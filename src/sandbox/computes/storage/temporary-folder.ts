@@ -1,0 +1,78 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { connect, createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+/** A folder below the system's own for temporary files, removed at the end. */
+export interface TemporaryFolder {
+  readonly path: string;
+  /** Removes it with everything in it. Calling it again does nothing. */
+  remove(): void;
+}
+
+/** A folder without its socket may be one that is being made. */
+const youngMs = 60_000;
+
+/**
+ * Makes a folder, and removes those of processes that were killed. A process that lives listens on a socket in its
+ * folder, which the kernel closes with the process.
+ *
+ * @param prefix what the folder's name begins with, such as `sandbox-sockets-`.
+ */
+export async function makeTemporaryFolder(prefix: string): Promise<TemporaryFolder> {
+  await removeAbandoned(prefix);
+  const folder = mkdtempSync(path.join(tmpdir(), prefix));
+  const server = await listen(path.join(folder, socketName));
+  return {
+    path: folder,
+    remove: () => {
+      server.close();
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}
+
+const socketName = "in-use";
+
+function listen(socketPath: string): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once("error", reject);
+    server.listen(socketPath, () => resolve(server.unref()));
+  });
+}
+
+async function removeAbandoned(prefix: string): Promise<void> {
+  for (const name of readdirSync(tmpdir())) {
+    const folder = path.join(tmpdir(), name);
+    if (name.startsWith(prefix) && (await isAbandoned(folder))) removeIfPossible(folder);
+  }
+}
+
+async function isAbandoned(folder: string): Promise<boolean> {
+  const socketPath = path.join(folder, socketName);
+  if (existsSync(socketPath)) return !(await accepts(socketPath));
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  return stats !== undefined && Date.now() - stats.mtimeMs > youngMs;
+}
+
+/** Only a refused connection proves that no process listens. */
+function accepts(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(socketPath);
+    probe.once("connect", () => {
+      probe.destroy();
+      resolve(true);
+    });
+    probe.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code !== "ECONNREFUSED"));
+  });
+}
+
+/** Another user's folder stays. */
+function removeIfPossible(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    // The next start tries again.
+  }
+}

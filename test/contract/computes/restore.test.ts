@@ -1,0 +1,145 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { ComputeScene, clientKey, mainBranch, primary, projectId, psql } from "./compute-scene.ts";
+
+const neonctl = fileURLToPath(new URL("../../../node_modules/neonctl/bin/cli.js", import.meta.url));
+
+/** The public CLI as a user runs it. @returns what it prints */
+async function cli(scene: ComputeScene, ...args: readonly string[]): Promise<string> {
+  const home = mkdtempSync(path.join(tmpdir(), "computes-cli-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const common = ["--project-id", projectId, "--api-host", scene.url, "--api-key", clientKey];
+  // What follows `--` is for psql.
+  const [own, rest] = args.includes("--")
+    ? [args.slice(0, args.indexOf("--")), args.slice(args.indexOf("--"))]
+    : [args, []];
+  const all = [neonctl, ...own, ...common, "--no-analytics", "--config-dir", home, ...rest];
+  // The port is not 5432, and `*.localhost` does not resolve everywhere.
+  const address = { PGHOSTADDR: "127.0.0.1", PGPORT: String(scene.sandbox.databaseAddress?.port) };
+  const env = { PATH: process.env.PATH, HOME: home, CI: "1", ...address };
+  return (await promisify(execFile)(process.execPath, all, { env, timeout: 60_000 })).stdout;
+}
+
+describe("restore, reset, recovery and schemas with real data", () => {
+  let scene: ComputeScene;
+  let uri: string;
+  let child: { readonly id: string; readonly endpointId: string; readonly uri: string };
+  beforeAll(async () => {
+    scene = await ComputeScene.start();
+    uri = await scene.uri(primary);
+    await psql(uri, "CREATE TABLE item (id int PRIMARY KEY, name text)", "INSERT INTO item VALUES (1, 'of main')");
+    const { body } = await scene.write("POST", "/branches", {
+      branch: { parent_id: mainBranch, name: "feature" },
+      endpoints: [{ type: "read_write" }],
+    });
+    const endpointId: string = body.endpoints[0].id;
+    child = { id: body.branch.id, endpointId, uri: await scene.uri(endpointId) };
+  });
+  afterAll(() => scene.stop());
+
+  test("neonctl psql → runs against the branch's compute", { timeout: 60_000 }, async () => {
+    expect(await cli(scene, "psql", "feature", "--", "-Atc", "SELECT name FROM item")).toBe("of main\n");
+  });
+
+  test("schemas of two branches → SQL, and their difference; of an idle branch too; what does not fit → refused", async () => {
+    await psql(
+      child.uri,
+      "ALTER TABLE item ADD price numeric(8,2) DEFAULT 0 NOT NULL",
+      "CREATE TYPE mood AS ENUM ('sad', 'happy')",
+      "CREATE INDEX item_name ON item (name) WHERE price > 1",
+      "CREATE VIEW cheap AS SELECT id FROM item WHERE price < 5",
+      "CREATE FUNCTION one() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    );
+    const schema = `/branches/${child.id}/schema?db_name=neondb`;
+    const running = (await scene.api("GET", schema)).body.sql;
+    expect(running).toContain(
+      "CREATE TABLE public.item (\n    id integer NOT NULL,\n    name text,\n    price numeric(8,2)",
+    );
+    for (const part of [
+      "CREATE TYPE public.mood",
+      "CREATE INDEX item_name",
+      "CREATE VIEW public.cheap",
+      "public.one()",
+    ]) {
+      expect(running).toContain(part);
+    }
+    expect(running).toContain("ADD CONSTRAINT item_pkey PRIMARY KEY (id)");
+    expect(running).not.toContain("neon_stat_file_cache");
+    const compared = await scene.api("GET", `/branches/${child.id}/compare_schema?db_name=neondb`);
+    expect(compared.body.diff).toMatch(/^--- a\/neondb\n\+\+\+ b\/neondb\n@@ .*\n/);
+    expect(compared.body.diff).toContain("+    price numeric(8,2) DEFAULT 0 NOT NULL\n");
+    expect(compared.body.diff).not.toContain("-CREATE");
+    await scene.power(child.endpointId, "suspend");
+    expect((await scene.api("GET", schema)).body.sql).toBe(running);
+    expect(await scene.endpointState(child.endpointId)).toBe("idle");
+    expect((await scene.api("GET", `/branches/${child.id}/schema?db_name=none`)).status).toBe(404);
+    expect((await scene.api("GET", `/branches/${mainBranch}/compare_schema?db_name=neondb`)).status).toBe(400);
+    expect((await scene.api("GET", `${schema}&timestamp=2026-01-01T00:00:00Z`)).status).toBe(501);
+  });
+
+  test("the SQL of a schema, run in an empty database → the same schema", async () => {
+    const { sql } = (await scene.api("GET", `/branches/${child.id}/schema?db_name=neondb`)).body;
+    await scene.write("POST", `/branches/${child.id}/databases`, {
+      database: { name: "again", owner_name: "neondb_owner" },
+    });
+    await psql(await scene.uri(child.endpointId, { database_name: "again" }), sql);
+    expect((await scene.api("GET", `/branches/${child.id}/schema?db_name=again`)).body.sql).toBe(sql);
+  });
+
+  test("a branch is reset to its parent → the parent's data; what it held is kept under the name given", async () => {
+    await psql(child.uri, "INSERT INTO item VALUES (2, 'of the child')");
+    await psql(uri, "INSERT INTO item VALUES (3, 'later in main')");
+    const { body, ended } = await scene.write("POST", `/branches/${child.id}/restore`, {
+      source_branch_id: mainBranch,
+      preserve_under_name: "feature-old",
+    });
+    expect(ended).toEqual(["suspend_compute finished", "create_branch finished", "start_compute finished"]);
+    expect(body.branch).toMatchObject({ id: child.id, name: "feature" });
+    const names = "SELECT string_agg(name, ', ' ORDER BY id) FROM item";
+    expect(await psql(await scene.uri(child.endpointId), names)).toBe("of main, later in main");
+    const kept = (await scene.api("GET", "/branches")).body.branches.find(
+      ({ name }: { readonly name: string }) => name === "feature-old",
+    );
+    const made = await scene.write("POST", "/endpoints", { endpoint: { branch_id: kept.id, type: "read_write" } });
+    expect(await psql(await scene.uri(made.body.endpoint.id), names)).toBe("of main, of the child");
+  });
+
+  test("neonctl branches reset, branches restore → the data of the branch named", { timeout: 90_000 }, async () => {
+    await psql(await scene.uri(child.endpointId), "DELETE FROM item");
+    await cli(scene, "branches", "reset", "feature", "--parent");
+    const count = "SELECT count(*) FROM item";
+    await scene.until(
+      "reset",
+      async () => (await scene.api("GET", `/branches/${child.id}`)).body.branch.current_state === "ready",
+    );
+    await scene.until("started", async () => (await scene.endpointState(child.endpointId)) === "active");
+    expect(await psql(await scene.uri(child.endpointId), count)).toBe("2");
+    await cli(scene, "branches", "restore", "feature", "feature-old");
+    await scene.until(
+      "started again",
+      async () =>
+        (await psql(await scene.uri(child.endpointId), "SELECT name FROM item WHERE id = 2")) === "of the child",
+    );
+  });
+
+  test("to an earlier time → 501, and nothing changes", async () => {
+    const answer = await scene.api("POST", `/branches/${child.id}/restore`, {
+      source_branch_id: mainBranch,
+      source_timestamp: new Date(Date.now() - 1000).toISOString(),
+    });
+    expect(answer.status).toBe(501);
+    expect(answer.body.message).toContain("docs/sandbox.md#not-played");
+  });
+
+  test("a deleted project is recovered → its branches have their data", async () => {
+    await scene.api("DELETE", "");
+    // Until its computes have ended, the project is locked.
+    await scene.until("recovered", async () => (await scene.api("POST", "/recover")).status === 200);
+    expect(await psql(await scene.uri(primary), "SELECT count(*) FROM item")).toBe("2");
+  });
+});
