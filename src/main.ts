@@ -98,7 +98,7 @@ async function keySourceOf({ apiKey }: Config, { clock, logger, credentials }: K
   const { secret } = apiKey;
   if (secret === undefined) return fallback;
   const [{ createFreshKeySource }, { createConnection }, { readSecret }, { ownNamespace }] = await Promise.all([
-    import("./control-plane/fresh-key-source.ts"),
+    import("./control-plane/key-source.ts"),
     import("./kubernetes/http/connection.ts"),
     import("./kubernetes/http/read-secret.ts"),
     import("./kubernetes/http/cluster.ts"),
@@ -131,7 +131,7 @@ async function startTracing({ tracesEndpoint: endpoint }: Config, { knownSecrets
   }
   const [{ startTracing: start }, { createRedact }] = await Promise.all([
     import("./tracing/start-tracing.ts"),
-    import("./telemetry/redact-secrets.ts"),
+    import("./telemetry/pino-logger.ts"),
   ]);
   const redact = createRedact(knownSecrets);
   const { tracer, shutDown } = start({ ...needs, endpoint, redact, version: programVersion });
@@ -141,7 +141,7 @@ async function startTracing({ tracesEndpoint: endpoint }: Config, { knownSecrets
 async function loadRuntime() {
   const [clock, errors, heap] = await Promise.all([
     import("./runtime/system-clock.ts"),
-    import("./runtime/unhandled-errors.ts"),
+    import("./runtime/shutdown.ts"),
     import("./runtime/small-heap.ts"),
   ]);
   return { ...clock, ...errors, ...heap };

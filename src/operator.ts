@@ -5,8 +5,7 @@ import { withWriteSpans } from "./kubernetes/http/with-write-spans.ts";
 import { assembleOperator, type OperatorOptions, type OperatorParts } from "./operator-parts.ts";
 import { createEventLoopMonitor } from "./runtime/event-loop-monitor.ts";
 import { shutDown } from "./runtime/shutdown.ts";
-import { watchChecks } from "./telemetry/health-checks.ts";
-import { startHealthServer, startMetricsServer } from "./telemetry/telemetry-servers.ts";
+import { startHealthServer, startMetricsServer, watchChecks } from "./telemetry/telemetry-servers.ts";
 
 /** A running operator. */
 export interface RunningOperator {

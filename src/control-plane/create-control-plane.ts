@@ -11,8 +11,7 @@ import { endpointFromWire, mutationFromWire, operationFromWire, presentText } fr
 import { httpBranchObjects } from "./http-branch-objects.ts";
 import { createHttpCaller, type HttpCaller } from "./http-caller.ts";
 import type { KeySource } from "./key-source.ts";
-import { expectEach, mapReading, type Reading, readAnswer } from "./read-answer.ts";
-import { readEntries } from "./read-list.ts";
+import { expectEach, mapReading, type Reading, readAnswer, readEntries } from "./read-answer.ts";
 import { routes } from "./routes.ts";
 import { parseServiceUrl } from "./service-url.ts";
 import { changesToWire, creationToWire } from "./to-wire.ts";

@@ -1,4 +1,9 @@
+import { backoffMs } from "../domain/backoff.ts";
+import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 
 /** Runs before every call: it starts the call, or throws in its place. */
 export type CallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
@@ -16,4 +21,82 @@ export function guardCalls(inner: ControlPlane, guard: CallGuard): ControlPlane 
       guard(() => inner.updateEndpoint(projectId, endpointId, changes)),
     deleteEndpoint: (projectId, endpointId) => guard(() => inner.deleteEndpoint(projectId, endpointId)),
   };
+}
+
+/** Lets a write start only while the leader fence is open for the duration of the write. Reads are always allowed. */
+export function withLeaderFence(controlPlane: ControlPlane, fence: LeaderFence, writeTimeoutMs: number): ControlPlane {
+  const permitted = <Answer>(write: () => Promise<Answer>): Promise<Answer> =>
+    fence.mayStartEffect(writeTimeoutMs) ? write() : Promise.reject(new LeaderFenceError());
+  return {
+    serviceUrl: controlPlane.serviceUrl,
+    listEndpoints: (projectId) => controlPlane.listEndpoints(projectId),
+    getEndpoint: (projectId, endpointId) => controlPlane.getEndpoint(projectId, endpointId),
+    listOperations: (projectId, page) => controlPlane.listOperations(projectId, page),
+    getOperation: (projectId, operationId) => controlPlane.getOperation(projectId, operationId),
+    createEndpoint: (projectId, creation) => permitted(() => controlPlane.createEndpoint(projectId, creation)),
+    updateEndpoint: (projectId, endpointId, changes) =>
+      permitted(() => controlPlane.updateEndpoint(projectId, endpointId, changes)),
+    deleteEndpoint: (projectId, endpointId) => permitted(() => controlPlane.deleteEndpoint(projectId, endpointId)),
+  };
+}
+
+/** What holding back after a 429 needs. */
+interface ThrottleGateOptions {
+  readonly clock: Clock;
+  readonly observer: Pick<ControlPlaneObserver, "throttled">;
+  /** The pause after a 429 without a retry-after; it doubles with each further 429. @default 5000 */
+  readonly firstPauseMs?: number;
+  /** @default 60000 */
+  readonly longestPauseMs?: number;
+}
+
+/**
+ * Holds back every call after a 429 until the retry-after is over: the limit counts for the account, so all callers must
+ * wait.
+ *
+ * Errors: a call that is held back throws `Throttled`, effect `NotApplied`, with the time that remains. The observer
+ * counts only those; the client counts the 429 itself.
+ */
+export function withThrottleGate(inner: ControlPlane, options: ThrottleGateOptions): ControlPlane {
+  return guardCalls(inner, throttleGuard(options));
+}
+
+/** The gate alone, for every port of the account. */
+export function throttleGuard(options: ThrottleGateOptions): CallGuard {
+  const { clock, observer, firstPauseMs = 5_000, longestPauseMs = 60_000 } = options;
+  let openAtMs = Number.NEGATIVE_INFINITY;
+  let pausesInARow = 0;
+
+  function pause(retryAfterMs: number | undefined, startedMs: number): number {
+    const nowMs = clock.monotonicMs();
+    // Calls that began before the last pause belong to the same burst and do not make the pause longer.
+    pausesInARow = startedMs >= openAtMs ? pausesInARow + 1 : Math.max(1, pausesInARow);
+    const ownPauseMs = backoffMs(pausesInARow, { firstMs: firstPauseMs, longestMs: longestPauseMs });
+    // "Retry-After: 0" with a 429 does not help: a request sent at once would be refused again.
+    openAtMs = Math.max(openAtMs, nowMs + (retryAfterMs || ownPauseMs));
+    return openAtMs - nowMs;
+  }
+
+  return async (call) => {
+    const startedMs = clock.monotonicMs();
+    if (startedMs < openAtMs) {
+      observer.throttled("HeldBack");
+      throw throttled("the service asked to wait (429)", openAtMs - startedMs);
+    }
+    try {
+      const value = await call();
+      pausesInARow = startedMs >= openAtMs ? 0 : pausesInARow;
+      return value;
+    } catch (error) {
+      if (error instanceof ControlPlaneError && error.reason === "Throttled") {
+        throw throttled(error.message, pause(error.retryAfterMs, startedMs), error);
+      }
+      throw error;
+    }
+  };
+}
+
+function throttled(message: string, retryAfterMs: number, cause?: unknown): ControlPlaneError {
+  const subject = cause instanceof ControlPlaneError ? cause.subject : undefined;
+  return new ControlPlaneError("Throttled", message, { effect: "NotApplied", retryAfterMs, subject, cause });
 }

@@ -13,7 +13,7 @@ export interface KeySource {
 }
 
 /** One of a fixed key and a file. */
-export type KeySourceOptions =
+type KeySourceOptions =
   | { readonly key: string }
   | {
       readonly file: string;
@@ -88,7 +88,7 @@ async function fingerprintOf(file: string): Promise<string> {
  * @returns the key without white space around it.
  * @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when it is empty or holds characters that a key cannot have.
  */
-export function checkedKey(text: string, where: string): string {
+function checkedKey(text: string, where: string): string {
   const key = text.trim();
   if (key === "") {
     throw keyError(`no API key: ${where} is empty`);
@@ -109,4 +109,58 @@ function asKeyError(error: unknown, settingName: string): ControlPlaneError {
 
 function keyError(message: string, cause?: unknown): ControlPlaneError {
   return new ControlPlaneError("Unauthorized", message, { effect: "NotApplied", cause });
+}
+
+/** How a key is read where it is changed first. */
+interface FreshKeyOptions {
+  /** Reads the key at its origin, for instance the Secret; `undefined` when it is not there. It may throw anything. */
+  readonly read: () => Promise<string | undefined>;
+  /** Used while the origin cannot be read: the mounted file, which follows more slowly. */
+  readonly fallback: KeySource;
+  readonly clock: Clock;
+  /** Is called once each time the origin can no longer be read. */
+  readonly onFailure: (error: unknown) => void;
+  /** The origin is read no more often than this, and only when a key is asked for. @default 1000 */
+  readonly intervalMs?: number;
+  /** After a failure the origin is read again after this time. @default 30_000 */
+  readonly retryMs?: number;
+}
+
+/**
+ * Gives the key as its origin has it, and the fallback's while the origin cannot be read.
+ *
+ * A mounted Secret follows a change after a minute or more; reading the Secret itself takes at most a second.
+ */
+export function createFreshKeySource(options: FreshKeyOptions): KeySource {
+  const { read, fallback, clock, onFailure, intervalMs = 1_000, retryMs = 30_000 } = options;
+  let known: string | undefined;
+  let hasFailed = false;
+  let nextReadMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+
+  async function refresh(): Promise<void> {
+    try {
+      const text = await read();
+      known = text === undefined ? undefined : checkedKey(text, "the Secret");
+      hasFailed = false;
+      nextReadMs = clock.monotonicMs() + intervalMs;
+    } catch (error) {
+      known = undefined;
+      nextReadMs = clock.monotonicMs() + retryMs;
+      if (!hasFailed) onFailure(error);
+      hasFailed = true;
+    }
+  }
+
+  return {
+    current: async () => {
+      if (clock.monotonicMs() >= nextReadMs) {
+        reading ??= refresh().finally(() => {
+          reading = undefined;
+        });
+        await reading;
+      }
+      return known ?? (await fallback.current());
+    },
+  };
 }

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { parseJson } from "../http/parse-json.ts";
+import { wireIdOnly } from "./wire.ts";
 
 /** A body that could be read, or what stood there instead (completes "answered with …"). */
 export type Reading<Value> =
@@ -52,4 +53,26 @@ function unreadable(what: string): { readonly isReadable: false; readonly what: 
 function pathText(path: readonly PropertyKey[]): string {
   const text = path.map((part) => (typeof part === "number" ? "[]" : `.${String(part)}`)).join("");
   return text === "" ? "the top" : text.replace(/^\./, "");
+}
+
+/** The entries of one list, each parsed by itself. */
+interface ListEntries<Entry> {
+  readonly entries: readonly Entry[];
+  /** Ids of entries that do not fit the schema, in the order of the list; "" for an entry without a readable id. */
+  readonly unreadableIds: readonly string[];
+}
+
+/** Parses each entry of a list. An entry that does not fit is left out and reported by its id. Never throws. */
+export function readEntries<Entry>(list: readonly unknown[], schema: z.ZodType<Entry>): ListEntries<Entry> {
+  const entries: Entry[] = [];
+  const unreadableIds: string[] = [];
+  for (const item of list) {
+    const parsed = schema.safeParse(item);
+    if (parsed.success) {
+      entries.push(parsed.data);
+    } else {
+      unreadableIds.push(wireIdOnly.safeParse(item).data?.id ?? "");
+    }
+  }
+  return { entries, unreadableIds };
 }

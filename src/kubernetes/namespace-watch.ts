@@ -7,7 +7,7 @@ import type { KubernetesConnection } from "./http/connection.ts";
 import { namespacePath, namespacesPath } from "./http/paths.ts";
 import { createListWatch } from "./watch/list-watch.ts";
 import { Reflector } from "./watch/reflector.ts";
-import { defaultTiming } from "./watch/reflector-options.ts";
+import { defaultTiming } from "./watch/reflector-parts.ts";
 import { ResourceCache } from "./watch/resource-cache.ts";
 
 /** What to watch, and what to call. */

@@ -7,12 +7,11 @@ import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { resourcesPath } from "./http/paths.ts";
 import { computeEndpointKind } from "./store/compute-endpoint-kind.ts";
-import { createKindParser, type KindParser } from "./store/kind-parser.ts";
+import { createKindParser, type KindParser, type ResourceKind, type StoredResource } from "./store/kind-parser.ts";
 import { createKindStore } from "./store/kind-store.ts";
-import type { ResourceKind, StoredResource } from "./store/resource-kind.ts";
 import { createListWatch } from "./watch/list-watch.ts";
 import { Reflector } from "./watch/reflector.ts";
-import { defaultTiming, type ReflectorTiming } from "./watch/reflector-options.ts";
+import { defaultTiming, type ReflectorTiming } from "./watch/reflector-parts.ts";
 import { type ChangeOrigin, ResourceCache } from "./watch/resource-cache.ts";
 
 /** What to watch, and what to call. */

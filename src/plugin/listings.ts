@@ -1,7 +1,6 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { group, kind, version } from "../resource/names.ts";
-import { tableText } from "./table.ts";
 
 /** The operations of a resource, as status shows them. Pure. */
 export function operationsText({ status }: ComputeEndpoint): string {
@@ -50,4 +49,12 @@ export function adoptionManifest(endpoint: ObservedEndpoint, namespace: string):
 /** Manifests as one List, which kubectl applies. JSON is YAML too. Pure. */
 export function manifestsText(manifests: readonly object[]): string {
   return `${JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }, undefined, 2)}\n`;
+}
+
+/** Rows as text with aligned columns, the header first. Pure. */
+function tableText(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)));
+  const lines = all.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("   "));
+  return `${lines.map((line) => line.trimEnd()).join("\n")}\n`;
 }

@@ -1,3 +1,4 @@
+import { parseAllDocuments } from "yaml";
 import { claimOf, ProjectClaims } from "../decide/claims.ts";
 import type { Identity } from "../decide/identity.ts";
 import type { LocalObservation } from "../decide/observation.ts";
@@ -7,14 +8,15 @@ import { planRemote } from "../decide/plan-resource.ts";
 import { fullGrant } from "../decide/project-grant.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
 import type { EndpointList } from "../domain/control-plane.ts";
-import type { Operation } from "../domain/operation.ts";
-import { isInFlight } from "../domain/operation.ts";
+import { isInFlight, type Operation } from "../domain/operation.ts";
 import { newResourceEntry } from "../reconcile/project-memory.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
+import { finalizer } from "../resource/names.ts";
+import { PluginError } from "./access.ts";
 
 /** What a plan is made from: stored resources and one read of the control plane. */
-export interface PlanInput {
+interface PlanInput {
   readonly resource: ComputeEndpoint;
   /** Every resource of the cluster that names the project, `resource` included. */
   readonly all: readonly ComputeEndpoint[];
@@ -99,4 +101,52 @@ export function planText(plan: Plan): string {
     case "Stall":
       return `Stall: ${plan.reason}: ${plan.message}`;
   }
+}
+
+/** A ComputeEndpoint of a file, as the API server would store it. */
+interface FileManifest {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly finalizers: readonly string[];
+  };
+  readonly spec: unknown;
+}
+
+/**
+ * Reads a ComputeEndpoint from YAML or JSON.
+ *
+ * It gets what the API server and the operator add first: a uid and the finalizer.
+ *
+ * @throws PluginError when the text is not YAML, or holds no ComputeEndpoint of this name.
+ */
+export function manifestIn(text: string, name: string | undefined, namespace: string): FileManifest {
+  const found = objectsIn(text).find(
+    (object) => object.kind === "ComputeEndpoint" && (name === undefined || object.metadata?.name === name),
+  );
+  if (found?.metadata?.name === undefined)
+    throw new PluginError(`The file has no ComputeEndpoint${name === undefined ? "" : ` ${name}`}.`);
+  const metadata = { uid: "not-stored-yet", resourceVersion: "0", finalizers: [finalizer] };
+  return {
+    metadata: { ...metadata, name: found.metadata.name, namespace: found.metadata.namespace ?? namespace },
+    spec: found.spec,
+  };
+}
+
+interface FileObject {
+  readonly kind?: string;
+  readonly metadata?: { readonly name?: string; readonly namespace?: string };
+  readonly spec?: unknown;
+  readonly items?: readonly FileObject[];
+}
+
+function objectsIn(text: string): readonly FileObject[] {
+  return parseAllDocuments(text).flatMap((document) => {
+    const [problem] = document.errors;
+    if (problem !== undefined) throw new PluginError(`The file is not YAML: ${problem.message}`);
+    const object = document.toJS() as FileObject | null;
+    return object?.items ?? (object === null ? [] : [object]);
+  });
 }

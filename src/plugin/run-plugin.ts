@@ -12,8 +12,7 @@ import {
   type ServiceAccess,
 } from "./access.ts";
 import { adoptionManifest, endpointsText, manifestsText, operationsText, unownedEndpoints } from "./listings.ts";
-import { manifestIn } from "./manifest-file.ts";
-import { planNow, planText } from "./plan-now.ts";
+import { manifestIn, planNow, planText } from "./plan-now.ts";
 import { exitCodeOf, exitCodes, explain, explanationText } from "./why.ts";
 
 /** What the plugin is started with. */

@@ -1,9 +1,10 @@
+import type { EventEmitter } from "node:events";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 import { settlesWithin } from "./deadline.ts";
 
 /** One step of a shutdown. */
-export interface ShutdownStep {
+interface ShutdownStep {
   /** For the log, for instance `events`. */
   readonly name: string;
   /** The next step begins after this time at the latest. */
@@ -13,7 +14,7 @@ export interface ShutdownStep {
 }
 
 /** What a shutdown needs. */
-export interface ShutdownOptions {
+interface ShutdownOptions {
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -43,4 +44,30 @@ export async function shutDown(
     }
   }
   return unfinished;
+}
+
+/** How unhandled errors end a process. */
+interface UnhandledErrorsOptions {
+  /** The process whose unhandled errors are reported. */
+  readonly emitter: Pick<EventEmitter, "on">;
+  /** Writes each line before it returns, or the last one would be lost. */
+  readonly logger: Logger;
+  /** Ends the process as failed. */
+  readonly exit: () => void;
+}
+
+/**
+ * Ends the process on an unhandled error: the operator's own code has failed in an unforeseen place, so its memory may be
+ * wrong. The last line of the log gives the reason; a restart reads everything else again.
+ */
+export function endOnUnhandledErrors({ emitter, logger, exit }: UnhandledErrorsOptions): void {
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    emitter.on(event, (error: unknown) => {
+      try {
+        logger.error({ err: error, event }, "the process ends because of an unhandled error");
+      } finally {
+        exit();
+      }
+    });
+  }
 }

@@ -4,17 +4,20 @@ import type { OperationMetrics } from "../domain/operation-metrics.ts";
 import type { ReconcileObserver } from "../domain/worker.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { type AccessCounters, type AccessMetricsOptions, createAccessMetrics } from "./access-metrics.ts";
-import { createBoundedLabel } from "./bounded-label.ts";
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
-import { createMetricsRegistry, type MetricsRegistry } from "./metrics-registry.ts";
+import {
+  createReconcileMetrics,
+  createWorkqueueMetrics,
+  registerWatchMetrics,
+  type WatchStats,
+  type WorkqueueMetrics,
+  type WorkqueueStats,
+} from "./controller-metrics.ts";
+import { createBoundedLabel, createMetricsRegistry, type MetricsRegistry } from "./metrics-registry.ts";
 import { createOperationCounters } from "./operation-counters.ts";
 import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
-import { createReconcileMetrics } from "./reconcile-metrics.ts";
-import { renderScrape, type Scrape } from "./render-scrape.ts";
+import { renderScrape, type Scrape, type ScrapeFormat } from "./render-scrape.ts";
 import { type ResourceGaugesOptions, registerResourceGauges } from "./resource-gauges.ts";
-import type { ScrapeFormat } from "./scrape-format.ts";
-import { registerWatchMetrics, type WatchStats } from "./watch-metrics.ts";
-import { createWorkqueueMetrics, type WorkqueueMetrics, type WorkqueueStats } from "./workqueue-metrics.ts";
 
 /** The sources of the metrics. The functions are called at each scrape and must not throw. */
 export interface MetricsOptions extends Pick<ResourceGaugesOptions, "serviceNowMs" | "operationsAges"> {

@@ -1,8 +1,7 @@
 import { Counter, Histogram } from "prom-client";
 import type { EndedOperation, OperationMetrics } from "../domain/operation-metrics.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
-import type { BoundedLabel } from "./bounded-label.ts";
-import type { MetricsRegistry } from "./metrics-registry.ts";
+import type { BoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 
 /** From an operation without work to the longest one that was seen to succeed. */
 const durationBucketsSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1_800];

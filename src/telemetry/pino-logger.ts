@@ -1,9 +1,9 @@
 import { type DestinationStream, destination, pino, stdTimeFunctions } from "pino";
 import type { LogFields, Logger } from "../domain/logger.ts";
-import { createRedact, redactValue } from "./redact-secrets.ts";
+import { withoutSecrets } from "../domain/without-secrets.ts";
 
 /** How the log is written. */
-export interface PinoLoggerOptions {
+interface PinoLoggerOptions {
   /** pino's level names. */
   readonly level: string;
   /** The secrets in use right now; none of them is ever written. @default none */
@@ -36,4 +36,64 @@ export function createPinoLogger(options: PinoLoggerOptions): Logger {
     }
   };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+}
+
+const hidden = "[redacted]";
+
+const secretField =
+  /password|passwd|secret|api[_-]?key|authorization|connection[_-]?(string|ur[il])|(access|bearer)token/i;
+
+/** The maximum depth: enough for an error with its causes. It also ends a cyclic object. */
+const deepest = 6;
+
+/** Removes secrets from a text. */
+type Redact = (text: string) => string;
+
+/**
+ * Removes what looks like a secret, and the values of `knownSecrets`.
+ *
+ * @param knownSecrets called for every text, because a key file may change.
+ */
+export function createRedact(knownSecrets: () => readonly string[]): Redact {
+  return (text) => withoutSecrets(text, knownSecrets());
+}
+
+/**
+ * Copies the value of a log field without secrets, ready for JSON. Errors become plain objects with their causes.
+ *
+ * @param value any value; a value that JSON cannot hold becomes text.
+ */
+export function redactValue(value: unknown, redact: Redact, depth = 0): unknown {
+  if (typeof value === "string") {
+    return redact(value);
+  }
+  if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function") {
+    return redact(String(value));
+  }
+  if (typeof value !== "object" || value === null || value instanceof Date) {
+    return value;
+  }
+  if (depth >= deepest) {
+    return "…";
+  }
+  if (Array.isArray(value)) {
+    return value.map((item) => redactValue(item, redact, depth + 1));
+  }
+  return redactFields(value instanceof Error ? fieldsOf(value) : value, redact, depth + 1);
+}
+
+function redactFields(fields: object, redact: Redact, depth: number): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      secretField.test(name) && value !== undefined ? hidden : redactValue(value, redact, depth),
+    ]),
+  );
+}
+
+/** Only the fields of our own errors: other fields of a library's error may contain headers and bodies. */
+function fieldsOf(error: Error): Record<string, unknown> {
+  const { reason, effect, code } = error as { reason?: unknown; effect?: unknown; code?: unknown };
+  const { name, message, stack, cause } = error;
+  return { name, message, reason, effect, code, stack, cause };
 }

@@ -1,7 +1,7 @@
 import { setImmediate as otherWork } from "node:timers/promises";
 import { type MetricObjectWithValues, type MetricValue, Registry } from "prom-client";
+import type { Clock } from "../domain/clock.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
-import type { ScrapeFormat } from "./scrape-format.ts";
 
 /** The text of one scrape. */
 export interface Scrape {
@@ -127,4 +127,88 @@ const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", '"': '\\"', "\
 
 function escapeText(text: string): string {
   return text.replaceAll(/[\\"\n]/g, (character) => escapes[character] ?? character);
+}
+
+/** The two formats of `/metrics`. Only OpenMetrics contains exemplars. */
+export type ScrapeFormat = "Prometheus" | "OpenMetrics";
+
+interface MediaRange {
+  readonly type: string;
+  readonly version: string | undefined;
+  /** 0 up to 1; 0: not wanted. */
+  readonly quality: number;
+}
+
+/** The maximum number of media ranges that are read. */
+const maxRanges = 32;
+
+/**
+ * Chooses the format by the Accept header: OpenMetrics if the header names a supported version of it, and does not prefer
+ * plain text. A browser, curl or an empty header gets plain text.
+ */
+export function scrapeFormatFor(accept: string): ScrapeFormat {
+  const ranges = accept.split(",", maxRanges).map(parseRange);
+  const qualityOf = (types: readonly string[], versions: readonly string[]) =>
+    Math.max(
+      0,
+      ...ranges
+        .filter(({ type, version }) => types.includes(type) && (version === undefined || versions.includes(version)))
+        .map(({ quality }) => quality),
+    );
+  const openMetrics = qualityOf(["application/openmetrics-text"], ["1.0.0"]);
+  const plain = qualityOf(["text/plain", "text/*", "*/*"], ["0.0.4"]);
+  return openMetrics > 0 && openMetrics >= plain ? "OpenMetrics" : "Prometheus";
+}
+
+function parseRange(text: string): MediaRange {
+  const [type = "", ...parameters] = text.split(";").map((part) => part.trim().toLowerCase());
+  const parameterOf = (name: string) =>
+    parameters
+      .find((parameter) => parameter.startsWith(`${name}=`))
+      ?.slice(name.length + 1)
+      .replaceAll('"', "");
+  const quality = Number(parameterOf("q") ?? 1);
+  return { type, version: parameterOf("version"), quality: Number.isFinite(quality) ? quality : 0 };
+}
+
+/** What sharing needs. */
+interface SharedScrapeOptions {
+  readonly clock: Clock;
+  readonly render: (format: ScrapeFormat) => Promise<Scrape>;
+}
+
+/** A scrape as bytes, which all requests for it send. */
+interface ScrapeBytes {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+/** A rendering is sent for twice the time that it took, so that many scrapers take at most a third of the processor. */
+const reuseFactor = 2;
+const longestReuseMs = 1_000;
+
+/**
+ * Renders the metrics once for all requests that come at the same time.
+ *
+ * The bytes are held while a request may still share them: one copy for each format, however many requests send them.
+ */
+export function createSharedScrape({ clock, render }: SharedScrapeOptions) {
+  const shared = new Map<ScrapeFormat, Promise<ScrapeBytes>>();
+
+  async function begin(format: ScrapeFormat): Promise<ScrapeBytes> {
+    const startMs = clock.monotonicMs();
+    try {
+      const { contentType, body } = await render(format);
+      return { contentType, body: Buffer.from(body) };
+    } finally {
+      const reuseMs = Math.min(longestReuseMs, reuseFactor * (clock.monotonicMs() - startMs));
+      clock.after(reuseMs, () => shared.delete(format));
+    }
+  }
+
+  return (format: ScrapeFormat): Promise<ScrapeBytes> => {
+    const scrape = shared.get(format) ?? begin(format);
+    shared.set(format, scrape);
+    return scrape;
+  };
 }

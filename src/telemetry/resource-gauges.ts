@@ -5,8 +5,7 @@ import type { ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, projectIdOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { StatusOperation } from "../resource/status-schema.ts";
-import type { BoundedLabel } from "./bounded-label.ts";
-import type { MetricsRegistry } from "./metrics-registry.ts";
+import type { BoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 
 /** The sources of the gauges. */
 export interface ResourceGaugesOptions {

@@ -4,7 +4,7 @@ import { createKeySource } from "../../src/control-plane/key-source.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { type RunningOperator, startOperator } from "../../src/operator.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
-import { createRedact } from "../../src/telemetry/redact-secrets.ts";
+import { createRedact } from "../../src/telemetry/pino-logger.ts";
 import { startTracing } from "../../src/tracing/start-tracing.ts";
 import { saveOutput } from "./outputs.ts";
 import type { WorldOutputs } from "./world-outputs.ts";

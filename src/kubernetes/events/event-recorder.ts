@@ -4,9 +4,8 @@ import type { EventRecorder, ResourceEvent } from "../../domain/event-recorder.t
 import { LeaderFenceError } from "../../domain/leader-fence.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { StoredIdentity } from "../../domain/resource-store.ts";
-import { createEventLimiter, type EventLimiter } from "./event-limiter.ts";
 import { EventMemory, type SentEvent } from "./event-memory.ts";
-import { createEventPace, type EventPace } from "./event-pace.ts";
+import { createEventLimiter, createEventPace, type EventLimiter, type EventPace } from "./event-pace.ts";
 import { EventQueue } from "./event-queue.ts";
 import { EventSender, type EventSenderOptions } from "./event-sender.ts";
 

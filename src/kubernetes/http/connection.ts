@@ -1,10 +1,9 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { LeaderFence } from "../../domain/leader-fence.ts";
-import { untilAborted } from "../../http/abortable.ts";
-import { type CallDeadline, createCallDeadline } from "../../http/call-deadline.ts";
+import { type CallDeadline, createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
 import { exchange, type HttpOutcome, type HttpRequest } from "../../http/exchange.ts";
 import { parseJson } from "../../http/parse-json.ts";
-import { openStream, type StreamedAnswer } from "../../http/stream.ts";
+import { openStream, type StreamedAnswer } from "../../http/transport.ts";
 import {
   errorForOutcome,
   errorForStatus,

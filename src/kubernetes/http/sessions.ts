@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../domain/clock.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
-import { untilAborted } from "../../http/abortable.ts";
-import { createCallDeadline } from "../../http/call-deadline.ts";
+import { createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
 import { createAgent, type HttpDispatcher } from "../../http/dispatchers.ts";
 import type { CredentialSource, Credentials } from "./credentials.ts";
 

@@ -8,9 +8,9 @@ import {
   defaultLeaseTiming,
   type LeaseTiming,
   leaseCallTimeoutMs,
+  ObservedLease,
   retryJitter,
 } from "./lease-timing.ts";
-import { ObservedLease } from "./observed-lease.ts";
 
 /** How an elector is made. */
 export interface LeaseElectorOptions {

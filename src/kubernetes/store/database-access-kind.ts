@@ -1,7 +1,7 @@
 import { type DatabaseAccess, parseDatabaseAccess } from "../../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { databaseAccessNames } from "../../resource/names.ts";
-import type { ResourceKind } from "./resource-kind.ts";
+import type { ResourceKind } from "./kind-parser.ts";
 
 /** The kind DatabaseAccess, as watch, cache and store see it. @param indexesOf the names under which the cache finds it */
 export function databaseAccessKind(

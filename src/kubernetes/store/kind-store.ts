@@ -8,9 +8,8 @@ import {
 import type { KubernetesConnection } from "../http/connection.ts";
 import { resourcePath } from "../http/paths.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
-import { type KindParser, storedStatus } from "./kind-parser.ts";
+import { type KindParser, type ResourceKind, type StoredResource, storedStatus } from "./kind-parser.ts";
 import { diffForMerge, type Json } from "./merge-diff.ts";
-import type { ResourceKind, StoredResource } from "./resource-kind.ts";
 
 /** What the store of one kind works with. */
 export interface KindStoreOptions<Resource extends StoredResource<Status>, Status extends object> {

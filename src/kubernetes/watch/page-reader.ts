@@ -1,6 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
-import { untilAborted } from "../../http/abortable.ts";
-import { createCallDeadline } from "../../http/call-deadline.ts";
+import { createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
 import { isTooLong } from "../http/answer-error.ts";
 import type { ListPage, ListWatch } from "./list-watch.ts";
 import { OutOfSyncError } from "./watch-failure.ts";

@@ -1,17 +1,17 @@
 import { KubernetesError, type StoredIdentity } from "../../domain/resource-store.ts";
-import { itemsUntilAborted, untilAborted } from "../../http/abortable.ts";
-import { createCallDeadline } from "../../http/call-deadline.ts";
+import { createCallDeadline, itemsUntilAborted, untilAborted } from "../../http/call-deadline.ts";
 import { errorForStatus, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
-import { createInactivityTimer } from "./inactivity-timer.ts";
 import type { WatchEvent } from "./list-watch.ts";
 import { PageReader } from "./page-reader.ts";
 import {
+  createInactivityTimer,
+  createRelistBackoff,
   defaultTiming,
   type ReflectorOptions,
   type ReflectorStats,
   type ReflectorTiming,
-} from "./reflector-options.ts";
-import { createRelistBackoff, type RelistBackoff } from "./relist-backoff.ts";
+  type RelistBackoff,
+} from "./reflector-parts.ts";
 import { isOlder, newerOf, versionOf } from "./resource-version.ts";
 import { isOutOfSync, isOverload, OutOfSyncError } from "./watch-failure.ts";
 

@@ -6,7 +6,7 @@ import type { StoredIdentity } from "../../../src/domain/resource-store.ts";
 import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../../src/kubernetes/http/credentials.ts";
 import { createResourceWatch, type ResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
-import type { ReflectorTiming } from "../../../src/kubernetes/watch/reflector-options.ts";
+import type { ReflectorTiming } from "../../../src/kubernetes/watch/reflector-parts.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { serviceAccountAccess, sharedApiServer } from "../api-server.ts";
 import { createFastClock } from "../fast-clock.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { meaningOf } from "../../../src/control-plane/error-table.ts";
+import { meaningOf } from "../../../src/control-plane/failure.ts";
 
 describe("meaningOf", () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createFreshKeySource } from "../../../src/control-plane/fresh-key-source.ts";
+import { createFreshKeySource } from "../../../src/control-plane/key-source.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 /** A source over a Secret and a mounted file that the test changes. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { withCredentialGate } from "../../../src/control-plane/credential-gate.ts";
-import { withThrottleGate } from "../../../src/control-plane/throttle-gate.ts";
+import { withThrottleGate } from "../../../src/control-plane/guard-calls.ts";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
 import type { LogFields } from "../../../src/domain/logger.ts";
-import { endOnUnhandledErrors } from "../../../src/runtime/unhandled-errors.ts";
+import { endOnUnhandledErrors } from "../../../src/runtime/shutdown.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 
 it.each(["uncaughtException", "unhandledRejection"])("%s → said, then the process ends", (event) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answerHealth, watchChecks } from "../../../src/telemetry/health-checks.ts";
+import { answerHealth, watchChecks } from "../../../src/telemetry/telemetry-servers.ts";
 
 describe("the checks of the watch", () => {
   const ready = (hasSynced: boolean, silentForMs: number | undefined, unlistedNamespaces: readonly string[] = []) =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { EndedOperation } from "../../../src/domain/operation-metrics.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import type { WorkQueueObserver } from "../../../src/runtime/work-queue.ts";
-import type { WatchStats } from "../../../src/telemetry/watch-metrics.ts";
+import type { WatchStats } from "../../../src/telemetry/controller-metrics.ts";
 import { metricsOf, quietWatch } from "../../support/metrics-of.ts";
 
 function resource(name: string, status: object, spec: object = {}): ComputeEndpoint {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRedact, redactValue } from "../../../src/telemetry/redact-secrets.ts";
+import { createRedact, redactValue } from "../../../src/telemetry/pino-logger.ts";
 
 const word = "made-up-word-91";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { scrapeFormatFor } from "../../../src/telemetry/scrape-format.ts";
+import { scrapeFormatFor } from "../../../src/telemetry/render-scrape.ts";
 
 test.each([
   ["nothing", "", "Prometheus"],

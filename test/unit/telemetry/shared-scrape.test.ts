@@ -1,7 +1,5 @@
 import { expect, it } from "vitest";
-import type { Scrape } from "../../../src/telemetry/render-scrape.ts";
-import type { ScrapeFormat } from "../../../src/telemetry/scrape-format.ts";
-import { createSharedScrape } from "../../../src/telemetry/shared-scrape.ts";
+import { createSharedScrape, type Scrape, type ScrapeFormat } from "../../../src/telemetry/render-scrape.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 function start() {

@@ -1,6 +1,6 @@
 import type { SpanExporter } from "@opentelemetry/sdk-trace";
 import { beforeEach, expect, test } from "vitest";
-import { withReports } from "../../../src/tracing/reporting-exporter.ts";
+import { withReports } from "../../../src/tracing/start-tracing.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 type Result = Parameters<Parameters<SpanExporter["export"]>[1]>[0];

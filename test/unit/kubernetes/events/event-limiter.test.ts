@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createEventLimiter } from "../../../../src/kubernetes/events/event-limiter.ts";
+import { createEventLimiter } from "../../../../src/kubernetes/events/event-pace.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 it("ten thousand other objects were spoken of since → the oldest starts with a full bucket", () => {

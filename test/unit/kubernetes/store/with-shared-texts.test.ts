@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createTextPool } from "../../../../src/domain/text-pool.ts";
-import { withSharedTexts } from "../../../../src/kubernetes/store/with-shared-texts.ts";
+import { withSharedTexts } from "../../../../src/kubernetes/store/compute-endpoint-kind.ts";
 import type { ComputeEndpointStatus } from "../../../../src/resource/status-schema.ts";
 import { condition, operation, ownership, timeAt } from "../../decide/builders.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LineTooLongError, readLines, TruncatedLineError } from "../../../../src/kubernetes/watch/read-lines.ts";
+import { LineTooLongError, readLines, TruncatedLineError } from "../../../../src/kubernetes/watch/list-watch.ts";
 
 async function* chunksOf(...chunks: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
   for (const chunk of chunks) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;

@@ -1,4 +1,5 @@
-import type { Clock } from "../../domain/clock.ts";
+import { backoffMs, withJitter } from "../../domain/backoff.ts";
+import type { Clock, Timer } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { ListWatch } from "./list-watch.ts";
 import type { CacheScope } from "./resource-cache.ts";
@@ -61,3 +62,68 @@ export const defaultTiming: ReflectorTiming = {
   relistMs: 600_000,
   shortWatchMs: 5_000,
 };
+
+/** Delays between attempts of one reflector. */
+export interface RelistBackoff {
+  /** The delay before the next attempt, in milliseconds. */
+  nextMs(): number;
+}
+
+/** How delays grow. */
+interface RelistBackoffOptions {
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** @default 800 */
+  readonly baseMs?: number;
+  /** @default 30_000 */
+  readonly maxMs?: number;
+  /** Delays start over after this time without a failure, in milliseconds. @default 120_000 */
+  readonly resetAfterMs?: number;
+}
+
+/** Makes the delays of one reflector. They start over after two minutes without a failure. */
+export function createRelistBackoff(options: RelistBackoffOptions): RelistBackoff {
+  const { clock, random, baseMs = 800, maxMs = 30_000, resetAfterMs = 120_000 } = options;
+  let failures = 0;
+  let delayEndsAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    nextMs() {
+      const nowMs = clock.monotonicMs();
+      failures = nowMs - delayEndsAtMs > resetAfterMs ? 1 : failures + 1;
+      const delayMs = withJitter(backoffMs(failures, { firstMs: baseMs, longestMs: maxMs }), random);
+      delayEndsAtMs = nowMs + delayMs;
+      return delayMs;
+    },
+  };
+}
+
+/** Detects that no byte has arrived for a while. */
+interface InactivityTimer {
+  /** Bytes have arrived. Cheap: it sets no timer. */
+  touch(): void;
+  cancel(): void;
+}
+
+/** Calls `onSilence` once, `timeoutMs` after the last `touch`, or after now if there is none. */
+export function createInactivityTimer(clock: Clock, timeoutMs: number, onSilence: () => void): InactivityTimer {
+  let heardAtMs = clock.monotonicMs();
+  let timer: Timer;
+  const check = () => {
+    const leftMs = heardAtMs + timeoutMs - clock.monotonicMs();
+    if (leftMs > 0) {
+      timer = clock.after(leftMs, check);
+      return;
+    }
+    onSilence();
+  };
+  timer = clock.after(timeoutMs, check);
+  return {
+    touch() {
+      heardAtMs = clock.monotonicMs();
+    },
+    cancel() {
+      timer.cancel();
+    },
+  };
+}

@@ -1,0 +1,201 @@
+import { Counter, Gauge, Histogram } from "prom-client";
+import type { ReconcileObserver, ReconcileResult } from "../domain/worker.ts";
+import type { MetricsRegistry } from "./metrics-registry.ts";
+
+/** The observer of the work queue; durations in seconds. */
+export interface WorkqueueMetrics {
+  added(): void;
+  depthChanged(depth: number): void;
+  taken(queuedSeconds: number): void;
+  finished(workSeconds: number): void;
+  retried(): void;
+}
+
+/** The part of the queue statistics that each scrape reads. */
+export interface WorkqueueStats {
+  /** Sum over the keys that are being worked on. */
+  readonly unfinishedWorkSeconds: number;
+  /** 0 when nothing is being worked on. */
+  readonly longestRunningSeconds: number;
+}
+
+/** From a key that is taken at once to one that waits behind a long backlog. */
+const waitBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];
+
+/** The one controller of this process, as controller-runtime would call it. */
+const controllerName = "computeendpoint";
+
+const labels = { name: controllerName, controller: controllerName };
+
+/**
+ * Shows the work queue under the names that client-go and controller-runtime use.
+ *
+ * @see sigs.k8s.io/controller-runtime, pkg/metrics/workqueue.go (read 2026-11-21)
+ */
+export function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => WorkqueueStats): WorkqueueMetrics {
+  const common = { labelNames: ["name", "controller"], registers: [registry] };
+  const depth = new Gauge({ ...common, name: "workqueue_depth", help: "Current depth of the work queue." });
+  const adds = new Counter({ ...common, name: "workqueue_adds_total", help: "Keys added to the work queue." });
+  const waited = new Histogram({
+    ...common,
+    name: "workqueue_queue_duration_seconds",
+    help: "How long a key stays in the work queue before it is taken.",
+    buckets: waitBucketsSeconds,
+  });
+  const worked = new Histogram({
+    ...common,
+    name: "workqueue_work_duration_seconds",
+    help: "How long the work on a key takes.",
+    buckets: waitBucketsSeconds,
+  });
+  const retries = new Counter({
+    ...common,
+    name: "workqueue_retries_total",
+    help: "Keys added again after a failure.",
+  });
+  registerRunning(registry, stats);
+  // Present from the start: a counter that first appears at 1 looks to Prometheus as if it had never risen.
+  depth.set(labels, 0);
+  adds.inc(labels, 0);
+  retries.inc(labels, 0);
+  return {
+    added: () => adds.inc(labels),
+    depthChanged: (now) => depth.set(labels, now),
+    taken: (queuedSeconds) => waited.observe(labels, queuedSeconds),
+    finished: (workSeconds) => worked.observe(labels, workSeconds),
+    retried: () => retries.inc(labels),
+  };
+}
+
+function registerRunning(registry: MetricsRegistry, stats: () => WorkqueueStats): void {
+  const common = { labelNames: ["name", "controller"], registers: [registry] };
+  const unfinished: Gauge = new Gauge({
+    ...common,
+    name: "workqueue_unfinished_work_seconds",
+    help: "Seconds of work in progress that workqueue_work_duration_seconds does not contain yet; grows when work is stuck.",
+    collect: () => unfinished.set(labels, stats().unfinishedWorkSeconds),
+  });
+  const longest: Gauge = new Gauge({
+    ...common,
+    name: "workqueue_longest_running_processor_seconds",
+    help: "How long the longest work in progress has been running.",
+    collect: () => longest.set(labels, stats().longestRunningSeconds),
+  });
+}
+
+const reconcileBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60];
+
+const reconcileResults: readonly ReconcileResult[] = ["success", "error", "requeue", "requeue_after"];
+
+/**
+ * Counts reconciles under controller-runtime's names, so that dashboards made for it work.
+ *
+ * @param workers the maximum number of reconciles that run at once.
+ * @see sigs.k8s.io/controller-runtime, pkg/internal/controller/metrics (read 2026-11-21)
+ */
+export function createReconcileMetrics(registry: MetricsRegistry, workers: number): ReconcileObserver {
+  const common = { labelNames: ["controller"], registers: [registry] };
+  const controller = controllerName;
+  const total = new Counter({
+    ...common,
+    name: "controller_runtime_reconcile_total",
+    help: "Total number of reconciliations per controller and result.",
+    labelNames: ["controller", "result"],
+  });
+  const errors = new Counter({
+    ...common,
+    name: "controller_runtime_reconcile_errors_total",
+    help: "Total number of reconciliation errors per controller.",
+  });
+  const seconds = new Histogram({
+    ...common,
+    name: "controller_runtime_reconcile_time_seconds",
+    help: "Length of time per reconciliation per controller.",
+    buckets: reconcileBucketsSeconds,
+  });
+  const most = new Gauge({
+    ...common,
+    name: "controller_runtime_max_concurrent_reconciles",
+    help: "Maximum number of concurrent reconciles per controller.",
+  });
+  const active = new Gauge({
+    ...common,
+    name: "controller_runtime_active_workers",
+    help: "Number of currently used workers per controller.",
+  });
+  // Present from the start: a counter that first appears at 1 looks to Prometheus as if it had never risen.
+  for (const result of reconcileResults) {
+    total.inc({ controller, result }, 0);
+  }
+  errors.inc({ controller }, 0);
+  most.set({ controller }, workers);
+  active.set({ controller }, 0);
+
+  return {
+    workersChanged: (count) => active.set({ controller }, count),
+    reconcileEnded: (result, durationSeconds) => {
+      total.inc({ controller, result });
+      seconds.observe({ controller }, durationSeconds);
+      if (result === "error") {
+        errors.inc({ controller });
+      }
+    },
+  };
+}
+
+/** The statistics of the watch that each scrape reads. */
+export interface WatchStats {
+  readonly hasSynced: boolean;
+  readonly isWatching: boolean;
+  /** Milliseconds since the last byte of the API server, bookmarks included; `undefined` before the first list. */
+  readonly silentForMs: number | undefined;
+  /** Complete lists so far. */
+  readonly lists: number;
+  /** Watches opened so far. */
+  readonly watches: number;
+}
+
+const watchLabels = { name: controllerName };
+
+/** Registers the metrics of the watch; the counters have the names of client-go. */
+export function registerWatchMetrics(registry: MetricsRegistry, stats: () => WatchStats): void {
+  const common = { labelNames: ["name"], registers: [registry] };
+  const counters: readonly (readonly [name: string, help: string, value: (now: WatchStats) => number])[] = [
+    ["reflector_lists_total", "Complete lists read from the API server.", (now) => now.lists],
+    ["reflector_watches_total", "Watches opened on the API server.", (now) => now.watches],
+  ];
+  for (const [name, help, value] of counters) {
+    const counter: Counter = new Counter({
+      ...common,
+      name,
+      help,
+      collect: () => {
+        counter.reset();
+        counter.inc(watchLabels, value(stats()));
+      },
+    });
+  }
+  const gauges: readonly (readonly [name: string, help: string, value: (now: WatchStats) => number | undefined])[] = [
+    ["reflector_synced", "1 once the first list is in the cache.", (now) => Number(now.hasSynced)],
+    ["reflector_watching", "1 while a watch is open.", (now) => Number(now.isWatching)],
+    [
+      "reflector_silent_seconds",
+      "Seconds since the last byte of the API server, bookmarks included; grows when the watch is stale.",
+      (now) => (now.silentForMs === undefined ? undefined : now.silentForMs / 1000),
+    ],
+  ];
+  for (const [name, help, value] of gauges) {
+    const gauge: Gauge = new Gauge({
+      ...common,
+      name,
+      help,
+      collect: () => {
+        gauge.reset();
+        const now = value(stats());
+        if (now !== undefined) {
+          gauge.set(watchLabels, now);
+        }
+      },
+    });
+  }
+}
