@@ -193,7 +193,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a standby takes a lease that has not run out",
-    file: "kubernetes/lease/observed-lease.ts",
+    file: "kubernetes/lease/lease-timing.ts",
     find: "return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();",
     replace: "return runsOutAtMs === undefined || runsOutAtMs > 0;",
     caughtBy: { namedCase: "4" },

@@ -6,7 +6,7 @@ const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, 
 /** A process of its own that ends as ours does, and in which nobody handles an error. */
 function runWith(bug: string) {
   const program = `
-    import { endOnUnhandledErrors } from ${source("runtime/unhandled-errors.ts")};
+    import { endOnUnhandledErrors } from ${source("runtime/shutdown.ts")};
     import { createPinoLogger } from ${source("telemetry/pino-logger.ts")};
     const logger = createPinoLogger({ level: "info" });
     endOnUnhandledErrors({ emitter: process, logger, exit: () => process.exit(1) });
