@@ -1,6 +1,6 @@
 import type { ComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
-import { createMetrics } from "../../src/telemetry/metrics.ts";
 import type { WatchStats } from "../../src/telemetry/controller-metrics.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
 
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
 

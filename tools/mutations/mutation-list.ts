@@ -207,14 +207,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "lost watch events are never made up for",
-    file: "kubernetes/watch/reflector-options.ts",
+    file: "kubernetes/watch/reflector-parts.ts",
     find: "relistMs: 600_000,",
     replace: "relistMs: 60_000_000,",
     caughtBy: { namedCase: "lost event" },
   },
   {
     name: "a silent watch is trusted for ever",
-    file: "kubernetes/watch/reflector-options.ts",
+    file: "kubernetes/watch/reflector-parts.ts",
     find: "inactivityMs: 70_000,",
     replace: "inactivityMs: 70_000_000,",
     caughtBy: { namedCase: "silent watch" },

@@ -3,8 +3,13 @@ import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { LogFields, Logger } from "../../../src/domain/logger.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
-import { type HealthCheck, type HttpListener, startHealthServer, startMetricsServer } from "../../../src/telemetry/telemetry-servers.ts";
 import type { Metrics } from "../../../src/telemetry/metrics.ts";
+import {
+  type HealthCheck,
+  type HttpListener,
+  startHealthServer,
+  startMetricsServer,
+} from "../../../src/telemetry/telemetry-servers.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
