@@ -28,16 +28,24 @@ export function planOpenCreate(situation: OpenCreate, observation: Observation):
   if (own !== undefined) {
     return second === undefined
       ? recordOwnership(observation, own, "Created")
-      : ambiguous(
-          observation,
-          intent,
-          candidates.own.map(({ id }) => id),
-        );
+      : planSeveralOwn(observation, intent, candidates.own);
   }
   const isEveryPostRefused = memoryOf(observation, intent)?.posts !== "Unresolved";
   return isEveryPostRefused
     ? planNextCreate(situation, observation)
     : planUnresolved(situation, observation, candidates);
+}
+
+/** Several carry our token. `abandon=all` answers for the search for the token too, which comes when the intent is closed. */
+function planSeveralOwn(observation: Observation, intent: CreateIntent, own: readonly ObservedEndpoint[]): Plan {
+  const isAbandoned = observation.resource.annotations[annotations.resolveCreate] === "abandon=all";
+  return isAbandoned
+    ? { kind: "CloseIntent", intent, cause: "Abandoned" }
+    : ambiguous(
+        observation,
+        own.map(({ id }) => id),
+        "abandon=all",
+      );
 }
 
 /** What this process remembers of the intent; `posts` is `Unresolved` for an intent of an earlier process. */
@@ -73,7 +81,7 @@ function planUnresolved(situation: OpenCreate, observation: Observation, candida
   const unreadable = unreadableSince(observation, intent);
   const ids = [...suspects.map(({ id }) => id), ...unreadable.filter((id) => id !== "")];
   if (ids.length > 0 && (waitMs <= 0 || intent.suspectIds !== undefined)) {
-    return ambiguous(observation, intent, ids);
+    return ambiguous(observation, ids, `abandon=${intent.attempt}`);
   }
   if (waitMs > 0 || unreadable.length > 0) {
     return {
@@ -122,7 +130,7 @@ function unreadableSince({ project }: Observation, { preIds }: CreateIntent): re
   return project.unreadableIds.filter((id) => id === "" || !preIds.includes(id));
 }
 
-function ambiguous(observation: Observation, intent: CreateIntent, suspectIds: readonly string[]): Plan {
+function ambiguous(observation: Observation, suspectIds: readonly string[], noneIsOurs: string): Plan {
   const ids = [...suspectIds].sort();
   const retain = isBeingDeleted(observation.resource)
     ? " To remove this resource and leave them all, set spec.deletionPolicy to Retain."
@@ -130,7 +138,7 @@ function ambiguous(observation: Observation, intent: CreateIntent, suspectIds: r
   return {
     kind: "Stall",
     reason: "CreateAmbiguous",
-    message: `The answer to a create was lost, and the create may have made ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours, or with ${annotations.resolveCreate}=abandon=${intent.attempt} if none is.${retain}`,
+    message: `The answer to a create was lost, and the create may have made ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours, or with ${annotations.resolveCreate}=${noneIsOurs} if none is.${retain}`,
     suspectIds: ids,
   };
 }

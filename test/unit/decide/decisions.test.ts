@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Observation } from "../../../src/decide/observation.ts";
 import type { Plan } from "../../../src/decide/plan.ts";
+import { annotations } from "../../../src/resource/names.ts";
 import {
   acknowledged,
   branch,
@@ -70,6 +71,43 @@ const rows: readonly Row[] = [
     why: "a clean intent never holds up a deletion",
     given: creating({}, { memory: intentMemory({ posts: "AllRefused" }), resource: deleting }),
     want: { kind: "CloseIntent", cause: "NothingCreated" },
+  },
+  {
+    name: "two endpoints with our token since the intent, and a person says that none is ours → the create is abandoned",
+    why: "the same answer serves for the search for the token that follows, so the person answers once",
+    given: creating(
+      {},
+      {
+        resource: { annotations: { [annotations.resolveCreate]: "abandon=all" } },
+        echoesNames: true,
+        endpoints: ["ep-1", "ep-2"].map((id) => endpoint({ id, name: ownName, createdTime: timeAt(-500) })),
+      },
+    ),
+    want: { kind: "CloseIntent", cause: "Abandoned" },
+  },
+  {
+    name: "nothing nameless but an endpoint dated an hour before the intent, settled → a person decides",
+    why: "the clock of the control plane may have stepped back, and another POST would make a second one",
+    given: creating(
+      { type: "ReadOnly" },
+      { ...settled, endpoints: [endpoint({ id: "ep-1", type: "ReadOnly", createdTime: timeAt(-3_600_000) })] },
+    ),
+    want: { kind: "Stall", reason: "CreateAmbiguous", suspectIds: ["ep-1"] },
+  },
+  {
+    name: "nothing nameless but an endpoint dated two hours before the intent, settled → creates again",
+    why: "no clock is that wrong, so another client made it",
+    given: creating(
+      { type: "ReadOnly" },
+      { ...settled, endpoints: [endpoint({ id: "ep-1", type: "ReadOnly", createdTime: timeAt(-7_300_000) })] },
+    ),
+    want: { kind: "CreateEndpoint" },
+  },
+  {
+    name: "a nameless read-write endpoint dated before the intent, settled → a person decides",
+    why: "it may be ours and may be another client's: it is not presumed",
+    given: creating({}, { ...settled, endpoints: [endpoint({ id: "ep-1", createdTime: timeAt(-60_000) })] }),
+    want: { kind: "Stall", reason: "CreateAmbiguous", suspectIds: ["ep-1"] },
   },
   {
     name: "two endpoints with our token since the intent → a person decides",
