@@ -35,7 +35,7 @@ export interface ControlPlaneClientOptions {
   readonly observer: ControlPlaneObserver;
   /** `endpoint-operator/<version>`. */
   readonly userAgent: string;
-  /** A whole read. @default 10000 */
+  /** The time limit of one read with all its pages, in milliseconds. @default 10000 */
   readonly readTimeoutMs?: number;
   /** A whole write. The lease left before an effect must cover it. @default 8000 */
   readonly writeTimeoutMs?: number;

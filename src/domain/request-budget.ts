@@ -1,7 +1,7 @@
 /** `Urgent`: an edit or a deletion waits for the request. `Background`: polls and resyncs. */
 export type Urgency = "Urgent" | "Background";
 
-/** The reconcile that wants to send a request. One object for each reconcile: what has begun goes on before what is new. */
+/** The reconcile that wants to send a request. One object for each reconcile: a reconcile that has sent a request goes before those that have not. */
 export interface Caller {
   readonly urgency: Urgency;
   /** Namespaces share the budget fairly. */

@@ -21,7 +21,7 @@ export interface StoredIdentity {
 /**
  * The custom resources of the cluster.
  *
- * Guarantees: the cache never answers with an object older than the last write of this process; every write carries
+ * Guarantees: the cache never returns an object older than the last write of this process; every write carries
  * uid and resourceVersion, and returns the object as it is then.
  * Errors: throws `KubernetesError`; reason `Conflict` when the object has changed or is another one by now.
  */

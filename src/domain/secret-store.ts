@@ -25,7 +25,7 @@ export interface SecretOwner {
 /**
  * Single Secrets by name; there is no list and no watch.
  *
- * Guarantees: every write names uid and resourceVersion of what was read, and asks the leader fence first.
+ * Guarantees: every write names uid and resourceVersion of the Secret that was read, and checks the leader fence first.
  * Errors: throws `KubernetesError`; reason `Forbidden` without a RoleBinding in the namespace, `Conflict` when the Secret
  * changed since it was read. No message holds a part of the content.
  */

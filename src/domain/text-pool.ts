@@ -2,7 +2,7 @@
 export interface TextPool {
   /** An equal text: the one that is held already, if there is one. */
   share<Text extends string | undefined>(text: Text): Text;
-  /** How many are held. */
+  /** The number of texts in the pool. */
   readonly size: number;
 }
 

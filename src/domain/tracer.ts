@@ -13,7 +13,7 @@ export interface SpanStart {
 }
 
 /**
- * Records spans: what was done within what, and how long it took.
+ * Records spans: each piece of work, the work inside it, and how long each took.
  *
  * Guarantees: it never throws by itself, never waits, and changes nothing about the work. Without a receiver of traces there
  * is no tracer.

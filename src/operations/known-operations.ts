@@ -120,7 +120,7 @@ export class KnownOperations {
    * Drops ended operations that changed before the last `windowSize` others and that no resource needs, and everything
    * beyond `mostKept`.
    *
-   * @returns what was dropped; `needed` are those that a resource still had to see.
+   * @returns the dropped operations; `needed` are those that a resource had not reduced yet.
    */
   prune(needs: Needs, { windowSize, mostKept }: { readonly windowSize: number; readonly mostKept: number }): Pruned {
     const all = [...this.#known.values()].sort(compareLatestChange);

@@ -86,9 +86,9 @@ export class ProjectOperations {
   }
 
   /**
-   * Reads what is new in the log.
+   * Reads the new part of the log.
    *
-   * @throws ControlPlaneError when a list fails; what was known before is then still known.
+   * @throws ControlPlaneError when a list fails; nothing that was known before is lost.
    */
   async read(
     source: OperationSource,

@@ -57,7 +57,7 @@ export interface OperationLogStep {
 const longestBehindMs = 86_400_000;
 
 /**
- * Reduces one snapshot of a project's operation log to what it means for one resource. Pure; it never throws. Equal input
+ * Reduces one snapshot of a project's operation log to the changes in status, metrics and events of one resource. Pure; it never throws. Equal input
  * gives equal output, so that a resource at rest causes no write.
  *
  * @param snapshot `undefined`: the log was not read; then only an acknowledgement changes the state.

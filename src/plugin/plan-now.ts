@@ -67,7 +67,7 @@ export function planNow(input: PlanInput): Plan {
   });
 }
 
-/** Operations of our own calls that still run, by what status says of their cause. */
+/** Operations in flight whose cause in status is a call of the operator. */
 function ownInFlight({ status }: ComputeEndpoint, operations: readonly Operation[]): readonly Operation[] {
   const own = new Set((status.operations ?? []).filter(({ cause }) => cause === "SpecChange").map(({ id }) => id));
   return operations.filter((operation) => own.has(operation.id) && isInFlight(operation));

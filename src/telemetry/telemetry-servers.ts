@@ -43,7 +43,7 @@ export interface HttpListener {
 
 /** A request has a few hundred bytes. */
 const requestTimeoutMs = 5_000;
-/** The server closes the connection of a reader that has not taken the whole answer by then. */
+/** The server closes the connection of a client that has not read the whole answer after this time. */
 const writeTimeoutMs = 10_000;
 const closeGraceMs = 1_000;
 
@@ -147,7 +147,7 @@ interface HealthServerOptions {
   readonly logger: Logger;
 }
 
-/** `/metrics`. */
+/** Starts the server of `/metrics`. */
 interface MetricsServerOptions {
   /** METRICS_ADDR. */
   readonly address: Address;

@@ -53,7 +53,7 @@ export interface Asset {
   readonly version: string;
   /** Absent where it must be exactly our version. */
   readonly systemPackage?: SystemPackage;
-  /** Official downloads, tried in order. Each answers `undefined` where it has nothing for a platform. */
+  /** Official downloads, tried in order. Each returns `undefined` if it has nothing for a platform. */
   readonly downloads: readonly DownloadSource[];
   readonly build: GoBuild;
 }

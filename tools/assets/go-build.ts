@@ -39,7 +39,7 @@ export async function checkGo(env: NodeJS.ProcessEnv): Promise<void> {
  * Whether this Go builds the binaries, by itself or by fetching the newer toolchain that go.mod asks for.
  *
  * @param version as `go env GOVERSION` prints it, like `go1.26.1`.
- * @param toolchain as `go env GOTOOLCHAIN` prints it; with `auto`, Go from 1.21 on fetches what it lacks.
+ * @param toolchain as `go env GOTOOLCHAIN` prints it; with `auto`, Go from 1.21 on downloads a newer toolchain if it needs one.
  */
 export function isGoUsable(version: string, toolchain: string): boolean {
   const [major, minor, patch] = numbersOf(version.replace(/^go/, ""));

@@ -25,7 +25,7 @@ export interface ResolveOptions {
   /** Whether building from Go modules may be tried. @default true */
   readonly build?: boolean;
   readonly lock?: Omit<CacheLockOptions, "progress" | "signal">;
-  /** Ends it early; what was under way leaves nothing behind. */
+  /** Ends it early; unfinished downloads and builds leave nothing behind. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -36,7 +36,7 @@ export type AssetPaths<Name extends AssetName = AssetName> = Readonly<Record<Nam
  * Finds the binaries, or makes them: KUBEBUILDER_ASSETS, the PATH for those that are system packages too, our cache, the
  * official download, a build from Go modules.
  *
- * Guarantees: a path it answers is a whole, executable file of the version in the table (KUBEBUILDER_ASSETS and the
+ * Guarantees: a path that it returns is a whole, executable file of the version in the table (KUBEBUILDER_ASSETS and the
  * PATH aside, which are taken as they are); one process at a time fills the cache; an interrupted one leaves nothing a later run would use.
  *
  * @throws AssetError that names what is missing and each way out.

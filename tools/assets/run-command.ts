@@ -19,7 +19,7 @@ export class CommandError extends Error {
 }
 
 /**
- * Runs a command and answers its standard output.
+ * Runs a command and returns its standard output.
  *
  * It cannot outlive this process (see `startGuardedProcess`).
  *

@@ -4,7 +4,7 @@ import fastify from "fastify";
 const app = fastify();
 const constants = new Map<number, Buffer>();
 
-/** A constant of so many bytes, encoded once. */
+/** A constant text of this many bytes, encoded once. */
 function constantOf(bytes: number): Buffer {
   const known = constants.get(bytes) ?? Buffer.from(JSON.stringify("x".repeat(Math.max(0, bytes - 2))));
   constants.set(bytes, known);

@@ -11,7 +11,7 @@ import { type Batch, type BenchRequest, quantile, runBatch, send } from "./commo
 const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
-    /** Of the name of what is measured. */
+    /** In the name of the measurement. */
     only: { type: "string", default: "" },
     out: { type: "string", default: "docs/benchmarks-sandbox.json" },
   },
@@ -141,7 +141,7 @@ async function removeAll(sandbox: BenchServer, { answers }: Batch): Promise<void
   await runBatch(sandbox.pool, remove, { count: ids.length, concurrency });
 }
 
-/** Restarts one endpoint until there are so many operations, each restart being two. */
+/** Restarts one endpoint until the project has this many operations. A restart makes two. */
 async function fillOperations(sandbox: BenchServer): Promise<void> {
   const { body } = await send(sandbox.pool, create(0));
   const { id } = (JSON.parse(body.toString()) as { endpoint: { id: string } }).endpoint;

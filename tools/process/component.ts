@@ -7,7 +7,7 @@ const quotedLines = 12;
 /** A server process did not start, or ended on its own. The message quotes the end of its log. */
 export class ComponentError extends Error {
   override readonly name = "ComponentError";
-  /** True when a port was taken by someone else, so that another try with other ports may work. */
+  /** True when another process has taken a port, so that another try with other ports may work. */
   readonly isPortTaken: boolean;
 
   constructor(message: string, logTail: string) {
@@ -54,7 +54,7 @@ export async function startComponent(options: {
 }
 
 /**
- * Waits until `isReady` answers true.
+ * Waits until `isReady` returns true.
  *
  * @throws ComponentError when the process ends first or the deadline is reached.
  */

@@ -25,7 +25,7 @@ export interface MonitoringServer {
   readonly directory: string;
   readonly pid: number;
   readLog(): Promise<string>;
-  /** Writes a file of its directory anew; what it means takes effect with `reload`. */
+  /** Replaces a file of its directory. It takes effect with `reload`. */
   writeFile(name: string, text: string): Promise<void>;
   /** Reads the configuration again. @throws Error with the server's words when it is refused */
   reload(): Promise<void>;

@@ -1,4 +1,4 @@
-// Runs simulations in a thread of its own: gets a `Share` of a task, answers one report for each item of it.
+// Runs simulations in a thread of its own: receives a `Share` of a task, and sends one report for each item of it.
 import { parentPort } from "node:worker_threads";
 import { isKnown } from "../../test/simulation/known-failures.ts";
 import { type RunPlan, run } from "../../test/simulation/run/run.ts";

@@ -8,7 +8,7 @@ import { noTests, type TierVerdict } from "./test-counts.ts";
 export interface Outputs {
   readonly directory: string;
   /**
-   * The one test over all tiers: no key and no password stands in what was left. The directory goes, unless the test
+   * The one test over all tiers: no output of them contains a key or a password. The directory goes, unless the test
    * failed.
    *
    * @param expected what each tier that ran must have left; with none of them, nothing left counts as no test.

@@ -8,7 +8,7 @@ export const outputsVariable = "TEST_OUTPUTS_DIRECTORY";
 /** Folder of that directory with the keys and passwords that tests use: files of JSON strings, a line each. */
 export const secretsFolder = "secrets";
 
-/** What an operator says, and what is said on its word: the folders that it is left in. */
+/** The folders with the outputs of operators, and with outputs that repeat them. */
 export const outputKinds = ["logs", "metrics", "status", "events", "traces", "alerts"] as const;
 
 /** A folder of the outputs. */

@@ -4,7 +4,7 @@ import { formsOf } from "./secret-forms.ts";
 const keyLength = 8;
 const buckets = 1 << 16;
 
-/** Answers which secrets stand in a text, in any form. */
+/** Returns the secrets that a text contains, in any form. */
 export type FindSecrets = (text: string) => ReadonlySet<string>;
 
 /**

@@ -5,20 +5,20 @@ import type { TestCounts } from "./test-counts.ts";
 /** One tier of tests: a directory under `test/`, and a vitest project of the same name. */
 export interface Tier {
   readonly name: string;
-  /** Binaries it cannot do without; without them it is skipped. */
+  /** Binaries that every test of it needs; without them the tier is skipped. */
   readonly assets: readonly AssetName[];
-  /** Binaries that some of its tests want; without them those tests are skipped. */
+  /** Binaries that some of its tests need; without them those tests are skipped. */
   readonly wantedAssets?: readonly AssetName[];
   /**
-   * What its operators leave of what they say, for the search for secrets. A place that shows words of the service must
-   * also show that a secret was taken out. @default nothing that must be there
+   * The outputs that its operators must leave behind for the search for secrets. An output with texts of the control plane
+   * must also show that a secret was taken out. @default none
    */
   readonly leaves?: OutputMarks;
   /** For one test, milliseconds. */
   readonly testTimeoutMs: number;
   /** Test files at once; the machine has two cores, and an API server wants one of them. */
   readonly workers: number;
-  /** For the whole tier; what runs longer hangs, milliseconds. */
+  /** For the whole tier, milliseconds; a tier that runs longer hangs. */
   readonly deadlineMs: number;
 }
 

@@ -5,7 +5,7 @@ import { TokenBucket } from "../../runtime/token-bucket.ts";
 export interface EventPace {
   /** Resolves when one more event may be sent. */
   turn(): Promise<void>;
-  /** From now on `turn` does not wait, because the process ends. */
+  /** The process ends: from now on `turn` does not wait. */
   hurry(): void;
 }
 

@@ -30,7 +30,7 @@ export interface QueuedEventRecorder extends EventRecorder {
    * For the end of the process: sends the waiting events without pauses, and drops the rest after three quarters of
    * `timeoutMs`.
    *
-   * @returns whether no event was being sent any more by then.
+   * @returns whether all events were sent before the deadline.
    */
   flush(timeoutMs: number): Promise<boolean>;
   stats(): EventRecorderStats;
@@ -145,7 +145,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
       hasTurn &&= unsent.event.isAhead === true;
       await this.#send(unsent);
     }
-    // In the same tick in which the queue was found empty: an event recorded later must start a new run.
+    // Set in the same tick in which the queue was found empty, so that an event recorded later starts a new run.
     this.#sending = undefined;
   }
 

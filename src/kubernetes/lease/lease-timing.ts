@@ -66,7 +66,7 @@ export class ObservedLease {
   }
 
   /**
-   * Records what was read just now.
+   * Records the Lease that was read just now.
    *
    * A Lease that is gone counts as it was last read: its holder may not know yet, and may still act.
    *

@@ -197,7 +197,7 @@ function leavesDoubt(error: unknown): boolean {
   return error instanceof KubernetesError ? reasonsOfDoubt.has(error.reason) : !(error instanceof LeaderFenceError);
 }
 
-/** The write may have been stored; or, after a conflict, the cache is known to be old. */
+/** Without a usable answer the write may have been stored. After a conflict the cache is known to be old. */
 const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
   "TimedOut",
   "Unavailable",

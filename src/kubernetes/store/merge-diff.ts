@@ -33,7 +33,7 @@ function diffMember(before: Json | undefined, after: Json | undefined): Json | u
   return isSameStored(before, after) ? undefined : withoutUndefined(after);
 }
 
-/** In a merge patch an object in place of something else is merged into nothing, which is what it is. */
+/** The value as it is sent: members that are `undefined` are absent. */
 function withoutUndefined(value: Json): Json {
   return JSON.parse(JSON.stringify(value)) as Json;
 }

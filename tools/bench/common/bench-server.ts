@@ -19,7 +19,7 @@ const clockTickMs = 10;
 /**
  * Starts a server and waits until it writes `listening on URL`.
  *
- * @param connections at most so many at once.
+ * @param connections the maximum number at once.
  */
 export async function startBenchServer(args: readonly string[], connections: number): Promise<BenchServer> {
   const startedMs = performance.now();

@@ -46,7 +46,7 @@ export class AuditTail {
     this.#file = file;
   }
 
-  /** Reads on to the end, and answers how many entries of service accounts there have been so far. */
+  /** Reads to the end of the log, and returns the number of entries of service accounts so far. */
   async read(): Promise<number> {
     const file = await open(this.#file);
     try {

@@ -32,7 +32,7 @@ export interface BringUpStage {
   readonly world: BenchWorld;
   readonly sandbox: SandboxServer;
   readonly population: Population;
-  /** Environment of the operator beside what it cannot do without. @default none */
+  /** Further environment variables of the operator. @default none */
   readonly settings?: Readonly<Record<string, string>>;
   readonly profileFolder?: string | undefined;
 }

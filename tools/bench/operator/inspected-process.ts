@@ -21,7 +21,7 @@ export interface InspectedOptions {
 /** What a process says is kept up to here; then only its end. */
 const keptCharacters = 65_536;
 
-/** A program of ours under this Node, as a process of its own, that can be asked what it uses. */
+/** A Node process whose processor time and memory the benchmark reads through the inspector. */
 export class InspectedProcess {
   readonly inspector: Inspector;
   readonly exited: Promise<ProcessExit>;
@@ -58,7 +58,7 @@ export class InspectedProcess {
     return new InspectedProcess(child, inspector, () => output.stdout + output.stderr);
   }
 
-  /** The beginning and the end of what it has written. */
+  /** The beginning and the end of its output. */
   said(): string {
     return this.#said();
   }

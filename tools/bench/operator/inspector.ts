@@ -43,7 +43,7 @@ export class Inspector {
     return answer.result.value;
   }
 
-  /** Collects all garbage and answers the bytes that are left in use. */
+  /** Collects all garbage and returns the bytes that are still in use. */
   async heapBytes(): Promise<number> {
     await this.send("HeapProfiler.collectGarbage");
     return (await this.send<{ readonly usedSize: number }>("Runtime.getHeapUsage")).usedSize;

@@ -152,7 +152,7 @@ async function edit({ world, sandbox, population }: BringUpStage, { metadata, sp
   return { firstCallMs: delayOf(() => true), changeMs: delayOf((method) => method === "PATCH") };
 }
 
-/** Restarts every endpoint so often and waits until status shows it, then answers the operator's heap in bytes. */
+/** Restarts every endpoint so many times, waits until status shows it, and returns the operator's heap in bytes. */
 export async function measureFullHeap(
   { world, sandbox, population }: BringUpStage,
   operator: OperatorProcess,

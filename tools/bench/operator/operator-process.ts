@@ -59,9 +59,9 @@ export class OperatorProcess {
   }
 
   /**
-   * Waits until it does next to nothing for a while, and answers the milliseconds until that began.
+   * Waits until the process is idle for a while, and returns the milliseconds until that began.
    *
-   * @param leastReconciles so many it must have made by then: one that waits for slow answers looks idle as well. @default 0
+   * @param leastReconciles the number of reconciles that it waits for too: a process that waits for slow answers also looks idle. @default 0
    */
   async untilQuiet(leastReconciles = 0): Promise<number> {
     const { inspector } = this.process;

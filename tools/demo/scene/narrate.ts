@@ -17,7 +17,7 @@ export async function kubectl(
   terminal.quote(await run(args));
 }
 
-/** As `kubectl`, but answers only once the output is as wanted: what it shows may be a moment behind. */
+/** As `kubectl`, but repeats the command until its output is as expected, because kubectl may show a state of a moment ago. */
 export async function kubectlUntil(
   { terminal, world, kubectl: { run } }: Story,
   args: readonly string[],

@@ -24,6 +24,6 @@ export interface Story extends Stage {
 /** One part of the story, once everything runs. */
 export interface Step {
   readonly title: string;
-  /** Says what is done, does it, and waits for what has to come of it. Throws when it does not. */
+  /** Prints what it does, does it, and waits for the expected result. @throws Error when that does not come */
   readonly play: (story: Story) => Promise<void>;
 }

@@ -10,7 +10,7 @@ export interface TerminalOptions {
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Words of one kind stand at one depth, so that the eye can tell what is typed, what was answered and what it means. */
+/** Commands, their output and explanations have one indentation each, so that a reader tells them apart. */
 const indents = { quote: "  ", continued: "    " } as const;
 
 /** Prints the story. Each call ends its line; nothing is longer than `columns`. */
@@ -61,17 +61,17 @@ export class Terminal {
     for (const each of [...lines, line]) this.#print(each, "cyan");
   }
 
-  /** What a program answered. */
+  /** Prints the output of a program. */
   quote(text: string): void {
     for (const line of text.trimEnd().split("\n")) this.#lines(line, [indents.quote, indents.continued]);
   }
 
-  /** What was waited for came true. */
+  /** Prints that the expected state was reached. */
   success(text: string): void {
     this.#lines(text, ["ok  ", indents.continued], "green");
   }
 
-  /** It did not. What follows the first line goes below it. */
+  /** Prints that it was not reached; further lines go below the first one. */
   failure(text: string): void {
     const [first = "", ...rest] = text.trimEnd().split("\n");
     this.#lines(first, ["FAILED  ", indents.continued], "red");
@@ -109,7 +109,7 @@ export function wrap(
   return [...lines, `${indent}${left}`.trimEnd()];
 }
 
-/** Nothing that a program writes may move our cursor. */
+/** Takes out what would move the cursor. */
 function printable(text: string): string {
   return stripVTControlCharacters(text).replaceAll("\t", "  ").replaceAll("\r", "");
 }

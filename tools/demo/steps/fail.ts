@@ -43,7 +43,7 @@ export const fail: Step = {
   },
 };
 
-/** Only a success of the same action, or a person's word, ends what is remembered of a failure. */
+/** A failure stays in status until the same action succeeds or a person acknowledges it. */
 export const recover: Step = {
   title: "The next start ends the failure",
   async play(story) {
