@@ -7,14 +7,11 @@ import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../dom
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Operation } from "../domain/operation.ts";
 import { createHttpTransport, type HttpTransport } from "../http/transport.ts";
-import { endpointFromWire, mutationFromWire, operationFromWire, presentText } from "./from-wire.ts";
 import { httpBranchObjects } from "./http-branch-objects.ts";
 import { createHttpCaller, type HttpCaller } from "./http-caller.ts";
 import type { KeySource } from "./key-source.ts";
 import { expectEach, mapReading, type Reading, readAnswer, readEntries } from "./read-answer.ts";
-import { routes } from "./routes.ts";
-import { parseServiceUrl } from "./service-url.ts";
-import { changesToWire, creationToWire } from "./to-wire.ts";
+import { parseServiceUrl, routes } from "./routes.ts";
 import {
   type WireMutation,
   wireEndpoint,
@@ -25,6 +22,14 @@ import {
   wireOperationAnswer,
   wireOperationList,
 } from "./wire.ts";
+import {
+  changesToWire,
+  creationToWire,
+  endpointFromWire,
+  mutationFromWire,
+  operationFromWire,
+  presentText,
+} from "./wire-mapping.ts";
 
 /** What the client of one control plane needs. */
 export interface ControlPlaneClientOptions {

@@ -5,8 +5,7 @@ import {
   type ControlPlaneReason,
   type ControlPlaneSubject,
 } from "../domain/control-plane-error.ts";
-import type { HttpOutcome } from "../http/exchange.ts";
-import { parseJson } from "../http/parse-json.ts";
+import { type HttpOutcome, parseJson } from "../http/exchange.ts";
 import { parseRetryAfter } from "../http/retry-after.ts";
 import { cleanText } from "./clean-text.ts";
 import type { Route } from "./routes.ts";

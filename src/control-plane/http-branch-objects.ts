@@ -8,19 +8,19 @@ import type {
 } from "../domain/branch-objects.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { Password } from "../domain/password.ts";
-import { operationFromWire } from "./from-wire.ts";
 import type { HttpCaller, SuccessfulAnswer } from "./http-caller.ts";
 import { expectEach, mapReading, type Reading, readAnswer } from "./read-answer.ts";
 import { routes } from "./routes.ts";
-import type { WireOperation } from "./wire.ts";
 import {
+  type WireOperation,
   type WireRole,
   wireDatabaseChange,
   wireDatabaseList,
   wirePassword,
   wireRoleChange,
   wireRoleList,
-} from "./wire-objects.ts";
+} from "./wire.ts";
+import { operationFromWire } from "./wire-mapping.ts";
 
 type Clean = (text: string) => string;
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { parseJson } from "../http/parse-json.ts";
+import { parseJson } from "../http/exchange.ts";
 import { wireIdOnly } from "./wire.ts";
 
 /** A body that could be read, or what stood there instead (completes "answered with …"). */

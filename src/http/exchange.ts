@@ -15,7 +15,7 @@ export interface HttpRequest {
 }
 
 /** How the body of an answer ended. Only a `Complete` body may be read. */
-export type BodyEnd = "Complete" | "TimedOut" | "ConnectionLost" | "TooLarge";
+type BodyEnd = "Complete" | "TimedOut" | "ConnectionLost" | "TooLarge";
 
 /** What became of a request. */
 export type HttpOutcome =
@@ -36,7 +36,7 @@ export type HttpOutcome =
   | { readonly kind: "Lost"; readonly timedOut: boolean; readonly cause?: unknown };
 
 /** Bounds of one exchange. */
-export interface ExchangeLimits {
+interface ExchangeLimits {
   readonly clock: Clock;
   /** From the call to the last byte of the answer, the connection set-up included. */
   readonly timeoutMs: number;
@@ -188,4 +188,18 @@ function isTimeout(error: Error & { readonly code?: string }): boolean {
   return ["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "ETIMEDOUT"].includes(
     error.code ?? "",
   );
+}
+
+/**
+ * Reads a body as JSON in UTF-8.
+ *
+ * @returns the value in a box (JSON may well be `null`), or `undefined` when the body is not JSON in UTF-8.
+ */
+export function parseJson(body: Uint8Array): { readonly value: unknown } | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return undefined;
+  }
 }

@@ -1,8 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { LeaderFence } from "../../domain/leader-fence.ts";
 import { type CallDeadline, createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
-import { exchange, type HttpOutcome, type HttpRequest } from "../../http/exchange.ts";
-import { parseJson } from "../../http/parse-json.ts";
+import { exchange, type HttpOutcome, type HttpRequest, parseJson } from "../../http/exchange.ts";
 import { openStream, type StreamedAnswer } from "../../http/transport.ts";
 import {
   errorForOutcome,

@@ -1,6 +1,6 @@
 import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
-import type { TlsMaterial } from "../../http/dispatchers.ts";
+import type { TlsMaterial } from "../../http/transport.ts";
 
 /** The credentials of one request to the API server. */
 export interface Credentials {

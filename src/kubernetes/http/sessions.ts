@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../domain/clock.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
 import { createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
-import { createAgent, type HttpDispatcher } from "../../http/dispatchers.ts";
+import { createAgent, type HttpDispatcher } from "../../http/transport.ts";
 import type { CredentialSource, Credentials } from "./credentials.ts";
 
 /** Credentials that were read a short while ago, and the connections made with them. */

@@ -1,8 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import { createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
 import { isTooLong } from "../http/answer-error.ts";
-import type { ListPage, ListWatch } from "./list-watch.ts";
-import { OutOfSyncError } from "./watch-failure.ts";
+import { type ListPage, type ListWatch, OutOfSyncError } from "./list-watch.ts";
 
 /** The maximum number of pages of one list; more than any cluster has. */
 const maxPages = 10_000;

@@ -1,7 +1,7 @@
 import { KubernetesError, type StoredIdentity } from "../../domain/resource-store.ts";
 import { createCallDeadline, itemsUntilAborted, untilAborted } from "../../http/call-deadline.ts";
 import { errorForStatus, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
-import type { WatchEvent } from "./list-watch.ts";
+import { isOutOfSync, isOverload, OutOfSyncError, type WatchEvent } from "./list-watch.ts";
 import { PageReader } from "./page-reader.ts";
 import {
   createInactivityTimer,
@@ -13,7 +13,6 @@ import {
   type RelistBackoff,
 } from "./reflector-parts.ts";
 import { isOlder, newerOf, versionOf } from "./resource-version.ts";
-import { isOutOfSync, isOverload, OutOfSyncError } from "./watch-failure.ts";
 
 /** After this many failed attempts to resume, the next step is a list. */
 const maxResumes = 3;

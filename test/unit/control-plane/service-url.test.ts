@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseServiceUrl } from "../../../src/control-plane/service-url.ts";
+import { parseServiceUrl } from "../../../src/control-plane/routes.ts";
 
 describe("parseServiceUrl", () => {
   test.each([

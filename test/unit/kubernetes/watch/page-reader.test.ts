@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { OutOfSyncError } from "../../../../src/kubernetes/watch/list-watch.ts";
 import { PageReader } from "../../../../src/kubernetes/watch/page-reader.ts";
-import { OutOfSyncError } from "../../../../src/kubernetes/watch/watch-failure.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 it("a list without end → is given up", async () => {

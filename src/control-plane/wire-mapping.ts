@@ -1,5 +1,5 @@
 import type { Mutation } from "../domain/control-plane.ts";
-import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { EndpointChanges, EndpointCreation, EndpointType, ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { WireEndpoint, WireMutation, WireOperation } from "./wire.ts";
 
@@ -66,4 +66,32 @@ function settingsFromWire(settings: Readonly<Record<string, string | number | bo
 /** `null` and "" both mean that there is none. */
 export function presentText(text: string | null | undefined): string | undefined {
   return text === null || text === "" ? undefined : text;
+}
+
+const wireTypes: Readonly<Record<EndpointType, string>> = { ReadWrite: "read_write", ReadOnly: "read_only" };
+
+/** The body of a create. @see docs/control-plane.md, "Create" */
+export function creationToWire(creation: EndpointCreation): string {
+  return JSON.stringify({
+    endpoint: { ...changedFields(creation), type: wireTypes[creation.type], name: creation.name },
+  });
+}
+
+/** The body of an update: only the fields that are to change. */
+export function changesToWire(changes: EndpointChanges): string {
+  return JSON.stringify({ endpoint: changedFields(changes) });
+}
+
+/** JSON.stringify leaves out undefined members. */
+function changedFields(changes: EndpointChanges): Readonly<Record<string, unknown>> {
+  return {
+    branch_id: changes.branchId,
+    autoscaling_limit_min_cu: changes.minUnits,
+    autoscaling_limit_max_cu: changes.maxUnits,
+    suspend_timeout_seconds: changes.suspendTimeoutSeconds,
+    pooler_enabled: changes.poolerEnabled,
+    pooler_mode: changes.poolerMode,
+    settings: changes.pgSettings === undefined ? undefined : { pg_settings: changes.pgSettings },
+    disabled: changes.disabled,
+  };
 }
