@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import path from "node:path";
+import { waitUntil } from "../support/wait-until.ts";
 import {
   isReady,
+  leader,
   operatorNamespace,
   operatorPods,
   remoteState,
+  resize,
+  sampleProject,
+  sandboxControl,
   sandboxUrl,
+  untilResized,
   untilSamplesReady,
   type World,
 } from "./world.ts";
@@ -18,6 +24,7 @@ export interface Step {
 }
 
 const inOperator = ["-n", operatorNamespace];
+const rollout = ["rollout", "status", "deployment/endpoint-operator", "--timeout=90s"];
 const patient = { timeoutMs: 100_000 };
 
 async function setApiKey({ kubectl }: World, key: string): Promise<void> {
@@ -74,5 +81,166 @@ const chartInstalled: Step = {
   },
 };
 
+const leaderKilled: Step = {
+  name: "the leader is killed → a replica leads again and applies a change",
+  run: async (world) => {
+    const name = await leader(world);
+    const pod = (await operatorPods(world)).find(({ metadata }) => metadata.name === name);
+    const id = pod?.status.containerStatuses?.[0]?.containerID.replace("containerd://", "");
+    assert.ok(id, `the Lease names a pod: ${name}`);
+    await world.cluster.killContainer(id);
+    await resize(world, 3);
+    await untilResized(world, 3, 45_000);
+  },
+};
+
+const rollingRestart: Step = {
+  name: "a rolling restart → always a replica that is ready; then every pod is new",
+  run: async (world) => {
+    const { kubectl } = world;
+    const before = (await operatorPods(world)).map(({ metadata }) => metadata.name);
+    await kubectl.run([...inOperator, "rollout", "restart", "deployment/endpoint-operator"]);
+    let isRolling = true;
+    let fewestReady = Number.POSITIVE_INFINITY;
+    const watching = (async () => {
+      while (isRolling) fewestReady = Math.min(fewestReady, (await operatorPods(world)).filter(isReady).length);
+    })();
+    await kubectl.run([...inOperator, ...rollout], patient);
+    isRolling = false;
+    await watching;
+    assert.ok(fewestReady >= 1, `fewest ready pods: ${fewestReady}`);
+    const after = (await operatorPods(world)).map(({ metadata }) => metadata.name);
+    assert.deepEqual(
+      after.filter((name) => before.includes(name)),
+      [],
+    );
+    await resize(world, 2);
+    await untilResized(world, 2, 30_000);
+  },
+};
+
+const drained: Step = {
+  name: "the node is drained → the PodDisruptionBudget keeps one replica, and it works",
+  run: async (world) => {
+    const { kubectl, cluster } = world;
+    const drain = ["drain", cluster.nodeName, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=12s"];
+    const result = await kubectl.tryRun(drain, patient);
+    assert.match(result.stderr, /would violate the pod's disruption budget/);
+    const ready = (await operatorPods(world)).filter(isReady);
+    assert.equal(ready.length, 1);
+    await resize(world, 4);
+    await untilResized(world, 4, 45_000);
+    await kubectl.run(["uncordon", cluster.nodeName]);
+    await kubectl.run([...inOperator, ...rollout], patient);
+  },
+};
+
+const uninstalled: Step = {
+  name: "the chart is uninstalled → endpoints, resources and CRDs stay",
+  run: async (world) => {
+    const before = await remoteState(world);
+    await world.helm("uninstall", "endpoint-operator", ...inOperator, "--wait", "--timeout", "90s");
+    await waitUntil(async () => ((await operatorPods(world)).length === 0 ? true : undefined), {
+      what: "no pod is left",
+    });
+    const resources = await world.kubectl.getJson<{ items: readonly unknown[] }>(["-n", "shop", "get", "cpe"]);
+    assert.equal(resources.items.length, 4);
+    assert.deepEqual(await remoteState(world), before);
+  },
+};
+
+const previousVersion: Step = {
+  name: "the version before is installed by kustomize → it reads what the newer one wrote, and creates nothing",
+  run: async (world) => {
+    const before = await remoteState(world);
+    await applyBase(world, world.input.previous);
+    await resize(world, 2);
+    await untilResized(world, 2, 60_000);
+    assert.deepEqual(await remoteState(world), before);
+  },
+};
+
+async function applyBase({ kubectl }: World, folder: string): Promise<void> {
+  const base = path.join(folder, "deploy", "base");
+  await kubectl.run(["apply", "--server-side", "--force-conflicts", "--kustomize", base]);
+  await kubectl.run([...inOperator, ...rollout], patient);
+}
+
+const upgraded: Step = {
+  name: "an upgrade from it with an operation in flight → nothing is created twice, every operation is counted",
+  run: async (world) => {
+    const before = await remoteState(world);
+    await resize(world, 3);
+    await waitUntil(async () => ((await operationsInFlight(world)) > 0 ? true : undefined), {
+      what: "an operation is in flight",
+    });
+    await applyBase(world, world.input.current);
+    await untilResized(world, 3, 60_000);
+    assert.deepEqual(await remoteState(world), before);
+    const images = (await operatorPods(world)).map(({ spec }) => spec.containers[0]?.image);
+    assert.deepEqual(images, ["endpoint-operator:0.1.0", "endpoint-operator:0.1.0"]);
+    await expectNoGap(world);
+  },
+};
+
+async function operationsInFlight({ sandbox }: World): Promise<number> {
+  const { operations } = await sandbox.api<{ operations: readonly { status: string }[] }>(
+    "GET",
+    `/projects/${sampleProject}/operations`,
+  );
+  return operations.filter(({ status }) => status === "running" || status === "scheduling").length;
+}
+
+/** No replica met a gap in the operation history, and status shows every operation of the change as finished. */
+async function expectNoGap(world: World): Promise<void> {
+  for (const { status, metadata } of await operatorPods(world)) {
+    const page = await (await fetch(`http://${status.podIP}:8080/metrics`)).text();
+    const gaps = /^compute_endpoint_operation_log_gaps_total(?:\{[^}]*\})? (\d+)/m.exec(page)?.[1];
+    assert.equal(gaps, "0", `gaps that ${metadata.name} met`);
+  }
+  const { status } = await world.kubectl.getJson<{
+    status: { operations: readonly { id: string; status: string }[]; failedActions?: readonly unknown[] };
+  }>(["-n", "shop", "get", "cpe", "orders"]);
+  assert.deepEqual(
+    status.operations.filter((operation) => operation.status !== "finished"),
+    [],
+  );
+  assert.equal(new Set(status.operations.map(({ id }) => id)).size, status.operations.length);
+  assert.deepEqual(status.failedActions ?? [], []);
+}
+
+const keyRotated: Step = {
+  name: "the API key is replaced and the old one revoked → a change reaches the control plane within 10 seconds",
+  run: async (world) => {
+    const old = world.sandbox;
+    const { key } = await old.api<{ key: string }>("POST", "/api_keys", { key_name: "second" });
+    const keys = await old.api<readonly { id: number; name: string }[]>("GET", "/api_keys");
+    await setApiKey(world, key);
+    const renewed = sandboxControl(key);
+    for (const { id, name } of keys) if (name !== "second") await renewed.api("DELETE", `/api_keys/${id}`);
+    const startedMs = performance.now();
+    await resize(world, 4);
+    const isSent = async () =>
+      (await renewed.endpoints(sampleProject)).some((each) => each.autoscaling_limit_max_cu === 4);
+    await waitUntil(async () => ((await isSent()) ? true : undefined), {
+      what: "the change is sent",
+      timeoutMs: 120_000,
+    });
+    const tookSeconds = (performance.now() - startedMs) / 1_000;
+    assert.ok(tookSeconds < 10, `it took ${tookSeconds.toFixed(1)} s`);
+    await untilResized(world, 4, 60_000);
+  },
+};
+
 /** The story in order. */
-export const steps: readonly Step[] = [nodeReady, chartInstalled];
+export const steps: readonly Step[] = [
+  nodeReady,
+  chartInstalled,
+  leaderKilled,
+  rollingRestart,
+  drained,
+  uninstalled,
+  previousVersion,
+  upgraded,
+  keyRotated,
+];
