@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { resolveAssets } from "../../tools/assets/resolve-assets.ts";
 import { buildProgram } from "../../tools/build.ts";
 import { checkImageTools } from "../../tools/image/buildah.ts";
-import { removeCgroups } from "../../tools/node/cgroups.ts";
+import { cgroupsNamed, removeCgroups } from "../../tools/node/cgroups.ts";
 import { nodeProblem, startInNamespaces } from "../../tools/node/namespaces.ts";
 import { nodeAssets } from "../../tools/node/node-cluster.ts";
 import type { GuardedProcess } from "../../tools/process/guarded-process.ts";
@@ -103,11 +103,12 @@ describe.skipIf(problem !== undefined)(`real pods on a real kubelet${note}`, () 
     process.stdout.write(`${name}: ${(await story.seconds(name)).toFixed(1)} s\n`);
   });
 
-  test("the story is over → no process and no mount of it is left", async () => {
+  test("the story is over → no process, mount or cgroup of it is left", async () => {
     await story.stop();
     const mounts = await readFile("/proc/mounts", "utf8");
     expect(mounts.split("\n").filter((line) => line.includes(story.directory))).toEqual([]);
     expect(await processesNaming(story.directory)).toEqual([]);
+    expect(await cgroupsNamed(story.cgroup)).toEqual([]);
   });
 });
 

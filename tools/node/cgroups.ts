@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 const root = "/sys/fs/cgroup";
@@ -20,9 +20,20 @@ export async function makeCgroups(name: string): Promise<void> {
     await writeFile(path.join(cpuset, name, file), await readFile(path.join(cpuset, file), "utf8"));
 }
 
-/** Removes the cgroups of this name and all below them. Their processes must have ended. */
+/**
+ * Removes the cgroups of this name and all below them, in every hierarchy: runc makes one in that of cgroup v2 as well. Their
+ * processes must have ended.
+ */
 export async function removeCgroups(name: string): Promise<void> {
-  for (const hierarchy of await cgroupHierarchies()) await removeTree(path.join(root, hierarchy, name));
+  for (const directory of await cgroupsNamed(name)) await removeTree(directory);
+}
+
+/** The cgroups of this name, one for each hierarchy that has it. */
+export async function cgroupsNamed(name: string): Promise<readonly string[]> {
+  const mounted = await readdir(root).catch((): string[] => []);
+  const candidates = mounted.map((hierarchy) => path.join(root, hierarchy, name));
+  const found = await Promise.all(candidates.map((directory) => stat(directory).catch(() => undefined)));
+  return candidates.filter((_, index) => found[index]?.isDirectory() === true);
 }
 
 async function removeTree(directory: string): Promise<void> {
