@@ -131,14 +131,23 @@ export async function untilResized(world: World, maxUnits: number, timeoutMs: nu
   );
 }
 
-/** What the control plane has: ids of the endpoints, and how many were ever created by a request of the operator. */
-export async function remoteState({ sandbox }: World) {
+/** What the control plane has, and what the operator has done there. */
+export async function remoteState({ sandbox, kubectl }: World) {
   const ids = (await sandbox.endpoints(sampleProject)).map(({ id }) => id).sort();
-  const requests = await sandbox.requests();
-  const creates = requests.filter(
-    ({ method, path: at, status }) => method === "POST" && /\/endpoints$/.test(at) && status < 300,
-  );
-  return { ids, creates: creates.length };
+  const { items } = await kubectl.getJson<{
+    items: readonly { status?: { ownership?: { endpointId: string } } }[];
+  }>(["-n", "shop", "get", "cpe"]);
+  const owned = new Set(items.flatMap(({ status }) => status?.ownership?.endpointId ?? []));
+  const foreign = ids.filter((id) => !owned.has(id));
+  const changes = (await sandbox.requests()).filter(({ method, status }) => method !== "GET" && status < 300);
+  return {
+    /** Endpoints that a resource owns. */
+    owned: ids.filter((id) => owned.has(id)),
+    /** Endpoints that no resource owns. */
+    foreign,
+    creates: changes.filter(({ method, path: at }) => method === "POST" && /\/endpoints$/.test(at)).length,
+    changesOfForeign: changes.filter(({ path: at }) => foreign.some((id) => at.includes(id))).length,
+  };
 }
 
 /** Points the manifests of a folder to the sandbox and to an image that containerd has. */
