@@ -5,6 +5,7 @@ import { readClusterId } from "../kubernetes/http/cluster.ts";
 import { createConnection, type KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../kubernetes/http/credentials.ts";
 import { computeEndpointPath, computeEndpointsPath } from "../kubernetes/http/paths.ts";
+import type { ControlPlaneReads } from "../reconcile/observe-project.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 
@@ -74,8 +75,7 @@ async function listAll(connection: KubernetesConnection): Promise<readonly Compu
 }
 
 /** The control plane with the user's API key. */
-export interface ServiceAccess
-  extends Pick<ControlPlaneClient, "listEndpoints" | "listOperations" | "serviceUrl" | "close"> {
+export interface ServiceAccess extends ControlPlaneReads, Pick<ControlPlaneClient, "serviceUrl" | "close"> {
   /** Starts or suspends the compute of an endpoint now. @throws PluginError with the control plane's words */
   change(projectId: string, endpointId: string, action: "start" | "suspend"): Promise<void>;
 }
@@ -98,7 +98,9 @@ export function openService(env: Environment, version: string): ServiceAccess {
   return {
     serviceUrl: client.serviceUrl,
     listEndpoints: (projectId) => client.listEndpoints(projectId),
+    getEndpoint: (projectId, endpointId) => client.getEndpoint(projectId, endpointId),
     listOperations: (projectId, page) => client.listOperations(projectId, page),
+    getOperation: (projectId, operationId) => client.getOperation(projectId, operationId),
     close: () => client.close(),
     change: (projectId, endpointId, action) =>
       changeCompute({ keys, userAgent, url: client.serviceUrl }, [projectId, endpointId], action),

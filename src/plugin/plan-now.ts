@@ -1,80 +1,89 @@
 import { parseAllDocuments } from "yaml";
-import { claimOf, ProjectClaims } from "../decide/claims.ts";
 import type { Identity } from "../decide/identity.ts";
-import type { LocalObservation } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
 import { planLocal } from "../decide/plan-local.ts";
-import { planRemote } from "../decide/plan-resource.ts";
-import { fullGrant } from "../decide/project-grant.ts";
+import { isMutation } from "../decide/plan-table.ts";
+import { fullGrant, type ProjectGrant } from "../decide/project-grant.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
-import type { EndpointList } from "../domain/control-plane.ts";
-import { isInFlight, type Operation } from "../domain/operation.ts";
-import { newResourceEntry } from "../reconcile/project-memory.ts";
-import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { Clock } from "../domain/clock.ts";
+import { ProjectOperations } from "../operations/reader.ts";
+import { lookAt } from "../reconcile/look.ts";
+import type { ControlPlaneReads } from "../reconcile/observe-project.ts";
+import { noteStoredIntent } from "../reconcile/project-memory.ts";
+import { entryFor, Projects } from "../reconcile/projects.ts";
+import { Round } from "../reconcile/round.ts";
+import { lockHolderOf } from "../reconcile/schedule.ts";
+import { type ComputeEndpoint, projectsOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { finalizer } from "../resource/names.ts";
 import { PluginError } from "./access.ts";
 
-/** What a plan is made from: stored resources and one read of the control plane. */
+/** What a plan is made from. */
 interface PlanInput {
   readonly resource: ComputeEndpoint;
-  /** Every resource of the cluster that names the project, `resource` included. */
-  readonly all: readonly ComputeEndpoint[];
+  /** Every other resource of the cluster. */
+  readonly others: readonly ComputeEndpoint[];
   readonly identity: Identity;
-  readonly projectId: string;
-  readonly list: EndpointList;
-  /** The newest operations of the project. */
-  readonly operations: readonly Operation[];
-  /** Epoch milliseconds. */
-  readonly nowMs: number;
+  readonly clock: Clock;
+  readonly controlPlane: ControlPlaneReads;
 }
 
-/** As the operator's defaults: a plan never waits, so only the settle time matters. */
+/** A plan, and what it waits for. */
+export interface PlannedStep {
+  readonly plan: Plan;
+  /** Id of the operation that locks the project: a change is sent after it has ended. `undefined`: nothing is in the way. */
+  readonly afterOperation: string | undefined;
+}
+
+/** As the operator's defaults. */
 const policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_000 };
 
 /**
- * What a freshly started operator would do next for a resource: the operator's own decision, without its memory. Pure.
+ * Returns what a freshly started operator would do next for a resource.
  *
- * An operator that runs may wait where this plan acts, for instance after a failure, or while another change of the project is
- * under way.
+ * It runs the operator's own read and decision of one reconcile, with an empty memory, and writes nothing. An operator that runs
+ * may wait where this plan acts, for instance after a failure, or because it first sends a change of another resource.
+ *
+ * @throws ControlPlaneError when the project cannot be read
  */
-export function planNow(input: PlanInput): Plan {
-  const { resource, identity, nowMs } = input;
-  const { memory } = newResourceEntry(resource.key, resource.deletionTimestamp !== undefined, 0);
-  // People may not read their Namespace object, so what the operator said last about the grant stands.
-  const isRefused = conditionOf(resource.status.conditions, "Stalled")?.reason === "ProjectNotGranted";
-  const grant = isRefused ? { mayChange: false, mayAdopt: false } : fullGrant;
-  const local: LocalObservation = { nowMs, monotonicMs: 0, resource, identity, policy, memory, grant };
+export async function planNow({ resource, others, identity, clock, controlPlane }: PlanInput): Promise<PlannedStep> {
+  const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
+  const project = projects.of(workProjectOf(resource));
+  const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy };
+  const all = [...others, resource].filter((each) => projectsOf(each).includes(project.projectId));
+  const worked = all
+    .filter((each) => workProjectOf(each) === project.projectId)
+    .map((each) => ({ resource: each, entry: entryFor(project, each, facts.monotonicMs) }));
+  for (const { entry, resource: stored } of worked) noteStoredIntent(entry, stored, facts.monotonicMs);
+  const round = new Round(facts, project, { all, worked, grantOf: () => grantShownBy(resource) });
+  const due = worked.filter((each) => each.resource.uid === resource.uid);
+  const [local] = due.map((each) => round.observe(each));
+  if (local === undefined) throw new Error("unreachable: a resource names its own project");
   const situation = situationOf(local);
-  if (isLocal(situation)) return planLocal(situation, local);
-  const { list, projectId, operations } = input;
-  const unstored = { answeredEndpointId: undefined, posts: "Unresolved" as const };
-  const claims = input.all.map((each) => claimOf(each, identity, unstored));
-  return planRemote(situation, {
-    ...local,
-    project: {
-      ...{ projectId, startedAtMs: 0, serviceTimeMs: list.serviceTimeMs, unreadableIds: list.unreadableIds },
-      endpoints: new Map(list.endpoints.map((endpoint) => [endpoint.id, endpoint])),
-      readsById: new Map(),
-      echoesNames: list.endpoints.some(({ name }) => name !== undefined),
-    },
-    claims: new ProjectClaims(claims, identity),
-    operations: {
-      ownInFlight: ownInFlight(resource, operations),
-      inFlightForMs: 0,
-      failedIds: new Set((resource.status.failedActions ?? []).map(({ operationId }) => operationId)),
-    },
-  });
+  if (isLocal(situation)) return { plan: planLocal(situation, local), afterOperation: undefined };
+  const { look, decided } = await lookAt({ clock, controlPlane }, round, { due, isPoll: true });
+  const [first] = decided;
+  if (first === undefined) throw new Error("unreachable: what is due is decided");
+  const error = look.readErrorOf(first.worked);
+  if (error !== undefined) throw error;
+  const lockHolder = lockHolderOf(project, facts.monotonicMs);
+  return { plan: first.plan, afterOperation: isMutation(first.plan) ? lockHolder : undefined };
 }
 
-/** Operations in flight whose cause in status is a call of the operator. */
-function ownInFlight({ status }: ComputeEndpoint, operations: readonly Operation[]): readonly Operation[] {
-  const own = new Set((status.operations ?? []).filter(({ cause }) => cause === "SpecChange").map(({ id }) => id));
-  return operations.filter((operation) => own.has(operation.id) && isInFlight(operation));
+/** People may not read their Namespace object, so what the operator said last about the grant stands. */
+function grantShownBy({ status }: ComputeEndpoint): ProjectGrant {
+  const isRefused = conditionOf(status.conditions, "Stalled")?.reason === "ProjectNotGranted";
+  return isRefused ? { mayChange: false, mayAdopt: false } : fullGrant;
 }
 
-/** A plan as one line for people. Pure. */
-export function planText(plan: Plan): string {
+/** A planned step as text for people. Pure. */
+export function planText({ plan, afterOperation }: PlannedStep): string {
+  const waits =
+    afterOperation === undefined ? "" : `\n  First the operation ${afterOperation} must end: it locks the project.`;
+  return `${textOf(plan)}${waits}`;
+}
+
+function textOf(plan: Plan): string {
   switch (plan.kind) {
     case "AddFinalizer":
       return "AddFinalizer: the operator adds its finalizer, and then decides again.";

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import type { Plan } from "../decide/plan.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
+import { systemClock } from "../runtime/system-clock.ts";
 import {
   type ClusterAccess,
   type Environment,
@@ -105,16 +106,13 @@ class PluginRun {
 
   readonly plan = async (name: string | undefined, options: CommonOptions & { filename?: string }): Promise<void> => {
     const resource = await this.#planned(name, options);
-    const projectId = projectIdOf(resource);
     const service = this.#openService();
-    const identity = await identityOf(this.#openCluster(), service, this.#options.env);
-    const others = (await this.#openCluster().list()).filter(({ uid }) => uid !== resource.uid);
-    const all = [...others, resource].filter((each) => projectIdOf(each) === projectId);
-    const known = projectId === undefined ? undefined : await readProject(service, projectId);
-    const read = known ?? { list: { endpoints: [], unreadableIds: [], serviceTimeMs: undefined }, operations: [] };
-    const plan = planNow({ resource, all, identity, projectId: projectId ?? "", ...read, nowMs: Date.now() });
-    this.#print(options, plan, `${planText(plan)}\n`);
-    this.exitCode = exitCodeOfPlan(plan);
+    const cluster = this.#openCluster();
+    const identity = await identityOf(cluster, service, this.#options.env);
+    const others = (await cluster.list()).filter(({ uid }) => uid !== resource.uid);
+    const step = await planNow({ resource, others, identity, clock: systemClock, controlPlane: service });
+    this.#print(options, { ...step.plan, afterOperation: step.afterOperation }, `${planText(step)}\n`);
+    this.exitCode = exitCodeOfPlan(step.plan);
   };
 
   readonly adopt = async (options: CommonOptions & { project: string }): Promise<void> => {
@@ -194,11 +192,6 @@ class PluginRun {
     if (output !== "json" && output !== "table") throw new PluginError(`-o ${output}: only table and json are known.`);
     this.#options.out.write(output === "json" ? `${JSON.stringify(value, undefined, 2)}\n` : text);
   }
-}
-
-async function readProject(service: ServiceAccess, projectId: string) {
-  const { operations } = await service.listOperations(projectId, { limit: 100 });
-  return { list: await service.listEndpoints(projectId), operations };
 }
 
 function exitCodeOfPlan({ kind }: Plan): number {

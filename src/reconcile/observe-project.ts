@@ -11,10 +11,13 @@ import type { LogNeed } from "../operations/log-need.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { ProjectMemory } from "./project-memory.ts";
 
+/** The calls that change nothing. */
+export type ControlPlaneReads = Pick<ControlPlane, "listEndpoints" | "getEndpoint" | "listOperations" | "getOperation">;
+
 /** What reading a project needs. */
 export interface ReadContext {
   readonly clock: Clock;
-  readonly controlPlane: ControlPlane;
+  readonly controlPlane: ControlPlaneReads;
 }
 
 /** The maximum number of endpoints that one reconcile reads by id. */

@@ -7,6 +7,7 @@ import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import type { AttributedOperation } from "../operations/attribution.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 
 /**
@@ -158,6 +159,19 @@ export function rememberUnconfirmed(entry: ResourceEntry, write: UnconfirmedWrit
 /** Remembers an intent whose write had no answer: if the API server stores it later, no POST was sent under it. */
 export function rememberUnsent(entry: ResourceEntry, attempt: string): void {
   entry.unsentAttempts = [...entry.unsentAttempts, attempt].slice(-unconfirmedLimit);
+}
+
+/** Compares what this process remembers of a create with the intent that is stored now. @param nowMs monotonic */
+export function noteStoredIntent(entry: ResourceEntry, { status }: ComputeEndpoint, nowMs: number): void {
+  const { createIntent } = status;
+  if (createIntent === undefined) {
+    remember(entry, { intent: undefined });
+  } else if (entry.memory.intent?.attempt !== createIntent.attempt) {
+    const { attempt } = createIntent;
+    // An earlier process may have sent a POST under an intent that this process did not write.
+    const posts = entry.unsentAttempts.includes(attempt) ? "NoneSent" : "Unresolved";
+    remember(entry, { intent: { attempt, posts, firstSeenMs: nowMs, lastPostMs: undefined } });
+  }
 }
 
 /** Adds ids of operations that an answer named. */

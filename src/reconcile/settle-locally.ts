@@ -5,7 +5,7 @@ import { isSameStored } from "../domain/same-stored.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { isDue } from "./due.ts";
 import { inParallel } from "./in-parallel.ts";
-import { remember, type UnconfirmedWrite } from "./project-memory.ts";
+import { noteStoredIntent, remember, type UnconfirmedWrite } from "./project-memory.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
 import { countEnded, publish, reportDropped, resourceFields } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
@@ -69,18 +69,10 @@ async function addFinalizer({ store, logger }: ReconcileContext, worked: WorkedR
 
 /** Compares the memory with what is stored now. */
 function catchUp(context: ReconcileContext, { facts }: Round, { resource, entry }: WorkedResource): void {
-  const { ownership, createIntent } = resource.status;
-  if (ownership !== undefined && entry.memory.answeredCreate !== undefined) {
+  if (resource.status.ownership !== undefined && entry.memory.answeredCreate !== undefined) {
     remember(entry, { answeredCreate: undefined });
   }
-  if (createIntent === undefined) {
-    remember(entry, { intent: undefined });
-  } else if (entry.memory.intent?.attempt !== createIntent.attempt) {
-    const { attempt } = createIntent;
-    // An earlier process may have sent a POST under an intent that this process did not write.
-    const posts = entry.unsentAttempts.includes(attempt) ? "NoneSent" : "Unresolved";
-    remember(entry, { intent: { attempt, posts, firstSeenMs: facts.monotonicMs, lastPostMs: undefined } });
-  }
+  noteStoredIntent(entry, resource, facts.monotonicMs);
   const landed = entry.unconfirmed.find((write) => hasLanded(write, resource.status));
   if (landed !== undefined) {
     // All of them began from one version of the resource, so no other one can be stored any more.

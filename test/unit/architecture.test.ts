@@ -90,7 +90,7 @@ const rules: Readonly<Record<string, Rules>> = {
   },
   // Reads what the operator reads, and asks the operator's own decisions.
   plugin: {
-    folders: ["control-plane", "decide", "domain", "kubernetes", "reconcile", "resource", "runtime"],
+    folders: ["control-plane", "decide", "domain", "kubernetes", "operations", "reconcile", "resource", "runtime"],
     packages: ["commander", "yaml"],
     isPure: false,
   },

@@ -184,7 +184,8 @@ function candidate({ candidate: kind, type, spec, ownership: origin }: Factors):
   ];
 }
 
-function claimsOf({ claims, type, spec }: Factors): readonly Claim[] {
+/** What the sibling claims. */
+export function claimsOf({ claims, type, spec }: Factors): readonly Claim[] {
   const branchId = spec === "Moved" ? otherBranch : branch;
   switch (claims) {
     case "None":

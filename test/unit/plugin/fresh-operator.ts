@@ -1,0 +1,93 @@
+import type { Claim } from "../../../src/decide/claims.ts";
+import type { Observation } from "../../../src/decide/observation.ts";
+import type { ControlPlane } from "../../../src/domain/control-plane.ts";
+import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
+import { KubernetesError } from "../../../src/domain/resource-store.ts";
+import { ProjectOperations } from "../../../src/operations/reader.ts";
+import { ProjectReconciler } from "../../../src/reconcile/project-reconciler.ts";
+import { Projects } from "../../../src/reconcile/projects.ts";
+import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";
+import { quietLogger } from "../../support/quiet-logger.ts";
+import { identity, nowMs, ownership, policy, project, resource } from "../decide/builders.ts";
+
+/** A write to the control plane: the method and what it was called with. */
+export type Call = readonly [method: "create" | "update" | "delete", ...parameters: readonly unknown[]];
+
+/** A cluster and a control plane in memory, as an observation describes them. Nothing has been read yet. */
+export class ObservedWorld {
+  readonly clock = new FakeClock(nowMs);
+  readonly store = new FakeResourceStore();
+  readonly resource: ComputeEndpoint;
+  /** The other resource of the project, if any claims something. */
+  readonly siblings: readonly ComputeEndpoint[];
+  /** Writes to the control plane, in order. */
+  readonly calls: Call[] = [];
+  readonly controlPlane: ControlPlane;
+
+  constructor(given: Observation, claims: readonly Claim[]) {
+    this.resource = this.store.put(given.resource);
+    this.siblings = claims.map((claim) => this.store.put(siblingOf(claim)));
+    this.controlPlane = controlPlaneOf(given, this.calls);
+    // The sibling claims and does nothing: the API server refuses every write to it.
+    this.store.beforeWrite = (_write, { uid }) => {
+      if (uid !== this.resource.uid) throw new KubernetesError("Forbidden", "this resource is left alone");
+    };
+  }
+
+  /** The resource as it is stored now; `undefined`: it is gone. */
+  stored(): ComputeEndpoint | undefined {
+    return this.store.get(this.resource.key);
+  }
+
+  /** Runs one reconcile of an operator that has just started. */
+  async reconcile(): Promise<void> {
+    const { clock, store, controlPlane } = this;
+    const access = { identity, forCaller: () => controlPlane, reserve: async () => {}, reserved: controlPlane };
+    const reconciler = new ProjectReconciler({
+      ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger },
+      accessFor: () => ({ ...access, pollsPerMinute: 1_000 }),
+      projects: new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) }),
+      events: { record: () => {} },
+      metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
+    });
+    await reconciler.reconcile(project, { whileWaiting: (wait) => wait() });
+  }
+}
+
+/** The stored resource behind a claim. It has no finalizer, so that the operator would have to write to it first. */
+function siblingOf({ key, uid, creationTimestamp, ownedEndpointId, openCreate, wish }: Claim): ComputeEndpoint {
+  const record =
+    ownedEndpointId === undefined ? undefined : ownership({ endpointId: ownedEndpointId, resourceUid: uid });
+  return resource({
+    ...{ key, uid, creationTimestamp, hasFinalizer: false },
+    ...(wish === undefined ? { brokenSpec: {} } : { spec: wish }),
+    status: {
+      ...(record !== undefined && { ownership: record }),
+      ...(openCreate !== undefined && { createIntent: openCreate.intent }),
+    },
+  });
+}
+
+function controlPlaneOf({ project: seen, operations }: Observation, calls: Call[]): ControlPlane {
+  const { endpoints, unreadableIds, serviceTimeMs } = seen;
+  const isProvenAbsent = (id: string) => seen.readsById.has(id) && seen.readsById.get(id)?.endpoint === undefined;
+  const answered = async (...call: Call) => {
+    calls.push(call);
+    throw new ControlPlaneError("Unreachable", "the test ends here", { effect: "NotApplied" });
+  };
+  return {
+    serviceUrl: identity.serviceUrl,
+    listEndpoints: async () => ({ endpoints: [...endpoints.values()], unreadableIds, serviceTimeMs }),
+    getEndpoint: async (_project, id) => {
+      if (endpoints.has(id) || isProvenAbsent(id)) return endpoints.get(id);
+      throw new ControlPlaneError("UnreadableAnswer", "no endpoint can be read from this", { effect: "NotApplied" });
+    },
+    listOperations: async () => ({ operations: operations.ownInFlight, unreadableIds: [], cursor: undefined }),
+    getOperation: async (_project, id) => operations.ownInFlight.find((operation) => operation.id === id),
+    createEndpoint: (_project, creation) => answered("create", creation),
+    updateEndpoint: (_project, id, changes) => answered("update", id, changes),
+    deleteEndpoint: (_project, id) => answered("delete", id),
+  };
+}
