@@ -1,6 +1,6 @@
 import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { ControlPlane, EndpointList, Mutation, OperationPage } from "../domain/control-plane.ts";
+import type { ControlPlane, EndpointList, Mutation, OperationPage, PowerAction } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
@@ -214,6 +214,14 @@ class HttpControlPlane implements ControlPlaneClient {
       route: routes.updateEndpoint,
       ids: [projectId, endpointId],
       body: changesToWire(changes),
+      read: ({ body }, clean) => readMutation(body, sameEndpoint(endpointId), clean),
+    });
+  }
+
+  changePower(projectId: string, endpointId: string, action: PowerAction): Promise<Mutation> {
+    return this.#call({
+      route: action === "start" ? routes.startEndpoint : routes.suspendEndpoint,
+      ids: [projectId, endpointId],
       read: ({ body }, clean) => readMutation(body, sameEndpoint(endpointId), clean),
     });
   }

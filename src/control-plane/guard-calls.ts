@@ -19,6 +19,7 @@ export function guardCalls(inner: ControlPlane, guard: CallGuard): ControlPlane 
     createEndpoint: (projectId, creation) => guard(() => inner.createEndpoint(projectId, creation)),
     updateEndpoint: (projectId, endpointId, changes) =>
       guard(() => inner.updateEndpoint(projectId, endpointId, changes)),
+    changePower: (projectId, endpointId, action) => guard(() => inner.changePower(projectId, endpointId, action)),
     deleteEndpoint: (projectId, endpointId) => guard(() => inner.deleteEndpoint(projectId, endpointId)),
   };
 }
@@ -36,6 +37,8 @@ export function withLeaderFence(controlPlane: ControlPlane, fence: LeaderFence, 
     createEndpoint: (projectId, creation) => permitted(() => controlPlane.createEndpoint(projectId, creation)),
     updateEndpoint: (projectId, endpointId, changes) =>
       permitted(() => controlPlane.updateEndpoint(projectId, endpointId, changes)),
+    changePower: (projectId, endpointId, action) =>
+      permitted(() => controlPlane.changePower(projectId, endpointId, action)),
     deleteEndpoint: (projectId, endpointId) => permitted(() => controlPlane.deleteEndpoint(projectId, endpointId)),
   };
 }

@@ -68,6 +68,8 @@ export function withRequestBudget(controlPlane: ControlPlane, budget: RequestBud
     createEndpoint: (projectId, creation) => write(() => controlPlane.createEndpoint(projectId, creation)),
     updateEndpoint: (projectId, endpointId, changes) =>
       write(() => controlPlane.updateEndpoint(projectId, endpointId, changes)),
+    changePower: (projectId, endpointId, action) =>
+      write(() => controlPlane.changePower(projectId, endpointId, action)),
     deleteEndpoint: (projectId, endpointId) => write(() => controlPlane.deleteEndpoint(projectId, endpointId)),
   };
 }

@@ -27,6 +27,13 @@ export const routes = {
   getOperation: { method: "GET", template: operation, purpose: "read the operation", subject: "Operation" },
   createEndpoint: { method: "POST", template: endpoints, purpose: "create the endpoint", subject: "Project" },
   updateEndpoint: { method: "PATCH", template: endpoint, purpose: "update the endpoint", subject: "Endpoint" },
+  startEndpoint: { method: "POST", template: `${endpoint}/start`, purpose: "start the compute", subject: "Endpoint" },
+  suspendEndpoint: {
+    method: "POST",
+    template: `${endpoint}/suspend`,
+    purpose: "suspend the compute",
+    subject: "Endpoint",
+  },
   deleteEndpoint: { method: "DELETE", template: endpoint, purpose: "delete the endpoint", subject: "Endpoint" },
   listRoles: { method: "GET", template: `${branch}/roles`, purpose: "list the branch's roles", subject: "Branch" },
   createRole: { method: "POST", template: `${branch}/roles`, purpose: "create the role", subject: "Branch" },

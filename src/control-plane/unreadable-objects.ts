@@ -71,6 +71,7 @@ export function withUnreadableReport(inner: ControlPlane, options: UnreadableObj
       getOperation: (projectId, operationId) => inner.getOperation(projectId, operationId),
       createEndpoint: (projectId, creation) => inner.createEndpoint(projectId, creation),
       updateEndpoint: (projectId, endpointId, changes) => inner.updateEndpoint(projectId, endpointId, changes),
+      changePower: (projectId, endpointId, action) => inner.changePower(projectId, endpointId, action),
       deleteEndpoint: (projectId, endpointId) => inner.deleteEndpoint(projectId, endpointId),
     },
     unreadableCount() {

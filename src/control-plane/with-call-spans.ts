@@ -51,6 +51,10 @@ export function withCallSpans(inner: ControlPlane, tracer: Tracer): ControlPlane
       write(routes.updateEndpoint, { projectId, endpointId }, () =>
         inner.updateEndpoint(projectId, endpointId, changes),
       ),
+    changePower: (projectId, endpointId, action) =>
+      write(action === "start" ? routes.startEndpoint : routes.suspendEndpoint, { projectId, endpointId }, () =>
+        inner.changePower(projectId, endpointId, action),
+      ),
     deleteEndpoint: (projectId, endpointId) =>
       write(routes.deleteEndpoint, { projectId, endpointId }, () => inner.deleteEndpoint(projectId, endpointId)),
   };

@@ -7,6 +7,7 @@ import { mayResend, resendWaitMs } from "./drift.ts";
 import type { Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
 import { claimedByAnother, holderOf, isOwnedElsewhere } from "./plan-unowned.ts";
+import { powerWishOf } from "./power.ts";
 import { remoteStateOf } from "./remote-state.ts";
 import type { Situation } from "./situation.ts";
 import { pollDelayMs, waitingMessage } from "./waiting.ts";
@@ -35,10 +36,8 @@ export function planOwned({ ownership, spec }: Owned, observation: Observation):
         planBesideEndless(observation, spec, remote.endpoint) ??
         planOperationWait(observation) ??
         planMove(observation, spec, remote.endpoint) ??
-        planUpdate(observation, spec, remote.endpoint) ?? {
-          kind: "Settled",
-          unverifiable: diffEndpoint(spec, remote.endpoint).unverifiable.map(({ field }) => field),
-        }
+        planUpdate(observation, spec, remote.endpoint) ??
+        planPower(observation, spec, remote.endpoint)
       );
   }
 }
@@ -59,6 +58,16 @@ export function ownershipConflict(observation: Observation, endpointId: string):
     reason: "OwnershipConflict",
     message: `This resource and ${owner} both own endpoint ${endpointId}, so the operator changes nothing. Set spec.deletionPolicy to Retain on one of the two and delete that one.`,
   };
+}
+
+/** The endpoint matches spec: what annotations ask of the compute comes last. */
+function planPower({ resource }: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
+  const { action, echo } = powerWishOf(resource, endpoint);
+  if (action !== undefined) {
+    return { kind: "ChangePower", endpointId: endpoint.id, action, echo };
+  }
+  const unverifiable = diffEndpoint(spec, endpoint).unverifiable.map(({ field }) => field);
+  return { kind: "Settled", unverifiable, ...(Object.keys(echo).length === 0 ? {} : { echo }) };
 }
 
 /** Another client deleted the endpoint. The operator replaces what this resource created, and nothing that was adopted. */

@@ -11,6 +11,7 @@ import type { LocalObservation } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Mutation, Plan, PlanOf } from "./plan.ts";
 import { deletingMessage } from "./plan-deletion.ts";
+import type { PowerEcho } from "./power.ts";
 import type { Policy } from "./resource-memory.ts";
 import type { ConditionSummary } from "./summary.ts";
 import { pollDelayMs } from "./waiting.ts";
@@ -45,6 +46,8 @@ export interface PlanEntry<Planned extends Plan> {
   intent(plan: Planned): CreateIntent | undefined;
   /** The endpoint that the plan or its answer shows; `undefined`: none. */
   shownEndpoint(plan: Planned, outcome: Outcome): ObservedEndpoint | undefined;
+  /** The annotations of power that are handled with it. */
+  echo(plan: Planned, outcome: Outcome): PowerEcho;
   /** Events before the plan is carried out. */
   eventsBefore(plan: Planned): readonly ResourceEvent[];
   /** Events after its status is stored, beside those that the status itself gives rise to. */
@@ -90,6 +93,7 @@ const usual = {
   request: noRequest,
   intent: () => undefined,
   shownEndpoint: () => undefined,
+  echo: (): PowerEcho => ({}),
   eventsBefore: () => [],
   events: () => [],
   conflictStall: undefined,
@@ -194,6 +198,19 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
     isObstacleGone: ({ branchId: target }, { endpoints }) =>
       ![...endpoints.values()].some(({ branchId }) => branchId === target),
   },
+  ChangePower: {
+    ...usual,
+    effect: "Mutation",
+    needs: fresh,
+    summary: ({ action }) => progressing("Updating", `The control plane accepted to ${action} the compute.`),
+    nextLookMs: afterMutation,
+    shownEndpoint: answeredEndpoint,
+    echo: ({ echo }, outcome) => (outcome.kind === "Accepted" ? echo : {}),
+    eventsBefore: ({ action }) =>
+      action === "suspend"
+        ? [warning("EndpointSuspending", "Update", "An annotation asks for it: the compute drops its connections.")]
+        : [],
+  },
   DeleteEndpoint: {
     ...usual,
     effect: "Mutation",
@@ -217,6 +234,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
     summary: ({ unverifiable }, { resource }) =>
       resource.deletionTimestamp === undefined ? ready(unverifiable) : unchanged(),
     nextLookMs: onChange,
+    echo: ({ echo = {} }) => echo,
     request: (_plan, outcome) => (outcome.kind === "NothingSent" ? { kind: "Unnecessary" } : { kind: "None" }),
   },
   Stall: {

@@ -1,6 +1,8 @@
+import type { PowerAction } from "../domain/control-plane.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";
 import type { CreateIntent, Ownership } from "../resource/status-schema.ts";
+import type { PowerEcho } from "./power.ts";
 
 /** Why the finalizer may be removed. */
 export type ReleaseCause = "Gone" | "Retained" | "NeverCreated";
@@ -46,6 +48,13 @@ export type Plan =
   | { readonly kind: "MoveEndpoint"; readonly endpointId: string; readonly branchId: string }
   | { readonly kind: "DeleteEndpoint"; readonly endpointId: string }
   | {
+      /** An annotation asks for it. */
+      readonly kind: "ChangePower";
+      readonly endpointId: string;
+      readonly action: PowerAction;
+      readonly echo: PowerEcho;
+    }
+  | {
       readonly kind: "Wait";
       readonly reason: ProgressReason;
       readonly message: string;
@@ -56,6 +65,8 @@ export type Plan =
       readonly kind: "Settled";
       /** Managed fields that the control plane accepted and does not show. */
       readonly unverifiable: readonly string[];
+      /** Values of annotations that need no call. @default none */
+      readonly echo?: PowerEcho;
     }
   | {
       readonly kind: "Stall";
@@ -69,7 +80,7 @@ export type Plan =
 export type PlanOf<Kind extends Plan["kind"]> = Extract<Plan, { kind: Kind }>;
 
 /** A plan that changes something in the control plane. Of these, at most one of a project is carried out at a time. */
-export type Mutation = PlanOf<"CreateEndpoint" | "UpdateEndpoint" | "MoveEndpoint" | "DeleteEndpoint">;
+export type Mutation = PlanOf<"CreateEndpoint" | "UpdateEndpoint" | "MoveEndpoint" | "DeleteEndpoint" | "ChangePower">;
 
 /** Closes a `switch` over a union: a new member is a compile error here. */
 export function assertNever(value: never): never {

@@ -41,6 +41,7 @@ export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndp
     ...{ operations, failedActions, operationWatermark },
     acknowledged: acknowledgedAfter(step),
     observedGeneration: summary.kind === "Unchanged" ? resource.status.observedGeneration : resource.generation,
+    ...(step.plan && entryOf(step.plan).echo(step.plan, step.outcome)),
     lastHandledReconcileAt: handledReconcileAt(step),
     conditions: conditionsFor({ step, summary, failedActions: failedActions ?? [] }),
   };

@@ -7,6 +7,9 @@ export interface Mutation {
   readonly operations: readonly Operation[];
 }
 
+/** What can be asked of a compute beside its settings. */
+export type PowerAction = "start" | "suspend";
+
 /** The endpoints of one project, as one list showed them. */
 export interface EndpointList {
   /** Every endpoint that could be read, in no particular order. Complete, apart from those in `unreadableIds`. */
@@ -52,6 +55,8 @@ export interface ControlPlane {
   getOperation(projectId: string, operationId: string): Promise<Operation | undefined>;
   createEndpoint(projectId: string, creation: EndpointCreation): Promise<Mutation>;
   updateEndpoint(projectId: string, endpointId: string, changes: EndpointChanges): Promise<Mutation>;
+  /** Starts or suspends the compute; for one that is in that state already the control plane does nothing. */
+  changePower(projectId: string, endpointId: string, action: PowerAction): Promise<Mutation>;
   /** `undefined`: the control plane answered that there is none (404 or 204). That alone does not prove that it is gone. */
   deleteEndpoint(projectId: string, endpointId: string): Promise<Mutation | undefined>;
 }

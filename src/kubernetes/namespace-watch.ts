@@ -143,7 +143,7 @@ async function unlessForbidden(logger: Logger, read: () => Promise<void>): Promi
   try {
     await read();
   } catch (error) {
-    if (!(error instanceof KubernetesError && error.reason === "Forbidden")) {
+    if (!(error instanceof KubernetesError && ["Forbidden", "NotFound"].includes(error.reason))) {
       throw error;
     }
     logger.warn(

@@ -1,6 +1,7 @@
 import { type ControlPlaneClient, createControlPlane } from "../control-plane/create-control-plane.ts";
 import { createKeySource, type KeySource } from "../control-plane/key-source.ts";
 import type { Identity } from "../decide/identity.ts";
+import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { readClusterId } from "../kubernetes/http/cluster.ts";
 import { createConnection, type KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../kubernetes/http/credentials.ts";
@@ -21,13 +22,15 @@ const timeoutMs = 10_000;
 const pageLimit = 500;
 const mostPages = 1_000;
 
-/** The cluster as the user's kubeconfig reaches it. It only reads. */
+/** The cluster as the user's kubeconfig reaches it. */
 export interface ClusterAccess {
   /** Namespace of the kubeconfig's context; `default` without one. */
   readonly namespace: string;
   get(namespace: string, name: string): Promise<ComputeEndpoint>;
   /** The stored object as it is, for a plan with another spec. */
   getStored(namespace: string, name: string): Promise<unknown>;
+  /** Sets an annotation of a ComputeEndpoint; nothing else is ever written. */
+  annotate(key: ResourceKey, annotation: string, value: string): Promise<void>;
   /** Every ComputeEndpoint of the cluster. */
   list(): Promise<readonly ComputeEndpoint[]>;
   clusterId(): Promise<string>;
@@ -49,6 +52,16 @@ export function openCluster(version: string): ClusterAccess {
     namespace: connection.namespace ?? "default",
     getStored,
     get: async (namespace, name) => parseComputeEndpoint(await getStored(namespace, name)),
+    async annotate(key, annotation, value) {
+      await connection.request({
+        what: `annotate ComputeEndpoint ${keyText(key)}`,
+        method: "PATCH",
+        path: computeEndpointPath(key),
+        contentType: "application/merge-patch+json",
+        body: { metadata: { annotations: { [annotation]: value } } },
+        timeoutMs,
+      });
+    },
     list: () => listAll(connection),
     clusterId: () => readClusterId(connection),
     close: () => connection.close(),

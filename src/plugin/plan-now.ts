@@ -101,6 +101,8 @@ function textOf(plan: Plan): string {
       return `UpdateEndpoint: ${plan.endpointId} gets ${JSON.stringify(plan.changes)}${plan.restarts ? "; the compute restarts and drops its connections" : ""}.`;
     case "MoveEndpoint":
       return `MoveEndpoint: ${plan.endpointId} moves to the branch ${plan.branchId}.`;
+    case "ChangePower":
+      return `ChangePower: an annotation asks to ${plan.action} the compute of ${plan.endpointId}.`;
     case "DeleteEndpoint":
       return `DeleteEndpoint: ${plan.endpointId} is deleted.`;
     case "Wait":

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import type { Plan } from "../decide/plan.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
+import { annotations } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import {
   type ClusterAccess,
@@ -145,6 +146,10 @@ class PluginRun {
 
   async #change(name: string, options: CommonOptions, action: "start" | "suspend"): Promise<void> {
     const resource = await this.#resource(name, options);
+    if (!this.#options.env.CONTROL_PLANE_URL) {
+      await this.#askOperator(resource, options, action);
+      return;
+    }
     const { ownership } = resource.status;
     if (ownership === undefined)
       throw new PluginError(`${name} has no endpoint yet; see: kubectl endpoints why ${name}`);
@@ -155,6 +160,15 @@ class PluginRun {
       { endpointId, action },
       `${endpointId}: ${action} requested; see: kubectl endpoints ops ${name}\n`,
     );
+  }
+
+  /** Without a way to the control plane the operator does it: a new value of the annotation acts once. */
+  async #askOperator({ key }: ComputeEndpoint, options: CommonOptions, action: "start" | "suspend"): Promise<void> {
+    const annotation = action === "start" ? annotations.wakeRequestedAt : annotations.suspendRequestedAt;
+    const value = new Date().toISOString();
+    await this.#openCluster().annotate(key, annotation, value);
+    const text = `${key.name}: annotated with ${annotation}=${value}; the operator does it\n`;
+    this.#print(options, { annotation, value, action }, text);
   }
 
   async #resource(name: string, { namespace }: CommonOptions): Promise<ComputeEndpoint> {

@@ -14,6 +14,8 @@ export function outsideWorker(controlPlane: ControlPlane, slot: WorkerSlot): Con
     createEndpoint: (projectId, creation) => slot.whileWaiting(() => controlPlane.createEndpoint(projectId, creation)),
     updateEndpoint: (projectId, endpointId, changes) =>
       slot.whileWaiting(() => controlPlane.updateEndpoint(projectId, endpointId, changes)),
+    changePower: (projectId, endpointId, action) =>
+      slot.whileWaiting(() => controlPlane.changePower(projectId, endpointId, action)),
     deleteEndpoint: (projectId, endpointId) =>
       slot.whileWaiting(() => controlPlane.deleteEndpoint(projectId, endpointId)),
   };

@@ -147,6 +147,9 @@ async function send(context: ChangeContext, plan: Mutation, entry: ResourceEntry
         answer = await controlPlane.updateEndpoint(projectId, plan.endpointId, plan.changes);
         remember(entry, { acknowledgedAtMs: clock.monotonicMs() });
         break;
+      case "ChangePower":
+        answer = await controlPlane.changePower(projectId, plan.endpointId, plan.action);
+        break;
       case "MoveEndpoint":
         answer = await move(controlPlane, projectId, plan);
         break;

@@ -33,6 +33,10 @@ export const annotations = {
   resolveCreate: `${group}/resolve-create`,
   /** An operation id whose failure has been seen. */
   acknowledgeOperation: `${group}/acknowledge-operation`,
+  /** Any new value starts the compute once; on a ComputeEndpoint only. */
+  wakeRequestedAt: `${group}/wake-requested-at`,
+  /** Any new value suspends the compute once; on a ComputeEndpoint only. */
+  suspendRequestedAt: `${group}/suspend-requested-at`,
   /** Any new value asks for a new password; on a DatabaseAccess only. */
   rotateRequestedAt: `${group}/rotate-requested-at`,
 } as const;

@@ -161,6 +161,8 @@ export const statusSchema = z
       .string()
       .optional()
       .describe("The last value of reconcile-requested-at that was handled."),
+    lastHandledWakeAt: z.string().optional().describe("The last value of wake-requested-at that was handled."),
+    lastHandledSuspendAt: z.string().optional().describe("The last value of suspend-requested-at that was handled."),
     conditions: conditionsSchema.optional(),
   })
   .describe("The endpoint as the service showed it, and what is going on.");

@@ -31,6 +31,8 @@ async function startLeader(doesAnswerEvents: boolean) {
     } else if (path.includes("/leases")) {
       if (method === "GET") sendJson(response, 404, {});
       else sendJson(response, 200, stored(body, { uid: "lease" }));
+    } else if (path === "/api/v1/namespaces") {
+      sendJson(response, 200, { metadata: { resourceVersion: "5" }, items: [] });
     } else if (path.includes("/computeendpoints")) {
       if (method === "GET") sendJson(response, 200, { metadata: { resourceVersion: "5" }, items: [unreadable] });
       else sendJson(response, 200, stored({ ...unreadable, ...(body as object) }, unreadable.metadata));

@@ -2,7 +2,13 @@
 export { type Config, parseConfig } from "../../src/config.ts";
 export { createKeySource } from "../../src/control-plane/key-source.ts";
 export type { Clock, Timer } from "../../src/domain/clock.ts";
-export type { ControlPlane, EndpointList, Mutation, OperationPage } from "../../src/domain/control-plane.ts";
+export type {
+  ControlPlane,
+  EndpointList,
+  Mutation,
+  OperationPage,
+  PowerAction,
+} from "../../src/domain/control-plane.ts";
 export {
   ControlPlaneError,
   type ControlPlaneReason,

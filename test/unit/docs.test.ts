@@ -97,7 +97,9 @@ describe("docs/settings.md", () => {
 test("docs/using.md → every annotation there is, and no other", async () => {
   const page = await textOf("docs/using.md");
   const rows = rowsOf(sectionOf(page, "Annotations"));
-  const documented = rows.map(([cell]) => `${group}/${/^`([a-z-]+):/.exec(cell ?? "")?.[1]}`);
+  const documented = rows.flatMap(([cell]) =>
+    [...(cell ?? "").matchAll(/`([a-z-]+):/g)].map(([, name]) => `${group}/${name}`),
+  );
   expect(sorted(documented)).toEqual(sorted(Object.values(annotations)));
   const used = [...page.matchAll(/kubectl annotate .* (endpoint-operator\.dev\/[a-z-]+)=/g)].map(([, key]) => key);
   expect(used.length).toBeGreaterThan(0);

@@ -112,6 +112,37 @@ export const guardCases: readonly NamedCase[] = [
     },
   },
   {
+    id: "suspended once",
+    name: "the process dies between a suspend and its record, twice → one suspend, and the next wish wakes the compute",
+    why: "a database goes to sleep under the client that has just woken it",
+    plan: planOf({
+      faults: scripted({ "POST ep-twilight-river-22129148 of green-fox-1 #1": { kind: "CrashAfter" } }),
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        {
+          atMs: 30_000,
+          action: { kind: "Annotate", name: "orders", annotations: { [annotations.suspendRequestedAt]: "1" } },
+        },
+        { atMs: 40_000, action: { kind: "Crash", replica: 0 } },
+        {
+          atMs: 60_000,
+          action: { kind: "Annotate", name: "orders", annotations: { [annotations.wakeRequestedAt]: "1" } },
+        },
+        { atMs: 90_000, action: { kind: "Crash", replica: 0 } },
+      ],
+    }),
+    judge: (world) => {
+      const counted = (words: string) => world.log.entries.filter(({ text }) => text.includes(words)).length;
+      const [suspends, wakes] = [counted("to suspend the compute"), counted("to start the compute")];
+      const [endpoint] = world.endpoints();
+      return [
+        ...(world.history.deaths === 3 ? [] : [`${world.history.deaths} deaths`]),
+        ...(suspends === 1 && wakes === 1 ? [] : [`${suspends} suspends and ${wakes} wakes were sent`]),
+        ...(endpoint?.state === "active" ? [] : [`the compute is ${endpoint?.state}`]),
+      ];
+    },
+  },
+  {
     id: "lost event",
     name: "the watch loses the event of a new resource → one relist period later it is made up for",
     why: "a resource is never looked at",

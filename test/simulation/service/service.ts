@@ -5,6 +5,7 @@ import type {
   Mutation,
   ObservedEndpoint,
   Operation,
+  PowerAction,
 } from "../ports.ts";
 import { ServiceCalendar, type ServiceClock } from "./calendar.ts";
 import { createEngine, type EndpointRecord, type OperationRecord, type ProfileName, Refusal } from "./engine.ts";
@@ -128,6 +129,16 @@ export class Service {
       this.#revertsNext = false;
       this.#reverts.push({ operationId: first.id, before });
     }
+    return this.#mutation(mutation, "Mutation");
+  }
+
+  /** @throws Refusal */
+  changePower(projectId: string, endpointId: string, action: PowerAction): Mutation {
+    const engine = this.#engine;
+    const isStart = action === "start";
+    const mutation = isStart
+      ? engine.startEndpoint(projectId, endpointId)
+      : engine.suspendEndpoint(projectId, endpointId);
     return this.#mutation(mutation, "Mutation");
   }
 

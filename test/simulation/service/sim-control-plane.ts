@@ -9,6 +9,7 @@ import type {
   ObservedEndpoint,
   Operation,
   OperationPage,
+  PowerAction,
 } from "../ports.ts";
 import type { Process } from "../replica/process.ts";
 import { Refusal } from "./engine.ts";
@@ -117,6 +118,13 @@ export class SimControlPlane implements ControlPlane {
     const words = { method: "PATCH", purpose: "update the endpoint", subject: "Endpoint" } as const;
     return this.#write({ ...words, projectId, endpointId, changes }, () =>
       this.#options.service.update(projectId, endpointId, changes),
+    );
+  }
+
+  changePower(projectId: string, endpointId: string, action: PowerAction): Promise<Mutation> {
+    const words = { method: "POST", purpose: `${action} the compute`, subject: "Endpoint" } as const;
+    return this.#write({ ...words, projectId, endpointId }, () =>
+      this.#options.service.changePower(projectId, endpointId, action),
     );
   }
 

@@ -97,6 +97,10 @@ export class FakeControlPlane implements ControlPlane {
     return this.#answer(`updateEndpoint ${projectId}`, () => ({ endpoint: endpoint(), operations: [] }));
   }
 
+  changePower(projectId: string): Promise<Mutation> {
+    return this.#answer(`changePower ${projectId}`, () => ({ endpoint: endpoint(), operations: [] }));
+  }
+
   deleteEndpoint(projectId: string) {
     return this.#answer(`deleteEndpoint ${projectId}`, () => undefined);
   }
