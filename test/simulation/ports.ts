@@ -1,6 +1,13 @@
 /** The doors of the operator that the simulation uses. Only this file names files of `src`, so that moving one costs one line. */
 export { type Config, parseConfig } from "../../src/config.ts";
 export { createKeySource } from "../../src/control-plane/key-source.ts";
+export type {
+  BranchObjects,
+  BranchPath,
+  ObservedDatabase,
+  ObservedRole,
+  RoleChange,
+} from "../../src/domain/branch-objects.ts";
 export type { Clock, Timer } from "../../src/domain/clock.ts";
 export type {
   ControlPlane,
@@ -17,9 +24,20 @@ export {
 export type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../../src/domain/endpoint.ts";
 export type { LogFields, Logger } from "../../src/domain/logger.ts";
 export type { Operation } from "../../src/domain/operation.ts";
+export { Password } from "../../src/domain/password.ts";
 export { KubernetesError } from "../../src/domain/resource-store.ts";
 export { errorForStatus, parseStatusAnswer } from "../../src/kubernetes/http/answer-error.ts";
 export type { KubernetesCall, KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 export { assembleOperator, type OperatorParts } from "../../src/operator-parts.ts";
-export { annotations, finalizer, grantAnnotation, group, kind, plural, version } from "../../src/resource/names.ts";
+export { databaseAccessSpecSchema } from "../../src/resource/database-access-schema.ts";
+export {
+  annotations,
+  databaseAccessNames,
+  finalizer,
+  grantAnnotation,
+  group,
+  kind,
+  plural,
+  version,
+} from "../../src/resource/names.ts";
 export { specSchema } from "../../src/resource/spec-schema.ts";

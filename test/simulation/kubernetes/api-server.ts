@@ -1,8 +1,16 @@
-import { kind as computeEndpointKind, group, plural, specSchema } from "../ports.ts";
+import {
+  kind as computeEndpointKind,
+  databaseAccessNames,
+  databaseAccessSpecSchema,
+  group,
+  plural,
+  specSchema,
+  version,
+} from "../ports.ts";
 import { type Answer, failure, type StoredObject, success } from "./answers.ts";
 import { isObject, isSameJson, type Json, type JsonObject, mergePatch } from "./merge-patch.ts";
 import { type Backup, type Change, ObjectStore } from "./object-store.ts";
-import { namespacesCollection, parseResourcePath, type ResourcePath } from "./resource-path.ts";
+import { namespacesCollection, parseResourcePath, type ResourcePath, secretsCollection } from "./resource-path.ts";
 
 /** A request as it arrives: parsed, and with nothing of the connection in it. */
 export interface ApiRequest {
@@ -15,8 +23,16 @@ export interface ApiRequest {
 /** The collection of our custom resource. */
 export const computeEndpoints = `${plural}.${group}`;
 
+/** The collection of the second kind. */
+export const databaseAccesses = `${databaseAccessNames.plural}.${group}`;
+
+/** Kinds with a status of its own, whose generation counts changes of spec. */
+const customResources: readonly string[] = [computeEndpoints, databaseAccesses];
+
 const kinds: Readonly<Record<string, string>> = {
   [computeEndpoints]: computeEndpointKind,
+  [databaseAccesses]: databaseAccessNames.kind,
+  [secretsCollection]: "Secret",
   [namespacesCollection]: "Namespace",
   "leases.coordination.k8s.io": "Lease",
   "events.events.k8s.io": "Event",
@@ -26,6 +42,8 @@ const kinds: Readonly<Record<string, string>> = {
 export interface ApiServerOptions {
   /** Epoch milliseconds. */
   readonly wallMs: () => number;
+  /** Whether the CRD of DatabaseAccess is installed. @default false */
+  readonly servesAccesses?: boolean;
   readonly onChange: (change: Change) => void;
 }
 
@@ -39,16 +57,21 @@ export class ApiServer {
   /** Objects as a POST stored them: without the default of status that every answer shows. The first patch stores that. */
   readonly #created = new WeakSet<StoredObject>();
   readonly #wallMs: () => number;
+  readonly #servesAccesses: boolean;
   #uids = 0;
   /** The list that each open continue token goes on with. */
   #openLists = new Map<string, readonly StoredObject[]>();
 
-  constructor({ wallMs, onChange }: ApiServerOptions) {
+  constructor({ wallMs, servesAccesses = false, onChange }: ApiServerOptions) {
     this.#wallMs = wallMs;
+    this.#servesAccesses = servesAccesses;
     this.store = new ObjectStore(onChange);
   }
 
   handle(request: ApiRequest): Answer {
+    if (this.#servesAccesses && request.path === `/apis/${group}/${version}`) {
+      return success({ resources: [{ name: plural }, { name: databaseAccessNames.plural }] });
+    }
     const path = parseResourcePath(request.path);
     if (path === undefined || kinds[path.collection] === undefined) {
       return failure(404, "NotFound", "the server could not find the requested resource");
@@ -122,7 +145,9 @@ export class ApiServer {
     }
     const { status: _, ...withoutStatus } = body;
     // The CRD gives a new resource this status.
-    const kept = path.collection === computeEndpoints ? { ...withoutStatus, status: { observedGeneration: -1 } } : body;
+    const kept = customResources.includes(path.collection)
+      ? { ...withoutStatus, status: { observedGeneration: -1 } }
+      : body;
     this.#uids += 1;
     const object: StoredObject = {
       ...kept,
@@ -163,7 +188,7 @@ export class ApiServer {
 
   #withoutStatusOf(path: ResourcePath, before: StoredObject, merged: StoredObject): StoredObject {
     const isSpecChanged = !isSameJson(before.spec, merged.spec);
-    const counts = path.collection === computeEndpoints && isSpecChanged;
+    const counts = customResources.includes(path.collection) && isSpecChanged;
     const { uid, resourceVersion, namespace, name, creationTimestamp, deletionTimestamp } = before.metadata;
     const metadata: StoredObject["metadata"] = {
       ...withoutEmpty(merged.metadata),
@@ -172,7 +197,7 @@ export class ApiServer {
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
       generation: before.metadata.generation + (counts ? 1 : 0),
     };
-    return path.collection === computeEndpoints
+    return customResources.includes(path.collection)
       ? withStatus({ ...merged, metadata }, before.status)
       : { ...merged, metadata };
   }
@@ -203,6 +228,10 @@ export class ApiServer {
   }
 
   #invalid({ collection }: ResourcePath, object: JsonObject, before?: StoredObject): Answer | undefined {
+    if (collection === databaseAccesses) {
+      const { error } = databaseAccessSpecSchema.safeParse(object.spec);
+      return error === undefined ? undefined : failure(422, "Invalid", error.message);
+    }
     if (collection !== computeEndpoints) return undefined;
     const parsed = specSchema.safeParse(object.spec);
     const problems = parsed.error?.issues.map(({ path, message }) => `spec.${path.join(".")}: ${message}`) ?? [];

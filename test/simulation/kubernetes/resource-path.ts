@@ -10,16 +10,25 @@ export interface ResourcePath {
   readonly apiVersion: string;
 }
 
+/** The collection of Secrets. */
+export const secretsCollection = "secrets.";
+
 /** The collection of Namespaces, which are in no namespace and no group. */
 export const namespacesCollection = "namespaces.";
 
 const form =
   /^\/apis\/(?<group>[^/]+)\/(?<version>[^/]+)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+)(?<status>\/status)?)?$/;
 
+const secretsForm = /^\/api\/v1\/namespaces\/(?<namespace>[^/]+)\/secrets(?:\/(?<name>[^/]+))?$/;
 const namespacesForm = /^\/api\/v1\/namespaces(?:\/(?<name>[^/]+))?$/;
 
 /** Reads a path; `undefined` for one that the model does not serve. */
 export function parseResourcePath(path: string): ResourcePath | undefined {
+  const ofSecrets = secretsForm.exec(path)?.groups;
+  if (ofSecrets !== undefined) {
+    const { namespace, name } = ofSecrets;
+    return { collection: secretsCollection, namespace, name, isStatus: false, apiVersion: "v1" };
+  }
   const ofNamespaces = namespacesForm.exec(path);
   if (ofNamespaces !== null) {
     const name = ofNamespaces.groups?.name;

@@ -88,7 +88,7 @@ const reasonByStatus: Readonly<Record<number, string>> = {
 };
 
 function plannedCallOf({ method, path, what }: KubernetesCall, process: Process): PlannedCall {
-  const isResource = path.includes("/computeendpoints");
+  const isResource = ["/computeendpoints", "/databaseaccesses", "/secrets"].some((part) => path.includes(part));
   return {
     replica: process.machine.name,
     server: "API server",

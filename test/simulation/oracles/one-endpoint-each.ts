@@ -13,7 +13,7 @@ const rateTolerance = 0.99;
 export function oneEndpointEach(world: World): Oracle {
   return {
     onServiceCall(sent) {
-      if (sent.call.method === "POST") judgePost(world, sent);
+      if (sent.call.creation !== undefined) judgePost(world, sent);
     },
     onServiceApplied({ creator }) {
       if (creator.by !== "Operator" || creator.uid === "") return;

@@ -161,7 +161,7 @@ function serviceTap(world: World) {
       const replica = process.machine.name;
       const creator: Creator =
         call.creation === undefined ? { by: "Person" } : world.history.creatorOf(call.creation.name, replica);
-      const what = `${call.method} ${call.endpointId ?? call.subject.toLowerCase()} of ${call.projectId}`;
+      const what = `${call.method} ${call.object ?? call.endpointId ?? call.subject.toLowerCase()} of ${call.projectId}`;
       const planned: PlannedCall = {
         replica,
         server: "control plane",

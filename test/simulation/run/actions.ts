@@ -13,6 +13,12 @@ export type Action =
   /** A person copies one resource's status onto another. */
   | { readonly kind: "CopyStatus"; readonly from: string; readonly to: string }
   | { readonly kind: "PatchStatus"; readonly name: string; readonly status: Json }
+  /** A DatabaseAccess. */
+  | { readonly kind: "ApplyAccess"; readonly name: string; readonly spec: JsonObject }
+  | { readonly kind: "AnnotateAccess"; readonly name: string; readonly annotations: Readonly<Record<string, string>> }
+  | { readonly kind: "DeleteAccess"; readonly name: string }
+  /** Another client gives the role another password. */
+  | { readonly kind: "PersonResets"; readonly branchId: string; readonly roleName: string }
   /** An administrator of the cluster annotates the Namespace; `null` removes the annotation. */
   | { readonly kind: "Grant"; readonly projects: string | null }
   | { readonly kind: "PersonCreates"; readonly projectId: string; readonly creation: EndpointCreation }

@@ -106,7 +106,7 @@ export class History {
 
   noteSent(sent: SentCall): void {
     this.serviceCallMs.push(sent.sentAtMs);
-    if (sent.call.method !== "POST") return;
+    if (sent.call.creation === undefined) return;
     const uid = sent.creator.by === "Operator" ? sent.creator.uid : "";
     this.posts.push({ sent, uid, sentAtMs: this.#nowMs(), knownAs: undefined, endpointId: undefined });
   }

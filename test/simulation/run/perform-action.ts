@@ -2,7 +2,7 @@ import { type Answer, isSuccess } from "../kubernetes/answers.ts";
 import type { ApiRequest } from "../kubernetes/api-server.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { namespacesCollection } from "../kubernetes/resource-path.ts";
-import { grantAnnotation, group, kind, plural, version } from "../ports.ts";
+import { databaseAccessNames, grantAnnotation, group, kind, plural, version } from "../ports.ts";
 import { world as places, Refusal } from "../service/engine.ts";
 import { everlasting } from "../time/virtual-time.ts";
 import type { Action } from "./actions.ts";
@@ -12,6 +12,8 @@ import type { World } from "./world.ts";
 export const namespace = "shop";
 
 const collectionPath = `/apis/${group}/${version}/namespaces/${namespace}/${plural}`;
+
+const accessPath = `/apis/${group}/${version}/namespaces/${namespace}/${databaseAccessNames.plural}`;
 
 /** The path of a resource. */
 export function pathOf(name: string): string {
@@ -68,6 +70,20 @@ function perform(world: World, action: Action): void {
     }
     case "RestoreWithoutStatus":
       restoreWithoutStatus(world, action.name);
+      break;
+    case "ApplyAccess": {
+      const { name, spec } = action;
+      const body = { apiVersion: `${group}/${version}`, kind: databaseAccessNames.kind, metadata: { name }, spec };
+      call(world, { method: "POST", path: accessPath, body });
+      break;
+    }
+    case "AnnotateAccess": {
+      const { annotations } = action;
+      call(world, { method: "PATCH", path: `${accessPath}/${action.name}`, body: { metadata: { annotations } } });
+      break;
+    }
+    case "DeleteAccess":
+      call(world, { method: "DELETE", path: `${accessPath}/${action.name}` });
       break;
     case "Grant":
       grant(world, action.projects);
@@ -163,6 +179,9 @@ type ServiceAction = Exclude<
         | "PatchStatus"
         | "CopyStatus"
         | "RestoreWithoutStatus"
+        | "ApplyAccess"
+        | "AnnotateAccess"
+        | "DeleteAccess"
         | "Grant";
     }
   | { readonly kind: "Compact" | "Backup" | "RestoreEtcd" }
@@ -196,6 +215,9 @@ function performOnService(world: World, action: ServiceAction): void {
         service.delete(projectId, id);
         world.history.goneMs.set(id, world.time.nowMs());
       });
+      break;
+    case "PersonResets":
+      service.resetPassword({ projectId: places.project, branchId: action.branchId, roleName: action.roleName });
       break;
     case "PersonSuspends":
       onEndpoint(world, action.branchId, (projectId, id) => service.suspend(projectId, id));

@@ -33,6 +33,8 @@ export interface WorldOptions {
   readonly serviceClock: ServiceClock;
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
   readonly hasElection: boolean;
+  /** Whether the second kind is installed. @default false */
+  readonly hasAccesses?: boolean;
   readonly faults: FaultPlan;
   /** Settings of the operator beside those that a run needs. */
   readonly settings: Readonly<Record<string, string>>;
@@ -81,7 +83,11 @@ export class World {
     this.log = new EventLog(nowMs);
     this.network = new Network(this.time);
     this.history = new History(nowMs);
-    this.apiServer = new ApiServer({ wallMs: () => epochMs + nowMs(), onChange: (change) => this.#changed(change) });
+    this.apiServer = new ApiServer({
+      wallMs: () => epochMs + nowMs(),
+      servesAccesses: options.hasAccesses ?? false,
+      onChange: (change) => this.#changed(change),
+    });
     const delivery = () => this.#deliver();
     this.hub = new WatchHub({ time: this.time, store: this.apiServer.store, delivery });
     this.service = new Service({

@@ -1,13 +1,15 @@
 /** The sandbox's engine in memory. Only this file knows how the engine and its store are made and what its records hold. */
+
+import type { DatabasePath, RolePath } from "../../../src/sandbox/engine/branch-contents.ts";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";
 import { type Fixture, parseFixture } from "../../../src/sandbox/engine/fixture.ts";
 import { type Profile, profiles } from "../../../src/sandbox/engine/profile.ts";
-import type { EndpointRecord, OperationRecord } from "../../../src/sandbox/engine/records.ts";
+import type { EndpointRecord, OperationRecord, RoleRecord } from "../../../src/sandbox/engine/records.ts";
 import { Refusal } from "../../../src/sandbox/engine/refusal.ts";
 import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
 import { Store } from "../../../src/sandbox/engine/store.ts";
 
-export type { EndpointRecord, OperationRecord, Profile };
+export type { DatabasePath, EndpointRecord, OperationRecord, Profile, RolePath, RoleRecord };
 export { Refusal };
 export type ProfileName = Profile["name"];
 

@@ -3,12 +3,23 @@ import type {
   EndpointCreation,
   EndpointList,
   Mutation,
+  ObservedDatabase,
   ObservedEndpoint,
+  ObservedRole,
   Operation,
   PowerAction,
 } from "../ports.ts";
 import { ServiceCalendar, type ServiceClock } from "./calendar.ts";
-import { createEngine, type EndpointRecord, type OperationRecord, type ProfileName, Refusal } from "./engine.ts";
+import {
+  createEngine,
+  type DatabasePath,
+  type EndpointRecord,
+  type OperationRecord,
+  type ProfileName,
+  Refusal,
+  type RolePath,
+  type RoleRecord,
+} from "./engine.ts";
 import { type EndpointPlace, endpointView, operationView } from "./views.ts";
 
 /** Who really made an endpoint; no client can see it. */
@@ -147,6 +158,44 @@ export class Service {
     return this.#mutation(this.#engine.deleteEndpoint(projectId, endpointId), "Deletion");
   }
 
+  roles(projectId: string, branchId: string): readonly ObservedRole[] {
+    return this.#engine.objects.roles(projectId, branchId).map((role) => this.#roleView(role));
+  }
+
+  databases(projectId: string, branchId: string): readonly ObservedDatabase[] {
+    return this.#engine.objects.databases(projectId, branchId).map(({ name, ownerName }) => ({ name, ownerName }));
+  }
+
+  /** @throws Refusal */
+  createRole(path: RolePath) {
+    return this.#roleChange(this.#engine.objects.createRole(path, { canLogIn: true }));
+  }
+
+  /** @throws Refusal */
+  deleteRole(path: RolePath) {
+    return this.#operationsOf(this.#engine.objects.deleteRole(path));
+  }
+
+  /** @throws Refusal */
+  resetPassword(path: RolePath) {
+    return this.#roleChange(this.#engine.objects.resetPassword(path));
+  }
+
+  /** The password that PostgreSQL takes now. @throws Refusal */
+  passwordOf(path: RolePath): string {
+    return this.#engine.objects.password(path);
+  }
+
+  /** @throws Refusal */
+  createDatabase(path: DatabasePath, ownerName: string) {
+    return this.#operationsOf(this.#engine.objects.createDatabase(path, ownerName));
+  }
+
+  /** @throws Refusal */
+  deleteDatabase(path: DatabasePath) {
+    return this.#operationsOf(this.#engine.objects.deleteDatabase(path));
+  }
+
   /** Lists show what was so long ago; 0: what is. */
   setListLag(lagMs: number): void {
     this.#engine.setListLag(lagMs);
@@ -191,6 +240,18 @@ export class Service {
   /** Every operation there has been, whatever lists show. For oracles. */
   history(projectId: string): readonly OperationRecord[] {
     return this.#engine.snapshot().operations.filter((record) => record.projectId === projectId);
+  }
+
+  #roleView({ name, updatedMs }: RoleRecord): ObservedRole {
+    return { name, isProtected: false, updatedTime: this.calendar.text(updatedMs) };
+  }
+
+  #roleChange({ role, operations }: { readonly role: RoleRecord; readonly operations: readonly OperationRecord[] }) {
+    return { role: this.#roleView(role), password: role.password ?? "", ...this.#operationsOf({ operations }) };
+  }
+
+  #operationsOf({ operations }: { readonly operations: readonly OperationRecord[] }) {
+    return { operations: operations.map((operation) => this.#operationView(operation)) };
   }
 
   #view(record: EndpointRecord, place: EndpointPlace): ObservedEndpoint {

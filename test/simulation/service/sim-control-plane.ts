@@ -1,6 +1,7 @@
 import type { Fault, PlannedCall } from "../faults/fault.ts";
 import type { Network } from "../network/exchange.ts";
 import type {
+  BranchObjects,
   ControlPlane,
   EndpointChanges,
   EndpointCreation,
@@ -15,6 +16,7 @@ import type { Process } from "../replica/process.ts";
 import { Refusal } from "./engine.ts";
 import { type CallWords, failureOfLoss, failureOfRefusal, failureOfStatus } from "./failures.ts";
 import type { Creator, Service } from "./service.ts";
+import { SimBranchObjects } from "./sim-branch-objects.ts";
 
 /** One call of the operator to the control plane. */
 export interface ServiceCall extends CallWords {
@@ -22,6 +24,8 @@ export interface ServiceCall extends CallWords {
   readonly endpointId?: string;
   readonly creation?: EndpointCreation;
   readonly changes?: EndpointChanges;
+  /** What it is about, if it is no endpoint: `role`. */
+  readonly object?: string;
 }
 
 /** Is told of every call; for oracles and the story. Returns a mark that goes with the call. */
@@ -61,11 +65,13 @@ const writeTimeoutMs = 8_000;
 /** The control plane of a run behind the operator's port: what the HTTP client would answer, under faults. */
 export class SimControlPlane implements ControlPlane {
   readonly serviceUrl: string;
+  readonly objects: BranchObjects;
   readonly #options: SimControlPlaneOptions;
 
   constructor(options: SimControlPlaneOptions) {
     this.#options = options;
     this.serviceUrl = options.serviceUrl;
+    this.objects = new SimBranchObjects(options.service, (call, apply) => this.#carry(call, apply));
   }
 
   listEndpoints(projectId: string): Promise<EndpointList> {

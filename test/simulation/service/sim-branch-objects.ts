@@ -1,0 +1,97 @@
+import {
+  type BranchObjects,
+  type BranchPath,
+  type ControlPlaneError,
+  type ObservedDatabase,
+  type ObservedRole,
+  Password,
+  type RoleChange,
+} from "../ports.ts";
+import type { Service } from "./service.ts";
+import type { ServiceCall } from "./sim-control-plane.ts";
+
+/** Sends one call under the faults of a run. */
+export type Exchange = <Value>(call: ServiceCall, apply: () => Value) => Promise<Value>;
+
+/** Roles and databases of a run behind the operator's port. */
+export class SimBranchObjects implements BranchObjects {
+  readonly #service: Service;
+  readonly #exchange: Exchange;
+
+  constructor(service: Service, exchange: Exchange) {
+    this.#service = service;
+    this.#exchange = exchange;
+  }
+
+  listRoles({ projectId, branchId }: BranchPath): Promise<readonly ObservedRole[]> {
+    const words = { method: "GET", purpose: "list the branch's roles", subject: "Branch" } as const;
+    return this.#exchange({ ...words, projectId, object: "roles" }, () => this.#service.roles(projectId, branchId));
+  }
+
+  createRole({ projectId, branchId }: BranchPath, roleName: string): Promise<RoleChange> {
+    const words = { method: "POST", purpose: "create the role", subject: "Branch" } as const;
+    return this.#exchange({ ...words, projectId, object: "role" }, () => {
+      const { password, ...change } = this.#service.createRole({ projectId, branchId, roleName });
+      return { ...change, password: new Password(password) };
+    });
+  }
+
+  deleteRole({ projectId, branchId }: BranchPath, roleName: string) {
+    const words = { method: "DELETE", purpose: "delete the role", subject: "Role" } as const;
+    return orGone(
+      this.#exchange({ ...words, projectId, object: "role" }, () =>
+        this.#service.deleteRole({ projectId, branchId, roleName }),
+      ),
+    );
+  }
+
+  revealPassword({ projectId, branchId }: BranchPath, roleName: string): Promise<Password | undefined> {
+    const words = { method: "GET", purpose: "read the role's password", subject: "Role" } as const;
+    return this.#exchange(
+      { ...words, projectId, object: "password" },
+      () => new Password(this.#service.passwordOf({ projectId, branchId, roleName })),
+    );
+  }
+
+  resetPassword({ projectId, branchId }: BranchPath, roleName: string): Promise<RoleChange> {
+    const words = { method: "POST", purpose: "reset the role's password", subject: "Role" } as const;
+    return this.#exchange({ ...words, projectId, object: "password" }, () => {
+      const { password, ...change } = this.#service.resetPassword({ projectId, branchId, roleName });
+      return { ...change, password: new Password(password) };
+    });
+  }
+
+  listDatabases({ projectId, branchId }: BranchPath): Promise<readonly ObservedDatabase[]> {
+    const words = { method: "GET", purpose: "list the branch's databases", subject: "Branch" } as const;
+    return this.#exchange({ ...words, projectId, object: "databases" }, () =>
+      this.#service.databases(projectId, branchId),
+    );
+  }
+
+  createDatabase({ projectId, branchId }: BranchPath, { name, ownerName }: ObservedDatabase) {
+    const words = { method: "POST", purpose: "create the database", subject: "Branch" } as const;
+    return this.#exchange({ ...words, projectId, object: "database" }, () =>
+      this.#service.createDatabase({ projectId, branchId, databaseName: name }, ownerName),
+    );
+  }
+
+  deleteDatabase({ projectId, branchId }: BranchPath, databaseName: string) {
+    const words = { method: "DELETE", purpose: "delete the database", subject: "Database" } as const;
+    return orGone(
+      this.#exchange({ ...words, projectId, object: "database" }, () =>
+        this.#service.deleteDatabase({ projectId, branchId, databaseName }),
+      ),
+    );
+  }
+}
+
+/** @returns `undefined` where the control plane says that there is none */
+async function orGone<Value>(deleted: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await deleted;
+  } catch (error) {
+    const { reason, subject } = error as ControlPlaneError;
+    if (reason === "NotFound" && subject !== "Project" && subject !== "Branch") return undefined;
+    throw error;
+  }
+}

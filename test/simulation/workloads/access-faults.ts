@@ -1,0 +1,158 @@
+import type { Fault } from "../faults/fault.ts";
+import { faultless } from "../faults/fault-plan.ts";
+import { databaseAccesses } from "../kubernetes/api-server.ts";
+import { secretsCollection } from "../kubernetes/resource-path.ts";
+import { annotations } from "../ports.ts";
+import { namespace } from "../run/perform-action.ts";
+import { type RunPlan, run } from "../run/run.ts";
+import { conditionOf } from "../run/settled.ts";
+import type { World } from "../run/world.ts";
+import { rightServiceClock } from "../service/calendar.ts";
+import { world as places, Refusal } from "../service/engine.ts";
+import { rightClock } from "../time/machine.ts";
+import { branch, readWrite } from "./specs.ts";
+
+/** A role, a database and a Secret are made, the password is rotated, and all of it is deleted: true milliseconds. */
+const times = { apply: 2_000, rotate: 50_000, judge: 110_000, delete: 111_000, quiet: 160_000 } as const;
+
+/** The Secret is compared with the role this often. */
+const sampleMs = 250;
+
+const role = { projectId: places.project, branchId: branch(1), roleName: "orders_app" } as const;
+
+/** Faults at one effect. A late effect lands after the caller has given up. */
+export const accessFaults: Readonly<Record<string, Fault>> = {
+  "crash before": { kind: "CrashBefore" },
+  "crash after": { kind: "CrashAfter" },
+  "definite error": { kind: "Refused", status: 503 },
+  "answer lost": { kind: "AnswerLost", asTimeout: true },
+  "request lost": { kind: "RequestLost", asTimeout: true },
+  "late apply": { kind: "AppliedLate", asTimeout: true, afterMs: 12_000 },
+};
+
+/** What one run of the workload showed. */
+export interface AccessRun {
+  readonly world: World;
+  /** Effects that concern the DatabaseAccess, by key, in order. */
+  readonly effects: readonly string[];
+  /** What is wrong, in words. */
+  readonly problems: readonly string[];
+  /** The longest time in which the Secret held a password that PostgreSQL does not take, milliseconds. */
+  readonly longestWrongMs: number;
+}
+
+/** Runs the workload with at most one fault. */
+export async function runAccess(single?: { readonly key: string; readonly fault: Fault }): Promise<AccessRun> {
+  const problems: string[] = [];
+  const wrong = { sinceMs: undefined as number | undefined, longestMs: 0 };
+  const passwords = new Set<string>();
+  const sample = (world: World) => {
+    const { actual, held } = passwordsOf(world);
+    for (const text of [actual, held]) if (text !== undefined) passwords.add(text);
+    const nowMs = world.time.nowMs();
+    const isWrong = held !== undefined && held !== actual;
+    wrong.sinceMs = isWrong ? (wrong.sinceMs ?? nowMs) : undefined;
+    wrong.longestMs = Math.max(wrong.longestMs, wrong.sinceMs === undefined ? 0 : nowMs - wrong.sinceMs + sampleMs);
+  };
+  const samples = Array.from({ length: times.judge / sampleMs }, (_, at) => ({ atMs: at * sampleMs, look: sample }));
+  const judge = { atMs: times.judge, look: (world: World) => void problems.push(...problemsWhileWanted(world)) };
+  const { world, violations } = await run(planOf(single), [...samples, judge]);
+  problems.push(...violations.map(({ promise, text }) => `${promise}: ${text}`));
+  problems.push(...problemsAtEnd(world), ...leaks(world, passwords));
+  const effects = world.faults.effects.filter((key) => /DatabaseAccess|Secret|(role|database|password) of/.test(key));
+  return { world, effects, problems, longestWrongMs: wrong.longestMs };
+}
+
+function planOf(single: { readonly key: string; readonly fault: Fault } | undefined): RunPlan {
+  const spec = {
+    endpointRef: { name: "orders" },
+    database: { name: "orders", deletionPolicy: "Delete" },
+    role: { name: role.roleName, deletionPolicy: "Delete" },
+  };
+  return {
+    world: {
+      seed: 7,
+      profile: "public",
+      machines: [rightClock],
+      serviceClock: rightServiceClock,
+      operationLatencyMs: { min: 300, max: 1_000 },
+      hasElection: false,
+      hasAccesses: true,
+      faults: single === undefined ? faultless : { kind: "Scripted", faults: { [single.key]: single.fault } },
+      settings: {},
+    },
+    steps: [
+      { atMs: 1_000, action: { kind: "Apply", name: "orders", spec: readWrite(branch(1)) } },
+      { atMs: times.apply, action: { kind: "ApplyAccess", name: "app", spec } },
+      {
+        atMs: times.rotate,
+        action: { kind: "AnnotateAccess", name: "app", annotations: { [annotations.rotateRequestedAt]: "1" } },
+      },
+      { atMs: times.delete, action: { kind: "DeleteAccess", name: "app" } },
+    ],
+    quietFromMs: times.quiet,
+    restWithinMs: 400_000,
+  };
+}
+
+/** The password that PostgreSQL takes, and the one that the Secret holds. */
+function passwordsOf(world: World): { readonly actual: string | undefined; readonly held: string | undefined } {
+  const secret = world.apiServer.store.get(secretsCollection, namespace, "app");
+  const { password } = (secret?.data ?? {}) as { readonly password?: string };
+  return {
+    actual: orNone(() => world.service.passwordOf(role)),
+    held: password === undefined ? undefined : Buffer.from(password, "base64").toString(),
+  };
+}
+
+function problemsWhileWanted(world: World): readonly string[] {
+  const stored = world.apiServer.store.get(databaseAccesses, namespace, "app");
+  const ready = stored && conditionOf(stored, "Ready");
+  const { actual, held } = passwordsOf(world);
+  const most = world.faults.hit.size === 0 ? 1 : 2;
+  const often = ["create the role", "create the database", "reset the role's password"].flatMap((purpose) =>
+    asked(world, purpose) > most ? [`${purpose}: asked ${asked(world, purpose)} times`] : [],
+  );
+  return [
+    ...(ready?.status === "True" ? [] : [`Ready is ${ready?.status} ${ready?.reason}: ${ready?.message}`]),
+    ...(held !== undefined && held === actual ? [] : ["the Secret does not hold the password"]),
+    ...often,
+  ];
+}
+
+/** How often the operator asked for a change. With one fault a second time may be needed, and never a third one. */
+function asked(world: World, purpose: string): number {
+  return world.log.entries.filter(({ text }) => text === `asks the control plane to ${purpose}`).length;
+}
+
+function problemsAtEnd(world: World): readonly string[] {
+  const { store } = world.apiServer;
+  const left = [
+    ["the DatabaseAccess", store.get(databaseAccesses, namespace, "app")],
+    ["the Secret", store.get(secretsCollection, namespace, "app")],
+    ["the role", orNone(() => world.service.passwordOf(role))],
+    ["the database", world.service.databases(role.projectId, role.branchId).find(({ name }) => name === "orders")],
+  ] as const;
+  return left.flatMap(([what, object]) => (object === undefined ? [] : [`${what} is left after the deletion`]));
+}
+
+/** A password stands in the Secret and nowhere else. */
+function leaks(world: World, passwords: ReadonlySet<string>): readonly string[] {
+  const texts = [
+    ...world.log.entries.map(({ text }) => text),
+    ...world.metricsPages,
+    JSON.stringify(world.apiServer.store.list(databaseAccesses, undefined)),
+  ];
+  return [...passwords].flatMap((password) =>
+    texts.some((text) => text.includes(password)) ? ["a password stands outside the Secret"] : [],
+  );
+}
+
+function orNone<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
