@@ -88,6 +88,7 @@ function controlPlaneOf({ project: seen, operations }: Observation, calls: Call[
     getOperation: async (_project, id) => operations.ownInFlight.find((operation) => operation.id === id),
     createEndpoint: (_project, creation) => answered("create", creation),
     updateEndpoint: (_project, id, changes) => answered("update", id, changes),
+    changePower: (_project, id, action) => answered("power", id, action),
     deleteEndpoint: (_project, id) => answered("delete", id),
   };
 }

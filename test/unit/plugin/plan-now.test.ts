@@ -63,6 +63,8 @@ function effectOf({ plan, afterOperation }: PlannedStep, { status, deletionTimes
       return { ...nothing, calls: [["update", plan.endpointId, plan.changes]] };
     case "MoveEndpoint":
       return { ...nothing, calls: [["update", plan.endpointId, { branchId: plan.branchId }]] };
+    case "ChangePower":
+      return { ...nothing, calls: [["power", plan.endpointId, plan.action]] };
     case "DeleteEndpoint":
       return { ...nothing, calls: [["delete", plan.endpointId]] };
     case "Wait":
