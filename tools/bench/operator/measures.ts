@@ -168,14 +168,15 @@ export async function measureFullHeap(
   };
   const areAllFull = async () => (await listPopulation(world.kube, population.namespace)).every(isFull) || undefined;
   await waitUntil(areAllFull, { what: `status shows ${count} operations, the last one ended`, pauseMs: 2_000 });
-  // A project's log is kept until all its resources have counted it, which the next poll of the project finds.
+  // A project's log is kept until all its resources have counted it. The next poll finds that; the poll after it drops the log.
   const sequence = (await sandbox.requestsSince(0)).at(-1)?.sequence ?? 0;
   const isPolled = async () => {
     const reads = (await sandbox.requestsSince(sequence)).filter(({ method }) => method === "GET");
-    const lists = new Set(reads.map(({ path }) => path).filter((path) => path.endsWith("/endpoints")));
-    return lists.size >= population.projects.length || undefined;
+    const polls = Map.groupBy(reads, ({ path }) => path);
+    const lists = [...polls].filter(([path, times]) => path.endsWith("/endpoints") && times.length >= 2);
+    return lists.length >= population.projects.length || undefined;
   };
-  await waitUntil(isPolled, { what: "every project has been polled", pauseMs: 1_000 });
+  await waitUntil(isPolled, { what: "every project has been polled twice", pauseMs: 1_000, timeoutMs: 180_000 });
   await operator.untilQuiet();
   return operator.process.inspector.heapBytes();
 }
