@@ -13,7 +13,7 @@ import { quietLogger } from "../../support/quiet-logger.ts";
 import { identity, nowMs, ownership, policy, project, resource } from "../decide/builders.ts";
 
 /** A write to the control plane: the method and what it was called with. */
-export type Call = readonly [method: "create" | "update" | "delete", ...parameters: readonly unknown[]];
+export type Call = readonly [method: "create" | "update" | "delete" | "power", ...parameters: readonly unknown[]];
 
 /** A cluster and a control plane in memory, as an observation describes them. Nothing has been read yet. */
 export class ObservedWorld {
