@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { isUsageError } from "../process/usage-error.ts";
 import { keepRunning } from "./keep-running.ts";
+import { type Computes, findComputes } from "./scene/computes.ts";
 import { DemoWorld } from "./scene/demo-world.ts";
 import { secondsSince } from "./scene/narrate.ts";
 import type { Step } from "./scene/story.ts";
@@ -10,6 +11,7 @@ import { create } from "./steps/create.ts";
 import { fail, recover } from "./steps/fail.ts";
 import { idle } from "./steps/idle.ts";
 import { page } from "./steps/page.ts";
+import { query } from "./steps/query.ts";
 import { remove } from "./steps/remove.ts";
 import { replicate } from "./steps/replicate.ts";
 import { resize } from "./steps/resize.ts";
@@ -24,7 +26,7 @@ const exitFailure = 1;
 const exitUsage = 2;
 const exitInterrupted = 130;
 
-const steps: readonly Step[] = [create, replicate, resize, idle, fail, recover, remove, page];
+const steps: readonly Step[] = [create, replicate, resize, idle, query, fail, recover, remove, page];
 
 interface DemoOptions {
   readonly terminal: Terminal;
@@ -53,15 +55,24 @@ async function runDemo({ terminal, isKept, interruption }: DemoOptions): Promise
 }
 
 async function playStory(world: DemoWorld, { terminal, isKept, interruption }: DemoOptions): Promise<void> {
-  const chosen = isKept ? steps.filter((step) => step !== remove) : steps;
+  const computes = await findComputes();
+  const chosen = steps.filter((step) => isPlayed(step, { isKept, computes }));
   const heading = (index: number, title: string) => terminal.heading(`${index}/${chosen.length + 1}  ${title}`);
   heading(1, "An API server, a control plane and the operator start");
-  const story = { terminal, world, ...(await startStage(terminal, world)) };
+  const story = { terminal, world, ...(await startStage(terminal, world, computes)) };
   for (const [index, { title, play }] of chosen.entries()) {
     heading(index + 2, title);
     await play(story);
   }
   if (isKept) await keepRunning(story, interruption);
+}
+
+function isPlayed(
+  step: Step,
+  { isKept, computes }: { readonly isKept: boolean; readonly computes: Computes },
+): boolean {
+  if (step === remove) return !isKept;
+  return step !== query || computes.kind === "Found";
 }
 
 /** The reason comes last, where a person looks first. */

@@ -63,7 +63,7 @@ export const tiers: readonly Tier[] = [
     wantedAssets: ["prometheus", "promtool", "alertmanager", "cosign"],
     // Beside what its worlds leave: the command line, the demo as its user sees it, the demo's operator, and the pager.
     leaves: {
-      logs: ["bad configuration", "What the person on call was told", '"namespace":"shop","name":"orders-replica-3"'],
+      logs: ["bad configuration", "What the person on call received", '"namespace":"shop","name":"orders-replica-3"'],
       metrics: ['compute_endpoint_info{namespace="shop",name="orders-replica-3"'],
       alerts: ['"alertname":"ComputeEndpointOperationFailed"', '"status":"resolved"'],
     },

@@ -1,3 +1,4 @@
+import type { Computes } from "../scene/computes.ts";
 import type { DemoWorld } from "../scene/demo-world.ts";
 import { kubectl as runKubectl, secondsSince } from "../scene/narrate.ts";
 import { keyVariable } from "../scene/sandbox-client.ts";
@@ -6,19 +7,26 @@ import type { Stage } from "../scene/story.ts";
 import type { Terminal } from "../scene/terminal.ts";
 
 /** Slow enough to be seen in flight, quick enough for a demo. */
-const sandboxArgs = ["--port", "0", "--profile", "public", "--operation-latency", "1500"];
+const commonArgs = ["--port", "0", "--profile", "public", "--operation-latency", "1500"];
+
+function sandboxArgsFor(computes: Computes): readonly string[] {
+  if (computes.kind === "Missing") return commonArgs;
+  return [...commonArgs, "--compute", "postgres", "--compute-port", "0", "--postgres-bin", computes.postgresBin];
+}
 
 /** What the service does by itself is seen this soon; the default is 30 seconds. */
 const projectPollSeconds = "1";
 
 /** Starts the three parts, each a process of its own, and installs what a cluster needs. */
-export async function startStage(terminal: Terminal, world: DemoWorld): Promise<Stage> {
+export async function startStage(terminal: Terminal, world: DemoWorld, computes: Computes): Promise<Stage> {
   const startMs = performance.now();
   const cluster = await world.startCluster((line) => terminal.say(line));
   const program = await world.buildProgram();
   const { apiServer, kubectl } = cluster;
   terminal.success(`a real kube-apiserver with its etcd runs on ${apiServer.url} (${secondsSince(startMs)})`);
 
+  const sandboxArgs = sandboxArgsFor(computes);
+  if (computes.kind === "Missing") terminal.say(`No database servers run behind the endpoints: ${computes.why}`);
   terminal.command(shellWords(["endpoint-operator", "sandbox", ...sandboxArgs]));
   const sandbox = await world.startSandbox(program, sandboxArgs);
   terminal.success("the sandbox, a local control plane with a key that it made up, runs");
