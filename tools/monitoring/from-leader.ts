@@ -14,17 +14,25 @@ export interface FromLeaderOptions {
   readonly labels?: readonly string[];
   /** Labels of `labels` that the alert has. @default all of them */
   readonly alertLabels?: readonly string[];
+  /** The gauge that each resource of the kind has. @default compute_endpoint_info */
+  readonly presence?: string;
 }
 
 /**
  * PromQL for a gauge that only the leader exports.
  *
  * In a failover two replicas may export the series for a moment; `max by` makes one of them. Between two leaders no replica
- * exports it: `compute_endpoint_info`, which each resource has, is absent. An alert that is active then (`ALERTS`) keeps its
+ * exports it: `presence`, which each resource has, is absent. An alert that is active then (`ALERTS`) keeps its
  * last value for a while, so that a failover neither resolves it nor fires it again. An alert that has ended stays ended.
  */
 export function fromLeader(options: FromLeaderOptions): string {
-  const { alert, selector, labels = ["namespace", "name"], alertLabels = labels } = options;
+  const {
+    alert,
+    selector,
+    labels = ["namespace", "name"],
+    alertLabels = labels,
+    presence = "compute_endpoint_info",
+  } = options;
   const by = `max by (${labels.join(", ")})`;
   return `(
   ${by} (${selector})
@@ -32,7 +40,7 @@ export function fromLeader(options: FromLeaderOptions): string {
   (
     ${by} (max_over_time(${selector}[${withoutLeader}]))
     and on (${alertLabels.join(", ")}) ALERTS{alertname="${alert}"}
-    unless on (namespace, name) compute_endpoint_info
+    unless on (namespace, name) ${presence}
   )
 )`;
 }

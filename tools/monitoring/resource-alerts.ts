@@ -63,4 +63,16 @@ export const resourceAlerts: readonly Alert[] = [
       `The reason and the message of Stalled say what to decide: ${describe}. ` +
       "docs/conditions.md has the remedy for each reason.",
   },
+  {
+    name: "DatabaseAccessNotReady",
+    severity: "warning",
+    expr: `${fromLeader({ alert: "DatabaseAccessNotReady", selector: "database_access_ready", presence: "database_access_ready" })} == 0`,
+    for: "15m",
+    summary: `${resource}: the DatabaseAccess has not been Ready for 15 minutes`,
+    description:
+      `The role, the database or the Secret of the DatabaseAccess ${resource} is not as its spec says. ` +
+      "A Secret that is there stays as it is, but a new password or host may not be in it. " +
+      "The conditions say what is missing and what to do: kubectl -n {{ $labels.namespace }} describe dba {{ $labels.name }}. " +
+      "docs/conditions.md has the remedy for each reason.",
+  },
 ];

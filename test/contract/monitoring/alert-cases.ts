@@ -158,5 +158,33 @@ const resources: readonly AlertCase[] = [
   },
 ];
 
+const access = (pod: string) => `database_access_ready{${key},${pod}}`;
+
+const accesses: readonly AlertCase[] = [
+  {
+    alert: "DatabaseAccessNotReady",
+    name: "not Ready for 15 minutes → fires; Ready → resolves at once",
+    series: { [exported(podA)]: "1x80", [access(podA)]: "1 0x40 1x30" },
+    firing: { "15m": [], "15m30s": one, "20m": one, "21m": [] },
+  },
+  {
+    alert: "DatabaseAccessNotReady",
+    name: "Ready in between → silent",
+    series: { [access(podA)]: "0x20 1 0x20 1x40" },
+    firing: { "10m30s": [], "15m30s": [], "20m": [] },
+  },
+  {
+    alert: "DatabaseAccessNotReady",
+    name: "another replica takes over, and a ComputeEndpoint has the same name → goes on firing",
+    series: {
+      [exported(podA)]: "1x39 stale",
+      [access(podA)]: "0x39 stale",
+      [exported(podB)]: "_x40 1x60",
+      [access(podB)]: "_x42 0x60",
+    },
+    firing: { "15m": one, "19m30s": one, "20m30s": one, "21m30s": one, "30m": one },
+  },
+];
+
 /** For each alert: it fires, it does not, it resolves. */
-export const alertCases: readonly AlertCase[] = [...operationFailed, ...resources, ...operatorAlertCases];
+export const alertCases: readonly AlertCase[] = [...operationFailed, ...resources, ...accesses, ...operatorAlertCases];

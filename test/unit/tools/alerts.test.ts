@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import { parseDatabaseAccess } from "../../../src/resource/database-access.ts";
 import { createMetrics } from "../../../src/telemetry/metrics.ts";
 import { alerts, ruleGroups, runbooksUrl } from "../../../tools/monitoring/rule-files.ts";
 import { parsePage, type Series } from "../../support/metrics-page.ts";
@@ -38,10 +39,14 @@ async function exportedSeries(): Promise<readonly Series[]> {
     spec: { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" },
     status,
   });
+  const access = parseDatabaseAccess({
+    metadata: { namespace: "shop", name: "app", uid: "uid-2", resourceVersion: "1" },
+  });
   const metrics = createMetrics({
     version: "1.2.3",
     workers: 16,
     resources: () => [resource],
+    accesses: { resources: () => [access], nowMs: () => nowMs },
     orphanCount: () => 0,
     serviceNowMs: () => nowMs,
     operationsAges: () => [],
