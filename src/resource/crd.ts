@@ -47,7 +47,7 @@ const printerColumns: readonly PrinterColumn[] = [
     name: "State",
     type: "string",
     jsonPath: ".status.state",
-    description: "State of the compute, as the service says",
+    description: "State of the compute, as the control plane says",
   },
   { name: "Size", type: "string", jsonPath: ".status.compute.size", description: "Smallest and largest compute units" },
   {
@@ -77,14 +77,14 @@ const printerColumns: readonly PrinterColumn[] = [
     name: "OperationStatus",
     type: "string",
     jsonPath: ".status.operations[0].status",
-    description: "Status of that operation, as the service says",
+    description: "Status of that operation, as the control plane says",
     priority: 1,
   },
   {
     name: "Since",
     type: "date",
     jsonPath: ".status.operations[0].createdTime",
-    description: "Time since the service scheduled that operation",
+    description: "Time since the control plane scheduled that operation",
     priority: 1,
   },
   {
@@ -101,7 +101,7 @@ const computeEndpoint: CrdKind = {
   description:
     "A ComputeEndpoint is a compute endpoint of a managed Postgres service: what runs the database of one branch. " +
     "The operator creates it, or adopts one with consent, keeps it as spec says, and shows in status what the " +
-    "service is doing. A field that is absent from spec is not managed.",
+    "control plane is doing. A field that is absent from spec is not managed.",
   spec: specSchema,
   status: statusSchema,
 };

@@ -59,7 +59,7 @@ const suspend = z
     mode: z
       .enum(["After", "Never", "ServiceDefault"])
       .describe(
-        "After: suspend when idle for afterSeconds. Never: stay active. ServiceDefault: as the service decides.",
+        "After: suspend when idle for afterSeconds. Never: stay active. ServiceDefault: as the control plane decides.",
       ),
     afterSeconds: z
       .int()
@@ -153,7 +153,7 @@ const adoption = z
 export const specSchema = z
   .object({
     projectId: identifier()
-      .describe("Project of the service. Cannot be changed.")
+      .describe("Project of the control plane. Cannot be changed.")
       .meta(celRules(immutable("projectId"))),
     branchId: identifier().describe("Branch the endpoint is attached to. Changing it moves the endpoint."),
     type: z

@@ -15,7 +15,9 @@ const ownership = z
     serviceUrl: z.string().describe("The control plane that knows the endpoint."),
     projectId: z.string().describe("The project of the endpoint."),
   })
-  .describe("Proof of ownership. If it does not match this resource, cluster and service, nothing outside is touched.");
+  .describe(
+    "Proof of ownership. If it does not match this resource, cluster and control plane, the operator changes nothing in the control plane.",
+  );
 
 const requestFields = z
   .object({
@@ -63,7 +65,7 @@ const operation = z.object({
 const acknowledged = z
   .object({
     generation: z.int().describe("The generation of the spec that was sent."),
-    hash: z.string().describe("Hash of the managed fields that the service accepted."),
+    hash: z.string().describe("Hash of the managed fields that the control plane accepted."),
     fields: z.array(z.string()).describe("The managed fields, so that a removed one is noticed."),
     attempts: z
       .int()
@@ -117,7 +119,7 @@ export const conditionsSchema = z
   .describe("Ready sums up the others. Reconciling and Stalled are present only while they are True.")
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] });
 
-/** What the operator knows and shows. Values of the service are open strings, so a new one never breaks a patch. */
+/** What the operator knows and shows. Values of the control plane are open strings, so a new one never breaks a patch. */
 export const statusSchema = z
   .object({
     observedGeneration: z.int().optional().describe("The generation this status speaks of; -1: not looked at yet."),
@@ -125,7 +127,7 @@ export const statusSchema = z
     createIntent: createIntent.optional(),
     host: z.string().optional().describe("Direct host name."),
     poolerHost: z.string().optional().describe("Host name that goes through the connection pooler."),
-    state: z.string().optional().describe("As the service says it, for instance active or idle."),
+    state: z.string().optional().describe("As the control plane says it, for instance active or idle."),
     pendingState: z.string().optional().describe("The state the endpoint is moving to."),
     compute: z
       .object({
@@ -135,10 +137,10 @@ export const statusSchema = z
         maxConnections: z
           .int()
           .optional()
-          .describe("Follows minUnits; absent for a size the service's table does not list."),
+          .describe("Follows minUnits; absent for a size the control plane's table does not list."),
       })
       .optional()
-      .describe("Size in compute units as the service says it."),
+      .describe("Size in compute units, as the control plane says it."),
     lastActiveTime: z.string().optional().describe("Written along with other changes, never alone."),
     operations: z
       .array(operation)
@@ -165,7 +167,7 @@ export const statusSchema = z
     lastHandledSuspendAt: z.string().optional().describe("The last value of suspend-requested-at that was handled."),
     conditions: conditionsSchema.optional(),
   })
-  .describe("The endpoint as the service showed it, and what is going on.");
+  .describe("The endpoint as the control plane showed it, and the operator's progress.");
 
 /** The resource's status. */
 export type ComputeEndpointStatus = z.output<typeof statusSchema>;
