@@ -3,9 +3,11 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { bindingOf } from "../../src/access/binding.ts";
 import { parseConfig } from "../../src/config.ts";
 import { accessProgressReasons, accessStallReasons } from "../../src/resource/access-reasons.ts";
 import { otherReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
+import { databaseAccessSpecSchema } from "../../src/resource/database-access-schema.ts";
 import { annotations, group } from "../../src/resource/names.ts";
 import { specSchema } from "../../src/resource/spec-schema.ts";
 
@@ -104,6 +106,30 @@ test("docs/using.md → every annotation there is, and no other", async () => {
   const used = [...page.matchAll(/kubectl annotate .* (endpoint-operator\.dev\/[a-z-]+)=/g)].map(([, key]) => key);
   expect(used.length).toBeGreaterThan(0);
   expect(used.filter((key) => !documented.includes(key ?? ""))).toEqual([]);
+});
+
+test("docs/connect.md → a valid DatabaseAccess, and Deployments that use keys which its Secret has", async () => {
+  const blocks = [...(await textOf("docs/connect.md")).matchAll(/```yaml\n(.*?)```/gs)].map(([, text = ""]) =>
+    parse(text),
+  );
+  const [access, ...deployments] = blocks;
+  const spec = databaseAccessSpecSchema.parse(access.spec);
+  const hosts = { host: "h", pooledHost: "p", readHosts: [] };
+  const settings = { port: 5432, sslMode: "require", certificateAuthority: undefined };
+  const keys = Object.keys(bindingOf({ hosts, settings, spec, password: "x" }));
+  expect(deployments.map(({ kind }) => kind)).toEqual(["Deployment", "Deployment"]);
+  for (const { metadata, spec: deployment } of deployments) {
+    expect(metadata.namespace).toBe(access.metadata.namespace);
+    expect(deployment.template.metadata.labels).toEqual(deployment.selector.matchLabels);
+    const text = JSON.stringify(deployment);
+    const named = [...text.matchAll(/"(?:secretName|secretRef":\{"name|secretKeyRef":\{"name)":"([^"]+)"/g)];
+    expect(named.map(([, name]) => name)).not.toEqual([]);
+    expect(named.every(([, name]) => name === spec.secret?.name)).toBe(true);
+    expect([...text.matchAll(/"key":"([^"]+)"/g)].filter(([, key = ""]) => !keys.includes(key))).toEqual([]);
+  }
+  const used = [...(await textOf("docs/connect.md")).matchAll(/\$\{DB_([A-Za-z_-]+)\}/g)].map(([, key = ""]) => key);
+  expect(used.length).toBeGreaterThan(0);
+  expect(used.filter((key) => !keys.includes(key))).toEqual([]);
 });
 
 describe("README.md", () => {
