@@ -22,7 +22,8 @@ export function targetsOf(result: BenchResult): readonly Target[] {
   const growth = heapGrowthBytes(sizes);
   return [
     ...sizes.filter(({ resources }) => resources === 1000).flatMap(ratioTarget),
-    ...writesTarget(sizes),
+    ...eachTarget("Kubernetes writes", 4, sizes, (run) => run.kubernetesWrites / run.resources),
+    ...eachTarget("control-plane calls", 3, sizes, callsPerResource),
     quietTarget(
       "writes after a restart",
       sizes,
@@ -35,7 +36,7 @@ export function targetsOf(result: BenchResult): readonly Target[] {
     ),
     ...(growth === undefined
       ? []
-      : [atMost("heap of a settled resource, KiB", { value: growth / kibibyte, limit: 16, isBelow: true })]),
+      : [atMost("heap of a settled resource, KiB", { value: growth / kibibyte, limit: 13, isBelow: true })]),
     ...sizes.flatMap(scrapeTarget),
     ...costTargets(result),
   ];
@@ -52,16 +53,21 @@ function ratioTarget(size: SizeResult): readonly Target[] {
   const ratio = timeRatio(size);
   return ratio === undefined
     ? []
-    : [atMost(`time until ${size.resources} are Ready, by the floor's`, { value: ratio, limit: 1.5 })];
+    : [atMost(`time until ${size.resources} are Ready, by the floor's`, { value: ratio, limit: 1.25 })];
 }
 
-function writesTarget(sizes: readonly SizeResult[]): readonly Target[] {
+/** The least of all rounds, at each size. */
+function eachTarget(
+  what: string,
+  limit: number,
+  sizes: readonly SizeResult[],
+  costOf: (run: BringUp) => number,
+): readonly Target[] {
   return sizes
     .filter(({ floor }) => floor.length > 0)
-    .map(({ resources, operator }) => {
-      const value = leastOf(operator, (run) => run.kubernetesWrites / run.resources);
-      return atMost(`Kubernetes writes for each of ${resources}`, { value, limit: 4 });
-    });
+    .map(({ resources, operator }) =>
+      atMost(`${what} for each of ${resources}`, { value: leastOf(operator, costOf), limit }),
+    );
 }
 
 function quietTarget(what: string, sizes: readonly SizeResult[], writesOf: (size: SizeResult) => number): Target {
