@@ -49,6 +49,8 @@ async function runAll({ task, from, count, batch = 1 }: Range, showsKnown: boole
     known += report.known.length;
     const shown = showsKnown ? [...report.problems, ...report.known] : report.problems;
     if (shown.length > 0) broken += 1;
+    // A long run tells at once what it has found.
+    for (const problem of shown) console.error(`${report.name}: ${problem}`);
     for (const problem of shown) {
       const words = task === "Seeds" ? problem.replaceAll(/\d+/g, "N") : problem;
       const names = failed.get(words) ?? [];
