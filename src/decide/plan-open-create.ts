@@ -125,9 +125,14 @@ function suspectsOf(
   return recorded.length > 0 ? recorded : suspects;
 }
 
-/** Listed since the intent, and not parsed: an endpoint that our create made may be among them. "": without an id. */
-function unreadableSince({ project }: Observation, { preIds }: CreateIntent): readonly string[] {
-  return project.unreadableIds.filter((id) => id === "" || !preIds.includes(id));
+/**
+ * Listed since the intent, not parsed, and not another resource's: an endpoint that our create made may be among them.
+ * "": without an id.
+ */
+function unreadableSince({ project, claims, resource }: Observation, { preIds }: CreateIntent): readonly string[] {
+  return project.unreadableIds.filter(
+    (id) => id === "" || (!preIds.includes(id) && claims.ownerOf(id, resource.uid) === undefined),
+  );
 }
 
 function ambiguous(observation: Observation, suspectIds: readonly string[], noneIsOurs: string): Plan {

@@ -24,16 +24,16 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "an intent of an earlier process counts as never sent",
-    file: "reconcile/settle-locally.ts",
-    find: 'posts: "Unresolved", firstSeenMs: facts.monotonicMs',
-    replace: 'posts: "NoneSent", firstSeenMs: facts.monotonicMs',
+    file: "reconcile/project-memory.ts",
+    find: 'entry.unsentAttempts.includes(attempt) ? "NoneSent" : "Unresolved"',
+    replace: '"NoneSent"',
     caughtBy: { workload: "create a replica" },
   },
   {
     name: "the time to settle does not count from when this process first read the intent",
-    file: "reconcile/settle-locally.ts",
-    find: 'posts: "Unresolved", firstSeenMs: facts.monotonicMs',
-    replace: 'posts: "Unresolved", firstSeenMs: -1e9',
+    file: "reconcile/project-memory.ts",
+    find: "intent: { attempt, posts, firstSeenMs: nowMs",
+    replace: "intent: { attempt, posts, firstSeenMs: -1e9",
     caughtBy: { workload: "create a replica" },
   },
   {

@@ -1,4 +1,5 @@
 import type { StoredObject } from "../kubernetes/answers.ts";
+import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
 import { ownershipOf, specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import { world as places } from "../service/engine.ts";
@@ -24,6 +25,18 @@ const hasRival: Judge = (world, resource) => {
     );
   });
 };
+
+/** A person must first say whether an endpoint of its branch came from another resource's create. */
+const isSuspectElsewhere: Judge = (world, resource) => {
+  const onBranch = world.endpoints().filter(({ branchId }) => branchId === specOf(resource).branchId);
+  return world.resources().some((other) => {
+    const suspectIds = (isObject(other.status) && intentRecordOf(other.status).suspectIds) || [];
+    const isOther = other.metadata.uid !== resource.metadata.uid;
+    return isOther && Array.isArray(suspectIds) && onBranch.some(({ id }) => suspectIds.includes(id));
+  });
+};
+
+const intentRecordOf = ({ createIntent }: JsonObject): JsonObject => (isObject(createIntent) ? createIntent : {});
 
 const hasUnknownCreate: Judge = ({ history }, { metadata }) =>
   history.posts.some(
@@ -72,7 +85,10 @@ const isRefusable: Judge = (world, resource) => {
 const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwise: string }>> = {
   EndpointExists: { isTrue: hasOtherOnBranch, otherwise: "no other endpoint is on its branch" },
   BranchOccupied: { isTrue: hasOtherOnBranch, otherwise: "no other endpoint is on its branch" },
-  ClaimedByAnother: { isTrue: hasRival, otherwise: "no other resource names its branch" },
+  ClaimedByAnother: {
+    isTrue: (world, resource) => hasRival(world, resource) || isSuspectElsewhere(world, resource),
+    otherwise: "no other resource names its branch",
+  },
   OwnershipConflict: { isTrue: hasRival, otherwise: "no other resource names its endpoint" },
   CreateAmbiguous: {
     isTrue: (world, resource) =>

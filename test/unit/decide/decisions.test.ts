@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { claimOfGone } from "../../../src/decide/claims.ts";
 import type { Observation } from "../../../src/decide/observation.ts";
 import type { Plan } from "../../../src/decide/plan.ts";
 import { annotations } from "../../../src/resource/names.ts";
@@ -52,6 +53,19 @@ const rows: readonly Row[] = [
     name: "create unresolved and settled, the endpoint that cannot be parsed was there before → creates again",
     why: "one bad object does not block other resources",
     given: creating({ type: "ReadOnly", preIds: ["ep-old"] }, { ...settled, unreadableIds: ["ep-old"] }),
+    want: { kind: "CreateEndpoint" },
+  },
+  {
+    name: "create unresolved and settled, another resource's endpoint cannot be parsed → creates again",
+    why: "one bad object does not block other resources, and that endpoint has an owner",
+    given: creating(
+      { type: "ReadOnly" },
+      {
+        ...settled,
+        unreadableIds: ["ep-others"],
+        claims: [claimOfGone({ namespace: "shop", name: "billing" }, "uid-billing", "ep-others")],
+      },
+    ),
     want: { kind: "CreateEndpoint" },
   },
   {
