@@ -2,11 +2,12 @@
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /work
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --no-audit --no-fund
+# No script of a package runs here.
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY tools/build.ts tools/build.ts
 COPY src src
-RUN npm run build
+RUN node tools/build.ts
 
 # Holds the Node binary, the libraries it links (libstdc++ and libgcc, which Debian's slim image has), and the bundle.
 FROM debian:12.12-slim AS runtime

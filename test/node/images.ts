@@ -3,11 +3,11 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { cacheDirectory } from "../../tools/assets/asset-cache.ts";
 import { runCommand } from "../../tools/assets/run-command.ts";
 import { buildImage } from "../../tools/image/build-image.ts";
 import type { Buildah } from "../../tools/image/buildah.ts";
 import { pauseImage } from "../../tools/node/node-files.ts";
+import { cacheFolder, imageCache, imageEpochSeconds } from "../support/warm-image.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -58,7 +58,7 @@ export async function layOutVersions(directory: string): Promise<string> {
 
 /** Builds the images, or takes those that an earlier run built from the same sources. @param previous source of the version before */
 export async function storyImages(previous: string, progress: (line: string) => void): Promise<readonly string[]> {
-  const cache = path.join(path.dirname(cacheDirectory(process.env, "linux")), "node-images");
+  const cache = cacheFolder("node-images");
   const target = path.join(
     cache,
     await digestOf([...sources.map((name) => path.join(root, name)), path.join(previous, "src")]),
@@ -71,6 +71,8 @@ export async function storyImages(previous: string, progress: (line: string) => 
     const image = await buildImage({
       root,
       outDir: work,
+      epochSeconds: imageEpochSeconds,
+      cache: imageCache,
       progress,
       afterBuild: async (buildah, reference) => {
         await makePreviousImage(buildah, { reference, previous, archive: path.join(work, "previous.tar") });

@@ -1,12 +1,14 @@
-import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { type ProgressSink, withProgress } from "../assets/progress.ts";
 import { runCommand } from "../assets/run-command.ts";
-import { type DebianPackage, makeBaseImages } from "./base-images.ts";
-import { type Buildah, checkImageTools, withBuildah } from "./buildah.ts";
+import type { DebianPackage } from "./base-images.ts";
+import { withBases } from "./bases.ts";
+import { buildFile } from "./build-file.ts";
+import { type Buildah, checkImageTools } from "./buildah.ts";
 import { readImageFile, readOciImage } from "./oci-layout.ts";
 import { type BundledPackage, imageSbom } from "./sbom.ts";
+import { sourceDateSeconds } from "./source-date.ts";
 
 /** What to build, and where to. */
 export interface ImageOptions {
@@ -18,8 +20,10 @@ export interface ImageOptions {
   readonly name?: string;
   /** Folder for the results; it is made. */
   readonly outDir: string;
-  /** Time of every file in the image, seconds since 1970. @default the time of the last commit */
+  /** Time of every file in the image, seconds since 1970. @default as `sourceDateSeconds` */
   readonly epochSeconds?: number;
+  /** Keeps base images and npm packages for the next build. @default all of it is made anew */
+  readonly cache?: string | undefined;
   /** Pushes the image here as well, for instance `registry.example.com/endpoint-operator:0.1.0`. @default nowhere */
   readonly pushTo?: string | undefined;
   /** Makes more images from the finished one, while buildah still has it. @param reference of the finished image */
@@ -51,19 +55,17 @@ export interface BuiltImage {
  */
 export async function buildImage(options: ImageOptions): Promise<BuiltImage> {
   await checkImageTools();
-  const { root, outDir, progress, signal, target = "operator", name = "endpoint-operator" } = options;
+  const { root, outDir, progress, signal, cache, target = "operator", name = "endpoint-operator" } = options;
   const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8")) as { version: string };
-  const epochSeconds = options.epochSeconds ?? (await lastCommitSeconds(root));
+  const epochSeconds = options.epochSeconds ?? (await sourceDateSeconds(root, process.env));
   const layout = path.join(outDir, `${name}-${version}.oci`);
   await mkdir(outDir, { recursive: true });
   await rm(layout, { recursive: true, force: true });
   const reference = `docker.io/library/${name}:${version}`;
-  const debian = await withBuildah(async (buildah, directory) => {
-    const dockerfile = await readFile(path.join(root, "Dockerfile"), "utf8");
-    const bases = { buildah, directory, dockerfile, epochSeconds };
-    const packages = await withProgress(progress, "Making the base images", () => makeBaseImages(bases));
+  const debian = await withBases({ root, epochSeconds, cache, progress, signal }, async (bases) => {
+    const { buildah, directory, dockerfile: text } = bases;
     await withProgress(progress, `Building ${name}:${version}`, () =>
-      buildStage(buildah, { root, target, reference, epochSeconds }),
+      buildFile(buildah, { root, text, directory, target, reference, epochSeconds }),
     );
     await buildah(["push", "--quiet", reference, `oci:${layout}:${reference}`]);
     const { pushTo } = options;
@@ -72,46 +74,9 @@ export async function buildImage(options: ImageOptions): Promise<BuiltImage> {
         buildah(["push", "--quiet", reference, `docker://${pushTo}`]),
       );
     await options.afterBuild?.(buildah, reference, directory);
-    return packages;
-  }, signal);
+    return bases.debian;
+  });
   return await writeBeside({ layout, name, version, epochSeconds, outDir, debian });
-}
-
-interface Stage {
-  readonly root: string;
-  readonly target: string;
-  readonly reference: string;
-  readonly epochSeconds: number;
-}
-
-async function buildStage(buildah: Buildah, { root, target, reference, epochSeconds }: Stage): Promise<void> {
-  await buildah([
-    ...["build", "--isolation", "chroot", "--pull-never", "--no-cache", "--format", "oci"],
-    ...["--timestamp", String(epochSeconds), "--target", target, "--tag", reference],
-    ...(await buildVolumes()),
-    ...["--file", path.join(root, "Dockerfile"), root],
-  ]);
-}
-
-/** What npm needs in the build stage: its cache, the user's settings, and the certificates that this machine trusts. */
-async function buildVolumes(): Promise<readonly string[]> {
-  const cache = process.env.npm_config_cache ?? path.join(homedir(), ".npm");
-  await mkdir(cache, { recursive: true });
-  const settings = process.env.npm_config_userconfig ?? path.join(homedir(), ".npmrc");
-  const readOnly = [
-    [settings, "/root/.npmrc"],
-    ["/etc/ssl/certs", "/etc/ssl/certs"],
-  ] as const;
-  const present: string[] = [];
-  for (const [source, mountPoint] of readOnly) if (await exists(source)) present.push(`${source}:${mountPoint}:ro`);
-  return [`${cache}:/root/.npm`, ...present].flatMap((volume) => ["--volume", volume]);
-}
-
-function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 interface Finished {
@@ -135,10 +100,4 @@ async function writeBeside({ layout, outDir, debian, ...image }: Finished): Prom
   const sameBytes = ["--sort=name", `--mtime=@${epochSeconds}`, "--owner=0", "--group=0", "--numeric-owner"];
   await runCommand({ command: "tar", args: [...sameBytes, "--create", "--file", archive, "--directory", layout, "."] });
   return { name, version, digest, layout, archive, sbom };
-}
-
-/** Zero outside a git repository: then only the files decide the digest. */
-async function lastCommitSeconds(root: string): Promise<number> {
-  const text = await runCommand({ command: "git", args: ["-C", root, "log", "-1", "--format=%ct"] }).catch(() => "0");
-  return Number(text.trim());
 }

@@ -28,18 +28,25 @@ export async function checkImageTools(): Promise<void> {
   }
 }
 
-/** Runs `work` with a buildah that has storage of its own; the storage is removed afterwards. */
+/** Where buildah keeps images, and how it is ended. */
+export interface BuildahOptions {
+  /** A folder that keeps its images. @default storage that is removed afterwards */
+  readonly storage?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Runs `work` with a buildah that has storage of its own. @param work gets a folder for temporary files too */
 export async function withBuildah<T>(
   work: (buildah: Buildah, directory: string) => Promise<T>,
-  signal?: AbortSignal,
+  { storage, signal }: BuildahOptions,
 ): Promise<T> {
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-image-"));
-  const storage = [
-    ...["--root", path.join(directory, "storage"), "--runroot", path.join(directory, "run")],
+  const places = [
+    ...["--root", storage ?? path.join(directory, "storage"), "--runroot", path.join(directory, "run")],
     ...["--storage-driver", "overlay"],
   ];
   const buildah: Buildah = async (args) =>
-    (await runCommand({ command: "buildah", args: [...storage, ...args], signal })).trim();
+    (await runCommand({ command: "buildah", args: [...places, ...args], signal })).trim();
   try {
     return await work(buildah, directory);
   } finally {

@@ -6,13 +6,16 @@ import { isUsageError } from "../process/usage-error.ts";
 import { buildImage } from "./build-image.ts";
 import { ImageToolsMissing } from "./buildah.ts";
 
-const usage = `Usage: npm run image -- [--out FOLDER] [--target STAGE] [--name NAME] [--push REFERENCE]
+const usage = `Usage: npm run image -- [--out FOLDER] [--target STAGE] [--name NAME] [--push REFERENCE] [--cache FOLDER]
 
 Builds the image from the Dockerfile and writes it as an OCI layout, as one file, and with its SBOM.
   --out FOLDER      where to. Default: release
   --target STAGE    stage of the Dockerfile. Default: operator
   --name NAME       name of the image. Default: endpoint-operator
-  --push REFERENCE  pushes it to a registry as well, for instance registry.example.com/endpoint-operator:0.1.0`;
+  --push REFERENCE  pushes it to a registry as well, for instance registry.example.com/endpoint-operator:0.1.0
+  --cache FOLDER    keeps base images and npm packages for the next build. It does not see updates of Debian's packages
+
+Every file in the image has the time SOURCE_DATE_EPOCH; without this variable the time of the last commit.`;
 
 async function main(args: readonly string[], signal: AbortSignal): Promise<number> {
   const { values } = parseArgs({
@@ -22,6 +25,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
       target: { type: "string", default: "operator" },
       name: { type: "string", default: "endpoint-operator" },
       push: { type: "string" },
+      cache: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -32,7 +36,9 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const { target, name, push: pushTo } = values;
   const progress = (line: string) => console.log(line);
-  const image = await buildImage({ root, outDir: path.resolve(values.out), target, name, pushTo, progress, signal });
+  const cache = values.cache === undefined ? undefined : path.resolve(values.cache);
+  const outDir = path.resolve(values.out);
+  const image = await buildImage({ root, outDir, target, name, pushTo, cache, progress, signal });
   const { digest, archive, layout, sbom } = image;
   console.log(`${image.name}:${image.version} ${digest}\n  ${[archive, layout, sbom].map(shown).join("\n  ")}`);
   return 0;

@@ -11,13 +11,14 @@ import type { Trust } from "./cosign.ts";
 import { publishCharts, signImage } from "./publish.ts";
 import { makeRelease, type Release, releaseProblems } from "./release.ts";
 
-const usage = `Usage: npm run release -- (--dry-run | --registry REGISTRY | --verify FOLDER) [--out FOLDER]
+const usage = `Usage: npm run release -- (--dry-run | --registry REGISTRY | --verify FOLDER) [--out FOLDER] [--cache FOLDER]
 
 Makes image, SBOM, charts, checksums, provenance and signatures in a folder, and verifies them.
   --dry-run            signs with a key of this run and publishes nothing
   --registry REGISTRY  signs with the identity of the workflow (keyless) and pushes image and charts, for instance to ghcr.io/owner
   --verify FOLDER      only verifies; with --key FILE, or with --identity and --issuer for a keyless release
-  --out FOLDER         where to; it is emptied. Default: release`;
+  --out FOLDER         where to; it is emptied. Default: release
+  --cache FOLDER       only with --dry-run: keeps base images and npm packages for the next build`;
 
 async function main(args: readonly string[], signal: AbortSignal): Promise<number> {
   const { values } = parseArgs({
@@ -30,6 +31,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
       identity: { type: "string" },
       issuer: { type: "string", default: "https://token.actions.githubusercontent.com" },
       out: { type: "string", default: "release" },
+      cache: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -37,13 +39,16 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   const ways = [values["dry-run"], values.registry !== undefined, values.verify !== undefined];
   if (ways.filter(Boolean).length !== 1)
     throw new UsageError("Name exactly one of --dry-run, --registry and --verify.");
+  if (values.cache !== undefined && !values["dry-run"])
+    throw new UsageError("A release that is published is made without --cache.");
   const progress = (line: string) => console.log(line);
   if (values.verify !== undefined) return await verify(path.resolve(values.verify), trustOf(values), progress);
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const outDir = path.resolve(values.out);
   const { registry } = values;
   const signing = registry === undefined ? "Key" : "Keyless";
-  const release = await makeRelease({ root, outDir, signing, registry, progress, signal });
+  const cache = values.cache === undefined ? undefined : path.resolve(values.cache);
+  const release = await makeRelease({ root, outDir, signing, registry, cache, progress, signal });
   if (registry !== undefined) await publish(release, registry, progress);
   console.log(`${release.image.name}:${release.image.version} ${release.image.digest}`);
   return await verify(outDir, trustOf({ ...values, key: keyOf(release) }), progress);

@@ -5,6 +5,7 @@ import { type ProgressSink, withProgress } from "../assets/progress.ts";
 import { runCommand } from "../assets/run-command.ts";
 import { type BuiltImage, buildImage } from "../image/build-image.ts";
 import { sha256Of } from "../image/oci-layout.ts";
+import { sourceDateSeconds } from "../image/source-date.ts";
 import { packCharts } from "./charts.ts";
 import {
   attestFile,
@@ -26,6 +27,8 @@ export interface ReleaseOptions {
   readonly signing: "Key" | "Keyless";
   /** Registry for image and charts, for instance `ghcr.io/owner`. @default nothing is published */
   readonly registry?: string | undefined;
+  /** Keeps base images and npm packages for the next build. @default all of it is made anew */
+  readonly cache?: string | undefined;
   readonly progress: ProgressSink;
   readonly signal?: AbortSignal | undefined;
 }
@@ -46,13 +49,13 @@ const checksumFile = "SHA256SUMS";
  * @throws CommandError, ImageToolsMissing, AssetError; what was made until then stays in `outDir`.
  */
 export async function makeRelease(options: ReleaseOptions): Promise<Release> {
-  const { root, outDir, progress, signal, registry } = options;
+  const { root, outDir, progress, signal, registry, cache } = options;
   const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8")) as { version: string };
   await rm(outDir, { recursive: true, force: true });
   const cosign = await findCosign(progress, signal);
   const pushTo = registry === undefined ? undefined : `${registry}/endpoint-operator:${version}`;
-  const image = await buildImage({ root, outDir, pushTo, progress, signal });
-  const charts = await packCharts(root, outDir, await commitSeconds(root));
+  const image = await buildImage({ root, outDir, pushTo, cache, progress, signal });
+  const charts = await packCharts(root, outDir, await sourceDateSeconds(root, process.env));
   const files = [image.archive, image.sbom, ...charts];
   const artifacts = [...files, await writeChecksums(outDir, files)];
   const keys = await mkdtemp(path.join(tmpdir(), "endpoint-operator-key-"));
@@ -61,10 +64,8 @@ export async function makeRelease(options: ReleaseOptions): Promise<Release> {
     const predicate = path.join(outDir, "provenance.json");
     await writeFile(predicate, `${JSON.stringify(await predicateOf(root, image), undefined, 2)}\n`);
     await withProgress(progress, `Signing ${artifacts.length} files`, async () => {
-      for (const file of artifacts) {
-        await signFile(cosign, signing, file);
-        await attestFile(cosign, signing, file, predicate);
-      }
+      for (const file of artifacts)
+        await Promise.all([signFile(cosign, signing, file), attestFile(cosign, signing, file, predicate)]);
     });
     return { image, artifacts, signing };
   } finally {
@@ -83,10 +84,6 @@ async function predicateOf(root: string, image: BuiltImage): Promise<object> {
   const commit = (await runCommand({ command: "git", args: ["-C", root, "rev-parse", "HEAD"] })).trim();
   const { version, digest: imageDigest } = image;
   return provenancePredicate({ ...builderOf(process.env), commit, version, imageDigest });
-}
-
-async function commitSeconds(root: string): Promise<number> {
-  return Number((await runCommand({ command: "git", args: ["-C", root, "log", "-1", "--format=%ct"] })).trim());
 }
 
 async function writeChecksums(outDir: string, files: readonly string[]): Promise<string> {
@@ -114,11 +111,9 @@ export async function releaseProblems(
     const found = await sha256Of(path.join(outDir, name)).catch(() => "missing");
     if (found !== digest) problems.push(`${name}: its SHA-256 is ${found}, and ${checksumFile} says ${digest}`);
   }
-  for (const file of await signedFiles(outDir)) {
-    const problem = await signatureProblem(cosign, trust, file);
-    if (problem !== undefined) problems.push(problem);
-  }
-  return [...problems, ...(await sbomProblems(outDir))];
+  const signed = await signedFiles(outDir);
+  const signatures = await Promise.all(signed.map((file) => signatureProblem(cosign, trust, file)));
+  return [...problems, ...signatures.filter((problem) => problem !== undefined), ...(await sbomProblems(outDir))];
 }
 
 async function signedFiles(outDir: string): Promise<readonly string[]> {
@@ -131,13 +126,24 @@ async function sbomProblems(outDir: string): Promise<readonly string[]> {
   const sboms = (await readdir(outDir)).filter((name) => name.endsWith(".cdx.json"));
   const problems = await Promise.all(
     sboms.map(async (name) => {
-      const sbom = JSON.parse(await readFile(path.join(outDir, name), "utf8"));
       const archive = path.join(outDir, name.replace(".cdx.json", ".oci.tar"));
-      const index = await runCommand({ command: "tar", args: ["-xOf", archive, "./index.json"] });
-      const digest = (JSON.parse(index) as { manifests: readonly { digest: string }[] }).manifests[0]?.digest;
-      const described = `sha256:${sbom.metadata?.component?.hashes?.[0]?.content}`;
+      const digest = await archivedDigest(archive).catch((error: Error) => error.message);
+      const described = describedDigest(await readFile(path.join(outDir, name), "utf8"));
       return digest === described ? [] : [`${name}: it describes ${described}, and the archive holds ${digest}`];
     }),
   );
   return problems.flat();
+}
+
+async function archivedDigest(archive: string): Promise<string | undefined> {
+  const index = await runCommand({ command: "tar", args: ["-xOf", archive, "./index.json"] });
+  return (JSON.parse(index) as { manifests: readonly { digest: string }[] }).manifests[0]?.digest;
+}
+
+function describedDigest(text: string): string {
+  try {
+    return `sha256:${JSON.parse(text).metadata?.component?.hashes?.[0]?.content}`;
+  } catch {
+    return "nothing, because it is not JSON";
+  }
 }

@@ -1,0 +1,13 @@
+import path from "node:path";
+import { cacheDirectory } from "../../tools/assets/asset-cache.ts";
+
+/** A folder of ours under the user's cache directory. */
+export function cacheFolder(name: string): string {
+  return path.join(path.dirname(cacheDirectory(process.env, "linux")), name);
+}
+
+/** What builds of the image have in common; a cold one takes two minutes. */
+export const imageCache: string = cacheFolder("image-bases");
+
+/** Time of the files in test images, seconds since 1970: the same for each commit, so that the cache serves them all. */
+export const imageEpochSeconds = 1_700_000_000;

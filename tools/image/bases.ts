@@ -1,0 +1,134 @@
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { withCacheLock } from "../assets/cache-lock.ts";
+import { type ProgressSink, withProgress } from "../assets/progress.ts";
+import { type DebianPackage, makeBaseImages } from "./base-images.ts";
+import { buildFile } from "./build-file.ts";
+import { type Buildah, withBuildah } from "./buildah.ts";
+
+/** What an image is built on, in the storage of a buildah. */
+export interface Bases {
+  readonly buildah: Buildah;
+  /** For temporary files. */
+  readonly directory: string;
+  /** Text to build from, in place of the Dockerfile. */
+  readonly dockerfile: string;
+  /** The Debian packages of the image that is shipped, by name. */
+  readonly debian: readonly DebianPackage[];
+}
+
+/** What to prepare. */
+export interface BasesOptions {
+  readonly root: string;
+  readonly epochSeconds: number;
+  /** Keeps base images and npm packages for the next build. @default all of it is made anew */
+  readonly cache?: string | undefined;
+  readonly progress: ProgressSink;
+  readonly signal?: AbortSignal | undefined;
+}
+
+type Work<T> = (bases: Bases) => Promise<T>;
+
+/**
+ * Makes the base images, or takes those of the cache, and runs `work` with them.
+ *
+ * A cache is used only for the same Dockerfile, lock file, Node, npm and time. It does not see new versions of Debian's packages, so a
+ * release is made without it.
+ */
+export async function withBases<T>(options: BasesOptions, work: Work<T>): Promise<T> {
+  return await (options.cache === undefined
+    ? withNewBases(options, work)
+    : withCachedBases(options, options.cache, work));
+}
+
+async function withNewBases<T>(options: BasesOptions, work: Work<T>): Promise<T> {
+  const dockerfile = await readFile(path.join(options.root, "Dockerfile"), "utf8");
+  const build = async (buildah: Buildah, directory: string) => {
+    const debian = await makeBases(options, dockerfile, { buildah, directory });
+    return await work({ buildah, directory, dockerfile, debian });
+  };
+  return await withBuildah(build, { signal: options.signal });
+}
+
+function makeBases(
+  { epochSeconds, progress }: BasesOptions,
+  dockerfile: string,
+  place: { readonly buildah: Buildah; readonly directory: string },
+): Promise<readonly DebianPackage[]> {
+  return withProgress(progress, "Making the base images", () => makeBaseImages({ ...place, dockerfile, epochSeconds }));
+}
+
+/** The image that holds the npm packages. */
+const packagesImage = "docker.io/library/endpoint-operator-packages:cached";
+
+async function withCachedBases<T>(options: BasesOptions, cache: string, work: Work<T>): Promise<T> {
+  const { root, progress, signal } = options;
+  const { packages, rest } = splitDockerfile(await readFile(path.join(root, "Dockerfile"), "utf8"));
+  const name = await keyOf(options, packages);
+  const folder = path.join(cache, name);
+  const listFile = path.join(folder, "debian.json");
+  return await withCacheLock(cache, { progress, signal }, async () => {
+    await removeOthers(cache, name);
+    return await withBuildah(
+      async (buildah, directory) => {
+        let debian = await readFile(listFile, "utf8").then(JSON.parse, () => undefined);
+        if (debian === undefined) {
+          await mkdir(folder, { recursive: true });
+          debian = await makeBases(options, packages + rest, { buildah, directory });
+          const file = {
+            root,
+            text: packages,
+            directory,
+            reference: packagesImage,
+            epochSeconds: options.epochSeconds,
+          };
+          await withProgress(progress, "Installing the npm packages", () => buildFile(buildah, file));
+          await writeFile(listFile, JSON.stringify(debian));
+        }
+        return await keepingImages(buildah, () =>
+          work({ buildah, directory, dockerfile: `FROM ${packagesImage} AS build\nWORKDIR /work\n${rest}`, debian }),
+        );
+      },
+      { storage: path.join(folder, "storage"), signal },
+    );
+  });
+}
+
+/** Splits the Dockerfile after the step that installs the npm packages. Pure. @throws Error when it has no such step */
+export function splitDockerfile(text: string): { readonly packages: string; readonly rest: string } {
+  const end = /^RUN npm ci.*\n/m.exec(text);
+  if (end === null) throw new Error("the Dockerfile has no step that starts with RUN npm ci");
+  const at = end.index + end[0].length;
+  return { packages: text.slice(0, at), rest: text.slice(at) };
+}
+
+/** Names everything that the base images and the npm packages depend on. */
+async function keyOf({ root, epochSeconds }: BasesOptions, packages: string): Promise<string> {
+  const hash = createHash("sha256");
+  const files = [".npmrc", "package-lock.json"].map((file) => path.join(root, file));
+  const own = fileURLToPath(new URL("./base-images.ts", import.meta.url));
+  for (const file of [...files, own]) hash.update(await readFile(file));
+  hash.update(JSON.stringify([packages, epochSeconds, process.version, process.env.npm_config_user_agent]));
+  return hash.digest("hex").slice(0, 16);
+}
+
+async function removeOthers(cache: string, name: string): Promise<void> {
+  const others = (await readdir(cache, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  for (const other of others.filter((entry) => entry.name !== name))
+    await rm(path.join(cache, other.name), { recursive: true, force: true });
+}
+
+/** Removes the images that `work` adds. */
+async function keepingImages<T>(buildah: Buildah, work: () => Promise<T>): Promise<T> {
+  const ids = async () => (await buildah(["images", "--all", "--quiet", "--no-trunc"])).split("\n");
+  const before = new Set(await ids());
+  try {
+    return await work();
+  } finally {
+    await buildah(["rm", "--all"]);
+    const added = new Set((await ids()).filter((id) => id !== "" && !before.has(id)));
+    if (added.size > 0) await buildah(["rmi", "--force", ...added]);
+  }
+}

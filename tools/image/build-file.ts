@@ -1,0 +1,54 @@
+import { mkdir, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import path from "node:path";
+import type { Buildah } from "./buildah.ts";
+
+/** What to build from a Dockerfile. */
+export interface FileBuild {
+  /** The build context: the repository's root. */
+  readonly root: string;
+  /** The Dockerfile's text. */
+  readonly text: string;
+  /** For the Dockerfile. */
+  readonly directory: string;
+  /** The name of the new image, with a tag. */
+  readonly reference: string;
+  /** Stage to build. @default the last one */
+  readonly target?: string;
+  /** Time of every file in the image, seconds since 1970. */
+  readonly epochSeconds: number;
+}
+
+/** Builds an image without asking a registry. @throws CommandError with the last lines of the step that failed */
+export async function buildFile(buildah: Buildah, build: FileBuild): Promise<void> {
+  const { root, text, directory, reference, target, epochSeconds } = build;
+  const file = path.join(directory, "Dockerfile");
+  await writeFile(file, text);
+  await buildah([
+    ...["build", "--isolation", "chroot", "--pull-never", "--no-cache", "--format", "oci"],
+    ...["--timestamp", String(epochSeconds), ...(target === undefined ? [] : ["--target", target]), "--tag", reference],
+    ...(await buildVolumes()),
+    ...["--ignorefile", path.join(root, ".dockerignore"), "--file", file, root],
+  ]);
+}
+
+/** What npm needs in the build stage: its cache, the user's settings, and the certificates that this machine trusts. */
+async function buildVolumes(): Promise<readonly string[]> {
+  const cache = process.env.npm_config_cache ?? path.join(homedir(), ".npm");
+  await mkdir(cache, { recursive: true });
+  const settings = process.env.npm_config_userconfig ?? path.join(homedir(), ".npmrc");
+  const readOnly = [
+    [settings, "/root/.npmrc"],
+    ["/etc/ssl/certs", "/etc/ssl/certs"],
+  ] as const;
+  const present: string[] = [];
+  for (const [source, mountPoint] of readOnly) if (await exists(source)) present.push(`${source}:${mountPoint}:ro`);
+  return [`${cache}:/root/.npm`, ...present].flatMap((volume) => ["--volume", volume]);
+}
+
+function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}
