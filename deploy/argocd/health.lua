@@ -1,4 +1,4 @@
--- Health of a ComputeEndpoint for Argo CD. It reads only metadata and status; the reasons are those of docs/conditions.md.
+-- Health of a ComputeEndpoint or a DatabaseAccess for Argo CD. It reads only metadata and status; the reasons are those of docs/conditions.md.
 
 -- The operator tries these again by itself, but a person must repair the cause.
 local broken = { Unauthorized = true }

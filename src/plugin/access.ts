@@ -5,9 +5,11 @@ import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { readClusterId } from "../kubernetes/http/cluster.ts";
 import { createConnection, type KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../kubernetes/http/credentials.ts";
-import { computeEndpointPath, computeEndpointsPath } from "../kubernetes/http/paths.ts";
+import { computeEndpointPath, computeEndpointsPath, resourcePath } from "../kubernetes/http/paths.ts";
 import type { ControlPlaneReads } from "../reconcile/observe-project.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { type DatabaseAccess, parseDatabaseAccess } from "../resource/database-access.ts";
+import { databaseAccessNames } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 
 /** Environment variables by name. */
@@ -27,6 +29,7 @@ export interface ClusterAccess {
   /** Namespace of the kubeconfig's context; `default` without one. */
   readonly namespace: string;
   get(namespace: string, name: string): Promise<ComputeEndpoint>;
+  getAccess(namespace: string, name: string): Promise<DatabaseAccess>;
   /** The stored object as it is, for a plan with another spec. */
   getStored(namespace: string, name: string): Promise<unknown>;
   /** Sets an annotation of a ComputeEndpoint; nothing else is ever written. */
@@ -61,6 +64,11 @@ export function openCluster(version: string): ClusterAccess {
         body: { metadata: { annotations: { [annotation]: value } } },
         timeoutMs,
       });
+    },
+    getAccess: async (namespace, name) => {
+      const what = `read DatabaseAccess ${namespace}/${name}`;
+      const path = resourcePath(databaseAccessNames.plural, { namespace, name });
+      return parseDatabaseAccess(await connection.request({ what, method: "GET", path, timeoutMs }));
     },
     list: () => listAll(connection),
     clusterId: () => readClusterId(connection),

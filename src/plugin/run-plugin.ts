@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import type { Plan } from "../decide/plan.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
+import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import {
@@ -15,7 +16,7 @@ import {
 } from "./access.ts";
 import { adoptionManifest, endpointsText, manifestsText, operationsText, unownedEndpoints } from "./listings.ts";
 import { manifestIn, planNow, planText } from "./plan-now.ts";
-import { exitCodeOf, exitCodes, explain, explanationText } from "./why.ts";
+import { accessNextSteps, exitCodeOf, exitCodes, explain, explanationText, nextSteps } from "./why.ts";
 
 /** What the plugin is started with. */
 export interface PluginOptions {
@@ -66,7 +67,9 @@ function commandsOf(run: PluginRun, { out, err, version }: PluginOptions): Comma
       .description(description)
       .option("-n, --namespace <namespace>", "namespace of the resource")
       .option("-o, --output <format>", "table or json", "table");
-  command("why <name>", "says why a resource is in its state, and what to do").action(run.why);
+  command("why <name>", "says why a resource is in its state, and what to do; dba/NAME for a DatabaseAccess").action(
+    run.why,
+  );
   command("ops <name>", "lists the operations of a resource").action(run.ops);
   command("plan [name]", "says what a fresh operator would do next; changes nothing")
     .option("-f, --filename <file>", "a ComputeEndpoint as YAML or JSON, stored already or not")
@@ -95,7 +98,11 @@ class PluginRun {
   }
 
   readonly why = async (name: string, options: CommonOptions): Promise<void> => {
-    const explanation = explain(await this.#resource(name, options));
+    const accessName = /^(?:dba|databaseaccess|databaseaccesses)\/(.+)$/.exec(name)?.[1];
+    const explanation =
+      accessName === undefined
+        ? explain(await this.#resource(name, options), nextSteps)
+        : explain(await this.#access(accessName, options), accessNextSteps);
     this.#print(options, explanation, explanationText(explanation));
     this.exitCode = exitCodeOf(explanation);
   };
@@ -174,6 +181,11 @@ class PluginRun {
   async #resource(name: string, { namespace }: CommonOptions): Promise<ComputeEndpoint> {
     const cluster = this.#openCluster();
     return await cluster.get(namespace ?? cluster.namespace, name);
+  }
+
+  async #access(name: string, { namespace }: CommonOptions): Promise<DatabaseAccess> {
+    const cluster = this.#openCluster();
+    return await cluster.getAccess(namespace ?? cluster.namespace, name);
   }
 
   /** The stored resource, with the spec of the file if one is given; or the file alone, as it would be stored. */

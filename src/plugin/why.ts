@@ -1,6 +1,7 @@
-import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { ResourceKey } from "../domain/resource-store.ts";
+import type { AccessProgressReason, AccessStallReason } from "../resource/access-reasons.ts";
 import { type ConditionReason, conditionOf, isTrue } from "../resource/conditions.ts";
-import type { Condition } from "../resource/status-schema.ts";
+import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
 
 /** Exit codes that scripts can rely on. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, goesOn: 3, personMustAct: 4 } as const;
@@ -20,8 +21,14 @@ interface Explanation {
   readonly inFlight: readonly string[];
 }
 
-/** Explains a resource from its status alone. Pure. */
-export function explain(resource: ComputeEndpoint): Explanation {
+/** A resource of either kind, as far as its explanation depends on it. */
+interface Explained {
+  readonly key: ResourceKey;
+  readonly status: Pick<ComputeEndpointStatus, "conditions" | "operations">;
+}
+
+/** Explains a resource from its status alone. Pure. @param nextSteps what a person can do, by reason of its kind */
+export function explain(resource: Explained, nextSteps: Readonly<Record<string, string>>): Explanation {
   const { conditions } = resource.status;
   const name = `${resource.key.namespace}/${resource.key.name}`;
   const inFlight = (resource.status.operations ?? [])
@@ -39,7 +46,7 @@ export function explain(resource: ComputeEndpoint): Explanation {
   }
   return {
     ...{ resource: name, ready: ready.status, reason: decisive.reason, message: decisive.message },
-    nextStep: stepFor(decisive.reason),
+    nextStep: nextSteps[decisive.reason] ?? "See docs/conditions.md of the operator's version.",
     waitsFor: waitsFor(resource, decisive),
     since: decisive.lastTransitionTime,
     inFlight,
@@ -47,7 +54,7 @@ export function explain(resource: ComputeEndpoint): Explanation {
 }
 
 /** The condition that matters most: what a person must do, a failed operation, else Ready. */
-function decisiveOf({ status: { conditions } }: ComputeEndpoint): Condition | undefined {
+function decisiveOf({ status: { conditions } }: Explained): Condition | undefined {
   const stalled = conditionOf(conditions, "Stalled");
   if (stalled?.status === "True") return stalled;
   const failed = conditionOf(conditions, "LastOperationSucceeded");
@@ -55,14 +62,10 @@ function decisiveOf({ status: { conditions } }: ComputeEndpoint): Condition | un
   return isReady && failed?.status === "False" ? failed : conditionOf(conditions, "Ready");
 }
 
-function stepFor(reason: string): string {
-  return (nextSteps as Readonly<Record<string, string>>)[reason] ?? "See docs/conditions.md of the operator's version.";
-}
-
 /** These wait for a person although the operator tries again by itself. */
 const personReasons: ReadonlySet<string> = new Set(["Unauthorized", "Paused", "OperationFailed"]);
 
-function waitsFor({ status: { conditions } }: ComputeEndpoint, { type, reason }: Condition): Explanation["waitsFor"] {
+function waitsFor({ status: { conditions } }: Explained, { type, reason }: Condition): Explanation["waitsFor"] {
   if (type === "Stalled" || personReasons.has(reason)) return "Person";
   return isTrue(conditions, "Ready") ? "Nothing" : "Operator";
 }
@@ -84,8 +87,8 @@ export function explanationText(explanation: Explanation): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** What a person can do about each reason. Pages of docs/ say more. */
-const nextSteps: Readonly<Record<ConditionReason, string>> = {
+/** What a person can do about each reason of a ComputeEndpoint. Pages of docs/ say more. */
+export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   UpToDate: "Nothing to do.",
   NoFailure: "Nothing to do.",
   Accepted: "Nothing to do.",
@@ -128,4 +131,39 @@ const nextSteps: Readonly<Record<ConditionReason, string>> = {
   ProjectNotGranted:
     "Ask an administrator of the cluster to add the project to the annotation endpoint-operator.dev/projects of the Namespace.",
   Rejected: "Change spec, or raise the limit; the message has the control plane's words.",
+};
+
+/** What a person can do about each reason of a DatabaseAccess. */
+export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStallReason | "UpToDate", string>> = {
+  UpToDate: "Nothing to do.",
+  CreatingDatabase: "Wait; it ends by itself.",
+  CreatingRole: "Wait; it ends by itself.",
+  Deleting: "Wait. If it lasts, read the message.",
+  EndpointNotFound: "Create the ComputeEndpoint that spec.endpointRef names.",
+  OperationInFlight: "Wait. If it lasts, look at the operation at the control plane.",
+  Paused: "Remove the annotation endpoint-operator.dev/paused.",
+  Retrying: "Wait; the message says what for.",
+  ServiceUnavailable: "Check the control plane, and the network between it and the operator.",
+  Throttled: "Raise the limit, or give the operator an API key of its own.",
+  Unauthorized: "Replace the API key in its Secret; the operator reads it again by itself.",
+  UnreadableAnswer: "Check CONTROL_PLANE_URL and the proxies in between.",
+  WaitingForEndpoint: "Look at the ComputeEndpoint: kubectl endpoints why with its name.",
+  WaitingForProject: "Wait; it ends by itself.",
+  BranchNotFound: "Let the ComputeEndpoint name another branch.",
+  DatabaseNotFound: "Create the database, or set spec.database.policy to CreateIfAbsent.",
+  DatabaseOwnedByAnother:
+    "Grant privileges in SQL and set spec.database.policy to MustExist, or name the role that owns the database.",
+  Forbidden: "Give the API key the permission to change roles and databases, or use another key.",
+  InvalidSpec: "Apply a corrected spec.",
+  PasswordMissing: "Create the Secret of spec.password.secretRef, with its key.",
+  PasswordUnavailable: "Annotate with endpoint-operator.dev/rotate-requested-at, or set spec.password.secretRef.",
+  ProjectLocked: "Look at the operation that locks the project; the operator tries again by itself.",
+  ProjectNotFound: "Make sure that the project exists and that the API key may see it.",
+  ProjectNotGranted:
+    "Ask an administrator of the cluster to add the project to the annotation endpoint-operator.dev/projects of the Namespace.",
+  Rejected: "Read the control plane's words in the message, and change spec.",
+  RoleInUse: "Reassign what the role owns, or set spec.role.deletionPolicy to Retain.",
+  RoleNotFound: "Create the role, or set spec.role.policy to CreateIfAbsent.",
+  SecretExists: "Delete that Secret, or name another one in spec.secret.name.",
+  SecretsForbidden: "Run the kubectl create rolebinding command of the message.",
 };

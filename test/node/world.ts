@@ -46,6 +46,8 @@ export interface World {
   readonly kubectl: Kubectl;
   readonly sandbox: SandboxControl;
   readonly helm: (...args: readonly string[]) => Promise<string>;
+  /** Runs a line of a shell that finds our kubectl and helm. */
+  readonly shell: (line: string, cwd: string) => Promise<string>;
 }
 
 /** Starts the cluster and the sandbox. */
@@ -56,9 +58,11 @@ export async function startWorld(input: StoryInput): Promise<World> {
   const { kubeconfigFile } = cluster.apiServer;
   const kubectl = createKubectl({ binary: assets.kubectl, kubeconfigFile });
   const home = { HELM_CACHE_HOME: directory, HELM_CONFIG_HOME: directory, HELM_DATA_HOME: directory };
-  const helm = (...args: readonly string[]) =>
-    runCommand({ command: assets.helm, args, env: { ...process.env, ...home, KUBECONFIG: kubeconfigFile } });
-  return { input, cluster, kubectl, helm, sandbox: sandboxControl(input.apiKey) };
+  const tools = [assets.kubectl, assets.helm].map((file) => path.dirname(file)).join(":");
+  const env = { ...process.env, ...home, KUBECONFIG: kubeconfigFile, PATH: `${tools}:${process.env.PATH}` };
+  const helm = (...args: readonly string[]) => runCommand({ command: assets.helm, args, env });
+  const shell = (line: string, cwd: string) => runCommand({ command: "sh", args: ["-ec", line], cwd, env });
+  return { input, cluster, kubectl, helm, shell, sandbox: sandboxControl(input.apiKey) };
 }
 
 /** The sandbox as a client with this key sees it. */

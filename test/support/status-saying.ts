@@ -1,8 +1,20 @@
+import {
+  type AccessProgressReason,
+  type AccessStallReason,
+  accessProgressReasons,
+  accessStallReasons,
+} from "../../src/resource/access-reasons.ts";
 import { type ConditionReason, otherReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../../src/resource/status-schema.ts";
 
 /** Every reason of docs/conditions.md. */
 export const everyReason: readonly ConditionReason[] = [...otherReasons, ...progressReasons, ...stallReasons];
+
+/** A reason of a DatabaseAccess. */
+export type AccessReason = AccessProgressReason | AccessStallReason | "UpToDate";
+
+/** Every reason of a DatabaseAccess in docs/conditions.md. */
+export const everyAccessReason: readonly AccessReason[] = ["UpToDate", ...accessProgressReasons, ...accessStallReasons];
 
 const time = "2026-11-20T10:00:00Z";
 const generation = 3;
@@ -15,6 +27,17 @@ export function resourceSaying(reason: ConditionReason) {
     metadata: { name: "orders", namespace: "shop", uid: "uid-1", resourceVersion: "7", generation },
     spec: { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" },
     status: statusSaying(reason),
+  };
+}
+
+/** The same for a DatabaseAccess. */
+export function accessSaying(reason: AccessReason) {
+  return {
+    apiVersion: "endpoint-operator.dev/v1alpha1",
+    kind: "DatabaseAccess",
+    metadata: { name: "orders", namespace: "shop", uid: "uid-2", resourceVersion: "7", generation },
+    spec: { endpointRef: { name: "orders" }, role: { name: "app" }, database: { name: "app" } },
+    status: { observedGeneration: generation, conditions: progress(reason) },
   };
 }
 
@@ -36,10 +59,11 @@ function statusSaying(reason: ConditionReason): ComputeEndpointStatus {
   };
 }
 
-function progress(reason: ConditionReason): readonly Condition[] {
+function progress(reason: ConditionReason | AccessReason): readonly Condition[] {
   if (reason === "Paused") return [condition("Ready", "Unknown", reason)];
-  if (isOneOf(stallReasons, reason)) return [condition("Ready", "False", reason), condition("Stalled", "True", reason)];
-  if (isOneOf(progressReasons, reason))
+  if (isOneOf([...stallReasons, ...accessStallReasons], reason))
+    return [condition("Ready", "False", reason), condition("Stalled", "True", reason)];
+  if (isOneOf([...progressReasons, ...accessProgressReasons], reason))
     return [condition("Ready", "False", reason), condition("Reconciling", "True", reason)];
   return [condition("Ready", "True", reason === "OperationFailed" ? reason : "UpToDate")];
 }
@@ -48,7 +72,7 @@ function isOneOf(reasons: readonly string[], reason: string): boolean {
   return reasons.includes(reason);
 }
 
-function condition(type: string, status: Condition["status"], reason: ConditionReason): Condition {
+function condition(type: string, status: Condition["status"], reason: ConditionReason | AccessReason): Condition {
   const message = `The message of ${reason}.`;
   return { type, status, reason, message, observedGeneration: generation, lastTransitionTime: time };
 }

@@ -11,12 +11,14 @@ export interface ArgoScripts {
 export const argoActions = ["reconcile", "pause", "resume", "acknowledge-failure"] as const;
 
 const resource = "endpoint-operator.dev_ComputeEndpoint";
+const access = "endpoint-operator.dev_DatabaseAccess";
 
 /** The patch of the ConfigMap argocd-cm that brings the scripts into Argo CD. Pure. */
 export function renderConfigMapPatch({ health, discovery, actions }: ArgoScripts): string {
   const definitions = Object.entries(actions).map(([name, script]) => ({ name, "action.lua": script }));
   const data = {
     [`resource.customizations.health.${resource}`]: health,
+    [`resource.customizations.health.${access}`]: health,
     [`resource.customizations.actions.${resource}`]: stringify(
       { "discovery.lua": discovery, definitions },
       { lineWidth: 0 },

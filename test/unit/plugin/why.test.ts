@@ -1,12 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { exitCodeOf, explain, explanationText } from "../../../src/plugin/why.ts";
+import { accessNextSteps, exitCodeOf, explain, explanationText, nextSteps } from "../../../src/plugin/why.ts";
+import { accessStallReasons } from "../../../src/resource/access-reasons.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
-import { everyReason, resourceSaying } from "../../support/status-saying.ts";
+import { parseDatabaseAccess } from "../../../src/resource/database-access.ts";
+import { accessSaying, everyAccessReason, everyReason, resourceSaying } from "../../support/status-saying.ts";
 
 describe("why", () => {
   test.each(everyReason)("%s → the message, a next step, and who has the next move", (reason) => {
-    const explanation = explain(parseComputeEndpoint(resourceSaying(reason)));
+    const explanation = explain(parseComputeEndpoint(resourceSaying(reason)), nextSteps);
     const isBesideReady = reason === "NoFailure" || reason === "Accepted";
     expect(explanation.reason).toBe(isBesideReady ? "UpToDate" : reason);
     expect(explanation.nextStep).toMatch(/^[A-Z].*\.$/);
@@ -17,9 +19,18 @@ describe("why", () => {
     expect(exitCodeOf(explanation)).toBe(wantedExitCode(reason));
   });
 
+  test.each(everyAccessReason)("DatabaseAccess, %s → the message, a next step, and who has the next move", (reason) => {
+    const explanation = explain(parseDatabaseAccess(accessSaying(reason)), accessNextSteps);
+    expect(explanation).toMatchObject({ reason, message: `The message of ${reason}.` });
+    expect(explanation.nextStep).toMatch(/^[A-Z].*\.$/);
+    expect(explanation.nextStep).not.toContain("See docs/conditions.md");
+    const isPersons = isIn(accessStallReasons, reason) || ["Unauthorized", "Paused"].includes(reason);
+    expect(exitCodeOf(explanation)).toBe(isPersons ? 4 : reason === "UpToDate" ? 0 : 3);
+  });
+
   test("a resource without status → the operator has not looked at it yet, exit code 3", () => {
     const { status: _, ...fresh } = resourceSaying("UpToDate");
-    const explanation = explain(parseComputeEndpoint(fresh));
+    const explanation = explain(parseComputeEndpoint(fresh), nextSteps);
     expect(explanation).toMatchObject({ ready: "Unknown", reason: "NotObserved", waitsFor: "Operator" });
     expect(exitCodeOf(explanation)).toBe(3);
   });
@@ -29,14 +40,15 @@ describe("why", () => {
     const times = { createdTime: "2026-11-20T10:00:00Z", updatedTime: "2026-11-20T10:00:00Z" };
     const resource = resourceSaying("OperationInFlight");
     const status = { ...resource.status, operations: [{ ...operation, ...times }] };
-    expect(explanationText(explain(parseComputeEndpoint({ ...resource, status })))).toContain(
+    expect(explanationText(explain(parseComputeEndpoint({ ...resource, status }), nextSteps))).toContain(
       "in flight: start_compute (running)",
     );
   });
 });
 
+const isIn = (reasons: readonly string[], reason: string) => reasons.includes(reason);
+
 function wantedExitCode(reason: string): number {
-  const isIn = (reasons: readonly string[]) => reasons.includes(reason);
-  if (isIn(stallReasons) || ["Unauthorized", "Paused", "OperationFailed"].includes(reason)) return 4;
-  return isIn(progressReasons) ? 3 : 0;
+  if (isIn(stallReasons, reason) || ["Unauthorized", "Paused", "OperationFailed"].includes(reason)) return 4;
+  return isIn(progressReasons, reason) ? 3 : 0;
 }

@@ -1,16 +1,19 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { accessStallReasons } from "../../../src/resource/access-reasons.ts";
 import { progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
+import { parseDatabaseAccess } from "../../../src/resource/database-access.ts";
 import { statusSchema } from "../../../src/resource/status-schema.ts";
 import { argoActions } from "../../../tools/argocd/config-map-patch.ts";
 import { checkConditions } from "../../support/check-conditions.ts";
 import { runLua } from "../../support/lua.ts";
-import { everyReason, resourceSaying } from "../../support/status-saying.ts";
+import { accessSaying, everyAccessReason, everyReason, resourceSaying } from "../../support/status-saying.ts";
 
 const patch = await readFile(new URL("../../../deploy/argocd/argocd-cm-patch.yaml", import.meta.url), "utf8");
 const { data } = parse(patch) as { data: Readonly<Record<string, string>> };
 const health = data["resource.customizations.health.endpoint-operator.dev_ComputeEndpoint"] ?? "";
+const accessHealth = data["resource.customizations.health.endpoint-operator.dev_DatabaseAccess"] ?? "";
 const actions = parse(data["resource.customizations.actions.endpoint-operator.dev_ComputeEndpoint"] ?? "") as {
   readonly "discovery.lua": string;
   readonly definitions: readonly { readonly name: string; readonly "action.lua": string }[];
@@ -37,6 +40,14 @@ describe("the health check", () => {
     const result = runLua(health, resource) as { status: string; message: string };
     expect(result.status).toBe(healthOf(reason));
     if (reason !== "NoFailure" && reason !== "Accepted") expect(result.message).toContain(`The message of ${reason}.`);
+  });
+
+  test.each(everyAccessReason)("DatabaseAccess, %s → its health, with the message of the condition", (reason) => {
+    const resource = accessSaying(reason);
+    expect(parseDatabaseAccess(resource).isStatusReadable).toBe(true);
+    const isStall = (accessStallReasons as readonly string[]).includes(reason);
+    const status = exceptions[reason] ?? (isStall ? "Degraded" : reason === "UpToDate" ? "Healthy" : "Progressing");
+    expect(runLua(accessHealth, resource)).toMatchObject({ status, message: `${reason}: The message of ${reason}.` });
   });
 
   const ready = resourceSaying("UpToDate");
