@@ -22,6 +22,7 @@ export type AssetName =
   | "helm"
   | "cosign"
   | "actionlint"
+  | "admission-webhook"
   | "prometheus"
   | "promtool"
   | "alertmanager";
@@ -67,6 +68,7 @@ const alertmanagerVersion = "v0.30.0";
 const helmVersion = "v3.22.0";
 const cosignVersion = "v3.1.3";
 const actionlintVersion = "v1.7.12";
+const prometheusOperatorVersion = "v0.85.0";
 
 /** The oldest Go that builds everything here: the highest `go` line of the modules under `go/`. */
 export const requiredGoVersion = "1.26.0";
@@ -186,6 +188,18 @@ export const assetTable: Readonly<Record<AssetName, Asset>> = {
       packagePath: "github.com/rhysd/actionlint/cmd/actionlint",
       linkerFlags: "-s -w",
       roughly: "twenty seconds",
+    },
+  },
+  // Of the Prometheus operator: it refuses rules that Prometheus would not load.
+  "admission-webhook": {
+    name: "admission-webhook",
+    version: prometheusOperatorVersion,
+    downloads: [],
+    build: {
+      moduleDirectory: moduleDirectory("prometheus-operator"),
+      packagePath: "github.com/prometheus-operator/prometheus-operator/cmd/admission-webhook",
+      linkerFlags: "-s -w",
+      roughly: "two minutes",
     },
   },
   prometheus: {
