@@ -141,7 +141,7 @@ const drained: Step = {
   name: "the node is drained → the PodDisruptionBudget keeps one replica, and it works",
   run: async (world) => {
     const { kubectl, cluster } = world;
-    const drain = ["drain", cluster.nodeName, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=12s"];
+    const drain = ["drain", cluster.nodeName, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=7s"];
     const result = await kubectl.tryRun(drain, patient);
     assert.match(result.stderr, /would violate the pod's disruption budget/);
     const ready = (await operatorPods(world)).filter(isReady);
@@ -188,6 +188,7 @@ const upgraded: Step = {
   name: "an upgrade from it with an operation in flight → nothing is created twice, every operation is counted",
   run: async (world) => {
     const before = await remoteState(world);
+    const earlier = new Set((await operationsOf(world)).map(({ id }) => id));
     await resize(world, 3);
     await waitUntil(async () => ((await operationsInFlight(world)) > 0 ? true : undefined), {
       what: "an operation is in flight",
@@ -197,33 +198,48 @@ const upgraded: Step = {
     assert.deepEqual(await remoteState(world), before);
     const images = (await operatorPods(world)).map(({ spec }) => spec.containers[0]?.image);
     assert.deepEqual(images, ["endpoint-operator:0.1.0", "endpoint-operator:0.1.0"]);
-    await expectNoGap(world);
+    await expectNoGap(world, earlier);
   },
 };
 
-async function operationsInFlight({ sandbox }: World): Promise<number> {
-  const { operations } = await sandbox.api<{ operations: readonly { status: string }[] }>(
-    "GET",
-    `/projects/${sampleProject}/operations`,
-  );
-  return operations.filter(({ status }) => status === "running" || status === "scheduling").length;
+async function operationsOf({ sandbox }: World) {
+  const { operations } = await sandbox.api<{
+    operations: readonly { id: string; status: string; endpoint_id?: string }[];
+  }>("GET", `/projects/${sampleProject}/operations`);
+  return operations;
 }
 
-/** No replica met a gap in the operation history, and status shows every operation of the change as finished. */
-async function expectNoGap(world: World): Promise<void> {
+async function operationsInFlight(world: World): Promise<number> {
+  return (await operationsOf(world)).filter(({ status }) => status === "running" || status === "scheduling").length;
+}
+
+/** No replica met a gap in the operation history, and status shows every operation of the change once, as finished. */
+async function expectNoGap(world: World, earlier: ReadonlySet<string>): Promise<void> {
   for (const { status, metadata } of await operatorPods(world)) {
     const page = await (await fetch(`http://${status.podIP}:8080/metrics`)).text();
     const gaps = /^compute_endpoint_operation_log_gaps_total(?:\{[^}]*\})? (\d+)/m.exec(page)?.[1];
     assert.equal(gaps, "0", `gaps that ${metadata.name} met`);
   }
   const { status } = await world.kubectl.getJson<{
-    status: { operations: readonly { id: string; status: string }[]; failedActions?: readonly unknown[] };
+    status: {
+      ownership: { endpointId: string };
+      operations: readonly { id: string; status: string }[];
+      failedActions?: readonly unknown[];
+    };
   }>(["-n", "shop", "get", "cpe", "orders"]);
   assert.deepEqual(
     status.operations.filter((operation) => operation.status !== "finished"),
     [],
   );
-  assert.equal(new Set(status.operations.map(({ id }) => id)).size, status.operations.length);
+  const shown = new Set(status.operations.map(({ id }) => id));
+  assert.equal(shown.size, status.operations.length);
+  const started = (await operationsOf(world)).filter(({ id }) => !earlier.has(id));
+  const ours = started.filter((operation) => operation.endpoint_id === status.ownership.endpointId);
+  assert.ok(ours.length > 0);
+  assert.deepEqual(
+    ours.filter(({ id }) => !shown.has(id)),
+    [],
+  );
   assert.deepEqual(status.failedActions ?? [], []);
 }
 
