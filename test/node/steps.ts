@@ -39,7 +39,7 @@ async function setApiKey({ kubectl }: World, key: string): Promise<void> {
     `--from-literal=api-key=${key}`,
   ];
   const manifest = await kubectl.run([...create, "--dry-run=client", "--output=yaml"]);
-  await kubectl.run(["apply", "--server-side", "--filename=-"], { stdin: manifest });
+  await kubectl.run(["apply", "--server-side", "--force-conflicts", "--filename=-"], { stdin: manifest });
 }
 
 /** What stands in the README in place of the user's own registry, control plane and key file. */
