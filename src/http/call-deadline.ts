@@ -47,7 +47,7 @@ export function createCallDeadline(
   };
 }
 
-/** The signal has fired before the answer. */
+/** The error of a call whose signal fired before its answer came. */
 export class GivenUpError extends Error {
   override readonly name = "GivenUpError";
 }

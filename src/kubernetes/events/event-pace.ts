@@ -45,7 +45,7 @@ export interface EventLimiter {
   mayRecord(uid: string): boolean;
 }
 
-/** The limits. */
+/** How many events may be sent in which time. */
 interface EventLimiterOptions {
   readonly clock: Clock;
   /** Events that may be recorded at once. @default 25 */
