@@ -5,6 +5,7 @@ import { startGuardedProcess } from "../../process/guarded-process.ts";
 /** A server under measurement, as a process of its own. */
 export interface BenchServer {
   readonly origin: string;
+  readonly pid: number;
   readonly pool: Pool;
   /** Milliseconds from the start of the process until it said that it listens. */
   readonly startMs: number;
@@ -38,6 +39,7 @@ export async function startBenchServer(args: readonly string[], connections: num
   const pool = new Pool(origin, { connections, pipelining: 1 });
   return {
     origin,
+    pid: child.pid,
     pool,
     startMs,
     cpuMs: async () => {

@@ -30,7 +30,7 @@ export class ComputeProxy {
 
   /** @param port 0: a free one. @returns the port. @throws Error when the address is in use */
   async listen(port: number, host: string): Promise<number> {
-    const server = createServer((socket) => this.#serve(socket));
+    const server = createServer({ noDelay: true }, (socket) => this.#serve(socket));
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen({ port, host }, resolve);

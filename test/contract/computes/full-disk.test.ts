@@ -1,0 +1,39 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { ComputeScene, mainBranch, primary, psql } from "./compute-scene.ts";
+
+/** A small file system for the data of the servers. @returns `undefined`: this user may mount nothing. */
+function smallDisk(megabytes: number): string | undefined {
+  const data = mkdtempSync(path.join(tmpdir(), "computes-full-"));
+  const computes = path.join(data, "computes");
+  mkdirSync(computes);
+  chmodSync(data, 0o755);
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", computes]).status === 0;
+  onTestFinished(() => {
+    if (mounted) spawnSync("umount", [computes]);
+    rmSync(data, { recursive: true, force: true });
+  });
+  return mounted ? data : undefined;
+}
+
+test("the disk is full → create_branch fails with the remedy, nothing half made stays, the parent works on", async (context) => {
+  const data = smallDisk(130);
+  if (data === undefined) return context.skip("mounting a file system is not allowed");
+  const scene = await ComputeScene.start({ data });
+  onTestFinished(() => scene.stop());
+  const uri = await scene.uri(primary);
+  await psql(uri, "CREATE TABLE kept AS SELECT 1 AS one");
+  let last: readonly string[] = [];
+  for (let copy = 0; copy < 6 && !last.includes("create_branch failed"); copy += 1) {
+    last = (await scene.write("POST", "/branches", { branch: { parent_id: mainBranch, name: `copy-${copy}` } })).ended;
+  }
+  expect(last).toEqual(["create_branch failed"]);
+  expect((await scene.failures())[0]).toMatch(/the disk is full: nothing was changed; free some space, then try again/);
+  expect(readdirSync(path.join(data, "computes", "new"))).toEqual([]);
+  expect(await psql(uri, "SELECT one FROM kept")).toBe("1");
+  await scene.power(primary, "suspend");
+  expect(await psql(uri, "SELECT one FROM kept")).toBe("1");
+});

@@ -1,0 +1,79 @@
+import { appendFileSync, chownSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import path from "node:path";
+import pg from "pg";
+import { CertificateAuthority } from "../../../src/sandbox/certificates/certificate-authority.ts";
+import { copyTree } from "../../../src/sandbox/computes/postgres/copy-tree.ts";
+import { GuardedProcess } from "../../../src/sandbox/computes/postgres/guarded-process.ts";
+import type { SystemUser } from "../../../src/sandbox/computes/postgres/system-user.ts";
+import { waitUntil } from "../../process/wait-until.ts";
+
+/** A server that clients ask without the proxy. */
+export interface DirectServer {
+  readonly uri: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the same PostgreSQL with the same settings on a copy of an idle compute's data, but with TLS and TCP of its own.
+ *
+ * @param uri of the compute: role, password and database are the same.
+ */
+export async function startDirectServer(options: {
+  readonly postgres: string;
+  readonly user: SystemUser;
+  readonly source: string;
+  /** Must not exist. */
+  readonly target: string;
+  readonly uri: string;
+}): Promise<DirectServer> {
+  const { postgres, user, source, target } = options;
+  await copyTree(source, target, { user, mayChange: false, leavesOut: (name) => name.startsWith("postmaster.") });
+  const port = await freePort();
+  const { cert, key } = CertificateAuthority.create(Date.now()).issue(["localhost", "127.0.0.1"], Date.now());
+  for (const [name, text] of [
+    ["server.crt", cert],
+    ["server.key", key],
+  ] as const) {
+    writeFileSync(path.join(target, name), text, { mode: 0o600 });
+    if (user.uid !== undefined && user.gid !== undefined) chownSync(path.join(target, name), user.uid, user.gid);
+  }
+  appendFileSync(path.join(target, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n");
+  const tls = { ssl: "on", ssl_cert_file: "server.crt", ssl_key_file: "server.key" };
+  const own = { ...tls, listen_addresses: "127.0.0.1", port, unix_socket_directories: "" };
+  const settings = Object.entries(own).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const server = new GuardedProcess({ program: postgres, args: ["-D", target, ...settings], user });
+  const { username, password, pathname } = new URL(options.uri);
+  const uri = `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}?sslmode=require`;
+  await waitUntil(() => answers(uri, server), { what: "the server that is asked directly answers" });
+  return {
+    uri,
+    stop: async () => {
+      server.stop();
+      await server.ended;
+    },
+  };
+}
+
+async function answers(uri: string, server: GuardedProcess): Promise<true | undefined> {
+  if (server.hasEnded) throw new Error(`the server that is asked directly ended: ${server.lastWords()}`);
+  const client = new pg.Client(uri.replace("sslmode=require", "sslmode=no-verify"));
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return undefined;
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const { port } = probe.address() as { readonly port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}

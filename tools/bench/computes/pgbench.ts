@@ -1,0 +1,37 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** How pgbench asks. */
+export interface PgbenchRun {
+  readonly clients: number;
+  readonly seconds: number;
+  /** Reads by key only; otherwise the mix of pgbench's own. */
+  readonly readsOnly: boolean;
+}
+
+/** @returns the program; `undefined`: it is not installed */
+export function findPgbench(): string | undefined {
+  const debian = "/usr/lib/postgresql";
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  const folders = [...(process.env.PATH ?? "").split(":"), ...versions.map((name) => path.join(debian, name, "bin"))];
+  return folders.map((folder) => path.join(folder, "pgbench")).find(existsSync);
+}
+
+/** Makes pgbench's tables, anew. */
+export async function fillTables(pgbench: string, uri: string, scale: number): Promise<void> {
+  await run(pgbench, ["-i", "-q", "-s", String(scale), uri], { timeout: 300_000 });
+}
+
+/** @returns transactions a second, without the time to connect */
+export async function transactionsPerSecond(pgbench: string, uri: string, options: PgbenchRun): Promise<number> {
+  const { clients, seconds, readsOnly } = options;
+  const args = ["-n", "-c", String(clients), "-j", "2", "-T", String(seconds), ...(readsOnly ? ["-S"] : []), uri];
+  const { stdout } = await run(pgbench, args, { timeout: seconds * 1000 + 60_000 });
+  const [, perSecond] = /tps = ([\d.]+) \(without initial connection time\)/.exec(stdout) ?? [];
+  if (perSecond === undefined) throw new Error(`pgbench gave no figure: ${stdout}`);
+  return Number(perSecond);
+}
