@@ -206,7 +206,7 @@ try {
         `idle they cost ${many.idleCpuMs.toFixed(0)} ms of processor time in 5 s`,
     );
     const machine = { node: process.version, processors: cpus().length, model: cpus()[0]?.model, postgres: version };
-    const report = { date: new Date().toISOString(), machine, seconds, startMs, proxy, wake, wakeMs, many };
+    const report = { date: new Date().toISOString(), machine, seconds, startMs, proxy, wake, many };
     await writeFile(options.out, `${JSON.stringify(report, undefined, 2)}\n`);
     console.log(`written to ${options.out}`);
   } finally {
