@@ -81,13 +81,13 @@ export const mutations: readonly Mutation[] = [
   {
     name: "an unnamed endpoint with other fields is presumed",
     file: decide("create-intent"),
-    find: 'return isNewEnough && fieldStateOf(fields as EndpointChanges, endpoint) !== "Differs";',
-    replace: "return isNewEnough && fieldStateOf(fields as EndpointChanges, endpoint) !== undefined;",
+    find: 'fieldStateOf(fields as EndpointChanges, endpoint) !== "Differs"',
+    replace: "fieldStateOf(fields as EndpointChanges, endpoint) !== undefined",
     caughtBy: { namedCase: "other fields" },
   },
   {
     name: "adoption needs no consent",
-    file: decide("plan-unowned"),
+    file: decide("situation"),
     find: 'return adoption !== undefined && adoption.policy !== "Never";',
     replace: 'return adoption?.policy !== "Never";',
     caughtBy: { workload: "an endpoint is there, then consent is given" },
@@ -144,8 +144,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a resource is worked on without its finalizer",
     file: decide("situation"),
-    find: "const { spec } = resource.spec;\n  if (!hasFinalizer(resource)) {",
-    replace: 'const { spec } = resource.spec;\n  if (!hasFinalizer(resource) && resource.uid === "") {',
+    find: "  }\n  if (!hasFinalizer(resource)) {",
+    replace: '  }\n  if (!hasFinalizer(resource) && resource.uid === "") {',
     caughtBy: { workload: "delete" },
   },
   {
@@ -201,8 +201,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a new leader does not list before it acts",
     file: "operator-parts.ts",
-    find: "await watch.listConsistently();",
-    replace: "await Promise.resolve();",
+    find: "watch.listConsistently(), ",
+    replace: "",
     caughtBy: { namedCase: "4" },
   },
   {
@@ -229,8 +229,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "an intent is not stored before its POST",
     file: "reconcile/send-change.ts",
-    find: "await store.patchStatus(resource, status) : resource;",
-    replace: "await store.read(resource.key) : resource;",
+    find: "return await store.patchStatus(step.local.resource, statusBefore(step));",
+    replace: "return step.local.resource;",
     caughtBy: { workload: "create" },
   },
 ];
