@@ -119,7 +119,13 @@ function readNamed(options: NamespaceWatchOptions, known: Annotations): Namespac
       known.note(namespace, undefined);
     }
   };
-  const readAll = async () => void (await Promise.all(namespaces.map(read)));
+  const readAll = async () => {
+    const results = await Promise.allSettled(namespaces.map(read));
+    const failed = results.find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") {
+      throw failed.reason;
+    }
+  };
   const readAgain = () => {
     timer = clock.after(readAgainMs, () => {
       // A read that failed changes nothing; the last answer stands until the next one.
