@@ -13,6 +13,8 @@ const projectId = "green-fox-123456";
 
 /** What the tests look at in an answer. */
 interface Answer {
+  readonly branch: { readonly id: string };
+  readonly branches: readonly { readonly id: string; readonly name: string }[];
   readonly roles: readonly { readonly name: string }[];
   readonly project: { readonly settings: { readonly allowed_ips: { readonly ips: readonly string[] } } };
 }
@@ -35,7 +37,15 @@ async function cliOfNewSandbox() {
     const answer = await fetch(`${sandbox.url}${path}`, { headers: { authorization: `Bearer ${sandbox.apiKey}` } });
     return (await answer.json()) as Answer;
   };
-  return { text, json, read, controlUrl: sandbox.controlUrl };
+  /** What the test prepares; a start of the CLI takes a second. */
+  const post = async (path: string, body: object) => {
+    await untilUnlocked(sandbox);
+    const headers = { authorization: `Bearer ${sandbox.apiKey}`, "content-type": "application/json" };
+    const answer = await fetch(`${sandbox.url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    expect(answer.status).toBe(201);
+    return (await answer.json()) as Answer;
+  };
+  return { text, json, read, post, controlUrl: sandbox.controlUrl };
 }
 
 /** The CLI does not wait for the operations of the command before it. */
@@ -61,16 +71,17 @@ test("connection-string without arguments → the default branch's read-write en
 
 test("branches reset, branches restore → the branch holds what it held then", { timeout: 240_000 }, async () => {
   const cli = await cliOfNewSandbox();
-  const { branch } = await cli.json("branches", "create", "--name", "feature");
+  const { branch } = await cli.post(`/projects/${projectId}/branches`, { branch: { name: "feature" } });
   const rolesPath = `/projects/${projectId}/branches/${branch.id}/roles`;
-  await cli.json("roles", "create", "--name", "early", "--branch", "feature");
+  await cli.post(rolesPath, { role: { name: "early" } });
   const clock = await fetch(`${cli.controlUrl}/clock`);
   const { now } = (await clock.json()) as { now: string };
-  await cli.json("roles", "create", "--name", "late", "--branch", "feature");
+  await cli.post(rolesPath, { role: { name: "late" } });
   await cli.json("branches", "restore", "feature", `^self@${now}`, "--preserve-under-name", "feature-late");
   expect(names(await cli.read(rolesPath))).toEqual(["neondb_owner", "early"]);
-  const kept = (await cli.json("branches", "list")).find(({ name }: { name: string }) => name === "feature-late");
-  expect(names(await cli.read(`/projects/${projectId}/branches/${kept.id}/roles`))).toContain("late");
+  const { branches } = await cli.read(`/projects/${projectId}/branches`);
+  const kept = branches.find(({ name }) => name === "feature-late");
+  expect(names(await cli.read(`/projects/${projectId}/branches/${kept?.id}/roles`))).toContain("late");
   const reset = await cli.json("branches", "reset", "feature", "--parent");
   expect(reset).toMatchObject({ id: branch.id, last_reset_at: expect.any(String) });
   expect(names(await cli.read(rolesPath))).toContain("late");
