@@ -24,8 +24,8 @@ export interface Claim {
 export interface OpenCreate {
   readonly intent: CreateIntent;
   readonly posts: PostState;
-  /** True: a person must decide, and the suspects are recorded in the intent. */
-  readonly isStalled: boolean;
+  /** True: it goes on only when a person acts: it is paused, or Stalled with the suspects recorded in the intent. */
+  readonly isHeld: boolean;
 }
 
 /** What the operator knows about a resource beside its stored form. */
@@ -84,7 +84,7 @@ export class ProjectClaims {
         uid !== selfUid &&
         openCreate !== undefined &&
         openCreate.posts === "Unresolved" &&
-        !openCreate.isStalled &&
+        !openCreate.isHeld &&
         openCreate.intent.branchId === branchId &&
         openCreate.intent.type === type,
     );
@@ -131,7 +131,9 @@ export function claimOf(resource: ComputeEndpoint, identity: Identity, unstored:
         ? {
             intent: createIntent,
             posts: unstored.posts,
-            isStalled: isTrue(resource.status.conditions, "Stalled") && createIntent.suspectIds !== undefined,
+            isHeld:
+              isPaused(resource) ||
+              (isTrue(resource.status.conditions, "Stalled") && createIntent.suspectIds !== undefined),
           }
         : undefined,
     wish: wishOf(resource),

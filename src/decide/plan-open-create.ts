@@ -75,7 +75,8 @@ function planUnresolved(situation: OpenCreate, observation: Observation, candida
   const suspects = suspectsOf(observation, intent, candidates);
   const waitMs = settleLeftMs(observation, intent);
   const [first, second] = suspects;
-  if (first !== undefined && second === undefined && intent.type === "ReadWrite" && isDatedAsSent(intent, first)) {
+  const isOnlyOne = first !== undefined && second === undefined && candidates.suspects.includes(first);
+  if (isOnlyOne && intent.type === "ReadWrite" && isDatedAsSent(intent, first)) {
     return recordOwnership(observation, first, "Presumed");
   }
   const unreadable = unreadableSince(observation, intent);
@@ -110,8 +111,8 @@ function settleLeftMs({ memory, project, policy }: Observation, { attempt }: Cre
 }
 
 /**
- * Recorded suspects stay until a person decides, they are gone, or another resource owns them. Where the control plane
- * shows names, an endpoint that can be read is not one: our own would carry our token.
+ * Recorded suspects stay until a person decides, they are gone, another resource owns them, or they can be read again and
+ * are elsewhere. Where the control plane shows names, one that can be read is none: our own would carry our token.
  */
 function suspectsOf(
   { project, claims, resource }: Observation,
@@ -121,6 +122,7 @@ function suspectsOf(
   const recorded = (project.echoesNames ? [] : (intent.suspectIds ?? []))
     .map((id) => project.endpoints.get(id))
     .filter((endpoint) => endpoint !== undefined)
+    .filter(({ branchId, type }) => branchId === intent.branchId && type === intent.type)
     .filter(({ id }) => claims.ownerOf(id, resource.uid) === undefined);
   return recorded.length > 0 ? recorded : suspects;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { claimOfGone } from "../../../src/decide/claims.ts";
+import { type Claim, claimOfGone } from "../../../src/decide/claims.ts";
 import type { Observation } from "../../../src/decide/observation.ts";
 import type { Plan } from "../../../src/decide/plan.ts";
 import { annotations } from "../../../src/resource/names.ts";
@@ -8,6 +8,7 @@ import {
   branch,
   creating,
   endpoint,
+  intent,
   intentMemory,
   memory,
   monotonicMs,
@@ -35,6 +36,12 @@ const settled = { startedAtMs: monotonicMs + policy.createSettleMs };
 const deleting = { isDeleting: true } as const;
 const running = operation({ id: "op-own", action: "apply_config", status: "running" });
 const sized = { compute: { minUnits: 1, maxUnits: 1 } } as const;
+
+const pausedCreate: Claim = {
+  ...claimOfGone({ namespace: "shop", name: "billing" }, "uid-billing", "none"),
+  ownedEndpointId: undefined,
+  openCreate: { intent: intent({ type: "ReadOnly", token: "sibling" }), posts: "Unresolved", isHeld: true },
+};
 
 const rows: readonly Row[] = [
   {
@@ -66,6 +73,24 @@ const rows: readonly Row[] = [
         claims: [claimOfGone({ namespace: "shop", name: "billing" }, "uid-billing", "ep-others")],
       },
     ),
+    want: { kind: "CreateEndpoint" },
+  },
+  {
+    name: "a recorded suspect can be read again and is on another branch → it is none, and the create is sent again",
+    why: "it would be presumed to be ours, changed and deleted, and it is another client's",
+    given: creating(
+      { suspectIds: ["ep-1"] },
+      { ...settled, endpoints: [endpoint({ id: "ep-1", branchId: otherBranch, createdTime: timeAt(-500) })] },
+    ),
+    want: { kind: "CreateEndpoint" },
+  },
+  {
+    name: "a paused resource has an unresolved create of a replica → another replica of the branch does not wait for it",
+    why: "a pause may last for months",
+    given: observation({
+      resource: resource({ spec: { type: "ReadOnly" } }),
+      claims: [pausedCreate],
+    }),
     want: { kind: "CreateEndpoint" },
   },
   {

@@ -195,7 +195,7 @@ export function claimsOf({ claims, type, spec }: Factors): readonly Claim[] {
     case "Intent":
       return [
         claim({
-          openCreate: { intent: intent({ branchId, type, token: "sibling" }), posts: "Unresolved", isStalled: false },
+          openCreate: { intent: intent({ branchId, type, token: "sibling" }), posts: "Unresolved", isHeld: false },
         }),
       ];
     case "OwnsOurs":
