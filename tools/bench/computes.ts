@@ -213,5 +213,5 @@ try {
     await sandbox.stop();
   }
 } finally {
-  await rm(folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -45,14 +45,17 @@ export async function startDirectServer(options: {
   const server = new GuardedProcess({ program: postgres, args: ["-D", target, ...settings], user });
   const { username, password, pathname } = new URL(options.uri);
   const uri = `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}?sslmode=require`;
-  await waitUntil(() => answers(uri, server), { what: "the server that is asked directly answers" });
-  return {
-    uri,
-    stop: async () => {
-      server.stop();
-      await server.ended;
-    },
+  const stop = async (): Promise<void> => {
+    server.stop();
+    await server.ended;
   };
+  try {
+    await waitUntil(() => answers(uri, server), { what: "the server that is asked directly answers" });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { uri, stop };
 }
 
 async function answers(uri: string, server: GuardedProcess): Promise<true | undefined> {
