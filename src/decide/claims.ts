@@ -77,16 +77,18 @@ export class ProjectClaims {
     );
   }
 
-  /** Another resource whose unresolved create is on the same branch and of the same type. */
-  unresolvedCreateAt({ branchId, type }: Pick<CreateIntent, "branchId" | "type">, selfUid: string): Claim | undefined {
+  /**
+   * Another resource whose unresolved create is on the same branch and of the same type. Of two that have an open create,
+   * only the younger one follows the other: else each would wait for the other for ever.
+   */
+  unresolvedCreateAt(
+    { branchId, type }: Pick<CreateIntent, "branchId" | "type">,
+    self: ComputeEndpoint,
+  ): Claim | undefined {
+    const hasOpenCreate = self.status.createIntent !== undefined;
     return this.#claims.find(
-      ({ uid, openCreate }) =>
-        uid !== selfUid &&
-        openCreate !== undefined &&
-        openCreate.posts === "Unresolved" &&
-        !openCreate.isHeld &&
-        openCreate.intent.branchId === branchId &&
-        openCreate.intent.type === type,
+      (claim) =>
+        claim.uid !== self.uid && (!hasOpenCreate || isElder(claim, self)) && isUnresolvedAt(claim, branchId, type),
     );
   }
 
@@ -176,4 +178,14 @@ type Aged = Pick<ComputeEndpoint, "creationTimestamp" | "uid">;
 
 function isElder(a: Aged, b: Aged): boolean {
   return a.creationTimestamp === b.creationTimestamp ? a.uid < b.uid : a.creationTimestamp < b.creationTimestamp;
+}
+
+function isUnresolvedAt({ openCreate }: Claim, branchId: string, type: CreateIntent["type"]): boolean {
+  return (
+    openCreate !== undefined &&
+    openCreate.posts === "Unresolved" &&
+    !openCreate.isHeld &&
+    openCreate.intent.branchId === branchId &&
+    openCreate.intent.type === type
+  );
 }

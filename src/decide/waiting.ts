@@ -30,7 +30,7 @@ export function waitingMessage(inFlight: readonly Pick<Operation, "action">[]): 
  */
 export function waitForOtherCreate(observation: Observation, spec: ComputeEndpointSpec): Plan | undefined {
   const { project, claims, resource, policy } = observation;
-  if (project.echoesNames || claims.unresolvedCreateAt(spec, resource.uid) === undefined) {
+  if (project.echoesNames || claims.unresolvedCreateAt(spec, resource) === undefined) {
     return undefined;
   }
   return {

@@ -16,6 +16,9 @@ import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
  * outage of the control plane never delays it.
  */
 export async function settleLocally(context: ReconcileContext, round: Round): Promise<void> {
+  for (const worked of round.worked) {
+    confirmWrites(context, worked);
+  }
   const due = round.worked.filter(({ resource, entry }) => isDue(resource, entry, round.facts.monotonicMs));
   await inParallel(due, storesAtOnce, (worked) =>
     guarded(context, round, worked, () => settle(context, round, worked)),
@@ -68,11 +71,17 @@ async function addFinalizer({ store, logger }: ReconcileContext, worked: WorkedR
 }
 
 /** Compares the memory with what is stored now. */
-function catchUp(context: ReconcileContext, { facts }: Round, { resource, entry }: WorkedResource): void {
+function catchUp(context: ReconcileContext, { facts }: Round, worked: WorkedResource): void {
+  const { resource, entry } = worked;
   if (resource.status.ownership !== undefined && entry.memory.answeredCreate !== undefined) {
     remember(entry, { answeredCreate: undefined });
   }
   noteStoredIntent(entry, resource, facts.monotonicMs);
+  confirmWrites(context, worked);
+}
+
+/** Draws the consequences of a write without an answer that turns out to be stored. */
+function confirmWrites(context: ReconcileContext, { resource, entry }: WorkedResource): void {
   const landed = entry.unconfirmed.find((write) => hasLanded(write, resource.status));
   if (landed !== undefined) {
     // All of them began from one version of the resource, so no other one can be stored any more.

@@ -171,6 +171,22 @@ export const guardCases: readonly NamedCase[] = [
     }),
   },
   {
+    id: "write before outage",
+    name: "a status write is stored without an answer, and the API server is gone right after → what it counted is counted",
+    why: "an alert on the counters of operations never fires",
+    plan: planOf({
+      world: { operationLatencyMs: { min: 15_000, max: 20_000 } },
+      faults: scripted({
+        "patch status of ComputeEndpoint shop/orders #5": { kind: "AnswerLost", asTimeout: true },
+      }),
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        apply(60_000, "orders", readWrite(branch(1), size(2))),
+        { atMs: 82_000, action: { kind: "Cut", replica: 0, server: "API server", isOn: true } },
+      ],
+    }),
+  },
+  {
     id: "elder",
     name: "two resources find one endpoint to adopt at once → the older one gets it",
     why: "which resource owns a database depends on chance",

@@ -37,11 +37,15 @@ const deleting = { isDeleting: true } as const;
 const running = operation({ id: "op-own", action: "apply_config", status: "running" });
 const sized = { compute: { minUnits: 1, maxUnits: 1 } } as const;
 
-const pausedCreate: Claim = {
-  ...claimOfGone({ namespace: "shop", name: "billing" }, "uid-billing", "none"),
-  ownedEndpointId: undefined,
-  openCreate: { intent: intent({ type: "ReadOnly", token: "sibling" }), posts: "Unresolved", isHeld: true },
-};
+/** Another resource with an unresolved create of a replica on the main branch. */
+function openCreate(creationTimestamp: string, isHeld = false): Claim {
+  return {
+    ...claimOfGone({ namespace: "shop", name: "billing" }, "uid-billing", "none"),
+    creationTimestamp,
+    ownedEndpointId: undefined,
+    openCreate: { intent: intent({ type: "ReadOnly", token: "sibling" }), posts: "Unresolved", isHeld },
+  };
+}
 
 const rows: readonly Row[] = [
   {
@@ -89,8 +93,20 @@ const rows: readonly Row[] = [
     why: "a pause may last for months",
     given: observation({
       resource: resource({ spec: { type: "ReadOnly" } }),
-      claims: [pausedCreate],
+      claims: [openCreate("2020-01-01T00:00:00Z", true)],
     }),
+    want: { kind: "CreateEndpoint" },
+  },
+  {
+    name: "two creates of replicas of one branch are unresolved and settled → the younger one follows the elder one",
+    why: "two creates at once could not tell their endpoints apart",
+    given: creating({ type: "ReadOnly" }, { ...settled, claims: [openCreate("2020-01-01T00:00:00Z")] }),
+    want: { kind: "Wait", reason: "WaitingForProject" },
+  },
+  {
+    name: "two creates of replicas of one branch are unresolved and settled → the elder one is sent again",
+    why: "if each waited for the other, both would wait for ever",
+    given: creating({ type: "ReadOnly" }, { ...settled, claims: [openCreate("2099-01-01T00:00:00Z")] }),
     want: { kind: "CreateEndpoint" },
   },
   {
