@@ -84,7 +84,8 @@ function drawWatchFault(random: SeededRandom): Step {
   const [name, fault] = random.pick(quick(streamFaults));
   return {
     words: `the watch: ${name}`,
-    run: async (_world, proxy) => proxy.inject({ match: { verb: "watch" }, fault, times: 1 }),
+    run: async (_world, proxy) =>
+      proxy.inject({ match: { verb: "watch", resource: "computeendpoints" }, fault, times: 1 }),
   };
 }
 
@@ -102,7 +103,8 @@ test.each(seeds)("changes and faults in any order, seed %i → all is made in th
   const wanted: Wanted = { sizes: new Map(), deleted: [] };
   const steps = drawSteps(seed, wanted);
   const story = steps.map(({ words }) => words).join("\n");
-  const isWatching = () => (proxy.stats().openStreams === 1 ? true : undefined);
+  const isWatching = () =>
+    proxy.requests.some(({ verb, resource }) => verb === "watch" && resource === "computeendpoints") || undefined;
   await waitUntil(isWatching, { what: "the watch is open" });
   for (const step of steps) await step.run(world, proxy);
   // What has not bitten by now still may.
@@ -158,7 +160,10 @@ test("answers to writes are lost and the watch is half-open → Ready by what is
   const lost = proxy.inject({ match: { verb: "patch" }, fault: requestFaults["the answer is lost"] });
   await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
   await waitUntil(() => (lost.bites > 0 ? true : undefined), { what: "the first answer is lost" });
-  const silent = proxy.inject({ match: { verb: "watch" }, fault: streamFaults["half-open"] });
+  const silent = proxy.inject({
+    match: { verb: "watch", resource: "computeendpoints" },
+    fault: streamFaults["half-open"],
+  });
   expect(silent.bites).toBe(1);
   await world.untilReady("orders");
   expect(await world.sandbox.endpoints(project)).toHaveLength(1);
