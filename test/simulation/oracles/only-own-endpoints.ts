@@ -23,6 +23,9 @@ export function onlyOwnEndpoints(world: World): Oracle {
       const { method, endpointId } = sent.call;
       const uid = senders.get(sent);
       if (endpointId === undefined || uid === undefined || outcome instanceof Error) return;
+      // A change without an answer may land after `Retain` has handed the endpoint over. A DELETE settles before that.
+      const isReleased = !world.resources().some(({ metadata }) => metadata.uid === uid);
+      if (method === "PATCH" && isReleased) return;
       const owner = ownerOf(world, endpointId)?.metadata.uid;
       // A person who takes a finalizer away by hand lets go of what is still on its way.
       if (owner !== undefined && owner !== uid && !world.history.robbed.has(uid)) {
