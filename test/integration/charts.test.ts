@@ -1,5 +1,8 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { adminKubectl } from "../support/api-server.ts";
 import { type Helm, helmOf, refusalOf } from "../support/helm.ts";
@@ -71,11 +74,29 @@ describe("charts/endpoint-operator", () => {
     expect(container.env[0].value).toBe("/etc/endpoint-operator/control-plane/key");
   });
 
+  test("a large number in a file of values → stands in the settings with all its digits", async (context) => {
+    const helm = await helmOf(context);
+    const file = path.join(await mkdtemp(path.join(tmpdir(), "endpoint-operator-values-")), "values.yaml");
+    onTestFinished(() => rm(path.dirname(file), { recursive: true }));
+    await writeFile(file, "settings:\n  CONTROL_PLANE_REQUESTS_PER_MINUTE: 1000000\n");
+    const chart = ["template", "x", pathOf("charts/endpoint-operator"), "--set", `controlPlane.url=${url}`];
+    const objects = objectsIn(await helm([...chart, "--values", file]));
+    const { data } = objects.find(({ kind }) => kind === "ConfigMap");
+    expect(data.CONTROL_PLANE_REQUESTS_PER_MINUTE).toBe("1000000");
+  });
+
   test.each([
     ["no URL", [], "controlPlane.url is required"],
     ["a URL that does not end in /v2", ["controlPlane.url=https://x/v1"], "/controlPlane/url"],
     ["a setting that does not exist", [`controlPlane.url=${url}`, "settings.LOGLEVEL=info"], "LOGLEVEL"],
     ["a setting that another value states", [`controlPlane.url=${url}`, "settings.HEALTH_ADDR=:1"], "HEALTH_ADDR"],
+    [
+      "no leader election with two replicas",
+      [`controlPlane.url=${url}`, "settings.LEADER_ELECTION=false"],
+      "LEADER_ELECTION",
+    ],
+    ["a lease that the Role does not name", [`controlPlane.url=${url}`, "settings.LEASE_NAME=x"], "LEASE_NAME"],
+    ["a cluster id that is a number", [`controlPlane.url=${url}`, "settings.CLUSTER_ID=20261122"], "CLUSTER_ID"],
     ["an unknown value", [`controlPlane.url=${url}`, "replica=1"], "replica"],
     ["a digest that is none", [`controlPlane.url=${url}`, "image.digest=latest"], "/image/digest"],
   ])("%s → refused, and the message names it", async (_, values, named) => {

@@ -103,7 +103,7 @@ function settings(sources: DeploySources): string {
   WATCH_NAMESPACES: {{ join "," . | quote }}
   {{- end }}
   {{- range $name, $value := .Values.settings }}
-  {{ $name }}: {{ $value | toString | quote }}
+  {{ $name }}: {{ if kindIs "float64" $value }}{{ $value | int64 | toString | quote }}{{ else }}{{ $value | toString | quote }}{{ end }}
   {{- end }}
 `;
 }

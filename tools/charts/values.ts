@@ -11,6 +11,12 @@ const fixedSettings: ReadonlySet<string> = new Set([
   "METRICS_ADDR",
   "HEALTH_ADDR",
   "WATCH_NAMESPACES",
+  // The chart's Role and its number of replicas fit the election that it has.
+  "LEADER_ELECTION",
+  "LEASE_NAME",
+  "LEASE_NAMESPACE",
+  // No value mounts a file.
+  "DATABASE_CA_FILE",
 ]);
 
 interface DeploymentSpec {
@@ -86,7 +92,8 @@ export function operatorValues(sources: DeploySources): Readonly<Record<string, 
 function connectionValues(sources: DeploySources): Readonly<Record<string, Value>> {
   const adjustable = sources.settingNames.filter((name) => !fixedSettings.has(name));
   const settings = [...sources.settings].filter(([name]) => !fixedSettings.has(name));
-  const setting = { type: ["string", "number", "boolean"] };
+  // Helm reads a number as a floating-point one, and a cluster id of digits alone would lose digits.
+  const settingOf = (name: string) => (name === "CLUSTER_ID" ? text : { type: ["string", "integer", "boolean"] });
   return {
     controlPlane: {
       value: { url: "", apiKeySecret: { name: "control-plane-api-key", key: "api-key" } },
@@ -98,7 +105,7 @@ function connectionValues(sources: DeploySources): Readonly<Record<string, Value
     },
     settings: {
       value: Object.fromEntries(settings),
-      schema: closed(Object.fromEntries(adjustable.map((name) => [name, setting]))),
+      schema: closed(Object.fromEntries(adjustable.map((name) => [name, settingOf(name)]))),
       comment: "Environment variables, see docs/settings.md. A change rolls the pods.",
     },
     watchNamespaces: {
