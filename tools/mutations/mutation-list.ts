@@ -69,7 +69,7 @@ export const mutations: readonly Mutation[] = [
     file: decide("situation"),
     find: "if (isPaused(resource)) {",
     replace: 'if (isPaused(resource) && resource.uid === "") {',
-    caughtBy: { workload: "pause, edit and go on" },
+    caughtBy: { namedCase: "16b" },
   },
   {
     name: "records of another resource count",
@@ -196,7 +196,7 @@ export const mutations: readonly Mutation[] = [
     file: "kubernetes/lease/lease-timing.ts",
     find: "return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();",
     replace: "return runsOutAtMs === undefined || runsOutAtMs > 0;",
-    caughtBy: { namedCase: "4" },
+    caughtBy: { namedCase: "new leader" },
   },
   {
     name: "a new leader does not list before it acts",

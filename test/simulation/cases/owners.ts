@@ -1,4 +1,5 @@
 import { annotations } from "../ports.ts";
+import { ownershipOf } from "../run/stored-records.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
 import { type NamedCase, planOf, refusalProblems, wasReadyBy } from "./named-case.ts";
@@ -80,6 +81,10 @@ export const ownerCases: readonly NamedCase[] = [
         { atMs: 40_000, action: { kind: "PersonDeletes", branchId: branch(1) } },
       ],
     }),
+    judge: (world) => {
+      const stored = world.stored("orders");
+      return stored && ownershipOf(stored) !== undefined ? [] : ["S6: a paused resource forgets its endpoint"];
+    },
   },
   {
     id: "8a",
