@@ -1,29 +1,19 @@
 import { z } from "zod";
-import type { StoredIdentity } from "../domain/resource-store.ts";
 import { annotations, finalizer, kind } from "./names.ts";
 import { type ComputeEndpointSpec, deletionFieldsSchema, specSchema } from "./spec-schema.ts";
 import { type ComputeEndpointStatus, statusSchema, trustedStatusSchema } from "./status-schema.ts";
+import { type ParsedAs, parseSpecAs, type StoredObject, storedObjectParser } from "./stored-object.ts";
 
-/** A spec as it was stored: the schema may have become stricter since. */
+/** A spec as it was stored. Of an invalid one, what a deletion needs is read all the same. */
 export type ParsedSpec =
-  | { readonly kind: "Valid"; readonly spec: ComputeEndpointSpec }
-  | {
-      readonly kind: "Invalid";
-      /** One line that names every bad field. */
-      readonly problems: string;
+  | Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Valid" }>
+  | (Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Invalid" }> & {
       readonly projectId: string | undefined;
       readonly deletionPolicy: "Delete" | "Retain" | undefined;
-    };
+    });
 
 /** One custom resource, parsed. Everything in it is as the API server stored it. */
-export interface ComputeEndpoint extends StoredIdentity {
-  readonly generation: number;
-  /** RFC 3339. */
-  readonly creationTimestamp: string;
-  /** RFC 3339; `undefined`: it is not being deleted. */
-  readonly deletionTimestamp: string | undefined;
-  readonly finalizers: readonly string[];
-  readonly annotations: Readonly<Record<string, string>>;
+export interface ComputeEndpoint extends StoredObject {
   readonly spec: ParsedSpec;
   readonly status: ComputeEndpointStatus;
   /** False when ownership or intent in status cannot be parsed: then the operator changes nothing in the control plane. */
@@ -38,22 +28,7 @@ export interface ClaimedEndpoint {
   readonly projectId: string | undefined;
 }
 
-const storedSchema = z.object({
-  kind: z.literal(kind).optional(),
-  metadata: z.object({
-    name: z.string(),
-    namespace: z.string(),
-    uid: z.string(),
-    resourceVersion: z.string(),
-    generation: z.int().default(0),
-    creationTimestamp: z.string().default(""),
-    deletionTimestamp: z.string().optional(),
-    finalizers: z.array(z.string()).default([]),
-    annotations: z.record(z.string(), z.string()).default({}),
-  }),
-  spec: z.unknown().optional(),
-  status: z.unknown().optional(),
-});
+const parseStored = storedObjectParser(kind);
 
 /**
  * Reads an object of the API server. A spec or status that does not fit is part of the result, not an error.
@@ -61,19 +36,8 @@ const storedSchema = z.object({
  * @throws ZodError when it is of another kind, or the metadata is not that of a stored namespaced object.
  */
 export function parseComputeEndpoint(stored: unknown): ComputeEndpoint {
-  const { metadata, spec, status } = storedSchema.parse(stored);
-  return {
-    key: { namespace: metadata.namespace, name: metadata.name },
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    generation: metadata.generation,
-    creationTimestamp: metadata.creationTimestamp,
-    deletionTimestamp: metadata.deletionTimestamp,
-    finalizers: metadata.finalizers,
-    annotations: ownAnnotations(metadata.annotations),
-    spec: parseSpec(spec),
-    ...parseStatus(status),
-  };
+  const { object, spec, status } = parseStored(stored);
+  return { ...object, spec: parseSpec(spec), ...parseStatus(status) };
 }
 
 /** Whether its deletion has been requested. */
@@ -118,32 +82,17 @@ export function deletionPolicyOf(resource: ComputeEndpoint): "Delete" | "Retain"
   return resource.spec.kind === "Valid" ? resource.spec.spec.deletionPolicy : resource.spec.deletionPolicy;
 }
 
-/** Annotations of other programs are left out: they would only cost memory. */
-function ownAnnotations(all: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const own: readonly string[] = Object.values(annotations);
-  return Object.fromEntries(Object.entries(all).filter(([key]) => own.includes(key)));
-}
-
 function parseSpec(spec: unknown): ParsedSpec {
-  const parsed = specSchema.safeParse(spec);
-  if (parsed.success) {
-    return { kind: "Valid", spec: parsed.data };
+  const parsed = parseSpecAs(specSchema, spec);
+  if (parsed.kind === "Valid") {
+    return parsed;
   }
   const fields = z.looseObject({}).catch({}).parse(spec) as Record<string, unknown>;
   return {
-    kind: "Invalid",
-    problems: problemsOf(parsed.error),
+    ...parsed,
     projectId: deletionFieldsSchema.projectId.safeParse(fields.projectId).data,
     deletionPolicy: deletionFieldsSchema.deletionPolicy.safeParse(fields.deletionPolicy).data,
   };
-}
-
-function problemsOf(error: z.ZodError): string {
-  return error.issues.map((issue) => `spec${pathOf(issue.path)}: ${issue.message}`).join("; ");
-}
-
-function pathOf(path: readonly PropertyKey[]): string {
-  return path.map((part) => `.${String(part)}`).join("");
 }
 
 function parseStatus(status: unknown): Pick<ComputeEndpoint, "status" | "isOwnershipReadable" | "claimed"> {
