@@ -7,6 +7,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { withCacheLock } from "../../../tools/assets/cache-lock.ts";
 import { resolveAssets } from "../../../tools/assets/resolve-assets.ts";
 import { type GuardedProcess, startGuardedProcess } from "../../../tools/process/guarded-process.ts";
+import { waitUntilGone } from "../../support/processes.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 import { type AssetHome, builds, cachedFiles, createAssetHome, installFakeGo, linux } from "./asset-fixture.ts";
 
 const cli = fileURLToPath(new URL("../../../tools/assets/cli.ts", import.meta.url));
@@ -35,20 +37,10 @@ async function waitForLine(child: GuardedProcess, words: string): Promise<void> 
   expect(text).toContain(words);
 }
 
-async function waitUntil(isTrue: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + 10_000;
-  while (!(await isTrue())) {
-    if (performance.now() > deadlineMs) throw new Error("not in time");
-    await delay(20);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+/** Waits until a build has begun to write its file. */
+async function partialFile(home: AssetHome): Promise<void> {
+  const hasBegun = async () => (await cachedFiles(home)).some((file) => file.startsWith(".partial-")) || undefined;
+  await waitUntil(hasBegun, { what: "the build writes its file" });
 }
 
 /** A build that goes on until the test writes the file `go-on`. */
@@ -97,7 +89,7 @@ describe("one builder at a time", () => {
     const home = await createAssetHome();
     await installFakeGo(home, { build: heldBuild(home) });
     const first = await startCli(home);
-    await waitUntil(async () => (await builds(home)).length > 0);
+    await waitUntil(async () => (await builds(home)).length > 0 || undefined, { what: "a build has begun" });
     const second = await startCli(home);
     await waitForLine(second, "Waiting for another process");
     await writeFile(path.join(home.directory, "go-on"), "");
@@ -111,11 +103,11 @@ describe("an interrupted builder", () => {
     const home = await createAssetHome();
     await installFakeGo(home, { build: heldBuild(home) });
     const killed = await startCli(home);
-    await waitUntil(async () => (await cachedFiles(home)).some((file) => file.startsWith(".partial-")));
+    await partialFile(home);
     killed.kill("SIGKILL");
     await killed.exited;
     const compiler = Number(await readFile(path.join(home.directory, "go-pid"), "utf8"));
-    await waitUntil(async () => !isAlive(compiler));
+    await waitUntilGone(compiler);
     await installFakeGo(home);
     const { etcd } = await resolveAssets(["etcd"], { env: home.env, platform: linux, download: false });
     expect(await builds(home)).toEqual(["etcd", "etcd"]);
@@ -128,7 +120,7 @@ describe("an interrupted builder", () => {
       const home = await createAssetHome();
       await installFakeGo(home, { build: heldBuild(home) });
       const child = await startCli(home);
-      await waitUntil(async () => (await cachedFiles(home)).some((file) => file.startsWith(".partial-")));
+      await partialFile(home);
       child.stderr?.resume();
       child.kill(signal);
       const [exit] = await Promise.all([child.exited, child.stderr && once(child.stderr, "close")]);

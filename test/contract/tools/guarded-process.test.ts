@@ -1,26 +1,9 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { startGuardedProcess } from "../../../tools/process/guarded-process.ts";
+import { isAlive, waitUntilGone } from "../../support/processes.ts";
 
 const module = fileURLToPath(new URL("../../../tools/process/guarded-process.ts", import.meta.url));
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function waitUntilGone(pid: number): Promise<void> {
-  const deadlineMs = performance.now() + 10_000;
-  while (isAlive(pid)) {
-    if (performance.now() > deadlineMs) throw new Error(`process ${pid} is still there`);
-    await delay(20);
-  }
-}
 
 async function readAll(stream: AsyncIterable<unknown> | null): Promise<string> {
   let text = "";

@@ -7,6 +7,7 @@ import { startMonitoringStack } from "../../../tools/prometheus/monitoring-stack
 import { startPrometheus } from "../../../tools/prometheus/prometheus.ts";
 import { startWebhookReceiver } from "../../../tools/prometheus/webhook-receiver.ts";
 import { monitoringTool } from "../../support/monitoring-tools.ts";
+import { isAlive } from "../../support/processes.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { writeScript } from "./asset-fixture.ts";
 
@@ -15,14 +16,6 @@ const isThere = (name: string) =>
     () => true,
     () => false,
   );
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 /** A script that notes its process id and arguments, and becomes the program. @returns both, with what it noted */
 async function noted(binary: string): Promise<{ readonly script: string; readonly read: () => Promise<string> }> {

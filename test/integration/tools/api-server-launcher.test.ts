@@ -1,7 +1,6 @@
 import { rm, stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../../../tools/api-server/api-server.ts";
@@ -11,6 +10,7 @@ import { findFreePorts } from "../../../tools/process/free-ports.ts";
 import { startGuardedProcess } from "../../../tools/process/guarded-process.ts";
 import { sharedApiServer } from "../../support/api-server.ts";
 import { createKubectl, type Kubectl } from "../../support/kubectl.ts";
+import { isAlive, waitUntilGone } from "../../support/processes.ts";
 
 const launcher = fileURLToPath(new URL("../../../tools/api-server/api-server.ts", import.meta.url));
 
@@ -20,22 +20,6 @@ async function start(options: Partial<ApiServerOptions> = {}): Promise<{ apiServ
   const apiServer = await startApiServer({ assets: { etcd, "kube-apiserver": binary }, ...options });
   onTestFinished(() => apiServer.stop());
   return { apiServer, kubectl: createKubectl({ binary: kubectl, kubeconfigFile: apiServer.kubeconfigFile }) };
-}
-
-async function waitUntilGone(pid: number): Promise<void> {
-  const deadlineMs = performance.now() + 15_000;
-  while (isAlive(pid)) {
-    if (performance.now() > deadlineMs) throw new Error(`process ${pid} is still there`);
-    await delay(20);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
 
 const exists = (file: string) =>

@@ -2,6 +2,7 @@ import type { ControlPlane, EndpointList, Mutation, OperationPage } from "../../
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
 import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
+import { observedOperation } from "../../support/fakes/observed-operation.ts";
 
 export const project = "green-fox-123456";
 
@@ -14,20 +15,8 @@ export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoi
 /** The nth operation of the project: the higher, the newer. Finished unless told otherwise. */
 export function operation(n: number, change: Partial<Operation> = {}): Operation {
   const createdTime = new Date(Date.UTC(2026, 10, 20) + n * 1_000).toISOString();
-  return {
-    id: `op-${n}`,
-    projectId: project,
-    branchId: "br-one-1",
-    endpointId: "ep-one-1",
-    action: "start_compute",
-    status: "finished",
-    failuresCount: 0,
-    createdTime,
-    updatedTime: createdTime,
-    totalDurationMs: undefined,
-    error: undefined,
-    ...change,
-  };
+  const given = { id: `op-${n}`, projectId: project, branchId: "br-one-1", endpointId: "ep-one-1", createdTime };
+  return observedOperation({ ...given, updatedTime: createdTime, ...change });
 }
 
 /** Finished operations from..to, both included. */

@@ -21,6 +21,7 @@ import type {
   Ownership,
 } from "../../../src/resource/status-schema.ts";
 import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
+import { observedOperation } from "../../support/fakes/observed-operation.ts";
 
 /** The moment of every observation unless a test says otherwise; epoch milliseconds. */
 export const nowMs = Date.UTC(2026, 10, 21, 12);
@@ -55,20 +56,8 @@ export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoi
 /** An operation of the default endpoint: a start that ended well, half an hour ago. */
 export function operation(change: Partial<Operation> = {}): Operation {
   const createdTime = change.createdTime ?? timeAt(-1_800_000);
-  return {
-    id: "op-1",
-    projectId: project,
-    branchId: branch,
-    endpointId: "ep-own-1",
-    action: "start_compute",
-    status: "finished",
-    failuresCount: 0,
-    createdTime,
-    updatedTime: createdTime,
-    totalDurationMs: undefined,
-    error: undefined,
-    ...change,
-  };
+  const given = { id: "op-1", projectId: project, branchId: branch, endpointId: "ep-own-1", createdTime };
+  return observedOperation({ ...given, ...change });
 }
 
 /** A spec that manages nothing but place and type. */

@@ -9,6 +9,7 @@ import {
 } from "../../../src/operations/reduce-operations.ts";
 import type { Ownership } from "../../../src/resource/status-schema.ts";
 import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
+import { observedOperation } from "../../support/fakes/observed-operation.ts";
 
 /** The control plane's time in these tests; epoch milliseconds. */
 export const nowMs = Date.UTC(2026, 10, 21, 12);
@@ -28,20 +29,8 @@ export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoi
 
 /** A finished start of that endpoint, `seconds` from `nowMs`. */
 export function operation(id: string, seconds: number, change: Partial<Operation> = {}): Operation {
-  return {
-    id,
-    projectId: project,
-    branchId: branch,
-    endpointId: "ep-own-1",
-    action: "start_compute",
-    status: "finished",
-    failuresCount: 0,
-    createdTime: at(seconds),
-    updatedTime: at(seconds),
-    totalDurationMs: undefined,
-    error: undefined,
-    ...change,
-  };
+  const given = { id, projectId: project, branchId: branch, endpointId: "ep-own-1" };
+  return observedOperation({ ...given, createdTime: at(seconds), updatedTime: at(seconds), ...change });
 }
 
 /** The record of an endpoint that the operator created. */
