@@ -6,21 +6,10 @@ import {
   type RunningProgram,
   startProgram,
 } from "./e2e-program.ts";
+import { quickSettings } from "./quick-settings.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** Short times, so that tests wait for states and not for pauses. */
-const testSettings = {
-  OPERATION_POLL_SECONDS: "0.2",
-  PROJECT_POLL_SECONDS: "1",
-  CREATE_SETTLE_SECONDS: "2",
-  // Polls this frequent need more requests than an account has.
-  CONTROL_PLANE_REQUESTS_PER_MINUTE: "100000",
-  CONTROL_PLANE_REQUESTS_PER_SECOND: "10000",
-  METRICS_ADDR: "127.0.0.1:0",
-  HEALTH_ADDR: "127.0.0.1:0",
-  LEADER_ELECTION: "false",
-  LOG_LEVEL: "debug",
-};
+const testSettings = { ...quickSettings, OPERATION_POLL_SECONDS: "0.2" };
 
 /** The operator as a process of its own: `endpoint-operator run`. */
 export class OperatorProcess {

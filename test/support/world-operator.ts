@@ -7,6 +7,7 @@ import { systemClock } from "../../src/runtime/system-clock.ts";
 import { createRedact } from "../../src/telemetry/pino-logger.ts";
 import { startTracing } from "../../src/tracing/start-tracing.ts";
 import { saveOutput } from "./outputs.ts";
+import { quickSettings } from "./quick-settings.ts";
 import type { WorldOutputs } from "./world-outputs.ts";
 
 /** What an operator of a world is started with. */
@@ -21,20 +22,7 @@ export interface WorldOperatorOptions {
   readonly outputs: WorldOutputs;
 }
 
-/** Short times, so that tests wait for states and not for pauses. */
-const testEnvironment = {
-  OPERATION_POLL_SECONDS: "0.5",
-  PROJECT_POLL_SECONDS: "1",
-  RESYNC_SECONDS: "600",
-  CREATE_SETTLE_SECONDS: "2",
-  // Polls this frequent need more requests than an account has.
-  CONTROL_PLANE_REQUESTS_PER_MINUTE: "100000",
-  CONTROL_PLANE_REQUESTS_PER_SECOND: "10000",
-  METRICS_ADDR: "127.0.0.1:0",
-  HEALTH_ADDR: "127.0.0.1:0",
-  LEADER_ELECTION: "false",
-  LOG_LEVEL: "debug",
-};
+const testEnvironment = { ...quickSettings, OPERATION_POLL_SECONDS: "0.5", RESYNC_SECONDS: "600" };
 
 const version = "0.0.0-test";
 

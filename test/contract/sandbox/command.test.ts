@@ -2,26 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { runSandboxCommand } from "../../../src/sandbox/index.ts";
-
-/** Runs the command as `main` does, with what it writes kept. */
-function run(args: readonly string[]) {
-  const stop = new AbortController();
-  const written = { out: "", err: "" };
-  const code = runSandboxCommand(args, {
-    out: { write: (text) => (written.out += text) },
-    err: { write: (text) => (written.err += text) },
-    stop: stop.signal,
-  });
-  onTestFinished(async () => {
-    stop.abort();
-    await code;
-  });
-  return { code, written, stop: () => stop.abort() };
-}
+import { runCommand, type SandboxRun } from "./sandbox-command.ts";
 
 /** Waits for the first line of a sandbox that listens, and reads its base URL from it. */
-async function urlOf(running: ReturnType<typeof run>): Promise<string> {
+async function urlOf(running: SandboxRun): Promise<string> {
   return await vi.waitFor(
     () => {
       const [, url] = /^sandbox: listening on (\S+)\n/.exec(running.written.out) ?? [];
@@ -42,7 +26,7 @@ async function fixtureFile(content: unknown): Promise<string> {
 
 describe("endpoint-operator sandbox", () => {
   test("key given → listens, answers to it, does not print it, ends with 0 when asked to stop", async () => {
-    const running = run(["--port", "0", "--api-key", "not-a-real-key", "--data", ":memory:"]);
+    const running = runCommand(["--port", "0", "--api-key", "not-a-real-key", "--data", ":memory:"]);
     const url = await urlOf(running);
     const headers = { authorization: "Bearer not-a-real-key" };
     expect((await fetch(`${url}/projects`, { headers })).status).toBe(200);
@@ -53,7 +37,7 @@ describe("endpoint-operator sandbox", () => {
   });
 
   test("no key → one is made up and printed", async () => {
-    const running = run(["--port=0", "--profile=public"]);
+    const running = runCommand(["--port=0", "--profile=public"]);
     const url = await urlOf(running);
     const key = await vi.waitFor(() => /API key (\S+)\n/.exec(running.written.out)?.[1] ?? expect.fail());
     expect((await fetch(`${url}/projects`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(200);
@@ -61,7 +45,7 @@ describe("endpoint-operator sandbox", () => {
 
   test("several bad options → 2, every one named, the key not shown", async () => {
     const args = ["--port", "70000", "--data", "", "--api-key", "a secret", "--profile", "other", "--colour", "x"];
-    const running = run([...args, "--time-scale", "-1", "--operation-latency", "5-3", "--seed"]);
+    const running = runCommand([...args, "--time-scale", "-1", "--operation-latency", "5-3", "--seed"]);
     expect(await running.code).toBe(2);
     const { err } = running.written;
     for (const name of ["--port", "--data", "--api-key", "--profile", "--colour", "--operation-latency", "--seed"]) {
@@ -72,7 +56,7 @@ describe("endpoint-operator sandbox", () => {
   });
 
   test.each(["real", "stepped"])("a %s clock with a scale → 2, says why", async (clock) => {
-    const running = run(["--port", "0", "--clock", clock, "--time-scale", "5"]);
+    const running = runCommand(["--port", "0", "--clock", clock, "--time-scale", "5"]);
     expect(await running.code).toBe(2);
     expect(running.written.err).toContain(`  --time-scale: has no meaning with --clock ${clock}`);
   });
@@ -101,7 +85,7 @@ describe("endpoint-operator sandbox", () => {
       [await withEndpoint("paid", { type: "read_only", suspendTimeoutSeconds: 30 }), [`${place}suspendTimeoutSeconds`]],
     ] as const;
     for (const [file, wanted] of cases) {
-      const running = run(["--port", "0", "--profile", "public", "--fixture", file]);
+      const running = runCommand(["--port", "0", "--profile", "public", "--fixture", file]);
       expect(await running.code).toBe(2);
       for (const text of wanted) expect(running.written.err).toContain(text);
     }
@@ -117,7 +101,7 @@ describe("endpoint-operator sandbox", () => {
     };
     const branches = [{ id: "br-a", name: "main", primary: true, endpoints: [endpoint] }];
     const file = await fixtureFile({ projects: [{ id: "p", name: "p", regionId: "gcp-x-1", branches }] });
-    const running = run(["--port", "0", "--api-key", "k", "--fixture", file, "--clock", "stepped"]);
+    const running = runCommand(["--port", "0", "--api-key", "k", "--fixture", file, "--clock", "stepped"]);
     const url = await urlOf(running);
     const read = async () => {
       const answer = await fetch(`${url}/projects/p/endpoints`, { headers: { authorization: "Bearer k" } });
@@ -140,15 +124,15 @@ describe("endpoint-operator sandbox", () => {
   });
 
   test("port in use → 1", async () => {
-    const first = run(["--port", "0"]);
+    const first = runCommand(["--port", "0"]);
     const { port } = new URL(await urlOf(first));
-    const second = run(["--port", port]);
+    const second = runCommand(["--port", port]);
     expect(await second.code).toBe(1);
     expect(second.written.err).toContain("EADDRINUSE");
   });
 
   test("--help → every option, 0", async () => {
-    const running = run(["--help"]);
+    const running = runCommand(["--help"]);
     expect(await running.code).toBe(0);
     for (const name of ["port", "api-key", "data", "profile", "time-scale", "operation-latency", "fixture", "host"]) {
       expect(running.written.out).toContain(`--${name} `);

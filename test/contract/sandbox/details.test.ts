@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
-import { runSandboxCommand, startSandbox } from "../../../src/sandbox/index.ts";
+import { describe, expect, test, vi } from "vitest";
+import { startSandbox } from "../../../src/sandbox/index.ts";
 import { branches, freshSandbox, latencyMs, paid } from "./sandbox-client.ts";
+import { runCommand } from "./sandbox-command.ts";
 
 test("a connection while a suspend runs → a start is queued behind it, and the compute is active again", async () => {
   const client = await freshSandbox();
@@ -81,17 +82,9 @@ test.each([
   ["0.0.0.0", "control API off"],
   ["127.0.0.1", "control API on http://127.0.0.1:"],
 ])("start on %s → the lines say %s", async (host, line) => {
-  const stop = new AbortController();
-  let out = "";
-  const write = (text: string): void => {
-    out += text;
-    if (text.includes("API key")) stop.abort();
-  };
-  const code = await runSandboxCommand(["--port", "0", "--host", host], {
-    out: { write },
-    err: { write },
-    stop: stop.signal,
-  });
-  expect(code).toBe(0);
-  expect(out).toContain(line);
+  const running = runCommand(["--port", "0", "--host", host]);
+  await vi.waitFor(() => expect(running.written.out).toContain("API key"));
+  running.stop();
+  expect(await running.code).toBe(0);
+  expect(running.written.out).toContain(line);
 });

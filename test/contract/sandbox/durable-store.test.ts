@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { OperationRecord, ProjectRecord } from "../../../src/sandbox/engine/records.ts";
+import type { OperationRecord } from "../../../src/sandbox/engine/records.ts";
 import { Store } from "../../../src/sandbox/engine/store.ts";
 import { openDurableStore } from "../../../src/sandbox/sandbox-state.ts";
 import { stateFileName } from "../../../src/sandbox/storage/durable.ts";
 import type { StorageError } from "../../../src/sandbox/storage/sqlite-file.ts";
+import { operationRecord, projectRecord } from "../../support/fakes/sandbox-records.ts";
 
 const isLong = process.env.LONG === "1";
 
@@ -27,35 +28,12 @@ function open(directory: string) {
   return { ...opened, failures, file: join(directory, stateFileName) };
 }
 
-const project = (id: string, sequence: number): ProjectRecord => ({
-  id,
-  sequence,
-  name: `${id} <&"\\ \u00e9\u4f60`,
-  regionId: "aws-x",
-  plan: "paid",
-  pgVersion: 18,
-  historyRetentionSeconds: 0,
-  createdMs: 1,
-  updatedMs: 1,
-  deletedMs: undefined,
-});
+const project = (id: string, sequence: number) => projectRecord(id, { sequence, name: `${id} <&"\\ \u00e9\u4f60` });
 
-const operation = (sequence: number, status: OperationRecord["status"]): OperationRecord => ({
-  id: `o${sequence}`,
-  sequence,
-  projectId: "p",
-  branchId: "b",
-  endpointId: sequence % 2 === 0 ? "e" : undefined,
-  action: "start_compute",
-  status,
-  failuresCount: 0,
-  error: undefined,
-  plannedError: undefined,
-  runsAtMs: 1,
-  endsAtMs: 2,
-  createdMs: sequence,
-  updatedMs: sequence,
-});
+const operation = (sequence: number, status: OperationRecord["status"]) => {
+  const endpointId = sequence % 2 === 0 ? "e" : undefined;
+  return operationRecord(`o${sequence}`, { sequence, endpointId, status, createdMs: sequence, updatedMs: sequence });
+};
 
 type Step = (store: Store) => void;
 

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { runSandboxCommand, type SandboxOptions, startSandbox } from "../../../src/sandbox/index.ts";
+import { type SandboxOptions, startSandbox } from "../../../src/sandbox/index.ts";
 import { branches, freshSandbox, latencyMs, paid, type SandboxClient, titles } from "./sandbox-client.ts";
+import { runCommand } from "./sandbox-command.ts";
 
 function newDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "sandbox-data-"));
@@ -188,31 +189,18 @@ test("reset, then started again → the fixture, and nothing of before", async (
 });
 
 describe("endpoint-operator sandbox --data", () => {
-  async function run(args: readonly string[]) {
-    const stop = new AbortController();
-    const written = { out: "", err: "" };
-    const code = runSandboxCommand(["--port", "0", ...args], {
-      out: { write: (text) => (written.out += text) },
-      err: { write: (text) => (written.err += text) },
-      stop: stop.signal,
-    });
-    onTestFinished(async () => {
-      stop.abort();
-      await code;
-    });
-    return { code, written, stop: () => stop.abort() };
-  }
+  const run = (args: readonly string[]) => runCommand(["--port", "0", ...args]);
 
   test("directory in use → 2, says so; key as before → says so", async () => {
     const directory = newDirectory();
-    const first = await run(["--data", directory]);
+    const first = run(["--data", directory]);
     await vi.waitFor(() => expect(first.written.out).toContain("API key sbx_"));
-    const second = await run(["--data", directory]);
+    const second = run(["--data", directory]);
     expect(await second.code).toBe(2);
     expect(second.written.err).toContain(`--data: ${directory}/sandbox.db is used by another process`);
     first.stop();
     expect(await first.code).toBe(0);
-    const third = await run(["--data", directory]);
+    const third = run(["--data", directory]);
     await vi.waitFor(() => expect(third.written.out).toContain("API key as before"));
   });
 
@@ -221,12 +209,12 @@ describe("endpoint-operator sandbox --data", () => {
     const args = ["--data", data, "--api-key", apiKey, "--clock", "stepped"];
     const urlOf = ({ written }: { written: { out: string } }) =>
       vi.waitFor(() => /http\S+v2/.exec(written.out)?.[0] ?? expect.fail());
-    const first = await run(args);
+    const first = run(args);
     await urlOf(first);
     first.stop();
     expect(await first.code).toBe(0);
     refuseNewEndpoints(data);
-    const second = await run(args);
+    const second = run(args);
     const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
     const project = `${await urlOf(second)}${paid}`;
     const post = (path: string, body: unknown) =>
@@ -239,18 +227,18 @@ describe("endpoint-operator sandbox --data", () => {
     expect(await answer.json()).toEqual({ request_id: expect.any(String), code: "", message: "internal error" });
     expect(await second.code).toBe(1);
     expect(second.written.err).toContain(`sandbox: stops, because ${data}/sandbox.db cannot be written: no room`);
-    const third = await run(args);
+    const third = run(args);
     const read = await fetch(`${await urlOf(third)}${paid}/branches/${branches.orders}`, { headers });
     expect(await read.json()).toMatchObject({ branch: { name: "kept" } });
   });
 
   test("port in use → 1, and the directory is free again", async () => {
-    const first = await run([]);
+    const first = run([]);
     const port = await vi.waitFor(() => /:(\d+)\/api/.exec(first.written.out)?.[1] ?? expect.fail());
     const directory = newDirectory();
-    const second = await run(["--data", directory, "--port", port]);
+    const second = run(["--data", directory, "--port", port]);
     expect(await second.code).toBe(1);
-    const third = await run(["--data", directory]);
+    const third = run(["--data", directory]);
     await vi.waitFor(() => expect(third.written.out).toContain("listening on"));
   });
 });

@@ -1,3 +1,4 @@
+import { statusOfRefusal } from "../../../src/sandbox/http/parts/refusal-status.ts";
 import { ControlPlaneError, type ControlPlaneReason, type ControlPlaneSubject } from "../ports.ts";
 import type { Refusal } from "./engine.ts";
 
@@ -8,15 +9,6 @@ export interface CallWords {
   readonly purpose: string;
   readonly subject: ControlPlaneSubject;
 }
-
-const statusOfRefusal = {
-  Invalid: 400,
-  NotFound: 404,
-  Conflict: 409,
-  NotAllowed: 422,
-  Locked: 423,
-  NotPlayed: 501,
-} as const;
 
 const reasons: Readonly<Record<number, ControlPlaneReason>> = {
   400: "Malformed",

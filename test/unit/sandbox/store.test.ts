@@ -1,38 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { OperationRecord, ProjectRecord, TimerRecord } from "../../../src/sandbox/engine/records.ts";
+import type { OperationRecord, TimerRecord } from "../../../src/sandbox/engine/records.ts";
 import { Store } from "../../../src/sandbox/engine/store.ts";
+import { operationRecord, projectRecord } from "../../support/fakes/sandbox-records.ts";
 
-const project = (id: string, sequence: number): ProjectRecord => ({
-  id,
-  sequence,
-  name: id,
-  regionId: "aws-x",
-  plan: "paid",
-  pgVersion: 18,
-  historyRetentionSeconds: 0,
-  createdMs: 0,
-  updatedMs: 0,
-  deletedMs: undefined,
-});
-
-const operation = (sequence: number, fields: Partial<OperationRecord> = {}): OperationRecord => ({
-  id: `op-${sequence}`,
-  sequence,
-  projectId: "p",
-  branchId: "b",
-  endpointId: "e",
-  action: "start_compute",
-  status: "running",
-  failuresCount: 0,
-  error: undefined,
-  plannedError: undefined,
-  runsAtMs: 0,
-  endsAtMs: 0,
-  createdMs: 0,
-  updatedMs: 0,
-  ...fields,
-});
+const project = (id: string, sequence: number) => projectRecord(id, { sequence });
+const operation = (sequence: number, given: Partial<OperationRecord> = {}) =>
+  operationRecord(`op-${sequence}`, { sequence, ...given });
 
 const timer = (key: string, dueMs: number, rank = 0): TimerRecord => ({
   key,

@@ -1,20 +1,9 @@
 import { expect, test } from "vitest";
-import type { ProjectRecord, TimerRecord } from "../../../src/sandbox/engine/records.ts";
+import type { TimerRecord } from "../../../src/sandbox/engine/records.ts";
 import { Store } from "../../../src/sandbox/engine/store.ts";
 import type { ChangeSet } from "../../../src/sandbox/storage/transactions.ts";
+import { projectRecord } from "../../support/fakes/sandbox-records.ts";
 
-const project = (id: string): ProjectRecord => ({
-  id,
-  sequence: 1,
-  name: id,
-  regionId: "aws-x",
-  plan: "paid",
-  pgVersion: 18,
-  historyRetentionSeconds: 0,
-  createdMs: 0,
-  updatedMs: 0,
-  deletedMs: undefined,
-});
 const timer: TimerRecord = { key: "t", kind: "operation", subjectId: "o", dueMs: 1, rank: 0 };
 
 /** A store, and each transaction as `collection key=value`. */
@@ -30,8 +19,8 @@ function recorded() {
 test("a transaction → handed on once, each key once, with what it holds in the end", () => {
   const { store, commits } = recorded();
   store.transaction(() => {
-    store.projects.put(project("a"));
-    store.projects.put({ ...project("a"), name: "changed" });
+    store.projects.put(projectRecord("a"));
+    store.projects.put({ ...projectRecord("a"), name: "changed" });
     store.transaction(() => store.timers.put(timer));
     store.timers.remove("t");
     store.counters.set("n", 1);
@@ -45,7 +34,7 @@ test("a transaction that changes nothing, or throws → nothing is handed on", (
   store.transaction(() => store.timers.remove("nobody"));
   const failing = () =>
     store.transaction(() => {
-      store.projects.put(project("a"));
+      store.projects.put(projectRecord("a"));
       throw new Error("no");
     });
   expect(failing).toThrow("no");
@@ -54,7 +43,7 @@ test("a transaction that changes nothing, or throws → nothing is handed on", (
 
 test("a write outside a transaction → is one of its own", () => {
   const { store, commits } = recorded();
-  store.projects.put(project("a"));
+  store.projects.put(projectRecord("a"));
   store.values.set("v", "x");
   store.projects.remove("a");
   expect(commits).toEqual([["projects a=set"], ["values v=set"], ["projects a=none"]]);
@@ -62,11 +51,11 @@ test("a write outside a transaction → is one of its own", () => {
 
 test("cleared and filled again → what was there is gone, what came before in the transaction does not count", () => {
   const { store, commits } = recorded();
-  store.projects.put(project("old"));
+  store.projects.put(projectRecord("old"));
   store.transaction(() => {
-    store.projects.put(project("lost"));
+    store.projects.put(projectRecord("lost"));
     store.clear();
-    store.projects.put(project("new"));
+    store.projects.put(projectRecord("new"));
   });
   const changes = commits[1]?.filter((change) => change.startsWith("projects"));
   expect(changes?.sort()).toEqual(["projects lost=none", "projects new=set", "projects old=none"]);
@@ -78,7 +67,7 @@ test("changes that cannot be made to last → the transaction fails and nothing 
     if (isFull) throw new Error("full");
   });
   store.transaction(() => {
-    store.projects.put(project("a"));
+    store.projects.put(projectRecord("a"));
     store.timers.put(timer);
     store.counters.set("n", 1);
     store.values.set("v", "x");
@@ -87,9 +76,9 @@ test("changes that cannot be made to last → the transaction fails and nothing 
   isFull = true;
   const work = () =>
     store.transaction(() => {
-      store.projects.put({ ...project("a"), name: "changed" });
+      store.projects.put({ ...projectRecord("a"), name: "changed" });
       store.clear();
-      store.projects.put(project("b"));
+      store.projects.put(projectRecord("b"));
       store.timers.put({ ...timer, key: "u" });
       store.counters.set("n", 5);
     });
@@ -130,10 +119,10 @@ test("a record made and moved to another group in a transaction that fails → i
 
 test("a list → the same array until something in it changes, never one that changes under its reader", () => {
   const store = new Store();
-  store.projects.put(project("a"));
+  store.projects.put(projectRecord("a"));
   const first = store.projects.list();
   expect(store.projects.list()).toBe(first);
-  store.projects.put({ ...project("b"), sequence: 2 });
+  store.projects.put({ ...projectRecord("b"), sequence: 2 });
   expect(first.map(({ id }) => id)).toEqual(["a"]);
   expect(store.projects.list().map(({ id }) => id)).toEqual(["a", "b"]);
 });

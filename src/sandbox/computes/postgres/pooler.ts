@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { connect } from "node:net";
 import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { pooledConnections } from "../../engine/compute-sizes.ts";
@@ -8,6 +7,7 @@ import { ComputeError, ComputeSetupError } from "./compute-error.ts";
 import { writeOwned } from "./copy-tree.ts";
 import { GuardedProcess } from "./guarded-process.ts";
 import type { PostgresServer } from "./postgres-server.ts";
+import { probeSocket } from "./socket-probe.ts";
 import type { SystemUser } from "./system-user.ts";
 
 /** Where Debian and others install PgBouncer. */
@@ -55,7 +55,7 @@ export class Pooler {
     const socketPath = path.join(directory, ".s.PGSQL.6432");
     const deadlineMs = performance.now() + startDeadlineMs;
     while (!process.hasEnded && performance.now() < deadlineMs) {
-      if (await accepts(socketPath)) return new Pooler(socketPath, process);
+      if ((await probeSocket(socketPath)) === "Accepted") return new Pooler(socketPath, process);
       await Promise.race([wait(5), process.ended]);
     }
     process.stop();
@@ -87,15 +87,4 @@ default_pool_size = ${Math.floor(place.maxConnections * 0.9)}
 server_tls_sslmode = disable
 ignore_startup_parameters = extra_float_digits,options,search_path
 `;
-}
-
-function accepts(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = connect(socketPath);
-    probe.once("connect", () => {
-      probe.destroy();
-      resolve(true);
-    });
-    probe.once("error", () => resolve(false));
-  });
 }

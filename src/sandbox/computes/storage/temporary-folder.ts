@@ -1,7 +1,8 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
-import { connect, createServer, type Server } from "node:net";
+import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { probeSocket } from "../postgres/socket-probe.ts";
 
 /** A folder below the system's own for temporary files, removed at the end. */
 export interface TemporaryFolder {
@@ -51,21 +52,10 @@ async function removeAbandoned(prefix: string): Promise<void> {
 
 async function isAbandoned(folder: string): Promise<boolean> {
   const socketPath = path.join(folder, socketName);
-  if (existsSync(socketPath)) return !(await accepts(socketPath));
+  // Only a refused connection proves that no process listens.
+  if (existsSync(socketPath)) return (await probeSocket(socketPath)) === "Refused";
   const stats = statSync(folder, { throwIfNoEntry: false });
   return stats !== undefined && Date.now() - stats.mtimeMs > youngMs;
-}
-
-/** Only a refused connection proves that no process listens. */
-function accepts(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = connect(socketPath);
-    probe.once("connect", () => {
-      probe.destroy();
-      resolve(true);
-    });
-    probe.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code !== "ECONNREFUSED"));
-  });
 }
 
 /** Another user's folder stays. */

@@ -1,7 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
 import type { Profile } from "../../engine/profile.ts";
-import { Refusal, type RefusalReason } from "../../engine/refusal.ts";
+import { Refusal } from "../../engine/refusal.ts";
+import { statusOfRefusal } from "./refusal-status.ts";
 
 /** An error answer of the HTTP layer. No state was changed. */
 export class ApiError extends Error {
@@ -22,16 +23,6 @@ export class ApiError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }
-
-/** The status of each reason for which the engine refuses. */
-export const statusOfRefusal: Readonly<Record<RefusalReason, number>> = {
-  Invalid: 400,
-  NotFound: 404,
-  Conflict: 409,
-  NotAllowed: 422,
-  Locked: 423,
-  NotPlayed: 501,
-};
 
 /** Where the documentation lists what the sandbox does not play. */
 export const notPlayedSection = "docs/sandbox.md#not-played";

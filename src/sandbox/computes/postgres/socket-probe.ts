@@ -1,0 +1,16 @@
+import { connect } from "node:net";
+
+/** What a connection to a unix socket showed. `Unclear`: an error that does not prove that no process listens. */
+export type SocketProbe = "Accepted" | "Refused" | "Unclear";
+
+/** Connects to a unix socket and closes the connection at once. */
+export function probeSocket(socketPath: string): Promise<SocketProbe> {
+  return new Promise((resolve) => {
+    const probe = connect(socketPath);
+    probe.once("connect", () => {
+      probe.destroy();
+      resolve("Accepted");
+    });
+    probe.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code === "ECONNREFUSED" ? "Refused" : "Unclear"));
+  });
+}

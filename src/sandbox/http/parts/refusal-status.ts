@@ -1,0 +1,11 @@
+import type { RefusalReason } from "../../engine/refusal.ts";
+
+/** The HTTP status of each reason for which the engine refuses. */
+export const statusOfRefusal: Readonly<Record<RefusalReason, number>> = {
+  Invalid: 400,
+  NotFound: 404,
+  Conflict: 409,
+  NotAllowed: 422,
+  Locked: 423,
+  NotPlayed: 501,
+};

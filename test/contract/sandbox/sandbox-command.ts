@@ -1,0 +1,27 @@
+import { onTestFinished } from "vitest";
+import { runSandboxCommand } from "../../../src/sandbox/index.ts";
+
+/** A sandbox that runs as the command does. */
+export interface SandboxRun {
+  /** Its exit code, when it has ended. */
+  readonly code: Promise<number>;
+  /** What it has written so far. */
+  readonly written: { out: string; err: string };
+  readonly stop: () => void;
+}
+
+/** Runs `endpoint-operator sandbox` in this process and keeps what it writes. It stops when the test ends. */
+export function runCommand(args: readonly string[]): SandboxRun {
+  const stop = new AbortController();
+  const written = { out: "", err: "" };
+  const code = runSandboxCommand(args, {
+    out: { write: (text) => (written.out += text) },
+    err: { write: (text) => (written.err += text) },
+    stop: stop.signal,
+  });
+  onTestFinished(async () => {
+    stop.abort();
+    await code;
+  });
+  return { code, written, stop: () => stop.abort() };
+}
