@@ -57,16 +57,18 @@ function summaryOfAccepted(
   return plan === undefined ? { kind: "Unchanged" } : entryOf(plan).summary(plan, local);
 }
 
-/** A paused resource whose endpoint is gone is not Ready. */
-function withEndpointGone(summary: ConditionSummary, step: ResourceStep): ConditionSummary {
-  const { ownership } = step.local.resource.status;
+/** A paused resource whose endpoint is gone is not Ready. Before the look of a reconcile, the one before it counts. */
+function withEndpointGone(summary: ConditionSummary, { local, observation }: ResourceStep): ConditionSummary {
+  const { memory } = local;
+  const endpointId = local.resource.status.ownership?.endpointId;
+  if (summary.kind !== "Paused" || endpointId === undefined) {
+    return summary;
+  }
   const isGone =
-    step.observation !== undefined &&
-    ownership !== undefined &&
-    remoteStateOf(step.observation.project, ownership.endpointId, step.local.memory).kind === "Absent";
-  return summary.kind === "Paused" && isGone
-    ? { ...summary, isEndpointGone: true, message: `${summary.message} The endpoint is gone.` }
-    : summary;
+    observation === undefined
+      ? memory.goneEndpointId === endpointId
+      : remoteStateOf(observation.project, endpointId, memory).kind === "Absent";
+  return isGone ? { ...summary, isEndpointGone: true, message: `${summary.message} The endpoint is gone.` } : summary;
 }
 
 function isSilentWait({ resource, memory }: LocalObservation, { waitedMs, stillMs }: WaitTimes): boolean {

@@ -64,6 +64,8 @@ export interface ResourceMemory {
   readonly ownOperationIds: readonly string[];
   /** The endpoint's version in our last answer. A read that shows an older one may lag. */
   readonly lastAnswer: { readonly endpointId: string; readonly updatedTime: string; readonly atMs: number } | undefined;
+  /** The endpoint that the last look proved to be gone; a look that finds it again removes this. */
+  readonly goneEndpointId: string | undefined;
   readonly lastDelete: { readonly atMs: number; readonly isAnswered: boolean } | undefined;
   /** When the control plane last accepted a request under `status.acknowledged`. */
   readonly acknowledgedAtMs: number | undefined;

@@ -4,7 +4,7 @@ import type { Plan } from "../decide/plan.ts";
 import { planLocal } from "../decide/plan-local.ts";
 import { planRemote } from "../decide/plan-resource.ts";
 import { entryOf } from "../decide/plan-table.ts";
-import { needsReadById } from "../decide/remote-state.ts";
+import { needsReadById, remoteStateOf } from "../decide/remote-state.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { outcomeOf } from "../domain/operation.ts";
@@ -13,6 +13,7 @@ import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { logNeedOf } from "../operations/log-need.ts";
 import { reduceOperations } from "../operations/reduce-operations.ts";
 import { type OwnedEndpoint, type ReadContext, readEndpoints, readMissing, readOperations } from "./observe-project.ts";
+import { remember } from "./project-memory.ts";
 import type { Round, WorkedResource } from "./round.ts";
 import { subjectOf } from "./store-status.ts";
 
@@ -92,6 +93,9 @@ export class ProjectLook {
     for (const [endpointId, error] of errors) {
       this.#readErrors.set(endpointId, error);
     }
+    for (const each of worked) {
+      noteGone(each, snapshot);
+    }
   }
 
   /** Whether the endpoint of a resource has to be read by id first. */
@@ -158,6 +162,16 @@ function expectOwnOperations({ worked, project }: Round): void {
         project.operations.expect(id);
       }
     }
+  }
+}
+
+/** Remembers whether the endpoint of a resource is proven to be gone. A read that proves nothing changes nothing. */
+function noteGone({ resource, entry }: WorkedResource, snapshot: ProjectSnapshot): void {
+  const endpointId = resource.status.ownership?.endpointId;
+  const remote = endpointId === undefined ? undefined : remoteStateOf(snapshot, endpointId, entry.memory).kind;
+  const isGone = remote === "Absent";
+  if (isGone || (remote === "Present" && entry.memory.goneEndpointId !== undefined)) {
+    remember(entry, { goneEndpointId: isGone ? endpointId : undefined });
   }
 }
 

@@ -132,6 +132,7 @@ export function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: n
       failure: undefined,
       ownOperationIds: [],
       lastAnswer: undefined,
+      goneEndpointId: undefined,
       lastDelete: undefined,
       acknowledgedAtMs: undefined,
     },

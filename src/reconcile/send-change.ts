@@ -86,12 +86,12 @@ async function prepare(
     return resource;
   }
   let checkedAtMs = clock.monotonicMs();
+  const hasToStore = !isSameStored(statusBefore(step), resource.status);
+  let current: ComputeEndpoint | undefined = hasToStore ? await storeBefore(store, step, entry) : resource;
   if (plan.kind === "CreateEndpoint" && !plan.isIntentStored) {
     const { attempt } = plan.intent;
     remember(entry, { intent: { attempt, posts: "NoneSent", firstSeenMs: checkedAtMs, lastPostMs: undefined } });
   }
-  const hasToStore = !isSameStored(statusBefore(step), resource.status);
-  let current: ComputeEndpoint | undefined = hasToStore ? await storeBefore(store, step, entry) : resource;
   entry.version = current.resourceVersion;
   if (plan.kind === "DeleteEndpoint") {
     return isSameWish(resource, current) ? current : undefined;

@@ -17,7 +17,8 @@ import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
  */
 export async function settleLocally(context: ReconcileContext, round: Round): Promise<void> {
   for (const worked of round.worked) {
-    confirmWrites(context, worked);
+    // A poll also decides about resources that are not due.
+    catchUp(context, round, worked);
   }
   const due = round.worked.filter(({ resource, entry }) => isDue(resource, entry, round.facts.monotonicMs));
   await inParallel(due, storesAtOnce, (worked) =>
@@ -84,7 +85,7 @@ function catchUp(context: ReconcileContext, { facts }: Round, worked: WorkedReso
 function confirmWrites(context: ReconcileContext, { resource, entry }: WorkedResource): void {
   const landed = entry.unconfirmed.find((write) => hasLanded(write, resource.status));
   if (landed !== undefined) {
-    // All of them began from one version of the resource, so no other one can be stored any more.
+    // Every one of these writes named the same version of the resource, so the API server stores no other one.
     entry.unconfirmed = [];
     entry.storeFailures = 0;
     countEnded(context, resource.key, landed.ended);

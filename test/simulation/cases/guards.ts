@@ -143,6 +143,54 @@ export const guardCases: readonly NamedCase[] = [
     },
   },
   {
+    id: "paused unseen",
+    name: "a pause is seen only after the endpoint is gone → the resource is never Ready from then on",
+    why: "the person who paused sees a healthy database that does not exist",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 35_000, action: { kind: "WatchMute", replica: 0 } },
+        { atMs: 36_000, action: { kind: "Annotate", name: "orders", annotations: { [annotations.paused]: "true" } } },
+        { atMs: 37_000, action: { kind: "PersonDeletes", branchId: branch(1) } },
+      ],
+    }),
+    judge: (world) => {
+      const stored = world.stored("orders");
+      const ready = stored && conditionOf(stored, "Ready");
+      return ready?.status === "False" && ready.reason === "Paused" ? [] : [`S8: Ready is ${ready?.status}`];
+    },
+  },
+  {
+    id: "intent refused",
+    name: "the API server is away while a new intent has to be stored, for several polls → the create is sent soon after",
+    why: "each poll puts the next try off, and the database is never created",
+    plan: planOf({
+      world: { profile: "seed" },
+      faults: scripted({ [`POST project of ${places.project} #1`]: { kind: "RequestLost", asTimeout: false } }),
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1), size(2))),
+        apply(100_000, "orders", readWrite(branch(1), size(4))),
+        { atMs: 140_000, action: { kind: "Cut", replica: 0, server: "API server", isOn: true } },
+        { atMs: 260_000, action: { kind: "Cut", replica: 0, server: "API server", isOn: false } },
+      ],
+      quietFromMs: 300_000,
+    }),
+    judge: (world) => (wasReadyBy(world, "orders", 350_000) ? [] : ["L4: not Ready 90 s after the outage"]),
+  },
+  {
+    id: "intent unseen",
+    name: "an intent is stored without an answer, and cannot be read when a poll is due → the create is sent soon after",
+    why: "the operator waits for a request that it never sent, and each poll puts the end of the wait off",
+    plan: planOf({
+      faults: scripted({
+        "patch status of ComputeEndpoint shop/orders #1": { kind: "AnswerLost", asTimeout: true },
+        "read ComputeEndpoint shop/orders #1": { kind: "RequestLost", asTimeout: true },
+      }),
+      steps: [apply(1_000, "billing", readWrite(branch(2))), apply(20_000, "orders", readWrite(branch(1)))],
+    }),
+    judge: (world) => (wasReadyBy(world, "orders", 60_000) ? [] : ["L4: not Ready 24 s after the faults"]),
+  },
+  {
     id: "lost event",
     name: "the watch loses the event of a new resource → one relist period later it is made up for",
     why: "a resource is never looked at",

@@ -1,5 +1,5 @@
 import type { StoredObject } from "../kubernetes/answers.ts";
-import { isRetained, resolutionOf } from "../run/stored-records.ts";
+import { isLetGo } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import { settleMs } from "./one-endpoint-each.ts";
 import type { Oracle } from "./oracle.ts";
@@ -28,10 +28,6 @@ export function finalizerLast(world: World): Oracle {
       }
     },
   };
-}
-
-function isLetGo(resource: StoredObject): boolean {
-  return isRetained(resource) || resolutionOf(resource).startsWith("abandon=");
 }
 
 function ownEndpoints(world: World, uid: string) {

@@ -1,4 +1,4 @@
-import { isRetained, resolutionOf } from "../run/stored-records.ts";
+import { isLetGo } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import type { SentCall } from "../service/sim-control-plane.ts";
 import type { Oracle } from "./oracle.ts";
@@ -22,17 +22,16 @@ export function oneEndpointEach(world: World): Oracle {
         const made = world.service.creators.get(id);
         return made?.by === "Operator" && made.uid === uid;
       });
-      if (own.length > 1 && !world.history.robbed.has(uid) && !isLetGo(world, uid)) {
+      if (own.length > 1 && !world.history.robbed.has(uid) && !mayForget(world, uid)) {
         world.violate("S2", `${own.length} live endpoints were made for one resource`);
       }
     },
   };
 }
 
-/** A person has told the operator to forget an endpoint that may exist. */
-function isLetGo(world: World, uid: string): boolean {
+function mayForget(world: World, uid: string): boolean {
   const resource = world.history.lastStored.get(uid);
-  return resource !== undefined && (isRetained(resource) || resolutionOf(resource).startsWith("abandon="));
+  return resource !== undefined && isLetGo(resource);
 }
 
 function judgePost(world: World, sent: SentCall): void {
@@ -47,11 +46,11 @@ function judgePost(world: World, sent: SentCall): void {
   const unresolved = history.unresolvedPosts(creator.uid).filter((post) => post.sent !== sent);
   const listedMs = history.listedMs.get(`${process.identity} ${call.projectId}`) ?? Number.NEGATIVE_INFINITY;
   const isEarly = unresolved.some(({ sentAtMs }) => time.nowMs() - sentAtMs < settleMs * rateTolerance);
-  if (isEarly && !isLetGo(world, creator.uid)) {
+  if (isEarly && !mayForget(world, creator.uid)) {
     world.violate("S2", "a second POST was sent while an earlier one could still take effect");
   }
   const isBlind = unresolved.some(({ sentAtMs }) => listedMs < sentAtMs + settleMs * rateTolerance);
-  if (isBlind && !isEarly && !isLetGo(world, creator.uid)) {
+  if (isBlind && !isEarly && !mayForget(world, creator.uid)) {
     world.violate(
       "S2",
       "a second POST was sent without a list from after the time in which the first could take effect",

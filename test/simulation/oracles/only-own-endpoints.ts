@@ -1,5 +1,5 @@
 import type { StoredObject } from "../kubernetes/answers.ts";
-import { adoptionOf, ownershipOf, resolutionOf } from "../run/stored-records.ts";
+import { adoptionOf, isLetGo, ownershipOf, resolutionOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import type { SentCall } from "../service/sim-control-plane.ts";
 import type { Oracle } from "./oracle.ts";
@@ -97,7 +97,8 @@ function mayPresume(world: World, uid: string, endpointId: string): boolean {
   if (endpoint === undefined || intent === undefined) return false;
   const post = world.history.unresolvedPosts(uid).at(-1);
   if (post === undefined && world.history.deaths === 0) return false;
-  if (world.service.creators.get(endpointId)?.by === "Operator") return false;
+  const creator = world.service.creators.get(endpointId);
+  if (creator?.by === "Operator" && !isAbandoned(world, creator.uid)) return false;
   const snapshotMs = intent.storedAtMs - longestReconcileMs;
   const isLater = world.service.madeAtMs(endpoint) >= snapshotMs;
   const { name: _, type: __, suspendTimeoutSeconds: ___, ...sent } = post?.sent.call.creation ?? intent.fields;
@@ -105,6 +106,12 @@ function mayPresume(world: World, uid: string, endpointId: string): boolean {
     ([field, value]) => JSON.stringify(endpoint[field as keyof typeof endpoint]) === JSON.stringify(value),
   );
   return isLater && isEqual;
+}
+
+/** Whether a person let a resource go while its create had no answer. Its late endpoint looks like any other client's. */
+function isAbandoned({ history }: World, uid: string): boolean {
+  const last = history.lastStored.get(uid);
+  return history.robbed.has(uid) || (last !== undefined && isLetGo(last));
 }
 
 /** From the first read of a reconcile to the write of its intent, when nothing is slow. */

@@ -58,5 +58,6 @@ function judgeReady(world: World, resource: StoredObject): void {
     world.violate("S8", "Ready is said of a generation that was not compared since it was written");
   const endpointId = ownershipOf(resource)?.endpointId ?? "";
   const goneMs = world.history.goneMs.get(endpointId);
-  if (goneMs !== undefined && goneMs < readMs) world.violate("S8", "Ready is said of an endpoint that is gone");
+  const shownMs = world.history.shownMs.get(String(specOf(resource).projectId)) ?? -1;
+  if (goneMs !== undefined && goneMs < shownMs) world.violate("S8", "Ready is said of an endpoint that is gone");
 }

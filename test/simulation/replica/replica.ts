@@ -181,7 +181,7 @@ function serviceTap(world: World) {
       for (const oracle of world.oracles) oracle.onServiceApplied?.(sent, outcome);
     },
     settled(sent: SentCall, error: Error | undefined) {
-      world.history.noteSettled(sent, error);
+      world.history.noteSettled(sent, error, world.service.listLagMs);
       for (const oracle of world.oracles) oracle.onServiceSettled?.(sent, error);
     },
   };

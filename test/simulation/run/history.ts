@@ -62,6 +62,8 @@ export class History {
   readonly listedMs = new Map<string, number>();
   /** When any process last sent a read of a project that was answered: of a list, an endpoint or operations. */
   readonly readMs = new Map<string, number>();
+  /** The time that the last such read showed: lists may lag behind. */
+  readonly shownMs = new Map<string, number>();
   /**
    * Resources whose records a person or a restore has taken away, by uid; or whose nameless endpoint a person has changed
    * before a lost answer to its create was resolved: no client can recognize it then.
@@ -118,9 +120,13 @@ export class History {
     if (sent.call.method === "DELETE") this.goneMs.set(outcome.endpoint.id, this.#nowMs());
   }
 
-  noteSettled(sent: SentCall, error: Error | undefined): void {
+  /** @param listLagMs how far lists lag behind now. */
+  noteSettled(sent: SentCall, error: Error | undefined, listLagMs: number): void {
     const { call, process, sentAtMs } = sent;
-    if (error === undefined && call.method === "GET") this.readMs.set(call.projectId, sentAtMs);
+    if (error === undefined && call.method === "GET") {
+      this.readMs.set(call.projectId, sentAtMs);
+      this.shownMs.set(call.projectId, sentAtMs - listLagMs);
+    }
     if (error === undefined && call.purpose.startsWith("list the project's endpoints")) {
       this.listedMs.set(`${process.identity} ${call.projectId}`, sentAtMs);
     }

@@ -58,6 +58,11 @@ export function resolutionOf({ metadata }: StoredObject): string {
   return typeof given === "string" ? given : "";
 }
 
+/** Whether a person asks the operator to leave an endpoint where it is, or to give up a create that may have made one. */
+export function isLetGo(resource: StoredObject): boolean {
+  return isRetained(resource) || resolutionOf(resource).startsWith("abandon=");
+}
+
 /** Whether deleting the resource leaves its endpoint where it is. */
 export function isRetained(resource: StoredObject): boolean {
   const { deletionPolicy } = specOf(resource);

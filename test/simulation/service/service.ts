@@ -64,6 +64,8 @@ export class Service {
   readonly everDisguised = new Set<string>();
   /** Endpoints that no client can parse. */
   readonly unreadable = new Set<string>();
+  /** How far lists lag behind. */
+  listLagMs = 0;
   readonly #engine: ReturnType<typeof createEngine>["engine"];
   readonly #live: ReturnType<typeof createEngine>["live"];
   readonly #putBack: ReturnType<typeof createEngine>["putBack"];
@@ -198,6 +200,7 @@ export class Service {
 
   /** Lists show what was so long ago; 0: what is. */
   setListLag(lagMs: number): void {
+    this.listLagMs = lagMs;
     this.#engine.setListLag(lagMs);
   }
 

@@ -173,6 +173,7 @@ export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
     failure: undefined,
     ownOperationIds: [],
     lastAnswer: undefined,
+    goneEndpointId: undefined,
     lastDelete: undefined,
     acknowledgedAtMs: undefined,
     ...change,
