@@ -2,10 +2,8 @@ import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { Command } from "commander";
 import type { Config } from "./config.ts";
-import type { KeySource } from "./control-plane/key-source.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { Logger } from "./domain/logger.ts";
-import type { CredentialSource } from "./kubernetes/http/credentials.ts";
 import { programVersion } from "./telemetry/program-version.ts";
 
 const exitFailure = 1;
@@ -37,22 +35,26 @@ async function runOperator(): Promise<number> {
 }
 
 async function operate(config: Config): Promise<number> {
-  const [{ loadCredentialSource }, { createPinoLogger }, runtime, { startOperator }] = await Promise.all([
-    import("./kubernetes/http/credentials.ts"),
-    import("./telemetry/pino-logger.ts"),
-    loadRuntime(),
-    import("./operator.ts"),
-  ]);
+  const [{ loadCredentialSource }, { createPinoLogger }, runtime, { startOperator }, { startKeys }] = await Promise.all(
+    [
+      import("./kubernetes/http/credentials.ts"),
+      import("./telemetry/pino-logger.ts"),
+      loadRuntime(),
+      import("./operator.ts"),
+      import("./key-parts.ts"),
+    ],
+  );
   const { systemClock, endOnUnhandledErrors, keepHeapSmall } = runtime;
   keepHeapSmall(systemClock);
   // Keys of a file are added as they are read. The key of the settings may stand in an error before it is first used.
   const seenKeys = new Set(config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
   const keys = {
     current: async (): Promise<string> => {
-      const key = await source.current();
+      const key = await source.keys.current();
       seenKeys.add(key);
       return key;
     },
+    refused: (key: string) => source.keys.refused?.(key),
   };
   const knownSecrets = () => [...seenKeys];
   const logger = createPinoLogger({ level: config.logLevel, knownSecrets });
@@ -61,18 +63,12 @@ async function operate(config: Config): Promise<number> {
   const instance = hostname();
   const tracing = await startTracing(config, { logger, clock: systemClock, instance, knownSecrets });
   const credentials = loadCredentialSource();
-  const source = await keySourceOf(config, { clock: systemClock, logger, credentials });
+  const { apiKey } = config;
+  const own = { clock: systemClock, logger, credentials, version: programVersion, random: Math.random };
+  const source = startKeys({ apiKey, ...own });
   const operator = await startOperator({
-    config,
-    ...tracing,
-    credentials,
-    keys,
-    clock: systemClock,
-    logger,
-    version: programVersion,
-    instance,
+    ...{ config, ...tracing, ...own, keys, instance },
     databaseAuthority: config.databaseCaFile === undefined ? undefined : await readFile(config.databaseCaFile, "utf8"),
-    random: Math.random,
   });
   const failure = await Promise.race([aborted(stop), operator.failed]);
   if (failure !== undefined) {
@@ -81,40 +77,9 @@ async function operate(config: Config): Promise<number> {
     return exitFailure;
   }
   logger.info({}, "operator stopping");
-  return (await operator.stop()) ? 0 : exitFailure;
-}
-
-interface KeyNeeds {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly credentials: CredentialSource;
-}
-
-/** The key of the settings, of the file, or of the Secret with the file as fallback. */
-async function keySourceOf({ apiKey }: Config, { clock, logger, credentials }: KeyNeeds): Promise<KeySource> {
-  const { createKeySource } = await import("./control-plane/key-source.ts");
-  if (apiKey.kind === "Value") return createKeySource({ key: apiKey.value });
-  const fallback = createKeySource({ file: apiKey.path, clock });
-  const { secret } = apiKey;
-  if (secret === undefined) return fallback;
-  const [{ createFreshKeySource }, { createConnection }, { readSecret }, { ownNamespace }] = await Promise.all([
-    import("./control-plane/key-source.ts"),
-    import("./kubernetes/http/connection.ts"),
-    import("./kubernetes/http/read-secret.ts"),
-    import("./kubernetes/http/cluster.ts"),
-  ]);
-  const connection = createConnection({
-    credentials,
-    clock,
-    userAgent: `endpoint-operator/${programVersion} (api key)`,
-  });
-  const address = { ...secret, namespace: ownNamespace(connection) };
-  const onFailure = (error: unknown) =>
-    logger.warn(
-      { reason: error instanceof Error ? error.message : String(error) },
-      "the Secret of the API key cannot be read; the mounted file is used, which follows a change after a minute or more",
-    );
-  return createFreshKeySource({ read: () => readSecret(connection, address), fallback, clock, onFailure });
+  const isInTime = await operator.stop();
+  await source.stop();
+  return isInTime ? 0 : exitFailure;
 }
 
 interface TracingNeeds {

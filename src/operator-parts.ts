@@ -1,7 +1,7 @@
 import { type AccessParts, assembleAccess } from "./access-parts.ts";
 import type { Config } from "./config.ts";
 import { createControlPlane } from "./control-plane/create-control-plane.ts";
-import { credentialGuard } from "./control-plane/credential-gate.ts";
+import { createCredentialGate } from "./control-plane/credential-gate.ts";
 import { type CallGuard, guardCalls, throttleGuard, withLeaderFence } from "./control-plane/guard-calls.ts";
 import type { KeySource } from "./control-plane/key-source.ts";
 import { createRequestBudget, withRequestBudget } from "./control-plane/request-budget.ts";
@@ -155,12 +155,12 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     // The leader alone: otherwise two replicas would both report every resource.
     resources,
     accesses: { resources: () => accessParts.resources(), nowMs: () => clock.nowMs() },
-    projects: () => projects,
-    isLeader: () => gate.mayStartEffect(0),
+    ...{ projects: () => projects, isLeader: () => gate.mayStartEffect(0) },
   });
   const queue = createProjectQueue(foundation, metrics, projectKeys);
   const events = createEventRecorder({ connection, fence: gate, clock, logger, instance, random });
-  const { access, unreadableCount, close } = connectControlPlane(foundation, { metrics, fence: gate });
+  const onNewKey = () => retryRefused(projects, queue);
+  const { access, unreadableCount, close } = connectControlPlane(foundation, { metrics, fence: gate, onNewKey });
   const projects = createProjects(foundation, metrics);
   const needs = { watch, metrics, queue, access, events, grantOf: grants.grantOf, fence: gate };
   const accessParts = createAccess(foundation, needs);
@@ -195,6 +195,13 @@ function createProjects({ clock, logger }: Foundation, metrics: Metrics): Projec
   const operationsOf = (projectId: string) =>
     new ProjectOperations({ clock, ...reportLogTo({ logger, metrics, projectId }) });
   return new Projects({ clock, operationsOf });
+}
+
+/** There is another API key: projects that were refused with the old one do not wait for their next try. */
+function retryRefused(projects: Projects, queue: WorkQueue<string>): void {
+  for (const projectId of projects.retryRefused()) {
+    queue.add(projectId, "Urgent");
+  }
 }
 
 /** Reports what the reader of an operation log could not read. */
@@ -271,15 +278,15 @@ interface ClientNeeds {
 }
 
 /** The control plane of the settings: the client, and what all its callers share. */
-function connectControlPlane(foundation: Foundation, needs: ClientNeeds) {
+function connectControlPlane(foundation: Foundation, needs: ClientNeeds & { readonly onNewKey: () => void }) {
   const { config, clock, logger, keys, clusterId, tracer } = foundation;
-  const { metrics, fence } = needs;
-  const { client, close } = createClient(foundation, needs);
+  const { metrics, fence, onNewKey } = needs;
+  const { client, close: closeClient } = createClient(foundation, needs);
   const { controlPlane: reporting, unreadableCount } = withUnreadableReport(client, { clock, logger });
   const calls = tracer === undefined ? reporting : withCallSpans(reporting, tracer);
   const throttle = throttleGuard({ clock, observer: metrics.controlPlane });
-  const credentials = credentialGuard({ clock, keys });
-  const gated: CallGuard = (call) => credentials(() => throttle(call));
+  const credentials = createCredentialGate({ clock, keys, onNewKey });
+  const gated: CallGuard = (call) => credentials.guard(() => throttle(call));
   const controlPlane = withLeaderFence(guardCalls(calls, gated), fence, writeTimeoutMs);
   const budget = createRequestBudget({
     clock,
@@ -294,6 +301,10 @@ function connectControlPlane(foundation: Foundation, needs: ClientNeeds) {
     reserved: controlPlane,
     pollsPerMinute: budget.pollsPerMinute,
     objects: client.objects && objectsAccess(client.objects, { gated, fence, budget }),
+  };
+  const close = async () => {
+    credentials.stop();
+    await closeClient();
   };
   return { access, unreadableCount, close };
 }

@@ -1,5 +1,5 @@
 import { backoffMs } from "../domain/backoff.ts";
-import type { Clock } from "../domain/clock.ts";
+import type { Clock, Timer } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
 import { type CallGuard, guardCalls } from "./guard-calls.ts";
@@ -14,6 +14,16 @@ export interface CredentialGateOptions {
   /** @default 60000 */
   readonly longestProbeAfterMs?: number;
 }
+
+/** The gate, for every port that uses the key. */
+export interface CredentialGate {
+  readonly guard: CallGuard;
+  /** Looks for another key no more. */
+  stop(): void;
+}
+
+/** While the key is refused, the source is asked for another one after this time. */
+const nextKeyAfterMs = 1_000;
 
 /** The control plane sends these answers only for a key that it has accepted. */
 const reasonsBehindTheDoor: ReadonlySet<ControlPlaneReason> = new Set([
@@ -33,16 +43,38 @@ const reasonsBehindTheDoor: ReadonlySet<ControlPlaneReason> = new Set([
  * Errors: a call that is held back throws `Unauthorized`, effect `NotApplied`, with the time until the next probe.
  */
 export function withCredentialGate(inner: ControlPlane, options: CredentialGateOptions): ControlPlane {
-  return guardCalls(inner, credentialGuard(options));
+  return guardCalls(inner, createCredentialGate(options).guard);
 }
 
-/** The gate alone, for every port that uses the key. */
-export function credentialGuard(options: CredentialGateOptions): CallGuard {
+/**
+ * Makes the gate. While a key is refused, it looks for another one every second.
+ *
+ * @param options `onNewKey` is called once for each other key that is found then: calls that were held back are worth a try.
+ */
+export function createCredentialGate({
+  onNewKey = () => {},
+  ...options
+}: CredentialGateOptions & { readonly onNewKey?: () => void }): CredentialGate {
   const { clock, keys } = options;
-  const gate = createCredentialGate(options);
-  return async (call) => {
+  const state = createGateState(options);
+  let timer: Timer | undefined;
+  let isStopped = false;
+
+  const lookForKeyLater = () => {
+    if (!isStopped && state.refusedKey() !== undefined) timer ??= clock.after(nextKeyAfterMs, () => void lookForKey());
+  };
+  const lookForKey = async () => {
+    const key = await keys.current().catch(() => undefined);
+    timer = undefined;
+    if (key !== undefined && state.refusedKey() !== undefined && key !== state.refusedKey()) {
+      onNewKey();
+    } else {
+      lookForKeyLater();
+    }
+  };
+  const guard: CallGuard = async (call) => {
     const key = await keys.current();
-    const entry = gate.enter(key, clock.monotonicMs());
+    const entry = state.enter(key, clock.monotonicMs());
     if (!entry.isAdmitted) {
       throw new ControlPlaneError("Unauthorized", "the service does not accept the API key (401)", {
         effect: "NotApplied",
@@ -58,8 +90,17 @@ export function credentialGuard(options: CredentialGateOptions): CallGuard {
       keyState = keyStateAfter(error);
       throw error;
     } finally {
-      gate.leave({ key, isProbe: entry.isProbe }, keyState, clock.monotonicMs());
+      state.leave({ key, isProbe: entry.isProbe }, keyState, clock.monotonicMs());
+      if (keyState === "Refused") keys.refused?.(key);
+      lookForKeyLater();
     }
+  };
+  return {
+    guard,
+    stop() {
+      isStopped = true;
+      timer?.cancel();
+    },
   };
 }
 
@@ -89,7 +130,7 @@ type Entry =
   | { readonly isAdmitted: true; readonly isProbe: boolean }
   | { readonly isAdmitted: false; readonly retryAfterMs: number };
 
-function createCredentialGate(options: Pick<CredentialGateOptions, "firstProbeAfterMs" | "longestProbeAfterMs">) {
+function createGateState(options: Pick<CredentialGateOptions, "firstProbeAfterMs" | "longestProbeAfterMs">) {
   const { firstProbeAfterMs = 5_000, longestProbeAfterMs = 60_000 } = options;
   let refusal: Refusal | undefined;
   let isProbing = false;
@@ -100,6 +141,9 @@ function createCredentialGate(options: Pick<CredentialGateOptions, "firstProbeAf
   };
 
   return {
+    /** `undefined`: the last key was accepted, or none was tried yet. */
+    refusedKey: () => refusal?.key,
+
     enter(key: string, nowMs: number): Entry {
       if (refusal === undefined) {
         return { isAdmitted: true, isProbe: false };

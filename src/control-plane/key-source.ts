@@ -10,6 +10,8 @@ export interface KeySource {
    * @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when there is none.
    */
   current(): Promise<string>;
+  /** The control plane has refused this key with 401. A source that knows another one gives that one from now on. */
+  refused?(key: string): void;
 }
 
 /** One of a fixed key and a file. */
@@ -111,56 +113,51 @@ function keyError(message: string, cause?: unknown): ControlPlaneError {
   return new ControlPlaneError("Unauthorized", message, { effect: "NotApplied", cause });
 }
 
-/** How a key is read where it is changed first. */
-interface FreshKeyOptions {
-  /** Reads the key at its origin, for instance the Secret; `undefined` when it is not there. It may throw anything. */
-  readonly read: () => Promise<string | undefined>;
-  /** Used while the origin cannot be read: the mounted file, which follows more slowly. */
+/** How the key of a Secret is used. */
+interface SecretKeyOptions {
+  /** The value of the Secret as its watch shows it; `undefined`: there is none, or it cannot be read now. */
+  readonly secret: { readonly firstRead: Promise<void>; value(): string | undefined };
+  /** The mounted file, which follows a change of the Secret after a minute or more. */
   readonly fallback: KeySource;
-  readonly clock: Clock;
-  /** Is called once each time the origin can no longer be read. */
-  readonly onFailure: (error: unknown) => void;
-  /** The origin is read no more often than this, and only when a key is asked for. @default 1000 */
-  readonly intervalMs?: number;
-  /** After a failure the origin is read again after this time. @default 30_000 */
-  readonly retryMs?: number;
+  /** Called once for each text of the Secret that cannot be a key. */
+  readonly onUnusable: (error: unknown) => void;
 }
 
 /**
- * Gives the key as its origin has it, and the fallback's while the origin cannot be read.
- *
- * A mounted Secret follows a change after a minute or more; reading the Secret itself takes at most a second.
+ * Gives the key of a Secret that is watched. While the Secret shows none, it gives the key that the Secret showed last, and
+ * the key of the file once the control plane has refused that one.
  */
-export function createFreshKeySource(options: FreshKeyOptions): KeySource {
-  const { read, fallback, clock, onFailure, intervalMs = 1_000, retryMs = 30_000 } = options;
-  let known: string | undefined;
-  let hasFailed = false;
-  let nextReadMs = Number.NEGATIVE_INFINITY;
-  let reading: Promise<void> | undefined;
+export function createSecretKeySource({ secret, fallback, onUnusable }: SecretKeyOptions): KeySource {
+  let known: { readonly text: string; readonly key: string | undefined } | undefined;
+  let lastKey: string | undefined;
+  let refusedKey: string | undefined;
 
-  async function refresh(): Promise<void> {
-    try {
-      const text = await read();
-      known = text === undefined ? undefined : checkedKey(text, "the Secret");
-      hasFailed = false;
-      nextReadMs = clock.monotonicMs() + intervalMs;
-    } catch (error) {
-      known = undefined;
-      nextReadMs = clock.monotonicMs() + retryMs;
-      if (!hasFailed) onFailure(error);
-      hasFailed = true;
+  const keyNow = () => {
+    const text = secret.value();
+    if (text === undefined) return undefined;
+    if (known?.text !== text) {
+      known = { text, key: usableKey(text, onUnusable) };
+      lastKey = known.key ?? lastKey;
     }
-  }
-
+    return known.key;
+  };
   return {
     current: async () => {
-      if (clock.monotonicMs() >= nextReadMs) {
-        reading ??= refresh().finally(() => {
-          reading = undefined;
-        });
-        await reading;
-      }
-      return known ?? (await fallback.current());
+      await secret.firstRead;
+      const key = keyNow() ?? (lastKey === refusedKey ? undefined : lastKey);
+      return key ?? (await fallback.current());
+    },
+    refused(key) {
+      refusedKey = key;
     },
   };
+}
+
+function usableKey(text: string, onUnusable: (error: unknown) => void): string | undefined {
+  try {
+    return checkedKey(text, "the Secret");
+  } catch (error) {
+    onUnusable(error);
+    return undefined;
+  }
 }

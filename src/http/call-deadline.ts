@@ -47,6 +47,17 @@ export function createCallDeadline(
   };
 }
 
+/** Waits for a time, or until one of the signals fires. */
+export async function pause(clock: Clock, delayMs: number, signals: readonly AbortSignal[]): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const deadline = createCallDeadline(clock, delayMs, signals);
+  deadline.signal.addEventListener("abort", () => resolve(), { once: true });
+  if (!deadline.signal.aborted) {
+    await promise;
+  }
+  deadline.end();
+}
+
 /** The error of a call whose signal fired before its answer came. */
 export class GivenUpError extends Error {
   override readonly name = "GivenUpError";

@@ -60,6 +60,23 @@ export class Projects {
     return project;
   }
 
+  /**
+   * There is another API key: what was refused with 401 is read again now, and a further refusal is waited for only briefly.
+   *
+   * @returns the projects that are due by this.
+   */
+  retryRefused(): readonly string[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    const refused = [...this.#projects.values()].filter(
+      ({ readFailure }) => readFailure?.error.reason === "Unauthorized",
+    );
+    for (const project of refused) {
+      project.readFailure = project.readFailure && { ...project.readFailure, count: 0, retryAtMs: nowMs };
+      project.nextPollAtMs = nowMs;
+    }
+    return refused.map(({ projectId }) => projectId);
+  }
+
   /** Endpoints with this cluster's token that belong to no resource, in all projects. */
   orphanCount(): number {
     return [...this.#projects.values()].reduce((sum, { orphanIds }) => sum + orphanIds.size, 0);

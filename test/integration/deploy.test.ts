@@ -125,6 +125,7 @@ describe("roles", () => {
     ]);
     expect(permissions(named(manifests, "Role", "endpoint-operator-key"))).toEqual([
       "get secrets. control-plane-api-key",
+      "watch secrets. control-plane-api-key",
     ]);
     expect(permissions(named(manifests, "Role", "endpoint-operator-lease"))).toEqual([
       "create leases.coordination.k8s.io",

@@ -1,4 +1,5 @@
 import type { RunningSandbox } from "../../src/sandbox/index.ts";
+import { secret } from "./secrets.ts";
 import { waitUntil } from "./wait-until.ts";
 
 /** An endpoint as the sandbox's API shows it, as far as tests read it. */
@@ -117,6 +118,18 @@ export class SandboxControl {
     await waitUntil(async () => ((await this.requests(since)).length >= count ? true : undefined), {
       what: `${count} more requests`,
     });
+  }
+
+  /** Makes another API key. */
+  async newKey(name: string): Promise<string> {
+    const { key } = await this.control<{ key: string }>("POST", "/keys", { name });
+    return secret(key);
+  }
+
+  /** Revokes every API key of this name. */
+  async revokeKey(name: string): Promise<void> {
+    const { keys } = await this.control<{ keys: readonly { id: string; name: string }[] }>("GET", "/keys");
+    for (const each of keys) if (each.name === name) await this.control("DELETE", `/keys/${each.id}`);
   }
 
   /** Requests to the API, oldest first. */

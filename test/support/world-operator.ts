@@ -1,6 +1,6 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import { type Config, parseConfig } from "../../src/config.ts";
-import { createKeySource } from "../../src/control-plane/key-source.ts";
+import { type KeyParts, startKeys } from "../../src/key-parts.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { type RunningOperator, startOperator } from "../../src/operator.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
@@ -26,12 +26,18 @@ const testEnvironment = { ...quickSettings, OPERATION_POLL_SECONDS: "0.5", RESYN
 
 const version = "0.0.0-test";
 
+/** One run. */
+interface Running {
+  readonly operator: RunningOperator;
+  readonly keys: KeyParts;
+}
+
 /** The operator of one world, in this process: one run after the other, or two while one hands over. */
 export class WorldOperator {
   /** The metrics of each run that has ended, as they were then. */
   readonly lastPages: string[] = [];
   readonly #options: WorldOperatorOptions;
-  #running: RunningOperator | undefined;
+  #running: Running | undefined;
 
   constructor(options: WorldOperatorOptions) {
     this.#options = options;
@@ -48,17 +54,13 @@ export class WorldOperator {
       ...this.#options.environment,
       ...environment,
     });
-    this.#running = await startOperator({
-      config,
-      ...this.#tracing(config),
-      credentials: loadCredentialSource(kubeConfig),
-      keys: createKeySource({ key: config.apiKey.kind === "Value" ? config.apiKey.value : apiKey }),
-      clock: systemClock,
-      logger: outputs.logger,
-      version,
-      instance: this.#instance(),
-      random: Math.random,
+    const credentials = loadCredentialSource(kubeConfig);
+    const own = { credentials, clock: systemClock, logger: outputs.logger, version, random: Math.random };
+    const keys = startKeys({ apiKey: config.apiKey, ...own });
+    const operator = await startOperator({
+      ...{ config, ...this.#tracing(config), ...own, keys: keys.keys, instance: this.#instance() },
     });
+    this.#running = { operator, keys };
   }
 
   /** Ends the run, if there is one. */
@@ -77,15 +79,17 @@ export class WorldOperator {
 
   /** The metrics page. */
   async metrics(): Promise<string> {
-    const response = await fetch(`http://127.0.0.1:${this.#running?.metricsPort}/metrics`);
+    const response = await fetch(`http://127.0.0.1:${this.#running?.operator.metricsPort}/metrics`);
     return response.text();
   }
 
-  async #end(operator: RunningOperator | undefined): Promise<void> {
-    if (operator === undefined) {
+  async #end(running: Running | undefined): Promise<void> {
+    if (running === undefined) {
       return;
     }
+    const { operator, keys } = running;
     await operator.stop();
+    await keys.stop();
     const page = await operator.metricsPage();
     saveOutput("metrics", page);
     this.lastPages.push(page);

@@ -21,8 +21,8 @@ const rules: Readonly<Record<string, Rules>> = {
   "main.ts": {
     folders: [
       "config.ts",
+      "key-parts.ts",
       "operator.ts",
-      "control-plane",
       "domain",
       "kubernetes",
       "plugin",
@@ -61,6 +61,7 @@ const rules: Readonly<Record<string, Rules>> = {
     isPure: false,
   },
   // Wires the grants of namespaces.
+  "key-parts.ts": { folders: ["config.ts", "control-plane", "domain", "kubernetes"], packages: [], isPure: false },
   "grant-parts.ts": { folders: ["decide", "domain", "kubernetes"], packages: [], isPure: false },
   "config.ts": { folders: [], packages: ["zod"], isPure: true },
   domain: { folders: [], packages: [], isPure: true },

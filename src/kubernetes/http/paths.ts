@@ -36,6 +36,16 @@ export function namespacePath(name: string): string {
   return `/api/v1/namespaces/${encodeURIComponent(name)}`;
 }
 
+/** Secrets of one namespace. */
+export function secretsPath(namespace: string): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
+}
+
+/** One Secret. */
+export function secretPath({ namespace, name }: ResourceKey): string {
+  return `${secretsPath(namespace)}/${encodeURIComponent(name)}`;
+}
+
 /** Leases of one namespace. */
 export function leasesPath(namespace: string): string {
   return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;

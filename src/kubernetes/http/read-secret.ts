@@ -1,5 +1,6 @@
 import { KubernetesError } from "../../domain/resource-store.ts";
 import type { KubernetesConnection } from "./connection.ts";
+import { secretPath } from "./paths.ts";
 
 /** One value of a Secret. */
 export interface SecretAddress {
@@ -22,13 +23,24 @@ export async function readSecret(
   connection: KubernetesConnection,
   address: SecretAddress,
 ): Promise<string | undefined> {
-  const { namespace, name, key } = address;
-  const what = `read Secret ${namespace}/${name}`;
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`;
-  const answer = await connection.request({ what, method: "GET", path, timeoutMs });
-  const data = (answer as { readonly data?: Readonly<Record<string, unknown>> } | null)?.data ?? {};
-  const value = data[key];
+  const what = `read Secret ${address.namespace}/${address.name}`;
+  return secretValueOf(
+    await connection.request({ what, method: "GET", path: secretPath(address), timeoutMs }),
+    address,
+  );
+}
+
+/**
+ * One value of a Secret that the API server has sent.
+ *
+ * @returns `undefined` when the Secret does not have it.
+ * @throws KubernetesError when it is not text.
+ */
+export function secretValueOf(secret: unknown, { namespace, name, key }: SecretAddress): string | undefined {
+  const value = (secret as { readonly data?: Readonly<Record<string, unknown>> | null } | null)?.data?.[key];
   if (value === undefined) return undefined;
-  if (typeof value !== "string") throw new KubernetesError("UnreadableAnswer", `cannot ${what}: a value is not text`);
+  if (typeof value !== "string") {
+    throw new KubernetesError("UnreadableAnswer", `cannot read Secret ${namespace}/${name}: a value is not text`);
+  }
   return Buffer.from(value, "base64").toString("utf8");
 }

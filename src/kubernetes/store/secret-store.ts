@@ -2,6 +2,7 @@ import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts
 import { KubernetesError, type ResourceKey } from "../../domain/resource-store.ts";
 import type { SecretData, SecretStore, StoredSecret } from "../../domain/secret-store.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
+import { secretPath, secretsPath } from "../http/paths.ts";
 
 const callTimeoutMs = 8_000;
 const fieldManager = "endpoint-operator";
@@ -24,7 +25,12 @@ export function createSecretStore({ connection, fence }: SecretStoreOptions): Se
     async read(key) {
       const what = `read ${nameOf(key)}`;
       try {
-        const answer = await connection.request({ what, method: "GET", path: pathOf(key), timeoutMs: callTimeoutMs });
+        const answer = await connection.request({
+          what,
+          method: "GET",
+          path: secretPath(key),
+          timeoutMs: callTimeoutMs,
+        });
         return parseSecret(what, key, answer);
       } catch (error) {
         if (error instanceof KubernetesError && error.reason === "NotFound") {
@@ -37,7 +43,7 @@ export function createSecretStore({ connection, fence }: SecretStoreOptions): Se
       const what = `create ${nameOf(key)}`;
       const metadata = { name: key.name, namespace: key.namespace, ownerReferences: [{ ...owner, controller: true }] };
       const body = { apiVersion: "v1", kind: "Secret", metadata, type, data: encoded(data) };
-      const path = pathOf({ namespace: key.namespace, name: undefined });
+      const path = secretsPath(key.namespace);
       return parseSecret(what, key, await write({ what, method: "POST", path, query: { fieldManager }, body }));
     },
     async replaceData(before, data) {
@@ -53,14 +59,14 @@ export function createSecretStore({ connection, fence }: SecretStoreOptions): Se
       return parseSecret(
         what,
         key,
-        await write({ what, method: "PATCH", path: pathOf(key), query, contentType, body }),
+        await write({ what, method: "PATCH", path: secretPath(key), query, contentType, body }),
       );
     },
     async delete({ key, uid, resourceVersion }) {
       const preconditions = { uid, resourceVersion };
       const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions };
       try {
-        await write({ what: `delete ${nameOf(key)}`, method: "DELETE", path: pathOf(key), body });
+        await write({ what: `delete ${nameOf(key)}`, method: "DELETE", path: secretPath(key), body });
       } catch (error) {
         if (!(error instanceof KubernetesError && error.reason === "NotFound")) {
           throw error;
@@ -68,11 +74,6 @@ export function createSecretStore({ connection, fence }: SecretStoreOptions): Se
       }
     },
   };
-}
-
-function pathOf({ namespace, name }: { readonly namespace: string; readonly name: string | undefined }): string {
-  const all = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
-  return name === undefined ? all : `${all}/${encodeURIComponent(name)}`;
 }
 
 function nameOf({ namespace, name }: ResourceKey): string {

@@ -34,7 +34,7 @@ export interface ListWatch {
 
 /** How a watch is opened. */
 export interface WatchRequest {
-  /** The watch shows the events after this version. */
+  /** The watch shows the events after this version. Empty: it begins with the present state, as ADDED. */
   readonly resourceVersion: string;
   /** The server closes the watch after this time. */
   readonly timeoutSeconds: number;
@@ -48,6 +48,8 @@ interface ListWatchOptions {
   readonly connection: KubernetesConnection;
   /** For instance `/apis/endpoint-operator.dev/v1alpha1/computeendpoints`. */
   readonly path: string;
+  /** Of both calls, for instance a selector. @default none */
+  readonly query?: Readonly<Record<string, string>>;
   /** For messages: `ComputeEndpoints of namespace shop`. */
   readonly what: string;
   /** The timeout of one page. */
@@ -64,7 +66,11 @@ export function createListWatch(options: ListWatchOptions): ListWatch {
   const { connection, path, what } = options;
   return {
     async list({ limit, continueToken }, signal) {
-      const query = { limit: String(limit), ...(continueToken === undefined ? {} : { continue: continueToken }) };
+      const query = {
+        ...options.query,
+        limit: String(limit),
+        ...(continueToken === undefined ? {} : { continue: continueToken }),
+      };
       const call = `list ${what}`;
       const timeoutMs = options.listTimeoutMs;
       return parseListPage(
@@ -75,6 +81,7 @@ export function createListWatch(options: ListWatchOptions): ListWatch {
     async watch({ resourceVersion, timeoutSeconds, signal, onBytes }) {
       const call = `watch ${what}`;
       const query = {
+        ...options.query,
         watch: "true",
         allowWatchBookmarks: "true",
         resourceVersion,

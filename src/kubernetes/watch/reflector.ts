@@ -1,5 +1,5 @@
 import { KubernetesError, type StoredIdentity } from "../../domain/resource-store.ts";
-import { createCallDeadline, itemsUntilAborted, untilAborted } from "../../http/call-deadline.ts";
+import { createCallDeadline, itemsUntilAborted, pause, untilAborted } from "../../http/call-deadline.ts";
 import { errorForStatus, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
 import { isOutOfSync, isOverload, OutOfSyncError, type WatchEvent } from "./list-watch.ts";
 import { PageReader } from "./page-reader.ts";
@@ -283,13 +283,7 @@ export class Reflector<Resource extends StoredIdentity> {
     this.#heardAtMs = this.#options.clock.monotonicMs();
   }
 
-  async #sleep(delayMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const deadline = createCallDeadline(this.#options.clock, delayMs, [this.#stopping.signal, this.#hurry.signal]);
-    deadline.signal.addEventListener("abort", () => resolve(), { once: true });
-    if (!deadline.signal.aborted) {
-      await promise;
-    }
-    deadline.end();
+  #sleep(delayMs: number): Promise<void> {
+    return pause(this.#options.clock, delayMs, [this.#stopping.signal, this.#hurry.signal]);
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { withCredentialGate } from "../../../src/control-plane/credential-gate.ts";
-import { withThrottleGate } from "../../../src/control-plane/guard-calls.ts";
+import { createCredentialGate, withCredentialGate } from "../../../src/control-plane/credential-gate.ts";
+import { guardCalls, withThrottleGate } from "../../../src/control-plane/guard-calls.ts";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
@@ -84,6 +84,33 @@ describe("credential gate", () => {
     inner.beforeAnswer = succeed;
     expect(await outcomeOf(gated)).toBe("ok");
     expect(await outcomeOf(gated)).toBe("ok");
+  });
+
+  test("the key is refused, another one comes → reported within a second, once; the source learns what was refused", async () => {
+    const clock = new FakeClock();
+    const inner = new FakeControlPlane();
+    const state = { key: "fake-one", refused: [] as string[], news: 0 };
+    const keys = { current: async () => state.key, refused: (key: string) => state.refused.push(key) };
+    const gate = createCredentialGate({ clock, keys, onNewKey: () => (state.news += 1) });
+    const gated = guardCalls(inner, gate.guard);
+    inner.beforeAnswer = failWith("Unauthorized");
+    await outcomeOf(gated);
+    for (let second = 0; second < 10; second += 1) await clock.advance(1_000);
+    expect(state).toEqual({ key: "fake-one", refused: ["fake-one"], news: 0 });
+    state.key = "fake-two";
+    for (let second = 0; second < 10; second += 1) await clock.advance(1_000);
+    expect(state.news).toBe(1);
+    inner.beforeAnswer = succeed;
+    expect(await outcomeOf(gated)).toBe("ok");
+    state.key = "fake-three";
+    for (let second = 0; second < 10; second += 1) await clock.advance(1_000);
+    expect(state.news, "an accepted key is not news").toBe(1);
+    inner.beforeAnswer = failWith("Unauthorized");
+    await outcomeOf(gated);
+    gate.stop();
+    state.key = "fake-four";
+    await clock.advance(5_000);
+    expect(state.news, "stopped").toBe(1);
   });
 
   test.each(["Unavailable", "Unreachable", "TimedOut", "ServerError", "Throttled", "UnreadableAnswer"] as const)(

@@ -1,0 +1,127 @@
+import type { Clock } from "../domain/clock.ts";
+import { KubernetesError } from "../domain/resource-store.ts";
+import { createCallDeadline, itemsUntilAborted, pause } from "../http/call-deadline.ts";
+import type { KubernetesConnection } from "./http/connection.ts";
+import { secretsPath } from "./http/paths.ts";
+import { readSecret, type SecretAddress, secretValueOf } from "./http/read-secret.ts";
+import { createListWatch, type ListWatch, type WatchEvent } from "./watch/list-watch.ts";
+import { createInactivityTimer, createRelistBackoff, defaultTiming } from "./watch/reflector-parts.ts";
+
+/** One value of one Secret, as the API server shows it. */
+export interface SecretWatch {
+  start(): void;
+  /** Resolves when the watch has ended. */
+  stop(): Promise<void>;
+  /** Resolves when the first read has ended, with a value or without. Never rejects. */
+  readonly firstRead: Promise<void>;
+  /** `undefined`: the Secret or its value does not exist, or it cannot be read now. */
+  value(): string | undefined;
+}
+
+/** What to watch. */
+export interface SecretWatchOptions {
+  readonly connection: KubernetesConnection;
+  readonly address: SecretAddress;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** Called once when the Secret becomes unusable: it is missing, or the operator may not read or watch it. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * Follows one Secret with the rights `get` and `watch` on this Secret alone. The watch begins at the present state, because
+ * the version of a Secret that nobody has changed for long is too old to watch from.
+ *
+ * Guarantees: no error stops it before `stop()`; a permanent failure costs a few requests a minute.
+ */
+export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
+  const { connection, address, clock, random } = options;
+  const { namespace, name, key } = address;
+  const { minWatchMs, maxWatchMs, openTimeoutMs, pageTimeoutMs: listTimeoutMs } = defaultTiming;
+  const listWatch = createListWatch({
+    ...{ connection, path: secretsPath(namespace), query: { fieldSelector: `metadata.name=${name}` } },
+    ...{ what: `Secret ${namespace}/${name}`, openTimeoutMs, listTimeoutMs },
+  });
+  const stopping = new AbortController();
+  const firstRead = Promise.withResolvers<void>();
+  const backoff = createRelistBackoff({ clock, random });
+  let value: string | undefined;
+  let running: Promise<void> | undefined;
+  let hasFailed = false;
+
+  const fail = (error: unknown) => {
+    if (!hasFailed && !stopping.signal.aborted) options.onFailure(error);
+    hasFailed = true;
+  };
+  const read = async () => {
+    try {
+      value = await readSecret(connection, address);
+      if (value === undefined) fail(new KubernetesError("NotFound", `Secret ${namespace}/${name} has no value ${key}`));
+    } catch (error) {
+      value = undefined;
+      if (!(error instanceof KubernetesError && error.reason === "NotFound")) throw error;
+      // A watch shows a Secret as soon as it is created.
+      fail(error);
+    }
+  };
+  const follow = async () => {
+    const timeoutSeconds = Math.round((minWatchMs + random() * (maxWatchMs - minWatchMs)) / 1_000);
+    for await (const { type, object } of watchFromNow(listWatch, { clock, timeoutSeconds, signal: stopping.signal })) {
+      if (type === "ERROR") throw new KubernetesError("Unavailable", "the API server ended the watch with an error");
+      if (type === "BOOKMARK") continue;
+      value = type === "DELETED" ? undefined : secretValueOf(object, address);
+      hasFailed = value === undefined;
+    }
+  };
+  const run = async () => {
+    while (!stopping.signal.aborted) {
+      try {
+        await read();
+        firstRead.resolve();
+        await follow();
+      } catch (error) {
+        fail(error);
+        firstRead.resolve();
+      }
+      await pause(clock, backoff.nextMs(), [stopping.signal]);
+    }
+  };
+  return {
+    firstRead: firstRead.promise,
+    value: () => value,
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      stopping.abort();
+      firstRead.resolve();
+      await running;
+    },
+  };
+}
+
+interface WatchLimits {
+  readonly clock: Clock;
+  readonly timeoutSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+/** The present state as ADDED, and every change after it. Ends with the watch, and when no byte came for a while. */
+async function* watchFromNow(
+  listWatch: ListWatch,
+  { clock, timeoutSeconds, signal }: WatchLimits,
+): AsyncGenerator<WatchEvent> {
+  const silent = new AbortController();
+  const opening = createCallDeadline(clock, defaultTiming.openTimeoutMs, [signal, silent.signal]);
+  const silence = createInactivityTimer(clock, defaultTiming.inactivityMs, () => silent.abort());
+  try {
+    const request = { resourceVersion: "", timeoutSeconds, signal: opening.signal, onBytes: () => silence.touch() };
+    const events = await listWatch.watch(request);
+    opening.endTimer();
+    yield* itemsUntilAborted(opening.signal, events);
+  } finally {
+    silence.cancel();
+    opening.end();
+  }
+}

@@ -1,0 +1,118 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { adminKubectl, serviceAccountAccess } from "../support/api-server.ts";
+import type { LoggedRequest, SandboxControl } from "../support/sandbox-control.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { branches, project, startWorld, type World } from "../support/world.ts";
+
+const home = "endpoint-operator-system";
+const secretName = "control-plane-api-key";
+const orders = { branchId: branches.orders, type: "ReadWrite", suspend: { mode: "Never" } } as const;
+
+async function storeKey(key: string): Promise<void> {
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { namespace: home, name: secretName } };
+  await adminKubectl().run(["apply", "--server-side", "--filename", "-"], {
+    stdin: JSON.stringify({ ...secret, stringData: { "api-key": key } }),
+  });
+}
+
+async function deleteSecret(): Promise<void> {
+  await adminKubectl().run(["--namespace", home, "delete", "secret", secretName, "--ignore-not-found"]);
+}
+
+/** A mounted file that never follows the Secret, and an operator that has both. */
+async function startWithFile(key: (sandbox: SandboxControl) => Promise<string>, operatorKubeconfig?: string) {
+  const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-key-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const file = path.join(directory, "api-key");
+  await writeFile(file, "");
+  const environment = {
+    CONTROL_PLANE_API_KEY: "",
+    CONTROL_PLANE_API_KEY_FILE: file,
+    CONTROL_PLANE_API_KEY_SECRET: `${secretName}/api-key`,
+  };
+  const world = await startWorld({ environment, ...(operatorKubeconfig && { operatorKubeconfig }) });
+  await writeFile(file, await key(world.sandbox));
+  return world;
+}
+
+/** Requests since one of them that the control plane refused for their key. */
+async function refusedSince(world: World, sequence: number): Promise<readonly LoggedRequest[]> {
+  return (await world.sandbox.requests(sequence)).filter(({ status }) => status === 401);
+}
+
+async function lastSequence(world: World): Promise<number> {
+  return (await world.sandbox.requests()).at(-1)?.sequence ?? 0;
+}
+
+function keyReports(world: World): readonly unknown[] {
+  return world.logs
+    .filter(({ message }) => message.startsWith("the Secret of the API key"))
+    .map(({ fields }) => fields);
+}
+
+beforeAll(deleteSecret);
+
+test("the Secret gets another key → used within seconds, and the revoked one never again, whatever the file holds", async () => {
+  onTestFinished(deleteSecret);
+  const world = await startWithFile(async (sandbox) => {
+    const first = await sandbox.newKey("first");
+    await storeKey(first);
+    return first;
+  });
+  await world.apply("orders", orders);
+  await world.untilReady("orders");
+  const second = await world.sandbox.newKey("second");
+  const beforeRevoked = await lastSequence(world);
+  await world.sandbox.revokeKey("first");
+  // After two refusals the operator tries the same key only seconds later.
+  await waitUntil(async () => ((await refusedSince(world, beforeRevoked)).length >= 2 ? true : undefined), {
+    what: "the revoked key is refused twice",
+  });
+  const beforeStored = await lastSequence(world);
+  const storedMs = performance.now();
+  await storeKey(second);
+  const accepted = async () =>
+    (await world.sandbox.requests(beforeStored)).some(({ key, status }) => key === "second" && status === 200);
+  await waitUntil(async () => ((await accepted()) ? true : undefined), { what: "the new key is used" });
+  expect(performance.now() - storedMs).toBeLessThan(4_000);
+  expect(await refusedSince(world, beforeStored), "no request with the old key after the change").toEqual([]);
+
+  // The file still holds the revoked key.
+  await deleteSecret();
+  await world.apply("orders", { ...orders, compute: { minUnits: 1, maxUnits: 2 } });
+  await world.untilReady("orders");
+  expect(await refusedSince(world, beforeStored)).toEqual([]);
+  expect(await world.sandbox.endpoints(project)).toMatchObject([{ autoscaling_limit_max_cu: 2 }]);
+});
+
+test("the operator may not read the Secret → it uses the file, and reports that once", async () => {
+  const account = "without-key-role";
+  const admin = adminKubectl();
+  await admin.run(["--namespace", home, "create", "serviceaccount", account]);
+  onTestFinished(async () => {
+    await admin.run(["--namespace", home, "delete", "serviceaccount", account]);
+    await admin.run(["delete", "clusterrolebinding", account]);
+  });
+  const binding = ["--clusterrole=endpoint-operator", `--serviceaccount=${home}:${account}`];
+  await admin.run(["create", "clusterrolebinding", account, ...binding]);
+  const { kubeconfigFile } = await serviceAccountAccess(home, account);
+  const world = await startWithFile((sandbox) => sandbox.newKey("of the file"), kubeconfigFile);
+  await world.apply("orders", orders);
+  await world.untilReady("orders");
+  expect(keyReports(world)).toEqual([{ reason: expect.stringMatching(/cannot read Secret .*(forbidden|Forbidden)/) }]);
+});
+
+test("no Secret → the file, one report; created later → used at once", async () => {
+  onTestFinished(deleteSecret);
+  const world = await startWithFile((sandbox) => sandbox.newKey("of the file"));
+  await world.apply("orders", orders);
+  await world.untilReady("orders");
+  expect(keyReports(world)).toHaveLength(1);
+  await storeKey(await world.sandbox.newKey("of the Secret"));
+  const before = await lastSequence(world);
+  const isUsed = async () => (await world.sandbox.requests(before)).some(({ key }) => key === "of the Secret");
+  await waitUntil(async () => ((await isUsed()) ? true : undefined), { what: "the key of the Secret is used" });
+});
