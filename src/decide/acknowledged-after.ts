@@ -35,7 +35,10 @@ function accepted(step: ResourceStep, hash: string): Acknowledged {
   return acknowledge(resource.status.acknowledged, request, nowMs);
 }
 
-/** The endpoint shows what was accepted, or everything that spec manages without a request. */
+/**
+ * Marks the request that spec describes as acknowledged if no managed field of the endpoint shows another value.
+ * Otherwise the record stays as it was.
+ */
 function matched(step: ResourceStep): Acknowledged | undefined {
   const { resource, nowMs } = step.local;
   const previous = resource.status.acknowledged;

@@ -6,17 +6,23 @@ import type { LocalObservation, Observation } from "./observation.ts";
 import { ownershipToken, tokenIn } from "./ownership-token.ts";
 import type { PlanOf } from "./plan.ts";
 
-/** What the endpoints that appeared since an intent say about its POSTs. Each list is sorted by creation. */
+/**
+ * The endpoints that appeared after an intent was stored, sorted by whether a POST of the intent may have created them.
+ * Each list is ordered by creation time.
+ */
 export interface Candidates {
-  /** They carry our token: our create made them. */
+  /** Endpoints whose name carries this resource's token: its create made them. */
   readonly own: readonly ObservedEndpoint[];
-  /** They have no name, and nothing rules out that our create made them. */
+  /** Endpoints without a name that this resource's create may have made. */
   readonly suspects: readonly ObservedEndpoint[];
-  /** Another client made them. */
+  /** Endpoints that another client made. */
   readonly foreign: readonly ObservedEndpoint[];
 }
 
-/** Sorts the unowned endpoints of an intent's branch and type that are not in its `preIds`. */
+/**
+ * Sorts the endpoints that appeared after an intent was stored. It considers endpoints of the intent's branch and type
+ * that no resource owns and that are not in `preIds`.
+ */
 export function candidatesOf(observation: Observation, intent: CreateIntent): Candidates {
   const { project, claims, resource } = observation;
   const token = tokenOf(observation);
@@ -38,11 +44,18 @@ export function candidatesOf(observation: Observation, intent: CreateIntent): Ca
   return { own, suspects, foreign };
 }
 
-/** Endpoints that carry our token although status names none. Sorted by creation. */
+/**
+ * Endpoints whose name carries this resource's token although its status names no endpoint. Each list is ordered by
+ * creation time.
+ */
 export interface UnrecordedEndpoints {
-  /** On the branch and of the type that spec asks for: our create made them, and status was lost. */
+  /**
+   * Endpoints on the branch and of the type that spec asks for. This resource created them, and its status was lost.
+   */
   readonly proven: readonly ObservedEndpoint[];
-  /** Elsewhere: spec changed since, or a person copied the name. */
+  /**
+   * Endpoints of another branch or type than spec asks for. Either spec has changed since, or a person copied the name.
+   */
   readonly unproven: readonly ObservedEndpoint[];
 }
 
@@ -58,7 +71,7 @@ export function unrecordedOwn(observation: Observation): UnrecordedEndpoints {
   return { proven: own.filter(isProven), unproven: own.filter((endpoint) => !isProven(endpoint)) };
 }
 
-/** The plan that stores the record that makes an endpoint this resource's own. */
+/** Returns the plan that stores an ownership record. With this record the endpoint belongs to the resource. */
 export function recordOwnership(
   observation: LocalObservation,
   endpoint: ObservedEndpoint,
@@ -72,7 +85,7 @@ export function recordOwnership(
   };
 }
 
-/** The ownership record of an endpoint for this resource. */
+/** Makes the ownership record that ties an endpoint to this resource. */
 export function ownershipOf(
   { resource, identity }: Pick<LocalObservation, "resource" | "identity">,
   endpoint: ObservedEndpoint,

@@ -1,4 +1,4 @@
-/** JSON with sorted keys and without `undefined`, so that equal values give equal text. */
+/** Returns JSON text with sorted keys and without `undefined` members, so that equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     isPlainObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,

@@ -3,24 +3,24 @@ export interface WaitingChange {
   readonly uid: string;
   readonly namespace: string;
   readonly urgency: ChangeUrgency;
-  /** Monotonic milliseconds since when it waits. */
+  /** When the resource began to wait, in monotonic milliseconds. */
   readonly sinceMs: number;
 }
 
-/** The kinds of change, in the order in which they go. */
+/** The kinds of change. The operator sends an earlier kind before a later one. */
 export const changeOrder = ["Deletion", "OpenCreate", "Other"] as const;
 export type ChangeUrgency = (typeof changeOrder)[number];
 
 /**
- * The order in which the changes of one project are tried. The first one that is still wanted is carried out; a project
- * carries out at most one at a time.
+ * Returns the uids of waiting resources in the order in which their changes are tried. The reconcile carries out the
+ * first change that is still wanted. A project carries out at most one change at a time.
  *
- * | policy | why |
+ * | rule | why |
  * |---|---|
- * | deletions first | they free what other changes wait for |
- * | then open creates | an unresolved create holds up others on its branch |
- * | then the namespaces in rotation | a burst of one namespace does not delay another |
- * | then first come, first served | |
+ * | deletions come first | they free what other changes wait for |
+ * | then creates that may have been sent | such a create holds up other creates on its branch |
+ * | then one change of each namespace in turn | a burst of one namespace does not delay another |
+ * | within a namespace, the oldest comes first | |
  *
  * @param lastNamespace the namespace of the project's last change; its turn comes last.
  */
@@ -32,7 +32,10 @@ export function orderOfChanges(
   return lines.flatMap((line) => inRotation(line, lastNamespace)).map(({ uid }) => uid);
 }
 
-/** One of each namespace in turn, each namespace oldest first. */
+/**
+ * Orders changes so that namespaces take turns: one change of each namespace, then the second of each. Within a
+ * namespace the oldest change comes first.
+ */
 function inRotation(line: readonly WaitingChange[], lastNamespace: string | undefined): readonly WaitingChange[] {
   const byNamespace = Map.groupBy([...line].sort(byAge), ({ namespace }) => namespace);
   const names = [...byNamespace.keys()].sort();

@@ -8,29 +8,38 @@ import type { Identity } from "./identity.ts";
 import { ownershipToken } from "./ownership-token.ts";
 import type { PostState } from "./resource-memory.ts";
 
-/** What one resource of the project holds, and what it asks for. */
+/** A claim: the endpoint that one resource of the project owns, and the endpoint that it asks for. */
 export interface Claim {
   readonly key: ResourceKey;
   readonly uid: string;
   readonly creationTimestamp: string;
-  /** The endpoint that its records or its unstored answer name; `undefined`: none, or the record was copied. */
+  /**
+   * The id of the endpoint that the resource's records, or an answer not yet stored, name. `undefined`: there is none,
+   * or the record was copied from another resource.
+   */
   readonly ownedEndpointId: string | undefined;
   readonly openCreate: OpenCreate | undefined;
-  /** `undefined` while the resource may not ask: it is Stalled, paused, being deleted, or its spec is invalid. */
+  /**
+   * The valid spec of the resource. `undefined`: the resource asks for nothing, because it is Stalled, paused, being
+   * deleted or invalid.
+   */
   readonly wish: ComputeEndpointSpec | undefined;
 }
 
-/** An open create of a resource. */
+/** A create of a resource that may have been sent and whose result is not stored yet. */
 export interface OpenCreate {
   readonly intent: CreateIntent;
   readonly posts: PostState;
-  /** True: it goes on only when a person acts: it is paused, or Stalled with the suspects recorded in the intent. */
+  /**
+   * True: the create goes on only after a person acts, because the resource is paused or Stalled with suspects in the
+   * intent.
+   */
   readonly isHeld: boolean;
 }
 
-/** What the operator knows about a resource beside its stored form. */
+/** What the operator knows about a resource and has not stored in the resource yet. */
 export interface UnstoredFacts {
-  /** The endpoint of an answered create that status does not name yet. */
+  /** The id of the endpoint that an answered create made and that status does not name yet. */
   readonly answeredEndpointId: string | undefined;
   readonly posts: PostState;
 }
@@ -38,7 +47,7 @@ export interface UnstoredFacts {
 /**
  * The claims of all resources of one project, for one reconcile.
  *
- * A resource never competes with itself: every question names the uid of the resource that asks.
+ * A resource never competes with itself: each method takes the uid of the asking resource and leaves that resource out.
  */
 export class ProjectClaims {
   readonly #claims: readonly Claim[];
@@ -46,7 +55,7 @@ export class ProjectClaims {
   readonly #byOwnedId: ReadonlyMap<string, readonly Claim[]>;
   #byToken: ReadonlyMap<string, Claim> | undefined;
 
-  /** @param claims of every resource of the project. */
+  /** @param claims the claims of every resource of the project. */
   constructor(claims: readonly Claim[], identity: Identity) {
     this.#claims = claims;
     this.#identity = identity;
@@ -56,12 +65,12 @@ export class ProjectClaims {
     );
   }
 
-  /** Another resource that owns the endpoint. */
+  /** Finds another resource that owns the endpoint. */
   ownerOf(endpointId: string, selfUid: string): Claim | undefined {
     return this.#byOwnedId.get(endpointId)?.find(({ uid }) => uid !== selfUid);
   }
 
-  /** Another resource whose token the endpoint carries. */
+  /** Finds another resource whose token stands in the endpoint's name. */
   creatorByToken(token: string, selfUid: string): Claim | undefined {
     this.#byToken ??= new Map(
       this.#claims.map((claim) => [ownershipToken(this.#identity.clusterId, claim.uid), claim]),
@@ -70,7 +79,7 @@ export class ProjectClaims {
     return claim?.uid === selfUid ? undefined : claim;
   }
 
-  /** Another resource whose open create may have made the endpoint. */
+  /** Finds another resource whose open create may have made the endpoint. */
   possibleCreatorOf(endpoint: ObservedEndpoint, selfUid: string): Claim | undefined {
     return this.#claims.find(
       ({ uid, openCreate }) => uid !== selfUid && openCreate !== undefined && mayHaveMade(openCreate.intent, endpoint),
@@ -78,8 +87,10 @@ export class ProjectClaims {
   }
 
   /**
-   * Another resource whose unresolved create is on the same branch and of the same type. Of two that have an open create,
-   * only the younger one follows the other: else each would wait for the other for ever.
+   * Finds another resource that has an unresolved create on the same branch and of the same type.
+   *
+   * If both resources have an open create, only the younger one waits for the older one; otherwise each would wait for
+   * the other for ever.
    */
   unresolvedCreateAt(
     { branchId, type }: Pick<CreateIntent, "branchId" | "type">,
@@ -92,7 +103,10 @@ export class ProjectClaims {
     );
   }
 
-  /** The resource that comes first for the read-write place of a branch: an open create, else the oldest that asks. */
+  /**
+   * Finds another resource that has the better claim to the one read-write endpoint of a branch: a resource with an
+   * open create, else the oldest resource that asks for it.
+   */
   rivalForBranch(branchId: string, self: ComputeEndpoint): Claim | undefined {
     const withIntent = this.#claims.find(
       ({ uid, openCreate }) =>
@@ -101,7 +115,7 @@ export class ProjectClaims {
     return withIntent ?? this.#elder(self, (wish) => wish.branchId === branchId && wish.type === "ReadWrite");
   }
 
-  /** The older resource that asks to adopt the same endpoint and owns none. */
+  /** Finds an older resource that asks to adopt the same endpoint and owns none yet. */
   rivalForAdoption(endpoint: ObservedEndpoint, self: ComputeEndpoint): Claim | undefined {
     return this.#elder(self, (wish, claim) => claim.ownedEndpointId === undefined && adopts(wish, endpoint));
   }
@@ -118,8 +132,8 @@ export class ProjectClaims {
 }
 
 /**
- * What a resource claims. A record that was made for another uid or in another cluster claims nothing; one that cannot
- * be parsed still claims the endpoint that it names.
+ * Returns the claim of a resource. A record that was made for another uid or in another cluster claims nothing. A
+ * record that cannot be parsed still claims the endpoint that it names.
  */
 export function claimOf(resource: ComputeEndpoint, identity: Identity, unstored: UnstoredFacts): Claim {
   const { createIntent } = resource.status;
@@ -142,12 +156,14 @@ export function claimOf(resource: ComputeEndpoint, identity: Identity, unstored:
   };
 }
 
-/** The claim of a resource that is gone, on the endpoint that its create made and that the operator will delete. */
+/**
+ * Returns the claim of a deleted resource on the endpoint that its create made. The operator will delete that endpoint.
+ */
 export function claimOfGone(key: ResourceKey, uid: string, endpointId: string): Claim {
   return { key, uid, creationTimestamp: "", ownedEndpointId: endpointId, openCreate: undefined, wish: undefined };
 }
 
-/** Whether an open create may have made the endpoint. */
+/** Whether the open create of an intent may have made the endpoint. */
 export function mayHaveMade(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
   const fits = endpoint.branchId === intent.branchId && endpoint.type === intent.type;
   return (fits && !intent.preIds.includes(endpoint.id)) || (intent.suspectIds ?? []).includes(endpoint.id);

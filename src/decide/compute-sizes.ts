@@ -1,7 +1,7 @@
 /**
- * The maximum number of connections by minimum size in compute units. It does not grow as the endpoint scales.
- *
- * @see docs/sandbox.md, "Compute sizes" (the service's documentation, read 2026-08)
+ * The maximum number of connections for each minimum size in compute units. The number stays the same while the
+ * endpoint scales.
+ * @see docs/sandbox.md, "Compute sizes" (the control plane's documentation, read 2026-08)
  */
 const maxConnectionsByUnits: ReadonlyMap<number, number> = new Map([
   [0.25, 112],
@@ -21,7 +21,7 @@ export function maxConnectionsOf(minUnits: number): number | undefined {
   return maxConnectionsByUnits.get(minUnits);
 }
 
-/** A size for people: `2` when fixed, `0.25-2` when it scales. */
+/** Writes a size as people read it: `2` for a fixed size, `0.25-2` for a range. */
 export function sizeText(minUnits: number, maxUnits: number): string {
   return minUnits === maxUnits ? `${minUnits}` : `${minUnits}-${maxUnits}`;
 }

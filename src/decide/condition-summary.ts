@@ -12,16 +12,20 @@ import type { ConditionSummary } from "./summary.ts";
 import { waitingForProjectMessage, waitingMessage } from "./waiting.ts";
 
 /**
- * A resource without a status need not report that it waits while the project makes progress. In a burst of hundreds
- * that would cost hundreds of writes which say nothing.
+ * How long a resource without a status may wait, in milliseconds, before it reports that, while the project's other
+ * changes go on. Without this delay, a burst of hundreds of resources would cost hundreds of writes without new
+ * information.
  */
 const silentStillMs = 20_000;
 const silentWaitMs = 120_000;
 
-/** A resource with a status reports a wait soon, because its status may be out of date. */
+/**
+ * How long a resource with a status may wait, in milliseconds, before it reports that. This limit is short because its
+ * status may be out of date.
+ */
 const shortWaitMs = 5_000;
 
-/** Sums up a step. Pure. */
+/** Sums up a step: returns what the conditions will say. Pure. */
 export function summaryOf(step: ResourceStep): ConditionSummary {
   const { local, plan, outcome } = step;
   switch (outcome.kind) {
@@ -44,7 +48,10 @@ export function summaryOf(step: ResourceStep): ConditionSummary {
   }
 }
 
-/** The next step will say the same, so a different text now would cost a second write. */
+/**
+ * Sums up an accepted change. It gives the text that the next step will give, because a different text now would cost a
+ * second write.
+ */
 function summaryOfAccepted(
   local: LocalObservation,
   plan: Plan | undefined,
@@ -57,7 +64,10 @@ function summaryOfAccepted(
   return plan === undefined ? { kind: "Unchanged" } : entryOf(plan).summary(plan, local);
 }
 
-/** A paused resource whose endpoint is gone is not Ready. Before the look of a reconcile, the one before it counts. */
+/**
+ * Adds to the summary of a paused resource that its endpoint is gone. Such a resource is not Ready. Until a reconcile has
+ * read the control plane, the result of the previous reconcile counts.
+ */
 function withEndpointGone(summary: ConditionSummary, { local, observation }: ResourceStep): ConditionSummary {
   const { memory } = local;
   const endpointId = local.resource.status.ownership?.endpointId;
@@ -83,7 +93,10 @@ function isSilentWait({ resource, memory }: LocalObservation, { waitedMs, stillM
 
 type WaitTimes = Pick<Extract<Outcome, { kind: "Deferred" }>, "waitedMs" | "stillMs">;
 
-/** Stalled stays until a retry succeeds or spec changes; waiting for the retry is neither. */
+/**
+ * Whether the resource is Stalled because of repeated failures. Stalled stays until a retry succeeds or spec changes;
+ * the wait before the retry does not end it.
+ */
 function isStalledByRow({ conditions }: ComputeEndpointStatus, generation: number, hasRow: boolean): boolean {
   const stalled = conditionOf(conditions, "Stalled");
   return hasRow && stalled?.observedGeneration === generation && isFailureStall(stalled.reason);

@@ -6,14 +6,14 @@ import type { ConditionSummary } from "./summary.ts";
 
 type FailedActions = NonNullable<ComputeEndpointStatus["failedActions"]>;
 
-/** The input of the conditions. */
+/** What the conditions are computed from. */
 export interface ConditionInput {
   readonly step: ResourceStep;
   readonly summary: ConditionSummary;
   readonly failedActions: FailedActions;
 }
 
-/** All conditions after a step. Reconciling and Stalled are present only while they are True. */
+/** Returns all conditions after a step. Reconciling and Stalled are present only while they are True. */
 export function conditionsFor({ step, summary, failedActions }: ConditionInput): Condition[] {
   const { resource, nowMs } = step.local;
   const previous = resource.status.conditions;
@@ -59,7 +59,10 @@ function progressDrafts(
   }
 }
 
-/** A failure does not make a matching endpoint unready, but the table of `kubectl get` must show it. */
+/**
+ * Drafts the Ready condition. A failed operation does not make a matching endpoint unready, but its reason shows the
+ * failure in `kubectl get`.
+ */
 function readyDraft(message: string, failedActions: FailedActions): ConditionDraft {
   return failedActions.length === 0
     ? { type: "Ready", status: "True", reason: "UpToDate", message }
@@ -71,7 +74,10 @@ function readyDraft(message: string, failedActions: FailedActions): ConditionDra
       };
 }
 
-/** A pause keeps what was found out about this generation. About a newer one nothing is known. */
+/**
+ * Drafts the Ready condition of a paused resource. It keeps an earlier result for the same generation. For a newer
+ * generation it is Unknown.
+ */
 function pausedDraft(
   { local, observation }: ResourceStep,
   { message, isEndpointGone }: Extract<ConditionSummary, { kind: "Paused" }>,
@@ -113,7 +119,7 @@ function failureText({ action, operationId, error }: FailedActions[number]): str
   return `${action} (operation ${operationId})${error === undefined ? "" : `: ${error.replace(/\.$/, "")}`}`;
 }
 
-/** A step without a call keeps the condition. */
+/** Drafts CredentialsValid from the calls of this step. Without a call the condition stays as it is. */
 function credentialsDraft(
   { observation, outcome }: ResourceStep,
   previous: readonly Condition[] | undefined,

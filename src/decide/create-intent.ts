@@ -8,7 +8,9 @@ import type { Observation } from "./observation.ts";
 import { endpointName, ownershipToken } from "./ownership-token.ts";
 import type { PlanOf } from "./plan.ts";
 
-/** The plan that creates an endpoint: under a stored intent that still says what is wanted, else under a new one. */
+/**
+ * Returns the plan that creates an endpoint. It uses the stored intent if that still describes spec, else a new intent.
+ */
 export function createUnder(
   observation: Observation,
   spec: ComputeEndpointSpec,
@@ -26,7 +28,10 @@ export function createUnder(
   return { kind: "CreateEndpoint", intent, isIntentStored, creation, hash: hashOf(changes) };
 }
 
-/** The note that the operator stores before it sends a create: what it will send, and what existed before. */
+/**
+ * Makes the intent: the note that the operator stores before it sends a create. It holds what the create will send and
+ * which endpoints exist already.
+ */
 function newIntent({ resource, identity, nowMs, project }: Observation, spec: ComputeEndpointSpec): CreateIntent {
   const time = new Date(nowMs).toISOString();
   const fields = desiredChanges(spec);
@@ -45,7 +50,7 @@ function newIntent({ resource, identity, nowMs, project }: Observation, spec: Co
   };
 }
 
-/** Whether a new intent would say the same as the stored one. Then the stored one serves, without a write. */
+/** Whether the stored intent still describes what spec asks for. If so, it is used again without a write. */
 function saysWhatIsWanted(observation: Observation, spec: ComputeEndpointSpec, intent: CreateIntent): boolean {
   return (
     isForPlaceOf(intent, spec) &&
@@ -60,7 +65,10 @@ export function isForPlaceOf(intent: CreateIntent, spec: ComputeEndpointSpec): b
   return intent.projectId === spec.projectId && intent.branchId === spec.branchId && intent.type === spec.type;
 }
 
-/** Ids of the endpoints of a branch and type, sorted. An endpoint that cannot be parsed may be one of them. */
+/**
+ * Returns the sorted ids of the endpoints of a branch and type. An endpoint that cannot be parsed is included, because
+ * it may be one of them.
+ */
 function presentIds(
   { project }: Pick<Observation, "project">,
   { branchId, type }: Pick<CreateIntent, "branchId" | "type">,
@@ -71,12 +79,16 @@ function presentIds(
   return [...ids, ...project.unreadableIds.filter((id) => id !== "")].sort();
 }
 
-/** The clocks of the control plane's machines may differ, and step back, by this much. */
+/**
+ * The assumed clock error of the control plane, in milliseconds: its machines' clocks may differ by this much, and a
+ * clock may step back by this much.
+ */
 const clockErrorMs = 90 * 60_000;
 
 /**
- * Whether a nameless endpoint may be the one that the intent's POST made: it is dated no earlier than the snapshot of the
- * intent, but for the error of a clock, and shows every field as it was sent. Both times are the control plane's.
+ * Whether an endpoint without a name may come from the intent's POST. Its creation time must not be earlier than the
+ * snapshot of the intent, apart from the clock error. Each field that was sent must show the same value. Both times are
+ * the control plane's.
  */
 export function isSuspect(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
   const { fields } = intent;
@@ -84,18 +96,27 @@ export function isSuspect(intent: CreateIntent, endpoint: ObservedEndpoint): boo
   return isShownAsSent && createdAfterSnapshotMs(intent, endpoint) >= -clockErrorMs;
 }
 
-/** Whether a suspect is also dated as the intent's POST would have dated it. Only then it is presumed to be ours. */
+/**
+ * Whether a suspect also has the creation time that the intent's POST would give it. Only then the operator assumes
+ * that the suspect is ours.
+ */
 export function isDatedAsSent(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
   return canPresume(intent) && createdAfterSnapshotMs(intent, endpoint) >= 0;
 }
 
-/** How much later than the snapshot of the intent an endpoint is dated; NaN: the snapshot had no time. */
+/**
+ * Returns how much later than the intent's snapshot the endpoint was created, in milliseconds. NaN: the snapshot had no
+ * time.
+ */
 function createdAfterSnapshotMs({ serviceTime = "" }: CreateIntent, { createdTime }: ObservedEndpoint): number {
-  // The Date header has whole seconds.
+  // The Date header has whole seconds only.
   return Date.parse(createdTime) - Math.floor(Date.parse(serviceTime) / 1_000) * 1_000;
 }
 
-/** Whether the intent was stored by an early version, or without a `Date` header: then nothing nameless is presumed. */
+/**
+ * Whether the intent holds enough to recognize an endpoint without a name. An intent of an early version, or one stored
+ * without a `Date` header, does not.
+ */
 export function canPresume({ serviceTime, fields }: CreateIntent): boolean {
   return serviceTime !== undefined && fields !== undefined;
 }

@@ -12,17 +12,20 @@ export type ManagedField =
   | "settings.pgSettings"
   | "disabled";
 
-/** One managed field and the part of a request that it becomes. */
+/** One managed field, and the part of the request that sets it. */
 export interface DesiredField {
   readonly field: ManagedField;
   readonly changes: EndpointChanges;
 }
 
-/** The control plane's values for "its default" and "never". @see docs/sandbox.md */
+/** The control plane's numbers for "use the default" and "never suspend". @see docs/sandbox.md */
 const serviceDefaultSuspendSeconds = 0;
 const neverSuspendSeconds = -1;
 
-/** The managed fields of a spec. A field that is absent from spec is absent here. Branch and type are not included. */
+/**
+ * Returns the managed fields of a spec. A field that is absent from spec is absent here. Branch and type are not
+ * included.
+ */
 export function desiredFields(spec: ComputeEndpointSpec): readonly DesiredField[] {
   const fields: DesiredField[] = [];
   if (spec.compute !== undefined) {
@@ -46,7 +49,7 @@ export function desiredFields(spec: ComputeEndpointSpec): readonly DesiredField[
   return fields;
 }
 
-/** All managed fields as one request. */
+/** Returns all managed fields as one request. */
 export function desiredChanges(spec: ComputeEndpointSpec): EndpointChanges {
   return mergeChanges(desiredFields(spec));
 }

@@ -3,15 +3,15 @@ import { isSameStored } from "../domain/same-stored.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import { type DesiredField, desiredFields, type ManagedField } from "./desired-endpoint.ts";
 
-/** How spec and endpoint compare, managed fields only. */
+/** How spec and endpoint differ, for managed fields only. */
 export interface EndpointDiff {
   /** Fields that the control plane shows with another value. */
   readonly differing: readonly DesiredField[];
-  /** Fields that the control plane does not show. Only its acceptance is known. */
+  /** Fields that the control plane accepts but does not show, so that their values cannot be checked. */
   readonly unverifiable: readonly DesiredField[];
 }
 
-/** Compares what spec manages with what the control plane shows. Other fields of either side do not count. */
+/** Compares the managed fields of spec with what the control plane shows. All other fields are ignored. */
 export function diffEndpoint(spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): EndpointDiff {
   const fields = desiredFields(spec).map((desired) => ({ desired, state: fieldStateOf(desired.changes, endpoint) }));
   const inState = (wanted: FieldState) => fields.filter(({ state }) => state === wanted).map(({ desired }) => desired);
@@ -27,7 +27,10 @@ export function restartsCompute(fields: readonly DesiredField[]): boolean {
 /** How the control plane shows a set of values: all as sent, one differently, or not all of them. */
 export type FieldState = "Matches" | "Differs" | "NotShown";
 
-/** Compares values that were or would be sent with an endpoint. A difference outweighs a value that is not shown. */
+/**
+ * Compares sent values with what the endpoint shows. One different value gives `Differs`, even if other values are not
+ * shown.
+ */
 export function fieldStateOf(changes: EndpointChanges, endpoint: ObservedEndpoint): FieldState {
   const keys = (Object.keys(changes) as (keyof EndpointChanges)[]).filter((key) => changes[key] !== undefined);
   const states = keys.map((key) => valueStateOf(key, changes, endpoint));

@@ -4,12 +4,15 @@ import type { Acknowledged } from "../resource/status-schema.ts";
 const firstDelayMs = 30_000;
 const longestDelayMs = 60 * 60_000;
 
-/** Two requests that had no visible effect are enough: each may restart a database. */
+/**
+ * The maximum number of requests without a visible effect. Each request may restart a database, so the operator stops
+ * after two.
+ */
 const unmatchedAttemptsLimit = 2;
 
 /**
- * Whether the operator may send accepted values that the control plane does not show once more: as the one retry, after
- * an outside change (the values had matched before), or after an operation of the last request failed.
+ * Whether the operator may send the accepted values again although the control plane shows others. It may do so once as
+ * a retry, after another client changed the endpoint, or after an operation of the last request failed.
  */
 export function mayResend(acknowledged: Acknowledged, failedIds: ReadonlySet<string>): boolean {
   const hasFailed = (acknowledged.operationIds ?? []).some((id) => failedIds.has(id));
@@ -17,10 +20,10 @@ export function mayResend(acknowledged: Acknowledged, failedIds: ReadonlySet<str
 }
 
 /**
- * Milliseconds until the values may be sent again: none after a first outside change, then growing to an hour.
- *
- * @param sentAgoMs since the last request, as far as this process can tell; a wrong clock makes the wait no longer than
- * the delay.
+ * Returns the milliseconds until the values may be sent again: 0 after the first change by another client, then growing
+ * to one hour.
+ * @param sentAgoMs milliseconds since the last request, as far as this process knows. A wrong clock makes the wait no
+ *   longer than the delay.
  */
 export function resendWaitMs({ attempts, unmatchedAttempts }: Acknowledged, sentAgoMs: number): number {
   const isFirstOutsideChange = unmatchedAttempts === 0 && attempts <= 1;
@@ -33,7 +36,10 @@ export type AcceptedRequest = Pick<Acknowledged, "generation" | "hash" | "fields
   readonly operationIds: readonly string[];
 };
 
-/** The record after a request was accepted. Requests with the same values form a row. @param nowMs epoch milliseconds */
+/**
+ * Returns the acknowledged record after a request was accepted. Requests with the same values are counted together.
+ * @param nowMs epoch milliseconds
+ */
 export function acknowledge(
   previous: Acknowledged | undefined,
   accepted: AcceptedRequest,

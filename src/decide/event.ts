@@ -1,11 +1,11 @@
 import type { ResourceEvent } from "../domain/event-recorder.ts";
 
-/** An event that needs no attention. */
+/** Makes an event of type Normal: no person needs to act. */
 export function normal(reason: string, action: string, note: string): ResourceEvent {
   return { type: "Normal", reason, action, note };
 }
 
-/** An event that a person should read. */
+/** Makes an event of type Warning: a person should read it. */
 export function warning(reason: string, action: string, note: string): ResourceEvent {
   return { type: "Warning", reason, action, note };
 }

@@ -9,9 +9,8 @@ import { entryOf } from "./plan-table.ts";
 const noteLimit = 1024;
 
 /**
- * The events of a step. The reconcile publishes them after it has stored the status. Events report transitions only, so
- * a settled resource has none.
- *
+ * Returns the events of a step. The reconcile publishes them after it has stored the status. Each event reports a
+ * transition, so a resource at rest has none.
  * @param next the status that was stored.
  */
 export function eventsFor(step: ResourceStep, next: ComputeEndpointStatus): readonly ResourceEvent[] {
@@ -24,12 +23,14 @@ export function eventsFor(step: ResourceStep, next: ComputeEndpointStatus): read
   ].map((event) => ({ ...event, note: event.note.slice(0, noteLimit) }));
 }
 
-/** Events that must come before a change, so that a person understands why connections drop. */
+/**
+ * Returns the events that are published before a change is sent. They explain to a person why connections will drop.
+ */
 export function eventsBefore(plan: Plan): readonly ResourceEvent[] {
   return entryOf(plan).eventsBefore(plan);
 }
 
-/** Events that must come before the finalizer is removed: afterwards the resource is gone. */
+/** Returns the events that are published before the finalizer is removed, because the resource is gone afterwards. */
 export function releaseEvents(plan: PlanOf<"RemoveFinalizer">): readonly ResourceEvent[] {
   const { abandoned } = plan;
   if (abandoned !== undefined) {
@@ -103,7 +104,7 @@ function conditionEvents(previous: ComputeEndpointStatus, next: ComputeEndpointS
   return events;
 }
 
-/** The control plane keeps the last value of a field that left spec. */
+/** Returns an event if managed fields left spec: the control plane keeps their last values. */
 function fieldEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatus): readonly ResourceEvent[] {
   const fields = next.acknowledged?.fields;
   const dropped =

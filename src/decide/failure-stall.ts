@@ -9,10 +9,10 @@ const failureStalls = [
   "ProjectLocked",
 ] as const satisfies readonly StallReason[];
 
-/** The stalls that a refused call leads to. */
+/** A Stalled reason that a refused call leads to. */
 export type FailureStall = (typeof failureStalls)[number];
 
-/** Whether a reason says that the control plane refused a call. */
+/** Whether a Stalled reason means that the control plane refused a call. */
 export function isFailureStall(reason: string): reason is FailureStall {
   return (failureStalls as readonly string[]).includes(reason);
 }

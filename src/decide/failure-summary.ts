@@ -11,15 +11,18 @@ import { waitingForProjectMessage } from "./waiting.ts";
 
 type Failed = Extract<Outcome, { kind: "Failed" }>;
 
-/** For so long a refusal may end without a person: a new project is not ready yet, or a lock is released. */
+/**
+ * How long a refusal may last, in milliseconds, before a person is needed. Some refusals end without a person: a new
+ * project becomes ready, or a lock is released.
+ */
 export const patienceMs = 5 * 60_000;
 
-/** A Ready resource does not report an outage that is shorter than this. */
+/** The shortest outage, in milliseconds, that a Ready resource reports. */
 const silentOutageMs = 30_000;
 
 /**
- * What a failed call means for the resource. The same failure gives the same text in every reconcile, and a resource
- * that is Stalled by a refusal stays so until a retry succeeds or spec changes.
+ * Sums up a failed call for the conditions. The same failure gives the same text in every reconcile. A resource that is
+ * Stalled by a refusal stays Stalled until a retry succeeds or spec changes.
  */
 export function summaryOfFailure(local: LocalObservation, plan: Plan | undefined, failed: Failed): ConditionSummary {
   const { error, forMs } = failed;
@@ -53,7 +56,7 @@ function stallMessage({ resource }: LocalObservation, stall: FailureStall, { err
   return `${sentence(error.message)}${holder} ${remedy}`;
 }
 
-/** `undefined`: the operator tries again, and no person is needed yet. */
+/** Returns the Stalled reason of a failed call. `undefined`: the operator tries again, and no person is needed yet. */
 function stallReasonFor(plan: Plan | undefined, { error, forMs }: Failed): FailureStall | undefined {
   const isPatienceOver = forMs >= patienceMs;
   switch (error.reason) {

@@ -6,34 +6,39 @@ import type { Identity } from "./identity.ts";
 import type { ProjectGrant } from "./project-grant.ts";
 import type { Policy, ResourceMemory } from "./resource-memory.ts";
 
-/** What the operation log says about one resource, as far as decisions need it. The reducer of the log computes it. */
+/**
+ * The facts about one resource's operations that decisions need. `reduceOperations` computes them from the operation
+ * log.
+ */
 export interface OperationFacts {
-  /** Operations that our own calls started and that have not ended. */
+  /** Operations that the operator's own calls started and that have not ended. */
   readonly ownInFlight: readonly Operation[];
-  /** How long this process has known them, in milliseconds. */
+  /** How long this process has known the oldest operation of `ownInFlight`, in milliseconds. */
   readonly inFlightForMs: number;
-  /** Ids of operations that have failed, as far as status or this snapshot shows them. */
+  /** Ids of failed operations that status or this snapshot shows. */
   readonly failedIds: ReadonlySet<string>;
 }
 
-/** What is known of a resource without the control plane. */
+/** Everything about a resource that the operator knows without a call to the control plane. */
 export interface LocalObservation {
-  /** Epoch milliseconds of the operator's clock. For times that people read, never for an age. */
+  /**
+   * The time of the operator's clock, in epoch milliseconds. It is for timestamps that people read, never for an age.
+   */
   readonly nowMs: number;
-  /** Monotonic milliseconds. */
+  /** The time of this observation, in monotonic milliseconds. */
   readonly monotonicMs: number;
   readonly resource: ComputeEndpoint;
   readonly identity: Identity;
   readonly policy: Policy;
   readonly memory: ResourceMemory;
-  /** What the namespace may do in the project of the resource. */
+  /** What the resource's namespace may do in the resource's project. */
   readonly grant: ProjectGrant;
 }
 
 /** Everything that one decision depends on. */
 export interface Observation extends LocalObservation {
   readonly project: ProjectSnapshot;
-  /** Claims of all resources of the project. */
+  /** The claims of all resources of the project. */
   readonly claims: ProjectClaims;
   readonly operations: OperationFacts;
 }

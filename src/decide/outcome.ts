@@ -8,34 +8,36 @@ import type { Plan } from "./plan.ts";
 export type Outcome =
   /** Nothing had to be sent to the control plane. */
   | { readonly kind: "NothingSent" }
-  /** The control plane accepted a change. `undefined`: it answered that there was nothing to delete. */
+  /** The control plane accepted a change. `answer` is `undefined` if a DELETE found nothing to delete. */
   | { readonly kind: "Accepted"; readonly answer: AnsweredMutation | undefined }
-  /** Another change of the project comes first. Not a failure. Milliseconds. */
+  /** The change was not sent, because another change of the project comes first. This is no failure. */
   | {
       readonly kind: "Deferred";
-      /** Since this resource first asked for its change. */
+      /** Milliseconds since this resource first asked for its change. */
       readonly waitedMs: number;
-      /** Since the project last accepted a change of any resource. */
+      /** Milliseconds since the project last accepted a change of any resource. */
       readonly stillMs: number;
     }
   /** A read or a change failed, or an earlier failure still holds the change back. */
   | {
       readonly kind: "Failed";
       readonly error: ControlPlaneError;
-      /** Milliseconds since the first failure of this row. */
+      /** Milliseconds since the first of these equal failures. */
       readonly forMs: number;
       /** The operation that locks the project, if the log shows it. */
       readonly lockHolder: Operation | undefined;
     };
 
-/** One reconcile of one resource: the input of its status, events and log line. */
+/** The result of one reconcile for one resource. Its status, events and log line are computed from it. */
 export interface ResourceStep {
   readonly local: LocalObservation;
-  /** `undefined`: no snapshot was needed, or none could be read. */
+  /** What the decision was made from. `undefined`: no snapshot was needed, or none could be read. */
   readonly observation: Observation | undefined;
-  /** `undefined`: no snapshot could be read, so nothing was decided. */
+  /** The chosen plan. `undefined`: no snapshot could be read, so nothing was decided. */
   readonly plan: Plan | undefined;
   readonly outcome: Outcome;
-  /** True: the same reconcile looks at the control plane next, so a requested reconcile is not handled yet. @default false */
+  /**
+   * True: the same reconcile reads the control plane next, so a requested reconcile is not handled yet. @default false
+   */
   readonly isLookPending?: boolean;
 }

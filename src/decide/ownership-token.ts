@@ -7,16 +7,15 @@ const nameLimit = 64;
 const separator = "-k8s-";
 
 /**
- * The token that a resource puts into the name of the endpoint that it creates. Its first part names the cluster, its
- * second part the resource.
- *
- * @returns lower-case base32 of hashes; always the same for the same cluster id and uid.
+ * Returns the token that a resource puts into the name of the endpoint that it creates. The first part names the
+ * cluster, the second part the resource.
+ * @returns lower-case base32 of two hashes; always the same for the same cluster id and uid.
  */
 export function ownershipToken(clusterId: string, resourceUid: string): string {
   return clusterPart(clusterId) + base32Hash(`${clusterId}\n${resourceUid}`, resourcePartLength);
 }
 
-/** The name of the endpoint that a resource creates: the resource's name, shortened, then the token. */
+/** Returns the name of the endpoint that a resource creates: the resource's name, shortened, followed by the token. */
 export function endpointName(resourceName: string, token: string): string {
   const room = nameLimit - separator.length - token.length;
   const readable = resourceName.slice(0, room).replace(/[^a-z0-9]+$/, "");
@@ -24,9 +23,8 @@ export function endpointName(resourceName: string, token: string): string {
 }
 
 /**
- * The token in an endpoint's name; `undefined` when the name carries none.
- *
- * Early operators wrote a token of one part. Such a token is returned as it is, and no cluster id matches it.
+ * Finds the token in an endpoint's name. `undefined`: the name has none.
+ * Early versions of the operator wrote a token of one part. It is returned unchanged, and no cluster id matches it.
  */
 export function tokenIn(name: string | undefined): string | undefined {
   const at = name?.lastIndexOf(separator) ?? -1;

@@ -5,10 +5,13 @@ import { ownershipConflict } from "./plan-owned.ts";
 import { planTokenSearch } from "./plan-unowned.ts";
 import { remoteStateOf } from "./remote-state.ts";
 
-/** The operator sends an accepted DELETE again after this number of looks that still showed the endpoint. */
+/**
+ * If the endpoint is still there after a DELETE was accepted, the operator waits for this number of poll intervals and
+ * sends the DELETE again.
+ */
 const looksBeforeDeletingAgain = 6;
 
-/** The next step of a resource that is being deleted together with its endpoint. */
+/** Plans the next step of a resource that is being deleted together with its endpoint. */
 export function planDeletion({ endpointId }: Ownership, observation: Observation): Plan {
   const conflict = ownershipConflict(observation, endpointId);
   if (conflict !== undefined) {
@@ -31,12 +34,12 @@ export function planDeletion({ endpointId }: Ownership, observation: Observation
   }
 }
 
-/** The next step of a resource that is being deleted and whose status names no endpoint. */
+/** Plans the next step of a resource that is being deleted and whose status names no endpoint. */
 export function planUnrecordedDeletion(observation: Observation): Plan {
   return planTokenSearch(observation) ?? { kind: "RemoveFinalizer", cause: "NeverCreated", abandoned: undefined };
 }
 
-/** The message that status shows from before the DELETE until the endpoint is proven gone. */
+/** The condition message from before the DELETE until the endpoint is proven gone. */
 export const deletingMessage = "The endpoint is being deleted. The operator waits for proof that it is gone.";
 
 function waitForProof({ policy }: Observation): Plan {

@@ -5,7 +5,7 @@ import { assertNever, type Plan } from "./plan.ts";
 import { notGrantedMessage } from "./project-grant.ts";
 import type { LocalSituation } from "./situation.ts";
 
-/** The next step in a situation that needs no snapshot. Pure and total. */
+/** Plans the next step in a situation that needs no snapshot. Pure and total. */
 export function planLocal(situation: LocalSituation, observation: LocalObservation): Plan {
   switch (situation.kind) {
     case "Released":

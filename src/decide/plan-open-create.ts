@@ -14,8 +14,8 @@ import { waitForOtherCreate } from "./waiting.ts";
 type OpenCreate = Extract<Situation, { kind: "OpenCreate" }>;
 
 /**
- * The next step of a resource with an open create. At most one POST of it is ever unresolved: another one goes out only
- * when no earlier one can take effect any more.
+ * Plans the next step of a resource with an open create. At most one POST of it is ever unresolved: the operator sends
+ * another POST only when no earlier one can still take effect.
  */
 export function planOpenCreate(situation: OpenCreate, observation: Observation): Plan {
   const { intent } = situation;
@@ -36,7 +36,10 @@ export function planOpenCreate(situation: OpenCreate, observation: Observation):
     : planUnresolved(situation, observation, candidates);
 }
 
-/** Several carry our token. `abandon=all` answers for the search for the token too, which comes when the intent is closed. */
+/**
+ * Several endpoints carry this resource's token, so a person must choose. The annotation value `abandon=all` gives up
+ * all of them, also for the search by token that follows.
+ */
 function planSeveralOwn(observation: Observation, intent: CreateIntent, own: readonly ObservedEndpoint[]): Plan {
   const isAbandoned = observation.resource.annotations[annotations.resolveCreate] === "abandon=all";
   return isAbandoned
@@ -48,12 +51,14 @@ function planSeveralOwn(observation: Observation, intent: CreateIntent, own: rea
       );
 }
 
-/** What this process remembers of the intent; `posts` is `Unresolved` for an intent of an earlier process. */
+/** Returns what this process remembers of the intent. For an intent of an earlier process, `posts` is `Unresolved`. */
 function memoryOf({ memory }: Observation, { attempt }: CreateIntent): Pick<IntentMemory, "posts"> {
   return memory.intent?.attempt === attempt ? memory.intent : { posts: "Unresolved" };
 }
 
-/** No POST under the intent can take effect any more: create again if that is still wanted, else close the intent. */
+/**
+ * No POST of the intent can take effect any more. Plans a new create if spec still asks for it, else closes the intent.
+ */
 function planNextCreate({ intent, spec }: OpenCreate, observation: Observation): Plan {
   if (spec === undefined || !isForPlaceOf(intent, spec) || isPlaceTaken(observation, intent)) {
     return { kind: "CloseIntent", intent, cause: "NothingCreated" };
@@ -61,7 +66,10 @@ function planNextCreate({ intent, spec }: OpenCreate, observation: Observation):
   return waitForOtherCreate(observation, spec) ?? createUnder(observation, spec, intent);
 }
 
-/** A branch has room for one read-write endpoint and any number of replicas. */
+/**
+ * Whether the branch already has a read-write endpoint. A branch has at most one of them, and any number of read-only
+ * endpoints.
+ */
 function isPlaceTaken({ project }: Observation, intent: CreateIntent): boolean {
   return (
     intent.type === "ReadWrite" &&
@@ -69,7 +77,7 @@ function isPlaceTaken({ project }: Observation, intent: CreateIntent): boolean {
   );
 }
 
-/** A POST may have taken effect, or may still do so. */
+/** Plans the next step while a POST may have taken effect or may still take effect. */
 function planUnresolved(situation: OpenCreate, observation: Observation, candidates: Candidates): Plan {
   const { intent } = situation;
   const suspects = suspectsOf(observation, intent, candidates);
@@ -98,8 +106,9 @@ function planUnresolved(situation: OpenCreate, observation: Observation, candida
 }
 
 /**
- * Milliseconds until a snapshot can prove that no POST is on its way. They count from the last POST, and from the moment
- * at which this process first read the intent: an earlier process may have sent one just before.
+ * Returns the milliseconds until a snapshot can prove that no POST can still take effect.
+ * The time counts from the last POST, and from the moment at which this process first read the intent. An earlier
+ * process may have sent a POST just before.
  */
 function settleLeftMs({ memory, project, policy }: Observation, { attempt }: CreateIntent): number {
   const { intent } = memory;
@@ -111,8 +120,9 @@ function settleLeftMs({ memory, project, policy }: Observation, { attempt }: Cre
 }
 
 /**
- * Recorded suspects stay until a person decides, they are gone, another resource owns them, or they can be read again and
- * are elsewhere. Where the control plane shows names, one that can be read is none: our own would carry our token.
+ * Returns the endpoints that the lost create may have made. A recorded suspect stays until a person decides, it is
+ * gone, another resource owns it, or it is on another branch. If the control plane shows names, no recorded suspect
+ * stays: our own endpoint would carry our token.
  */
 function suspectsOf(
   { project, claims, resource }: Observation,
@@ -128,8 +138,8 @@ function suspectsOf(
 }
 
 /**
- * Listed since the intent, not parsed, and not another resource's: an endpoint that our create made may be among them.
- * "": without an id.
+ * Returns ids of listed endpoints that could not be parsed, appeared after the intent and belong to no other resource.
+ * Our create may have made one of them. The id "" stands for an endpoint whose id could not be read.
  */
 function unreadableSince({ project, claims, resource }: Observation, { preIds }: CreateIntent): readonly string[] {
   return project.unreadableIds.filter(
@@ -150,7 +160,10 @@ function ambiguous(observation: Observation, suspectIds: readonly string[], none
   };
 }
 
-/** A person's annotation, where it fits. One that does not fit changes nothing. */
+/**
+ * Plans what a person's `resolve-create` annotation asks for. `undefined`: there is no annotation, or it does not fit
+ * the intent.
+ */
 function planPersonsAnswer(observation: Observation, intent: CreateIntent): Plan | undefined {
   const { resource, project, claims, identity, grant } = observation;
   const [verb, value = ""] = resource.annotations[annotations.resolveCreate]?.split("=") ?? [];

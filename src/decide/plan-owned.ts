@@ -14,7 +14,10 @@ import { pollDelayMs, waitingMessage } from "./waiting.ts";
 
 type Owned = Extract<Situation, { kind: "Owned" }>;
 
-/** The next step of a resource that owns an endpoint: make it match spec, wait for our operations, or be settled. */
+/**
+ * Plans the next step of a resource that owns an endpoint: change the endpoint to match spec, wait for the operator's
+ * own operations, or do nothing.
+ */
 export function planOwned({ ownership, spec }: Owned, observation: Observation): Plan {
   const conflict = ownershipConflict(observation, ownership.endpointId);
   if (conflict !== undefined) {
@@ -42,7 +45,10 @@ export function planOwned({ ownership, spec }: Owned, observation: Observation):
   }
 }
 
-/** Two valid records name one endpoint, for instance after etcd was restored. Then the operator changes nothing. */
+/**
+ * Stalls a resource if another resource has a valid record of the same endpoint, for instance after etcd was restored.
+ * The operator then changes nothing.
+ */
 export function ownershipConflict(observation: Observation, endpointId: string): Plan | undefined {
   const { claims, resource } = observation;
   const other = claims.ownerOf(endpointId, resource.uid);
@@ -60,7 +66,7 @@ export function ownershipConflict(observation: Observation, endpointId: string):
   };
 }
 
-/** The endpoint matches spec: what annotations ask of the compute comes last. */
+/** Plans a start or suspend that an annotation asks for. It comes last, when the endpoint matches spec. */
 function planPower({ resource }: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
   const { action, echo } = powerWishOf(resource, endpoint);
   if (action !== undefined) {
@@ -70,7 +76,10 @@ function planPower({ resource }: Observation, spec: ComputeEndpointSpec, endpoin
   return { kind: "Settled", unverifiable, ...(Object.keys(echo).length === 0 ? {} : { echo }) };
 }
 
-/** Another client deleted the endpoint. The operator replaces what this resource created, and nothing that was adopted. */
+/**
+ * Another client deleted the endpoint. The operator creates a new one only if this resource created the old one; it
+ * never replaces an adopted endpoint.
+ */
 function planReplacement({ origin, endpointId }: Ownership): Plan {
   if (origin !== "Adopted") {
     return { kind: "ForgetEndpoint", endpointId };
@@ -82,7 +91,10 @@ function planReplacement({ origin, endpointId }: Ownership): Plan {
   };
 }
 
-/** Our own operation locks the project, so every change would be refused until it ends. */
+/**
+ * Waits while an operation of the operator's own call runs. It locks the project, so the control plane would refuse
+ * every change.
+ */
 function planOperationWait({ operations, policy }: Observation): Plan | undefined {
   return operations.ownInFlight.length === 0
     ? undefined
@@ -94,10 +106,16 @@ function planOperationWait({ operations, policy }: Observation): Plan | undefine
       };
 }
 
-/** An own operation that has run for so long may never end, and must not hold up an edit or a rollback. */
+/**
+ * After this many milliseconds the operator assumes that its own operation may never end. Such an operation must not
+ * hold up an edit or a rollback.
+ */
 const endlessMs = 60_000;
 
-/** A changed spec is sent beside such an operation: the control plane accepts it, or refuses it with 423. */
+/**
+ * Sends a changed spec although an own operation has been running for too long. The control plane accepts the change,
+ * or refuses it with 423.
+ */
 function planBesideEndless(
   observation: Observation,
   spec: ComputeEndpointSpec,
@@ -155,7 +173,7 @@ interface Drift {
   readonly acknowledged: Acknowledged;
 }
 
-/** The control plane accepted these values and shows others. */
+/** The control plane accepted these values and shows others. Plans to send them again, to wait, or to stall. */
 function planDrift(observation: Observation, { diff, endpoint, hash, acknowledged }: Drift): Plan {
   const { memory, monotonicMs, nowMs, operations } = observation;
   const fields = diff.differing.map(({ field }) => `spec.${field}`).join(", ");

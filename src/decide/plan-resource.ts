@@ -10,8 +10,9 @@ import type { RemoteSituation } from "./situation.ts";
 /**
  * Chooses the next step of one resource from a snapshot of its project.
  *
- * Pure and total: no I/O, clock or randomness. It never reads the resource's own conditions. Guarantees a create only
- * under an intent that is stored first, and a change or deletion only of an endpoint that the records prove ours.
+ * Pure and total: no I/O, clock or randomness. It never reads the resource's own conditions. Guarantees: a create is
+ * planned only together with an intent that is stored first. A change or deletion is planned only for an endpoint that
+ * the records prove to belong to the resource.
  */
 export function planRemote(situation: RemoteSituation, observation: Observation): Plan {
   switch (situation.kind) {

@@ -17,28 +17,29 @@ import type { ConditionSummary } from "./summary.ts";
 import { pollDelayMs } from "./waiting.ts";
 
 /**
- * How old the snapshot may be from which a plan was made.
+ * How old the snapshot of a plan may be.
  *
- * `Any`: the plan changes nothing outside. `Recent`: at most five seconds, and no older than our last write. `Fresh`: it
- * began in this reconcile. A `Recent` snapshot stands on rule 2 of the create protocol: where the control plane shows
- * names, our token identifies our endpoint.
+ * `Any`: the plan changes nothing in the control plane, so the age does not matter. `Recent`: at most five seconds old,
+ * and not older than our last write. `Fresh`: the list began in this reconcile.
+ * `Recent` is enough for a create only where the control plane shows names, because our token then identifies our
+ * endpoint.
  */
 export type SnapshotAge = "Any" | "Recent" | "Fresh";
 
-/** The parts of status that later steps build on. A member that is `undefined` is removed. */
+/** The parts of status that later steps depend on. A member that is present and `undefined` is removed from status. */
 export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
 
-/** Everything that depends on the kind of a plan, beside its effect. */
+/** Everything that depends on the kind of a plan, apart from its effect. */
 export interface PlanEntry<Planned extends Plan> {
-  /** Which part of the reconcile carries the plan out. */
+  /** Which part of the reconcile carries out the plan. */
   readonly effect: "Mutation" | "AddFinalizer" | "RemoveFinalizer" | "Status";
-  /** How old the snapshot may be. */
+  /** How old the snapshot may be from which the plan was made. */
   needs(plan: Planned): SnapshotAge;
-  /** What the conditions say when the plan was carried out. */
+  /** What the conditions say after the plan was carried out. */
   summary(plan: Planned, local: LocalObservation): ConditionSummary;
-  /** The records after the plan; members that are absent stay as they are. */
+  /** The records after the plan. Absent members stay as they are. */
   records(plan: Planned, outcome: Outcome, local: LocalObservation): Partial<Records>;
-  /** Milliseconds until the next look; 0: at once; `undefined`: at the next resync or change. */
+  /** Milliseconds until the resource is due again; 0: at once; `undefined`: at the next poll or change. */
   nextLookMs(plan: Planned, outcome: Outcome, policy: Policy): number | undefined;
   /** What the plan means for `status.acknowledged`. */
   request(plan: Planned, outcome: Outcome): Request;
@@ -46,24 +47,24 @@ export interface PlanEntry<Planned extends Plan> {
   intent(plan: Planned): CreateIntent | undefined;
   /** The endpoint that the plan or its answer shows; `undefined`: none. */
   shownEndpoint(plan: Planned, outcome: Outcome): ObservedEndpoint | undefined;
-  /** The annotations of power that are handled with it. */
+  /** The values of power annotations that this plan handles. */
   echo(plan: Planned, outcome: Outcome): PowerEcho;
-  /** Events before the plan is carried out. */
+  /** Events that are published before the plan is carried out. */
   eventsBefore(plan: Planned): readonly ResourceEvent[];
-  /** Events after its status is stored, beside those that the status itself gives rise to. */
+  /** Events that are published after the status is stored, in addition to the events that follow from the status. */
   events(plan: Planned): readonly ResourceEvent[];
-  /** What a 409 means; `undefined`: what any refusal means. */
+  /** The Stalled reason for a 409. `undefined`: a 409 counts like any other refusal. */
   readonly conflictStall: FailureStall | undefined;
-  /** Whether the reason of a 409 is gone, as the snapshot shows. */
+  /** Whether the snapshot shows that the cause of a 409 is gone. */
   isObstacleGone(plan: Planned, project: ProjectSnapshot): boolean;
-  /** Whether the step ends a row of failures, if it sends nothing. */
+  /** Whether a step that sends nothing ends the resource's series of failures. */
   readonly endsFailures: boolean;
 }
 
 /** What a plan means for the last acknowledged request. */
 export type Request =
   | { readonly kind: "Accepted"; readonly hash: string }
-  /** The endpoint already matches. */
+  /** No request is needed, because the endpoint already matches. */
   | { readonly kind: "Unnecessary" }
   | { readonly kind: "Forgotten" }
   | { readonly kind: "None" };
@@ -83,11 +84,14 @@ const unchanged = (): ConditionSummary => ({ kind: "Unchanged" });
 
 const waitsWithoutList: readonly ProgressReason[] = ["OperationInFlight", "WaitingForProject", "Paused"];
 
-/** The control plane works on an accepted change: a look at once would only show that. */
+/**
+ * Returns the delay after an accepted change. While its operations run, an immediate read would only show that they
+ * run.
+ */
 const afterMutation = (_plan: Plan, outcome: Outcome, policy: Policy): number =>
   outcome.kind === "Accepted" && (outcome.answer?.operations ?? []).some(isInFlight) ? pollDelayMs(0, policy) : 0;
 
-/** What most kinds have in common. */
+/** The values that most kinds of plan share. */
 const usual = {
   records: keep,
   request: noRequest,
@@ -221,7 +225,8 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   Wait: {
     ...usual,
     effect: "Status",
-    // These waits end with a change in this process or in the operation log; the others with what a new list shows.
+    // The reasons in `waitsWithoutList` end with a change in this process or in the operation log. All others need a
+    // new list.
     needs: ({ reason }) => (waitsWithoutList.includes(reason) ? "Any" : "Fresh"),
     summary: ({ reason, message }) =>
       reason === "Paused" ? { kind: "Paused", message, isEndpointGone: false } : progressing(reason, message),
@@ -250,12 +255,12 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
 };
 
-/** The entry of a plan's kind. */
+/** Returns the table entry for the kind of a plan. */
 export function entryOf(plan: Plan): PlanEntry<Plan> {
   return table[plan.kind] as PlanEntry<Plan>;
 }
 
-/** The plan as one that removes the finalizer; `undefined`: it does not. */
+/** Returns the plan if it removes the finalizer, else `undefined`. */
 export function asRelease(plan: Plan): PlanOf<"RemoveFinalizer"> | undefined {
   return plan.kind === "RemoveFinalizer" ? plan : undefined;
 }

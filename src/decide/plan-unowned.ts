@@ -11,7 +11,10 @@ import { notGrantedMessage } from "./project-grant.ts";
 import { hasConsent } from "./situation.ts";
 import { waitForOtherCreate } from "./waiting.ts";
 
-/** The next step of a resource that owns nothing and has no open create: adopt, create, or say why not. */
+/**
+ * Plans the next step of a resource that owns no endpoint and has no open create: adopt, create, or report why neither
+ * is possible.
+ */
 export function planUnowned(spec: ComputeEndpointSpec, observation: Observation): Plan {
   return (
     planRediscovery(observation) ??
@@ -24,7 +27,10 @@ export function planUnowned(spec: ComputeEndpointSpec, observation: Observation)
   );
 }
 
-/** Status was lost, and an endpoint on spec's branch carries our token. Of several, a person has to name the right one. */
+/**
+ * Finds the endpoint of a resource whose status was lost: it is on spec's branch and carries the resource's token. If
+ * there are several, a person must choose one.
+ */
 function planRediscovery(observation: Observation): Plan | undefined {
   const { proven } = unrecordedOwn(observation);
   const [first, second] = proven;
@@ -33,12 +39,18 @@ function planRediscovery(observation: Observation): Plan | undefined {
     : planTokenElsewhere(observation, proven);
 }
 
-/** Before a release without records: any endpoint that carries our token may be ours. */
+/**
+ * Searches for endpoints with this resource's token before a resource without records is released. Each of them may
+ * belong to the resource.
+ */
 export function planTokenSearch(observation: Observation): Plan | undefined {
   return planRediscovery(observation) ?? planTokenElsewhere(observation, unrecordedOwn(observation).unproven);
 }
 
-/** Before a create: an endpoint that carries our token elsewhere may be ours too, and a second one would leak. */
+/**
+ * Checks before a create whether an endpoint elsewhere carries this resource's token. It may belong to the resource,
+ * and a second endpoint would never be deleted.
+ */
 function planTokenElsewhere(observation: Observation, own: readonly ObservedEndpoint[]): Plan | undefined {
   const [verb, value] = observation.resource.annotations[annotations.resolveCreate]?.split("=") ?? [];
   if (own.length === 0 || (verb === "abandon" && value === "all")) {
@@ -62,7 +74,7 @@ function planNamedAdoption(observation: Observation, spec: ComputeEndpointSpec):
   return endpoint === undefined ? undefined : planAdoption(observation, spec, endpoint);
 }
 
-/** A branch has at most one read-write endpoint: an endpoint or a claim that is there already decides. */
+/** Checks the read-write endpoint of a branch. A branch has at most one, so an existing endpoint or claim decides. */
 function planReadWritePlace(observation: Observation, spec: ComputeEndpointSpec): Plan | undefined {
   if (spec.type !== "ReadWrite") {
     return undefined;
@@ -124,7 +136,7 @@ function readWriteEndpointOf({ project }: Observation, branchId: string): Observ
   );
 }
 
-/** Another resource that owns the endpoint, created it, or whose open create may have made it. */
+/** Finds another resource that owns the endpoint, created it, or may have created it by an open create. */
 export function holderOf({ claims, resource }: Observation, endpoint: ObservedEndpoint): Claim | undefined {
   const token = tokenIn(endpoint.name);
   return (
@@ -134,7 +146,7 @@ export function holderOf({ claims, resource }: Observation, endpoint: ObservedEn
   );
 }
 
-/** Whether an operator of another cluster made the endpoint, by the token in its name. */
+/** Whether the token in the endpoint's name shows that an operator of another cluster created it. */
 export function isOwnedElsewhere({ identity }: Observation, { name }: ObservedEndpoint): boolean {
   const token = tokenIn(name);
   return token !== undefined && !isTokenOfCluster(token, identity.clusterId);
@@ -148,7 +160,10 @@ function ownedElsewhere({ branchId }: ComputeEndpointSpec): Plan {
   };
 }
 
-/** The message names the other resource only within the namespace. */
+/**
+ * Makes the plan for an endpoint that another resource claims. Its message names that resource only if both are in the
+ * same namespace.
+ */
 export function claimedByAnother({ resource }: Observation, rival: Claim, what: string): Plan {
   const owner =
     rival.key.namespace === resource.key.namespace

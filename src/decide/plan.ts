@@ -4,10 +4,10 @@ import type { ProgressReason, StallReason } from "../resource/conditions.ts";
 import type { CreateIntent, Ownership } from "../resource/status-schema.ts";
 import type { PowerEcho } from "./power.ts";
 
-/** Why the finalizer may be removed. */
+/** The cause for which the finalizer is removed. */
 export type ReleaseCause = "Gone" | "Retained" | "NeverCreated";
 
-/** Why an intent is closed without an endpoint. */
+/** The cause for which an intent is closed without an endpoint. */
 export type CloseCause = "NothingCreated" | "Abandoned" | "TakenByAnother";
 
 /** The next step of one resource. One plan has at most one effect on the control plane. */
@@ -16,11 +16,11 @@ export type Plan =
   | {
       readonly kind: "RemoveFinalizer";
       readonly cause: ReleaseCause;
-      /** An open create that is given up with the finalizer. */
+      /** The open create that is given up when the finalizer is removed. */
       readonly abandoned: CreateIntent | undefined;
     }
   | {
-      /** Stores the intent, unless status holds it already, and then sends one POST. */
+      /** Stores the intent if status does not hold it yet, and then sends one POST. */
       readonly kind: "CreateEndpoint";
       readonly intent: CreateIntent;
       readonly isIntentStored: boolean;
@@ -33,7 +33,10 @@ export type Plan =
       readonly kind: "RecordOwnership";
       readonly ownership: Ownership;
       readonly endpoint: ObservedEndpoint;
-      /** The hash that our own create sent, if the record comes from its answer. */
+      /**
+       * The hash of the fields that our own create sent. `undefined`: the record does not come from the answer to our
+       * create.
+       */
       readonly acknowledgedHash: string | undefined;
     }
   | { readonly kind: "ForgetEndpoint"; readonly endpointId: string }
@@ -42,13 +45,13 @@ export type Plan =
       readonly endpointId: string;
       readonly changes: EndpointChanges;
       readonly hash: string;
-      /** Whether the control plane restarts the compute for it. */
+      /** Whether the control plane restarts the compute because of this change. */
       readonly restarts: boolean;
     }
   | { readonly kind: "MoveEndpoint"; readonly endpointId: string; readonly branchId: string }
   | { readonly kind: "DeleteEndpoint"; readonly endpointId: string }
   | {
-      /** An annotation asks for it. */
+      /** Starts or suspends the compute, as an annotation asks. */
       readonly kind: "ChangePower";
       readonly endpointId: string;
       readonly action: PowerAction;
@@ -58,31 +61,37 @@ export type Plan =
       readonly kind: "Wait";
       readonly reason: ProgressReason;
       readonly message: string;
-      /** Milliseconds until the next look; `undefined`: until something changes. */
+      /** Milliseconds until the resource is due again; `undefined`: when something changes. */
       readonly waitMs: number | undefined;
     }
   | {
       readonly kind: "Settled";
-      /** Managed fields that the control plane accepted and does not show. */
+      /** Managed fields that the control plane accepted but does not show. */
       readonly unverifiable: readonly string[];
-      /** Values of annotations that need no call. @default none */
+      /** Values of power annotations that need no call. @default none */
       readonly echo?: PowerEcho;
     }
   | {
       readonly kind: "Stall";
       readonly reason: StallReason;
       readonly message: string;
-      /** Endpoints that may be ours. They are recorded, so that no resource adopts them before a person decides. */
+      /**
+       * Ids of endpoints that may belong to the resource. They are stored in status, so that no resource adopts them
+       * before a person decides.
+       */
       readonly suspectIds?: readonly string[];
     };
 
 /** A plan of one kind. */
 export type PlanOf<Kind extends Plan["kind"]> = Extract<Plan, { kind: Kind }>;
 
-/** A plan that changes something in the control plane. Of these, at most one of a project is carried out at a time. */
+/**
+ * A plan that changes something in the control plane. The reconcile of a project carries out at most one of them at a
+ * time.
+ */
 export type Mutation = PlanOf<"CreateEndpoint" | "UpdateEndpoint" | "MoveEndpoint" | "DeleteEndpoint" | "ChangePower">;
 
-/** Closes a `switch` over a union: a new member is a compile error here. */
+/** Ends a `switch` over a union. If the union gets a new member, the call does not compile. */
 export function assertNever(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`);
 }

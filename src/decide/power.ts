@@ -4,23 +4,25 @@ import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 
-/** The values of the annotations that were handled, as status echoes them. Absent members stay as they are. */
+/**
+ * The power annotations that were handled, with their values, as status repeats them. Absent members stay as they are.
+ */
 export type PowerEcho = Pick<ComputeEndpointStatus, "lastHandledWakeAt" | "lastHandledSuspendAt">;
 
-/** What the annotations ask of a compute now. */
+/** What the power annotations ask for now. */
 export interface PowerWish {
-  /** `undefined`: nothing has to be sent. */
+  /** The call to send; `undefined`: nothing has to be sent. */
   readonly action: PowerAction | undefined;
-  /** What status echoes when the action was accepted, or at once if there is none. */
+  /** What status repeats after the control plane accepted the action, or at once if there is no action. */
   readonly echo: PowerEcho;
 }
 
 /**
- * What the annotations ask of a compute. Pure.
+ * Returns what the power annotations ask for. Pure.
  *
- * A value acts once: it counts as handled when the control plane has accepted the call, and also when the compute is already
- * in the asked state or on its way there. Of two new values the suspend comes first. A disabled endpoint is not woken;
- * its wish waits until the endpoint is enabled.
+ * Each value acts once. It counts as handled when the control plane has accepted the call, or when the compute already
+ * is in that state or on its way to it. Of two new values, suspend comes first. A disabled endpoint is not started; the
+ * request waits until the endpoint is enabled.
  */
 export function powerWishOf(resource: ComputeEndpoint, endpoint: ObservedEndpoint): PowerWish {
   const { status, annotations: given } = resource;

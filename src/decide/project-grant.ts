@@ -3,31 +3,33 @@ import { grantAnnotation } from "../resource/names.ts";
 
 /**
  * What a namespace without the annotation may do.
- *
- * `Required`: nothing. `Open`: everything but adopt. `WhenUsed`: everything, until any namespace carries the annotation;
- * from then on nothing.
+ * `Required`: nothing. `Open`: everything except adopt. `WhenUsed`: everything while no namespace has the annotation;
+ * as soon as one has it, nothing.
  */
 export type GrantMode = "Required" | "Open" | "WhenUsed";
 
 /** What the resources of one namespace may do in one project. */
 export interface ProjectGrant {
   readonly mayChange: boolean;
-  /** Adoption can end in the deletion of what another client made, so `Open` does not allow it. */
+  /**
+   * Whether the namespace may adopt. Adoption can end in the deletion of an endpoint that another client created, so
+   * `Open` does not allow it.
+   */
   readonly mayAdopt: boolean;
 }
 
-/** What a namespace may do in a project, as the grants are now. */
+/** Returns what a namespace may do in a project, by the grants as they are now. */
 export type GrantOf = (namespace: string, projectId: string) => ProjectGrant;
 
-/** Nothing is held back. */
+/** The grant that allows everything. */
 export const fullGrant: ProjectGrant = { mayChange: true, mayAdopt: true };
 
 const noGrant: ProjectGrant = { mayChange: false, mayAdopt: false };
 
 /**
- * What a namespace may do in a project. Pure and total.
- *
- * An annotation always decides alone, in every mode: project ids separated by commas, `*` for all.
+ * Returns what a namespace may do in a project. Pure and total.
+ * If the namespace has the annotation, only the annotation counts, in every mode. It holds project ids separated by
+ * commas, or `*` for all projects.
  */
 export function projectGrantOf(
   projectId: string,
@@ -49,8 +51,8 @@ export function projectGrantOf(
 }
 
 /**
- * The message of ProjectNotGranted. It names the annotation and the project that spec names, and nothing of the project's
- * contents.
+ * Returns the message for the reason ProjectNotGranted. It names the annotation and the project of spec, and nothing
+ * about the project's contents.
  */
 export function notGrantedMessage(
   namespace: string,

@@ -2,18 +2,21 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { ResourceMemory } from "./resource-memory.ts";
 
-/** The endpoint that an ownership record names, as the snapshot shows it. */
+/** What the snapshot shows of the endpoint that an ownership record names. */
 export type RemoteState =
   | { readonly kind: "Present"; readonly endpoint: ObservedEndpoint }
-  /** List and read by id disagree, or one of them lags or cannot be parsed: no proof of anything. */
+  /** Nothing is proven: the list and the read by id disagree, or one of them is out of date or cannot be parsed. */
   | { readonly kind: "Unproven" }
-  /** The list does not show it, and a read by id was answered 404. Both began after our last write. */
+  /**
+   * The endpoint is gone: the list does not show it, and a read by id was answered 404. Both began after our last
+   * write.
+   */
   | { readonly kind: "Absent" };
 
-/** For so long after our own answer a read that shows an older version is taken for a lagging one. */
+/** For this many milliseconds after our own answer, a read that shows an older version counts as out of date. */
 const lagLimitMs = 30_000;
 
-/** Judges what the snapshot shows of an endpoint. Pure. */
+/** Decides from the snapshot whether an endpoint is present, absent or unproven. Pure. */
 export function remoteStateOf(
   project: ProjectSnapshot,
   endpointId: string,
@@ -31,12 +34,12 @@ export function remoteStateOf(
     read !== undefined &&
     read.endpoint === undefined &&
     listed === undefined &&
-    // An entry without a readable id may be this endpoint.
+    // A listed endpoint without a readable id may be this endpoint.
     !project.unreadableIds.some((id) => id === endpointId || id === "");
   return isGone ? { kind: "Absent" } : { kind: "Unproven" };
 }
 
-/** Whether the endpoint must be read by id before anything can be said about it. */
+/** Whether the endpoint must be read by id before the operator can decide. */
 export function needsReadById(
   project: ProjectSnapshot,
   endpointId: string,
@@ -46,7 +49,10 @@ export function needsReadById(
   return !project.readsById.has(endpointId) && (listed === undefined || isLagging(listed, project.startedAtMs, memory));
 }
 
-/** `updated_at` only hints at the order of two observations, so it is believed for a short time. */
+/**
+ * Whether a read is older than our last answer. `updated_at` is only a hint for the order of two answers, so it counts
+ * for a short time only.
+ */
 function isLagging(
   endpoint: ObservedEndpoint,
   readAtMs: number,

@@ -6,9 +6,9 @@ import type { FailureRow, Policy } from "./resource-memory.ts";
 const longestBackoffMs = 60_000;
 
 /**
- * The time until a failed call is tried again. This is the one place that turns a reason into a schedule.
- *
- * @param row `count` failures, the first `forMs` milliseconds ago; `needsPerson`: a 409 lasts until a person acts.
+ * Returns the time until a failed call is tried again. Only this function turns a failure reason into a delay.
+ * @param row `count` failures, the first one `forMs` milliseconds ago; `needsPerson`: a 409 that lasts until a person
+ *   acts.
  * @returns milliseconds, without jitter.
  */
 export function retryDelayMs(
@@ -36,7 +36,7 @@ export function retryDelayMs(
   }
 }
 
-/** A row of failures after one more. Failures for the same reason and generation form a row. */
+/** Adds one failure to a series. A failure with another reason or generation starts a new series. */
 export function nextRow(
   previous: Pick<FailureRow, "error" | "generation" | "sinceMs" | "count"> | undefined,
   latest: { readonly error: ControlPlaneError; readonly generation: number; readonly nowMs: number },

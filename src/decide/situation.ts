@@ -14,21 +14,21 @@ import type { LocalObservation } from "./observation.ts";
 import type { AnsweredCreate } from "./resource-memory.ts";
 
 /**
- * Where a resource stands, parsed from its stored form and the memory of this process. Each member carries what the
- * decisions of that situation need.
+ * Where a resource stands, computed from its stored form and the memory of this process. Each member carries the data
+ * that its decisions need.
  */
 export type Situation = LocalSituation | RemoteSituation;
 
 /** Situations that the operator decides without the control plane, so that an outage never delays them. */
 export type LocalSituation =
-  /** It is being deleted, and our finalizer is gone. */
+  /** The resource is being deleted, and our finalizer is already removed. */
   | { readonly kind: "Released" }
   | { readonly kind: "Paused" }
-  /** It is being deleted, and the endpoint stays. An open create is abandoned with it. */
+  /** The resource is being deleted, and its endpoint stays. An open create is abandoned with it. */
   | { readonly kind: "Retained"; readonly abandoned: CreateIntent | undefined }
-  /** Like `Retained`, but a DELETE may still take effect for so many milliseconds. */
+  /** Like `Retained`, but a DELETE that was sent may still take effect for `waitMs` milliseconds. */
   | { readonly kind: "DeleteUnsettled"; readonly waitMs: number }
-  /** Its records were not made for this resource, cluster and control plane, or cannot be parsed. */
+  /** The resource's records were made for another resource, cluster or control plane, or cannot be parsed. */
   | { readonly kind: "IdentityUnproven" }
   | { readonly kind: "InvalidSpec"; readonly problems: string }
   /** The namespace has no grant for what the resource asks for. */
@@ -39,15 +39,21 @@ export type LocalSituation =
 export type RemoteSituation =
   /** Our create was answered, and status does not hold the answer yet. */
   | { readonly kind: "CreateAnswered"; readonly answered: AnsweredCreate }
-  /** A POST may have been sent. `spec` is `undefined` when nothing is wanted any more: deletion, or an invalid spec. */
+  /**
+   * A POST may have been sent. `spec` is `undefined` if no endpoint is wanted any more: the resource is being deleted,
+   * or its spec is invalid.
+   */
   | { readonly kind: "OpenCreate"; readonly intent: CreateIntent; readonly spec: ComputeEndpointSpec | undefined }
   | { readonly kind: "Owned"; readonly ownership: Ownership; readonly spec: ComputeEndpointSpec }
   | { readonly kind: "Unowned"; readonly spec: ComputeEndpointSpec }
   | { readonly kind: "Deleting"; readonly ownership: Ownership }
-  /** It is being deleted and status names no endpoint. Status may have been lost, so the control plane is searched. */
+  /**
+   * The resource is being deleted and its status names no endpoint. Status may have been lost, so the operator searches
+   * the control plane.
+   */
   | { readonly kind: "DeletingUnrecorded" };
 
-/** Finds the situation of a resource. The order of the checks is the order in which they apply. Pure and total. */
+/** Finds the situation of a resource. The checks are made in the order in which they stand here. Pure and total. */
 export function situationOf(observation: LocalObservation): Situation {
   const { resource, identity, memory } = observation;
   if (isBeingDeleted(resource) && !hasFinalizer(resource)) {
@@ -80,7 +86,7 @@ export function situationOf(observation: LocalObservation): Situation {
   return wanted(observation, resource.spec.spec);
 }
 
-/** Where a live resource with a valid spec stands. */
+/** Finds the situation of a resource that is not being deleted and has a valid spec. */
 function wanted({ resource, grant }: LocalObservation, spec: ComputeEndpointSpec): Situation {
   const { ownership, createIntent } = resource.status;
   if (!grant.mayChange) {
@@ -99,7 +105,7 @@ function wanted({ resource, grant }: LocalObservation, spec: ComputeEndpointSpec
   return createIntent === undefined ? { kind: "Unowned", spec } : { kind: "OpenCreate", intent: createIntent, spec };
 }
 
-/** Whether spec consents to adopt an endpoint. */
+/** Whether spec allows the resource to adopt an endpoint. */
 export function hasConsent({ adoption }: ComputeEndpointSpec): boolean {
   return adoption !== undefined && adoption.policy !== "Never";
 }
@@ -138,8 +144,9 @@ function retained(observation: LocalObservation): LocalSituation {
 }
 
 /**
- * How long a DELETE with an unknown outcome may still take effect. A process that found the resource already being
- * deleted cannot know whether an earlier process sent one, if status shows work on the deletion.
+ * Returns for how many milliseconds a DELETE with an unknown result may still take effect. If the resource was already
+ * being deleted when this process first saw it, an earlier process may have sent a DELETE. The conditions then show
+ * whether work on the deletion had begun.
  */
 function deleteSettleLeftMs({ resource, memory, policy, monotonicMs }: LocalObservation): number {
   const { lastDelete, wasDeletingAtFirst, firstSeenMs } = memory;
@@ -151,7 +158,10 @@ function deleteSettleLeftMs({ resource, memory, policy, monotonicMs }: LocalObse
   return mayHaveBeenSent ? firstSeenMs + policy.createSettleMs - monotonicMs : 0;
 }
 
-/** A refused DELETE is tried again while the resource is Stalled. */
+/**
+ * Whether the conditions show that the operator worked on the deletion. A refused DELETE is tried again also while the
+ * resource is Stalled.
+ */
 function showsWork(conditions: ComputeEndpointStatus["conditions"]): boolean {
   return isTrue(conditions, "Reconciling") || isFailureStall(conditionOf(conditions, "Stalled")?.reason ?? "");
 }

@@ -10,14 +10,16 @@ import type { ResourceStep } from "./outcome.ts";
 import { entryOf, type Records } from "./plan-table.ts";
 import { latestEndpoint } from "./step-results.ts";
 
-/** What the operation log adds to status. The reducer of the log computes it. */
+/** The part of status that comes from the operation log. `reduceOperations` computes it. */
 export interface OperationStatus {
   readonly state: Pick<ComputeEndpointStatus, "operations" | "failedActions" | "operationWatermark">;
   /** Whether the watermark must be stored even if nothing else changed. */
   readonly mustStore: boolean;
 }
 
-/** The records after a step. The operation log needs them before the status is computed. */
+/**
+ * Returns the ownership record and the intent after a step. The operation log needs them before the status is computed.
+ */
 export function recordsAfter({ plan, outcome, local }: ResourceStep): Records {
   const { ownership, createIntent } = local.resource.status;
   const kept = { ownership, createIntent };
@@ -25,8 +27,7 @@ export function recordsAfter({ plan, outcome, local }: ResourceStep): Records {
 }
 
 /**
- * Computes the whole status after a step. Pure. The same input gives the same status, so that a resource at rest causes
- * no write.
+ * Computes the whole status after a step. Pure. Equal input gives equal status, so a resource at rest causes no write.
  */
 export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndpointStatus {
   const { resource } = step.local;
@@ -49,8 +50,8 @@ export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndp
 }
 
 /**
- * The status that the operator stores before it sends a create or a delete: the intent, or that a DELETE may be on its
- * way. A row of failures keeps its conditions, so that a retry of the same refusal writes nothing.
+ * Returns the status that the operator stores before it sends a create or a delete: it holds the intent, or says that a
+ * DELETE may have been sent. During a series of failures the conditions stay, so a retry writes nothing.
  */
 export function statusBefore(step: ResourceStep): ComputeEndpointStatus {
   const { local, plan } = step;
@@ -64,7 +65,10 @@ export function statusBefore(step: ResourceStep): ComputeEndpointStatus {
   return withoutEmpty({ ...status, createIntent, observedGeneration: generation, conditions });
 }
 
-/** A resource that waits for its turn has not been reconciled yet. */
+/**
+ * Returns the `reconcile-requested-at` value that was handled last. A resource whose change waits for other changes has
+ * not been reconciled yet.
+ */
 function handledReconcileAt({ local, outcome, isLookPending = false }: ResourceStep): string | undefined {
   const { status, annotations: given } = local.resource;
   return outcome.kind === "Deferred" || isLookPending
@@ -102,14 +106,16 @@ function endpointFields(step: ResourceStep): Partial<ComputeEndpointStatus> {
   };
 }
 
-/** Some control planes name it only in answers to changes. It stays as long as the operations of that change run. */
+/**
+ * Keeps `pendingState` while the operations of a change run. Some control planes show it only in answers to changes.
+ */
 function keptPendingState({ local, observation }: ResourceStep, shownState: string): string | undefined {
   const { state, pendingState } = local.resource.status;
   const isStillMoving = (observation?.operations.ownInFlight.length ?? 0) > 0 && state === shownState;
   return isStillMoving ? pendingState : undefined;
 }
 
-/** An empty list says no more than an absent one. */
+/** Removes empty lists and `undefined` members, because they mean the same as absent ones. */
 function withoutEmpty(status: ComputeEndpointStatus): ComputeEndpointStatus {
   const entries = Object.entries(status).filter(
     ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
@@ -118,9 +124,9 @@ function withoutEmpty(status: ComputeEndpointStatus): ComputeEndpointStatus {
 }
 
 /**
- * Keeps the stored value of fields that are no reason for a write by themselves: activity, and a watermark that counts
- * nothing. While our own operation runs, the state may be newer than the report that the operation has ended; both are
- * then written together.
+ * Keeps the stored values of `lastActiveTime` and of a watermark that counts nothing new, if nothing else changed: they
+ * are not worth a write. While our own operation runs, state and pendingState are kept too, and are written together
+ * with its end.
  */
 function keepQuietFields(
   next: ComputeEndpointStatus,

@@ -3,7 +3,10 @@ import type { Operation } from "../domain/operation.ts";
 import type { ResourceStep } from "./outcome.ts";
 import { entryOf } from "./plan-table.ts";
 
-/** The newest state of the resource's endpoint in a step: our own answer, else the snapshot; `undefined`: not seen. */
+/**
+ * Returns the newest state of the resource's endpoint in a step: from our own answer, else from the snapshot.
+ * `undefined`: the step did not see the endpoint.
+ */
 export function latestEndpoint({ observation, plan, outcome, local }: ResourceStep): ObservedEndpoint | undefined {
   const shown = plan && entryOf(plan).shownEndpoint(plan, outcome);
   if (shown !== undefined || outcome.kind === "Accepted") {
@@ -17,7 +20,7 @@ export function latestEndpoint({ observation, plan, outcome, local }: ResourceSt
   return readsById.get(endpointId)?.endpoint ?? endpoints.get(endpointId);
 }
 
-/** Operations that the answers to our own requests named, and that status does not hold yet. */
+/** Returns the operations that answers to our own requests named and that status does not hold yet. */
 export function answeredOperations({ outcome, plan, local }: ResourceStep): readonly Operation[] {
   if (outcome.kind === "Accepted") {
     return outcome.answer?.operations ?? [];

@@ -7,26 +7,26 @@ import type { Policy } from "./resource-memory.ts";
 const shortestPollMs = 250;
 
 /**
- * The time until the next look at an operation. Most operations end within a second or two, so young ones are read soon.
- *
+ * Returns the time until an operation is read again. Most operations end within one or two seconds, so a young
+ * operation is read soon.
  * @param ageMs how long this process has known the operation, in monotonic milliseconds.
  */
 export function pollDelayMs(ageMs: number, policy: Pick<Policy, "operationPollMs">): number {
   return Math.min(policy.operationPollMs, Math.max(shortestPollMs, ageMs / 2));
 }
 
-/** The message of a resource whose change waits, whether this process or a 423 of the control plane holds it back. */
+/** The message of a resource whose change waits, either in this process or because the control plane answered 423. */
 export const waitingForProjectMessage = "Waiting until other changes of the project have ended.";
 
-/** The message while operations run. It is the same whether an answer or the log named them. */
+/** Returns the message while operations run. It is the same whether an answer or the operation log named them. */
 export function waitingMessage(inFlight: readonly Pick<Operation, "action">[]): string {
   const actions = [...new Set(inFlight.map(({ action }) => action))].sort();
   return `Waiting for ${actions.join(", ")} to end.`;
 }
 
 /**
- * Waits while another create on the same branch and of the same type is unresolved, where the control plane shows no
- * names: two at once could not tell their endpoints apart.
+ * Waits while another create on the same branch and of the same type is unresolved, if the control plane shows no
+ * names. Otherwise the operator could not tell which create made which endpoint.
  */
 export function waitForOtherCreate(observation: Observation, spec: ComputeEndpointSpec): Plan | undefined {
   const { project, claims, resource, policy } = observation;

@@ -1,7 +1,7 @@
 import type { Operation } from "./operation.ts";
 import type { Password } from "./password.ts";
 
-/** A branch of a project of the control plane. */
+/** The ids of a branch of the control plane and of its project. */
 export interface BranchPath {
   readonly projectId: string;
   readonly branchId: string;
@@ -10,9 +10,12 @@ export interface BranchPath {
 /** A role of a branch. */
 export interface ObservedRole {
   readonly name: string;
-  /** The control plane does not let anyone change it. */
+  /** True: the control plane lets no client change this role. */
   readonly isProtected: boolean;
-  /** RFC 3339, the control plane's clock. It changes with the password; the operator only compares it for equality. */
+  /**
+   * When the role was changed last, RFC 3339 of the control plane's clock. It changes with the password; the operator
+   * only checks whether it is equal.
+   */
   readonly updatedTime: string;
 }
 
@@ -25,40 +28,41 @@ export interface ObservedDatabase {
 /** The answer to a change of a role. */
 export interface RoleChange {
   readonly role: ObservedRole;
-  /** Present if the request made the password. */
+  /** The new password; `undefined`: the request made none. */
   readonly password: Password | undefined;
   readonly operations: readonly Operation[];
 }
 
-/** The answer to a change of a database, or to a deletion. */
+/** The answer to a create, change or deletion of a role or database that makes no password. */
 export interface ObjectChange {
   readonly operations: readonly Operation[];
 }
 
 /**
- * Roles and databases of branches, at the control plane. Names are identities: a second create of a name is refused.
+ * Roles and databases of branches in the control plane. The name identifies an object: a second create with the same
+ * name is refused.
  *
- * Guarantees and errors are those of `ControlPlane`. No call wakes a compute by reading.
+ * Guarantees and errors are those of `ControlPlane`. Reading never starts a compute.
  */
 export interface BranchObjects {
   listRoles(branch: BranchPath): Promise<readonly ObservedRole[]>;
   createRole(branch: BranchPath, roleName: string): Promise<RoleChange>;
-  /** `undefined`: the control plane answered that there is none (404 or 204). */
+  /** Deletes a role. @returns `undefined` if the control plane answered that there is none (404 or 204) */
   deleteRole(branch: BranchPath, roleName: string): Promise<ObjectChange | undefined>;
-  /** `undefined`: the control plane does not store passwords (412). */
+  /** Reads the password of a role. @returns `undefined` if the control plane does not store passwords (412) */
   revealPassword(branch: BranchPath, roleName: string): Promise<Password | undefined>;
-  /** Replaces the password; connections that are open stay open. */
+  /** Replaces the password of a role. Open connections stay open. */
   resetPassword(branch: BranchPath, roleName: string): Promise<RoleChange>;
   listDatabases(branch: BranchPath): Promise<readonly ObservedDatabase[]>;
   createDatabase(branch: BranchPath, database: ObservedDatabase): Promise<ObjectChange>;
-  /** `undefined`: the control plane answered that there is none (404 or 204). */
+  /** Deletes a database. @returns `undefined` if the control plane answered that there is none (404 or 204) */
   deleteDatabase(branch: BranchPath, databaseName: string): Promise<ObjectChange | undefined>;
 }
 
-/** Stands before a call: starts it, or throws in its place. */
+/** A check before a call: it starts the call, or throws instead. */
 export type ObjectCallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
 
-/** The same port with every call led through a guard: one for reads, one for writes. */
+/** Returns the same port with a check before every call: one check for reads, one for writes. */
 export function guardBranchObjects(
   inner: BranchObjects,
   { read, write }: { readonly read: ObjectCallGuard; readonly write: ObjectCallGuard },

@@ -1,14 +1,14 @@
-/** Time and timers. They are injected, so that tests and the simulation control them. */
+/** Time and timers. They are passed in, so that tests and the simulation control them. */
 export interface Clock {
-  /** Epoch milliseconds, for timestamps that people read. It may jump. */
+  /** Returns epoch milliseconds, for timestamps that people read. This time may jump. */
   nowMs(): number;
-  /** Milliseconds from an arbitrary start, for deadlines and ages. It never goes back. */
+  /** Returns milliseconds from an arbitrary start, for deadlines and ages. This time never goes back. */
   monotonicMs(): number;
   /** Calls `callback` once after `delayMs`. */
   after(delayMs: number, callback: () => void): Timer;
 }
 
-/** A timer that has been set. Cancelling one that has fired does nothing. */
+/** A timer that was set. `cancel` does nothing if the timer has already fired. */
 export interface Timer {
   cancel(): void;
 }

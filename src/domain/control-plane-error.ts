@@ -36,15 +36,18 @@ export type ControlPlaneReason =
   | "ConnectionLost"
   | "UnreadableAnswer";
 
-/** Whether a write may have taken effect. `Unknown`: observe before anything else. */
+/** Whether a failed write may have taken effect. `Unknown`: the caller must observe before it does anything else. */
 export type ControlPlaneEffect = "NotApplied" | "Unknown";
 
 /** The details of an error. */
 export interface ControlPlaneErrorOptions {
   readonly effect: ControlPlaneEffect;
-  /** The retry-after of the answer, in milliseconds. @default undefined */
+  /** How long the answer asked to wait (`Retry-After`), in milliseconds. @default undefined */
   readonly retryAfterMs?: number | undefined;
-  /** What the call was about; a 404 means another thing for a project than for a branch. @default undefined */
+  /**
+   * The kind of object that the call was about. A 404 about a project has another meaning than a 404 about a branch.
+   * @default undefined
+   */
   readonly subject?: ControlPlaneSubject | undefined;
   readonly cause?: unknown;
 }

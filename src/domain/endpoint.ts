@@ -1,28 +1,28 @@
 /**
- * The two kinds of compute endpoint that the operator manages. The control plane calls them `read_write` and `read_only`;
- * only `src/control-plane` knows them.
+ * The two types of compute endpoint that the operator manages. The control plane calls them `read_write` and
+ * `read_only`; only `src/control-plane` uses those words.
  */
 export type EndpointType = "ReadWrite" | "ReadOnly";
 
 /**
  * One compute endpoint as the control plane last showed it.
  *
- * Every enum of the control plane is an open string here, so that an unknown value is shown and not refused. `undefined` means
- * that the control plane did not echo the field (its profiles differ), never "off" or "zero".
- *
+ * Every enum of the control plane is an open string here, so that an unknown value is shown and not refused.
+ * `undefined` means that the control plane did not show the field (its profiles differ). It never means "off" or
+ * "zero".
  * @see docs/control-plane.md, "Objects"
  */
 export interface ObservedEndpoint {
   readonly id: string;
   readonly projectId: string;
   readonly branchId: string;
-  /** `ReadWrite`, `ReadOnly`, or the control plane's word for an unknown kind. */
+  /** `ReadWrite`, `ReadOnly`, or the control plane's own word for an unknown type. */
   readonly type: string;
-  /** Direct host name. */
+  /** The host name for direct connections. */
   readonly host: string;
-  /** Compute units. */
+  /** The smallest size of the compute, in compute units. */
   readonly minUnits: number;
-  /** Compute units. */
+  /** The largest size of the compute, in compute units. */
   readonly maxUnits: number;
   readonly state: string;
   readonly pendingState: string | undefined;
@@ -30,31 +30,32 @@ export interface ObservedEndpoint {
   readonly poolerEnabled: boolean;
   readonly poolerMode: string;
   readonly disabled: boolean;
-  /** Seconds; 0 = the control plane's default, -1 = never. `undefined`: not echoed. */
+  /**
+   * Idle seconds until the compute is suspended; 0 = the control plane's default, -1 = never. `undefined`: not shown.
+   */
   readonly suspendTimeoutSeconds: number | undefined;
-  /** `undefined`: not echoed, or never given. */
+  /** The endpoint's name. `undefined`: not shown, or the endpoint has none. */
   readonly name: string | undefined;
-  /** RFC 3339. */
+  /** When the compute was last active, RFC 3339. */
   readonly lastActiveTime: string | undefined;
-  /** RFC 3339, the control plane's clock. */
+  /** When the endpoint was created, RFC 3339 of the control plane's clock. */
   readonly createdTime: string;
-  /** RFC 3339, the control plane's clock. */
+  /** When the endpoint was last changed, RFC 3339 of the control plane's clock. */
   readonly updatedTime: string;
 }
 
 /**
- * The fields of an update. A field that is absent is not sent.
- *
- * `pgSettings` replaces the whole map of the control plane.
+ * The fields of an update. An absent field is not sent.
+ * `pgSettings` replaces the whole map in the control plane.
  */
 export interface EndpointChanges {
   readonly branchId?: string;
   readonly minUnits?: number;
   readonly maxUnits?: number;
-  /** Seconds; 0 = the control plane's default, -1 = never. */
+  /** Idle seconds until the compute is suspended; 0 = the control plane's default, -1 = never. */
   readonly suspendTimeoutSeconds?: number;
   readonly poolerEnabled?: boolean;
-  /** `transaction` or `session`, the control plane's words. */
+  /** The pooling mode in the control plane's words: `transaction` or `session`. */
   readonly poolerMode?: string;
   readonly pgSettings?: Readonly<Record<string, string>>;
   readonly disabled?: boolean;

@@ -1,19 +1,19 @@
 import type { StoredIdentity } from "./resource-store.ts";
 
-/** One event of a resource, for `kubectl describe`. */
+/** One Kubernetes event of a resource, as `kubectl describe` shows it. */
 export interface ResourceEvent {
   readonly type: "Normal" | "Warning";
-  /** Past tense (`EndpointCreated`) or `Cannot…`; at most 128 characters. */
+  /** The reason: past tense (`EndpointCreated`) or `Cannot…`; at most 128 characters. */
   readonly reason: string;
-  /** What the operator was doing, one word as a verb: `Create`, `Update`. */
+  /** What the operator did, as one verb: `Create`, `Update`. */
   readonly action: string;
-  /** One line, at most 1024 characters. */
+  /** The text, one line of at most 1024 characters. */
   readonly note: string;
-  /** Announces a coming change, so it is useless when it is late. @default false */
+  /** True: the event announces a coming change, so it is useless when it is late. @default false */
   readonly isAhead?: boolean;
 }
 
-/** Publishes events. It may lose one, so it never throws and never delays a reconcile. */
+/** Publishes events. It may drop an event, so it never throws and never delays a reconcile. */
 export interface EventRecorder {
   record(resource: StoredIdentity, event: ResourceEvent): void;
 }

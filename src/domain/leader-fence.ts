@@ -1,6 +1,5 @@
 /**
  * The leader fence: the check before every effect on the control plane or the API server.
- *
  * It lets an effect start only while this process is the leader and its Lease lasts longer than the effect can take.
  */
 export interface LeaderFence {

@@ -1,13 +1,16 @@
-/** What the administrator of the cluster says about the projects of one namespace. */
+/** Which projects the cluster administrator has granted to one namespace. */
 export interface NamespaceGrants {
-  /** The annotation of the Namespace object as it stands there; `undefined`: the Namespace does not carry it. */
+  /** The value of the Namespace's annotation. `undefined`: the Namespace does not have it. */
   readonly annotation: string | undefined;
-  /** Whether any Namespace that the operator can see carries the annotation. */
+  /** Whether any Namespace that the operator can see has the annotation. */
   readonly isAnyAnnotated: boolean;
 }
 
-/** The annotations of the Namespaces, as the operator last saw them. */
+/** The source of the Namespaces' grant annotations, as the operator last read them. */
 export interface GrantSource {
-  /** Never throws. A Namespace that cannot be read carries no annotation. */
+  /**
+   * Returns the grants of a namespace. Never throws. A Namespace that cannot be read counts as one without the
+   * annotation.
+   */
   grantsOf(namespace: string): NamespaceGrants;
 }

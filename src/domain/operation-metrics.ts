@@ -1,19 +1,22 @@
 import type { OperationCause } from "./operation.ts";
 import type { ResourceKey } from "./resource-store.ts";
 
-/** One operation that has ended, as it is counted. */
+/** One ended operation, as the metrics count it. */
 export interface EndedOperation extends ResourceKey {
-  /** The control plane's id. It goes with a duration as an exemplar, never into a label. */
+  /** The operation's id. The duration histogram carries it as an exemplar; it is never a label. */
   readonly operationId: string;
-  /** The control plane's own word. */
+  /** The operation's action, in the control plane's own word. */
   readonly action: string;
   readonly outcome: "succeeded" | "failed";
   readonly cause: OperationCause;
-  /** Milliseconds of the control plane's clock; `undefined`: unknown, and only the duration is left out. */
+  /**
+   * The duration in milliseconds of the control plane's clock. `undefined`: unknown; the operation is counted without a
+   * duration.
+   */
   readonly durationMs: number | undefined;
 }
 
-/** How old the operator's knowledge of a project's operations is. */
+/** The age of what the operator knows about a project's operations. */
 export interface OperationsAge {
   readonly projectId: string;
   /** Milliseconds since the last complete read began. */
@@ -21,15 +24,16 @@ export interface OperationsAge {
 }
 
 /**
- * Where ended operations are counted. Never throws.
- *
- * Every call counts. The caller makes sure that an operation is counted once: it stores the watermark first and calls this
- * afterwards.
+ * Counts ended operations. Never throws.
+ * Every call counts. The caller makes sure that each operation is counted once: it first stores the watermark, then
+ * calls this.
  */
 export interface OperationMetrics {
   countEnded(operation: EndedOperation): void;
-  /** A part of the log was not read, or an operation is waited for no more: what ended there is not counted. */
+  /**
+   * A part of the operation log was not read, or the operator gave up on an operation. What ended there is not counted.
+   */
   logCutShort(): void;
-  /** The resource is gone from the cluster, and so are its own counters. */
+  /** The resource is gone from the cluster, so its own counters are removed. */
   forgetResource(key: ResourceKey): void;
 }

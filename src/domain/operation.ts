@@ -12,17 +12,26 @@ export interface Operation {
   readonly action: string;
   readonly status: string;
   readonly failuresCount: number;
-  /** RFC 3339, the control plane's clock. Operations that one request started share it. */
+  /**
+   * When the operation was created, RFC 3339 of the control plane's clock. Operations of one request have the same
+   * time.
+   */
   readonly createdTime: string;
-  /** RFC 3339, the control plane's clock. Only a hint for the order of two answers. */
+  /**
+   * When the operation last changed, RFC 3339 of the control plane's clock. It is only a hint for which of two answers
+   * is newer.
+   */
   readonly updatedTime: string;
-  /** Milliseconds as the control plane measured them; `undefined`: it states none. */
+  /** The duration in milliseconds that the control plane states; `undefined`: it states none. */
   readonly totalDurationMs: number | undefined;
-  /** The control plane's text on a failure. */
+  /** The control plane's error text. `undefined`: there is none. */
   readonly error: string | undefined;
 }
 
-/** How an operation stands. `Unknown`: the operator does not know the status. It shows it and waits for nothing. */
+/**
+ * The state of an operation. `Unknown`: the operator does not know the status, so it shows the operation and does not
+ * wait for it.
+ */
 export type OperationOutcome = "InFlight" | "Succeeded" | "Failed" | "Unknown";
 
 /** What started an operation: a call of the operator, the control plane itself, or a call of another client. */
@@ -39,37 +48,39 @@ const outcomeByStatus: ReadonlyMap<string, OperationOutcome> = new Map([
   ["cancelled", "Failed"],
 ] as const);
 
-/** How an operation stands, by its status. The public API of the control plane documents these eight (read 2026-08-20). */
+/**
+ * Returns the state of an operation by its status. The public API of the control plane documents these eight statuses
+ * (read 2026-08-20).
+ */
 export function outcomeOf(operation: Pick<Operation, "status">): OperationOutcome {
   return outcomeByStatus.get(operation.status) ?? "Unknown";
 }
 
-/** Whether the control plane still works on the operation. */
+/** Whether the operation has not ended yet. */
 export function isInFlight(operation: Pick<Operation, "status">): boolean {
   return outcomeOf(operation) === "InFlight";
 }
 
-/** Whether the operation locks its project: every unfinished operation does, apart from the availability check. */
+/** Whether the operation locks its project. Every unfinished operation does, except the availability check. */
 export function holdsProjectLock(operation: Pick<Operation, "status" | "action">): boolean {
   return isInFlight(operation) && operation.action !== "check_availability";
 }
 
 /**
- * How long an operation took by the control plane's clock: the stated duration, else updated − created.
- *
- * @returns milliseconds, never negative; `undefined` when neither can be read.
+ * Returns how long an operation took by the control plane's clock: the stated duration, else updated − created.
+ * @returns milliseconds, never negative; `undefined` if neither can be read.
  */
 export function durationMsOf({ totalDurationMs, createdTime, updatedTime }: Operation): number | undefined {
   const durationMs = totalDurationMs ?? Date.parse(updatedTime) - Date.parse(createdTime);
   return Number.isFinite(durationMs) ? Math.max(0, durationMs) : undefined;
 }
 
-/** Whether one RFC 3339 time is after another. Both are of the control plane's clock. */
+/** Whether the first RFC 3339 time is after the second. Both come from the control plane's clock. */
 export function isLater(a: string, b: string): boolean {
   return Date.parse(a) > Date.parse(b);
 }
 
-/** Newest first. Operations of one request share their time, so the id decides between them. */
+/** Compares two operations, newest first. Operations of one request have the same time, so then the id decides. */
 export function compareNewestFirst(a: Operation, b: Operation): number {
   const byTime = Date.parse(b.createdTime) - Date.parse(a.createdTime);
   return byTime !== 0 ? byTime : a.id < b.id ? 1 : a.id > b.id ? -1 : 0;

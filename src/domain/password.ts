@@ -1,8 +1,8 @@
 const hidden = "[redacted]";
 
 /**
- * A password on its way from the control plane to a Secret. Everything that prints or serializes it shows `[redacted]`:
- * only `reveal` gives the text.
+ * A password on its way from the control plane to a Secret. Everything that prints or serializes it shows `[redacted]`;
+ * only `reveal` returns the text.
  */
 export class Password {
   readonly #text: string;
@@ -11,7 +11,7 @@ export class Password {
     this.#text = text;
   }
 
-  /** The password itself. Call it only where the Secret is written. */
+  /** Returns the password as text. Only the code that writes the Secret may call it. */
   reveal(): string {
     return this.#text;
   }
@@ -24,7 +24,7 @@ export class Password {
     return hidden;
   }
 
-  /** What Node prints. */
+  /** Returns the text that Node prints for this object: `[redacted]`. */
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return hidden;
   }

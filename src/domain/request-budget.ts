@@ -1,10 +1,13 @@
 /** `Urgent`: an edit or a deletion waits for the request. `Background`: polls and resyncs. */
 export type Urgency = "Urgent" | "Background";
 
-/** The reconcile that wants to send a request. One object for each reconcile: a reconcile that has sent a request goes before those that have not. */
+/**
+ * The reconcile that wants to send a request. Each reconcile has one object: a reconcile that has already sent a
+ * request goes before the others.
+ */
 export interface Caller {
   readonly urgency: Urgency;
-  /** Namespaces share the budget fairly. */
+  /** The namespace on whose behalf the request is sent. Namespaces share the budget fairly. */
   readonly namespace: string;
 }
 
@@ -16,6 +19,6 @@ export interface RequestBudget {
    * @throws ControlPlaneError `Throttled` with effect `NotApplied` after a bounded wait: there are too many requests.
    */
   take(caller: Caller): Promise<void>;
-  /** How many polls of one project (two requests each) fit into a minute, in the half of the budget for the background. */
+  /** How many projects can be polled in one minute. A poll takes two requests, and polls may use half of the budget. */
   readonly pollsPerMinute: number;
 }

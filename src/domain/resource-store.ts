@@ -1,15 +1,21 @@
-/** Namespace and name: the work queue's key, and the only part of an event that is believed. */
+/**
+ * Namespace and name of a resource. It is a key of caches and queues, and the only part of a watch event that the
+ * operator relies on.
+ */
 export interface ResourceKey {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** The key as one text, unique in a cluster: `namespace/name`. */
+/** Returns the key as one text, unique in a cluster: `namespace/name`. */
 export function keyText({ namespace, name }: ResourceKey): string {
   return `${namespace}/${name}`;
 }
 
-/** The parts of a stored object that every write must name, so that it cannot hit another object or a newer one. */
+/**
+ * The parts of a stored object that every write names, so that the write cannot change another object or a newer
+ * version.
+ */
 export interface StoredIdentity {
   /** The kind of the object. @default "ComputeEndpoint" */
   readonly kind?: string;
@@ -19,32 +25,33 @@ export interface StoredIdentity {
 }
 
 /**
- * The custom resources of the cluster.
+ * The custom resources of one kind in the cluster.
  *
- * Guarantees: the cache never returns an object older than the last write of this process; every write carries
- * uid and resourceVersion, and returns the object as it is then.
- * Errors: throws `KubernetesError`; reason `Conflict` when the object has changed or is another one by now.
+ * Guarantees: the cache never returns an object older than the last write of this process. Every write carries uid and
+ * resourceVersion, and returns the object after the write.
+ * Errors: throws `KubernetesError`; reason `Conflict` if the object has changed or was replaced by another one.
  */
 export interface ResourceStore<Resource extends StoredIdentity, Status> {
-  /** From the cache; `undefined` when there is none. */
+  /** Returns the resource from the cache; `undefined` if there is none. */
   get(key: ResourceKey): Resource | undefined;
   /**
-   * The object to act on: that of the cache. After our own write without an answer, or with the answer that the object has
-   * changed, it is read from the API server first.
-   *
-   * @throws KubernetesError when it has to be read and cannot.
+   * Returns the resource to act on, usually from the cache. If our last write had no answer, or was refused because the
+   * object had changed, it is read from the API server first.
+   * @throws KubernetesError when the resource must be read and cannot be.
    */
   current(key: ResourceKey): Promise<Resource | undefined>;
-  /** From the cache: every resource that names the project in its spec or its records, in no particular order. */
+  /**
+   * Returns from the cache every resource that names the project in its spec or its records, in no particular order.
+   */
   inProject(projectId: string): readonly Resource[];
-  /** From the cache, in no particular order. */
+  /** Returns all resources from the cache, in no particular order. */
   list(): readonly Resource[];
-  /** From the API server. */
+  /** Reads the resource from the API server; `undefined` if there is none. */
   read(key: ResourceKey): Promise<Resource | undefined>;
   addFinalizer(resource: Resource): Promise<Resource>;
-  /** Returns `undefined` when the object went away with its last finalizer. */
+  /** Removes our finalizer. @returns `undefined` if the object is gone, because this was its last finalizer */
   removeFinalizer(resource: Resource): Promise<Resource | undefined>;
-  /** Replaces the status. Sends only what differs from `resource`. */
+  /** Replaces the status. Only the difference to `resource` is sent. */
   patchStatus(resource: Resource, status: Status): Promise<Resource>;
 }
 
@@ -61,14 +68,14 @@ export type KubernetesReason =
   | "TimedOut"
   | "UnreadableAnswer";
 
-/** What a Kubernetes error knows beside its message. */
+/** The details of a Kubernetes error beside its message. */
 export interface KubernetesErrorOptions {
-  /** What the API server asked for, in milliseconds. @default undefined */
+  /** How long the API server asked to wait, in milliseconds. @default undefined */
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
 }
 
-/** A Kubernetes call that failed. The message is one line without headers or bodies of the answer. */
+/** A Kubernetes call that failed. The message is one line without headers or body of the answer. */
 export class KubernetesError extends Error {
   override readonly name = "KubernetesError";
   readonly reason: KubernetesReason;

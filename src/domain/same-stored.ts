@@ -1,6 +1,6 @@
 /**
- * Whether two values of JSON would be the same once stored: the order of members does not matter, and a member that is
- * `undefined` is not stored. Each reconcile compares whole statuses, so it makes no text of them.
+ * Whether two JSON values are the same once stored: the order of members does not matter, and `undefined` members are
+ * not stored. It compares without making text, because each reconcile compares whole statuses.
  */
 export function isSameStored(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
@@ -22,7 +22,7 @@ function hasNoMore(a: Members, b: Members): boolean {
   return Object.keys(b).every((name) => b[name] === undefined || memberOf(a, name) !== undefined);
 }
 
-/** A stored object may have any member, `constructor` among them. */
+/** Reads an own member of a stored object, which may have any name, even `constructor`. */
 function memberOf(object: Members, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

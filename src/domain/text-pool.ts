@@ -1,6 +1,6 @@
-/** Keeps one copy of each text that many objects have in common, to save memory. */
+/** Keeps one copy of each text that many objects share, to save memory. */
 export interface TextPool {
-  /** An equal text: the one that is held already, if there is one. */
+  /** Returns an equal text: the one in the pool if there is one, else the given one. */
   share<Text extends string | undefined>(text: Text): Text;
   /** The number of texts in the pool. */
   readonly size: number;

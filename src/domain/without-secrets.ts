@@ -5,14 +5,14 @@
 
 const hidden = "[redacted]";
 
-/** Takes one kind of secret out of a text. */
+/** A rule that removes one kind of secret from a text. */
 type Rule = (text: string) => string;
 
 const quoted = String.raw`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`;
 const secretNames =
   "(?:pg)?password|passwd|passphrase|pwd|secret|credentials?|(?:access[_ -]?)?token|api[_ -]?key|authorization";
 
-/** In this order: a whole connection string goes before the password inside it. */
+/** The rules in the order in which they apply: a whole connection string is removed before the password inside it. */
 const rules: readonly Rule[] = [
   replacing(/\b(postgres(?:ql)?):\/\/[^\s"'<>]+/gi, `$1://${hidden}`),
   withoutUserOfUrl,
@@ -32,11 +32,9 @@ const rules: readonly Rule[] = [
 ];
 
 /**
- * Takes connection strings, passwords, bearer tokens and API keys out of a text, and the values in `known`.
- *
- * It rather takes too much than too little. Its time grows linearly with the length of the text.
- *
- * @param known secrets in use; an empty one is ignored.
+ * Removes connection strings, passwords, bearer tokens and API keys from a text, and also the values in `known`.
+ * When in doubt, it removes more. Its time grows linearly with the length of the text.
+ * @param known secrets in use; empty ones are ignored.
  */
 export function withoutSecrets(text: string, known: readonly string[] = []): string {
   const unnamed = known.reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, hidden)), text);
@@ -47,7 +45,10 @@ function replacing(pattern: RegExp, replacement: string): Rule {
   return (text) => text.replace(pattern, replacement);
 }
 
-/** `https://user:password@host` → `https://[redacted]@host`: everything up to the last `@` of the run. */
+/**
+ * Turns `https://user:password@host` into `https://[redacted]@host`: it removes everything up to the last `@` before a
+ * blank.
+ */
 function withoutUserOfUrl(text: string): string {
   return text.replace(/\b([a-z][a-z0-9+.-]{1,20}):\/\/([^\s"'<>]*)/gi, (url, scheme: string, rest: string) => {
     const end = rest.lastIndexOf("@");
@@ -55,7 +56,7 @@ function withoutUserOfUrl(text: string): string {
   });
 }
 
-/** `user:password@host.example` → `[redacted]@host.example`. */
+/** Turns `user:password@host.example` into `[redacted]@host.example`. */
 function withoutUserOfAddress(text: string): string {
   const parts = text.split("@");
   return parts
@@ -67,7 +68,7 @@ function withoutUserOfAddress(text: string): string {
     .join("@");
 }
 
-/** The characters behind the last blank, quote, slash or angle bracket. */
+/** Returns the characters after the last blank, quote, slash or angle bracket. */
 function lastWordOf(text: string): string {
   let start = text.length;
   while (start > 0 && !/[\s/"'<>]/.test(text.charAt(start - 1))) {
@@ -76,7 +77,7 @@ function lastWordOf(text: string): string {
   return text.slice(start);
 }
 
-/** `eyJ….eyJ….…` → `[redacted]`. */
+/** Turns a JSON Web Token, `eyJ….eyJ….…`, into `[redacted]`. */
 function withoutJsonWebToken(text: string): string {
   return text.replace(/(?<![\w-])[\w-]+(?:\.[\w-]+)+/g, (run) => {
     const start = run.search(/\beyJ[\w-]{5}/);

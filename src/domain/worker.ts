@@ -1,36 +1,33 @@
-/** What becomes of a key of the work queue after a reconcile. */
+/** What happens with a key of the work queue after a reconcile. */
 export type Requeue =
-  /** Nothing to do until something happens. */
+  /** Nothing: the key comes back with the next event. */
   | { readonly kind: "Done" }
-  /** No failure. Reconcile again after `delayMs`; 0 means at once. */
+  /** The key comes back after `delayMs` milliseconds, 0 at once. This is no failure. */
   | { readonly kind: "RequeueAfter"; readonly delayMs: number }
-  /** A conflict or a bug. Reconcile again after the backoff of the queue. */
+  /** The key comes back after the queue's backoff, because of a conflict or a bug. */
   | { readonly kind: "Retry" };
 
 /**
- * The right of one reconcile to use one of the workers.
- *
- * A reconcile that waits for the control plane gives the worker back meanwhile, so that a control plane that hangs for one
- * project does not stop the others.
+ * A worker that one reconcile holds.
+ * While a reconcile waits for the control plane, it gives its worker back. So a control plane that hangs for one
+ * project does not stop the other projects.
  */
 export interface WorkerSlot {
   /**
-   * Gives the worker back, waits, and takes a worker again before it returns. Waits of one reconcile may overlap: the
-   * reconcile then takes a worker again after the last of them.
-   *
-   * @throws what `wait` throws, also after a worker has been taken again.
+   * Gives the worker back, waits, and takes a worker again before it returns. If waits of one reconcile overlap, the
+   * reconcile takes a worker again after the last of them.
+   * @throws what `wait` throws, after a worker has been taken again.
    */
   whileWaiting<Result>(wait: () => Promise<Result>): Promise<Result>;
 }
 
 /**
- * How one reconcile ended, in the words of controller-runtime.
- *
+ * The result of one reconcile, in the words of controller-runtime.
  * `requeue`: again with backoff; `requeue_after`: again at a stated time; `success`: nothing more until an event.
  */
 export type ReconcileResult = "success" | "error" | "requeue" | "requeue_after";
 
-/** Observes reconciles and workers. Never throws. */
+/** Receives reports of reconciles and workers, for metrics. Never throws. */
 export interface ReconcileObserver {
   /** @param active workers in use now; a reconcile that waits for the control plane uses none. */
   workersChanged(active: number): void;
