@@ -1,3 +1,4 @@
+import { getHeapStatistics } from "node:v8";
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
@@ -36,7 +37,7 @@ export function createProcessMetrics(registry: MetricsRegistry, version: string)
     name: "nodejs_heap_size_used_bytes",
     help: "Memory that the JavaScript heap uses.",
     registers,
-    collect: () => heap.set(process.memoryUsage().heapUsed),
+    collect: () => heap.set(getHeapStatistics().used_heap_size),
   });
   const delay = new Histogram({
     name: "endpoint_operator_event_loop_delay_seconds",
