@@ -13,30 +13,32 @@ import type { KindRound, ProjectKind } from "./reconcile/project-kind.ts";
 import type { DatabaseAccess } from "./resource/database-access.ts";
 import { databaseAccessNames } from "./resource/names.ts";
 
-/** What the parts of DatabaseAccess stand on. */
+/** What the parts of DatabaseAccess are made from. */
 export interface AccessPartsOptions extends Omit<AccessContext, "store" | "secrets"> {
   readonly connection: KubernetesConnection;
   readonly fence: LeaderFence;
-  /** Empty: all namespaces. */
+  /** The watched namespaces. Empty: all namespaces. */
   readonly namespaces: readonly string[];
-  /** Puts a project into the work queue. */
+  /** Adds a project to the work queue. */
   readonly enqueue: (projectId: string, priority: "Urgent" | "Background") => void;
 }
 
-/** The parts of DatabaseAccess: a watch that begins when the API server serves the kind, and the kind for the reconcile. */
+/**
+ * The parts of DatabaseAccess: a watch that starts when the API server serves the kind, and the kind for the reconcile.
+ */
 export interface AccessParts {
   readonly kind: ProjectKind;
-  /** From the cache; empty while this process does not lead. */
+  /** Returns the resources from the cache. The list is empty while this process does not lead. */
   resources(): readonly DatabaseAccess[];
-  /** A ComputeEndpoint changed: the resources that name it are reconciled. */
+  /** A ComputeEndpoint changed, so the DatabaseAccesses that name it are reconciled. */
   endpointChanged(key: ResourceKey, priority: "Urgent" | "Background"): void;
   start(): void;
-  /** This process may act from now on, as soon as it has listed the resources. */
+  /** This process has become the leader. It acts as soon as it has listed the resources. */
   lead(): void;
   stop(): Promise<void>;
 }
 
-/** Before the resources are listed, no project has any. */
+/** The round of a project before the resources are listed: it has no resources. */
 const emptyRound: KindRound = {
   size: 0,
   settleLocally: async () => {},
@@ -50,10 +52,10 @@ const emptyRound: KindRound = {
   nextDueMs: () => Number.POSITIVE_INFINITY,
 };
 
-/** After a failed list the operator lists again after this time. */
+/** After a failed list, the operator lists again after this many milliseconds. */
 const listAgainMs = 5_000;
 
-/** Wires the parts. */
+/** Wires the parts of DatabaseAccess. */
 export function assembleAccess(options: AccessPartsOptions): AccessParts {
   const { connection, clock, logger, fence, enqueue } = options;
   const state = { isServed: false, isLeading: false, isReady: false };
@@ -78,7 +80,7 @@ export function assembleAccess(options: AccessPartsOptions): AccessParts {
   };
   const becomeReady = async () => {
     try {
-      // A new leader acts from the state that is stored now, not from what its watch saw before.
+      // A new leader acts from what the API server stores now, not from what its watch saw before.
       await watch.listConsistently();
       state.isReady = true;
       for (const { key } of watch.store.list()) {

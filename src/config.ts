@@ -5,25 +5,25 @@ export type ApiKeySource =
   | { readonly kind: "File"; readonly path: string; readonly secret: SecretName | undefined }
   | { readonly kind: "Value"; readonly value: string };
 
-/** The Secret that the key's file is mounted from, in the operator's own namespace. */
+/** The Secret that the API key's file is mounted from, in the operator's own namespace. */
 export interface SecretName {
   readonly name: string;
-  /** Of the value inside the Secret. */
+  /** The key of the value inside the Secret. */
   readonly key: string;
 }
 
 /** An address to listen on. With port 0 the system chooses a port. */
 export interface ListenAddress {
-  /** Host name or IP address, an IPv6 address without brackets. */
+  /** A host name or IP address, an IPv6 address without brackets. */
   readonly host: string;
   readonly port: number;
 }
 
-/** What a namespace without the annotation of grants may do. Documented in docs/settings.md. */
+/** What a namespace without the grant annotation may do. docs/settings.md describes the modes. */
 export const projectGrantModes = ["Required", "Open", "WhenUsed"] as const;
 export type ProjectGrantMode = (typeof projectGrantModes)[number];
 
-/** pino's levels. */
+/** The log levels of pino. */
 export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
@@ -32,24 +32,24 @@ export interface Config {
   /** Base URL of the control plane without a trailing slash; ends in `/v2`. */
   readonly controlPlaneUrl: string;
   readonly apiKey: ApiKeySource;
-  /** Paths as KUBECONFIG lists them. `undefined`: the standard loading rules of the cluster connection. */
+  /** Paths of kubeconfig files, as KUBECONFIG lists them. `undefined`: the usual loading rules apply. */
   readonly kubeconfig: string | undefined;
-  /** Empty: all namespaces. */
+  /** The watched namespaces. Empty: all namespaces. */
   readonly watchNamespaces: readonly string[];
   readonly metricsAddress: ListenAddress;
   readonly healthAddress: ListenAddress;
   readonly logLevel: LogLevel;
-  /** The maximum number of reconciles at once; a reconcile that waits for the control plane does not count. */
+  /** The maximum number of reconciles at the same time. A reconcile that waits for the control plane does not count. */
   readonly workers: number;
   readonly operationPollMs: number;
   readonly projectPollMs: number;
   readonly resyncMs: number;
   readonly projectGrants: ProjectGrantMode;
   readonly leaderElection: boolean;
-  /** `undefined`: the operator's own namespace, `default` outside a cluster. */
+  /** The namespace of the Lease. `undefined`: the operator's own namespace, or `default` outside a cluster. */
   readonly leaseNamespace: string | undefined;
   readonly leaseName: string;
-  /** `undefined`: the uid of the namespace kube-system. */
+  /** The cluster's id in ownership records. `undefined`: the uid of the namespace kube-system. */
   readonly clusterId: string | undefined;
   readonly createSettleMs: number;
   /** The maximum number of requests to the control plane in any 60 seconds. */
@@ -58,20 +58,22 @@ export interface Config {
   readonly requestsPerSecond: number;
   /** The port at which clients reach databases. */
   readonly databasePort: number;
-  /** `sslmode` in the Secrets of applications. */
+  /** The value of `sslmode` in the Secrets of applications. */
   readonly databaseSslMode: string;
-  /** A file with the certificate authority of the databases. `undefined`: public authorities. */
+  /** The path of a file with the certificate authority of the databases. `undefined`: public authorities are used. */
   readonly databaseCaFile: string | undefined;
   /** Base URL of the receiver of traces, without a trailing slash. `undefined`: no tracing. */
   readonly tracesEndpoint: string | undefined;
 }
 
-/** Bad settings. The message names each of them in one line; it never contains the key. */
+/** The settings are wrong. The message names each wrong setting in one line; it never contains the API key. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/** Environment variables by name. An empty one counts as not set, because deployment templates leave one out that way. */
+/**
+ * Environment variables by name. An empty variable counts as not set, because deployment templates write it like that.
+ */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -80,7 +82,7 @@ const hostAndPort = /^(?:\[(?<ipv6>[0-9a-fA-F:.]+)\]|(?<host>[A-Za-z0-9._-]+)):(
 const printable = /^[\x21-\x7e]+$/;
 const plainNumber = /^\d+(\.\d+)?$/;
 
-/** The message for a bad setting describes a valid value; `describe` adds the given value. */
+/** Makes the parser of one setting. Its error message describes a valid value; `describe` adds the given one. */
 const setting = <Value>(right: string, parse: (text: string) => Value | undefined) =>
   z.string().transform((text, context): Value => {
     const value = parse(text);
@@ -99,7 +101,7 @@ const matching = (right: string, pattern: RegExp) => setting(right, (text) => (p
 const wholeNumber = (least: number, most: number) =>
   setting(`must be a whole number from ${least} to ${most}`, (text) => numberWithin(text, least, most, /^\d+$/));
 
-/** Settings are in seconds, the code uses milliseconds. */
+/** Parses a setting in seconds and returns milliseconds. */
 const seconds = (least: number, most: number) =>
   setting(`must be seconds as a number from ${least} to ${most}`, (text) => {
     const value = numberWithin(text, least, most, plainNumber);
@@ -116,7 +118,7 @@ const secretName = setting("must be SECRET/KEY, for instance control-plane-api-k
 const namespaces = setting("must be namespace names separated by commas", parseNamespaces);
 const levels: readonly string[] = logLevels;
 
-/** libpq's words for connections that are always encrypted. */
+/** The values of libpq's `sslmode` that always encrypt. */
 const sslModes = ["require", "verify-ca", "verify-full"] as const;
 
 const environmentSchema = z.object({
@@ -156,13 +158,12 @@ const environmentSchema = z.object({
 type Settings = z.output<typeof environmentSchema>;
 type SettingName = keyof typeof environmentSchema.shape;
 
-/** Their values are never shown, because they may contain the key. */
+/** Settings whose values are never printed, because they may contain the API key. */
 const hiddenSettings: ReadonlySet<string> = new Set(["CONTROL_PLANE_API_KEY", "CONTROL_PLANE_API_KEY_FILE"]);
 
 /**
- * Reads the settings from environment variables. Pure: whether the key file can be read is seen when it is read.
- *
- * @throws ConfigError that names every missing or bad setting at once.
+ * Reads the settings from environment variables. Pure: it does not read the file of the API key.
+ * @throws ConfigError that names every missing or wrong setting at once.
  * @see docs/settings.md
  */
 export function parseConfig(environment: Environment): Config {
@@ -242,7 +243,10 @@ function describe(name: string, right: string, given: Readonly<Record<string, st
   return value ? `${name} is ${shown(name, value, given)}; it ${right}` : `${name} is not set; it ${right}`;
 }
 
-/** A key in the wrong setting, or a user and password inside a URL, must not reach the log either. */
+/**
+ * Returns a setting's value for an error message. An API key in the wrong setting, or a user and password inside a URL,
+ * must not reach the log.
+ */
 function shown(name: string, value: string, given: Readonly<Record<string, string>>): string {
   const key = given.CONTROL_PLANE_API_KEY;
   const holdsSecret = value.includes("@") || (key !== undefined && value.includes(key));
@@ -262,7 +266,7 @@ function parseServiceUrl(text: string): string | undefined {
   return url?.endsWith("/v2") ? url : undefined;
 }
 
-/** Without a trailing slash. */
+/** Parses a URL; returns it without a trailing slash. */
 function parsePlainUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol)) {

@@ -2,25 +2,28 @@ import { type GrantMode, type GrantOf, projectGrantOf } from "./decide/project-g
 import type { ResourceKey, StoredIdentity } from "./domain/resource-store.ts";
 import { createNamespaceWatch, type NamespaceWatch, type NamespaceWatchOptions } from "./kubernetes/namespace-watch.ts";
 
-/** What the parts of grants stand on. */
+/** What the parts of the grants are made from. */
 export interface GrantPartsOptions extends Omit<NamespaceWatchOptions, "onChange" | "readAgainMs"> {
   readonly projectPollMs: number;
   readonly mode: GrantMode;
-  /** The ComputeEndpoints whose projects are looked at again when a grant changes. */
+  /** Returns the ComputeEndpoints whose projects are reconciled again when a grant changes. */
   readonly resources: () => readonly StoredIdentity[];
-  /** Puts the projects of a ComputeEndpoint, and of the DatabaseAccesses that name it, into the work queue. */
+  /** Adds the projects of a ComputeEndpoint, and of the DatabaseAccesses that name it, to the work queue. */
   readonly enqueue: (key: ResourceKey, priority: "Urgent") => void;
 }
 
-/** Which namespace may touch which project, as the Namespaces say now. */
+/** Which namespace may use which project, by the Namespaces as they are now. */
 export interface GrantParts extends Omit<NamespaceWatch, "grantsOf"> {
   readonly grantOf: GrantOf;
 }
 
-/** Namespaces that are read by name are read at least this often, so that a withdrawn grant ends soon. */
+/**
+ * The longest interval between two reads of Namespaces that are read by name, in milliseconds, so that a withdrawn
+ * grant soon has an effect.
+ */
 const longestReadAgainMs = 10_000;
 
-/** Wires the parts. */
+/** Wires the parts of the grants. */
 export function assembleGrants({ mode, resources, enqueue, projectPollMs, ...options }: GrantPartsOptions): GrantParts {
   const { grantsOf, start, stop, readNow } = createNamespaceWatch({
     ...options,

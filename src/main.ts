@@ -9,7 +9,7 @@ import { programVersion } from "./telemetry/program-version.ts";
 const exitFailure = 1;
 const exitBadConfiguration = 2;
 
-/** Aborted by the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Returns a signal that the first SIGTERM or SIGINT aborts. A second one ends the process at once. */
 function stopOnSignal(): AbortSignal {
   const controller = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -46,7 +46,8 @@ async function operate(config: Config): Promise<number> {
   );
   const { systemClock, endOnUnhandledErrors, keepHeapSmall } = runtime;
   keepHeapSmall(systemClock);
-  // Keys of a file are added as they are read. The key of the settings may stand in an error before it is first used.
+  // API keys in use, which the log must not show. A key from a file is added when it is read. The key of the settings
+  // is there from the start, because an error may contain it before its first use.
   const seenKeys = new Set(config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
   const keys = {
     current: async (): Promise<string> => {
@@ -72,7 +73,7 @@ async function operate(config: Config): Promise<number> {
   });
   const failure = await Promise.race([aborted(stop), operator.failed]);
   if (failure !== undefined) {
-    // Another replica may act by now, so the process ends at once.
+    // Another replica may be the leader by now, so this process ends at once.
     logger.error({ reason: failure }, "the process ends because it is not the leader any more");
     return exitFailure;
   }
@@ -89,7 +90,7 @@ interface TracingNeeds {
   readonly knownSecrets: () => readonly string[];
 }
 
-/** Loads OpenTelemetry only if a receiver of traces is set. */
+/** Loads OpenTelemetry, but only if a receiver of traces is set. */
 async function startTracing({ tracesEndpoint: endpoint }: Config, { knownSecrets, ...needs }: TracingNeeds) {
   if (endpoint === undefined) {
     return {};
@@ -131,7 +132,7 @@ function buildProgram(): Command {
     .description("Manages the compute endpoints of a managed Postgres service as Kubernetes resources.")
     .version(programVersion)
     .enablePositionalOptions()
-    // Before the commands are made: they take it over from here.
+    // This must come before the commands are made, because they take the setting over from here.
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitBadConfiguration));
   program
     .command("run")
@@ -165,5 +166,5 @@ function buildProgram(): Command {
 }
 
 await buildProgram().parseAsync();
-// Everything is closed by now; a socket that is still open must not keep the process.
+// Everything is closed by now. A socket that is still open must not keep the process alive.
 process.exit();

@@ -41,7 +41,7 @@ import { createWorkQueue, type WorkQueue } from "./runtime/work-queue.ts";
 import { createWorkerPool, type WorkerPool } from "./runtime/worker-pool.ts";
 import { createMetrics, type Metrics, type MetricsOptions } from "./telemetry/metrics.ts";
 
-/** What the operator is made from. Everything that differs between a test and production comes in here. */
+/** What the operator is made from. Everything that differs between tests and production is passed in here. */
 export interface OperatorOptions {
   readonly config: Config;
   readonly credentials: CredentialSource;
@@ -49,29 +49,29 @@ export interface OperatorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
-  /** This process among its replicas, for instance the pod's name. */
+  /** The name of this process among its replicas, for instance the pod's name. */
   readonly instance: string;
-  /** 0 up to 1. */
+  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
   /** @default the HTTP client for the control plane of the settings */
   readonly controlPlane?: ControlPlane & { readonly objects?: BranchObjects };
-  /** PEM: the authority of the databases' certificates. @default public authorities */
+  /** The certificate authority of the databases as PEM. @default public authorities */
   readonly databaseAuthority?: string | undefined;
-  /** @default nothing is traced */
+  /** Records spans. @default nothing is traced */
   readonly tracer?: Tracer | undefined;
   /** Sends the last traces; never rejects. @default there are none */
   readonly flushTraces?: (() => Promise<void>) | undefined;
-  /** Shortened by tests. @default 15 s, 10 s, 2 s */
+  /** The times of the Lease; tests use shorter ones. @default 15 s, 10 s, 2 s */
   readonly leaseTiming?: LeaseTiming;
 }
 
-/** The time limit of one write, to the control plane or to Kubernetes. The lease must last longer than that. */
+/** The time limit of one write to the control plane or to Kubernetes, in milliseconds. The lease must last longer. */
 const writeTimeoutMs = 8_000;
 
-/** A process whose lease is too short for an effect looks again after this time. */
+/** If the lease is too short for an effect, the operator checks again after this many milliseconds. */
 const notPermittedPauseMs = 1_000;
 
-/** Everything that an operator consists of, wired and not started. */
+/** All parts of an operator, wired and not started. */
 export interface OperatorParts {
   readonly watch: ResourceWatch;
   readonly metrics: Metrics;
@@ -79,15 +79,15 @@ export interface OperatorParts {
   readonly leadership: Leadership;
   readonly gate: ClosableFence;
   readonly events: ReturnType<typeof createEventRecorder>;
-  /** Settles with the reason when the work had to be stopped for good. Never rejects. */
+  /** Resolves with the reason when the work had to stop for good. Never rejects. */
   readonly failed: Promise<string>;
   start(): void;
-  /** Takes no further key. Returns whether the running reconciles ended in time. */
+  /** Stops taking keys from the queue. @returns whether the running reconciles ended in time */
   stopWork(timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** What the parts stand on. */
+/** What all parts are made from. */
 export type Foundation = OperatorOptions & {
   readonly connection: KubernetesConnection;
   readonly leaseConnection: KubernetesConnection;
@@ -96,8 +96,7 @@ export type Foundation = OperatorOptions & {
 };
 
 /**
- * Wires the parts.
- *
+ * Wires the parts of the operator.
  * @throws Error when the times of the lease do not fit, or the URL of the control plane is not valid.
  */
 export function assembleOperator(foundation: Foundation): OperatorParts {
@@ -125,7 +124,8 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     onLost: stop,
   });
   const startLeading = async () => {
-    // A watch may have been silent before: the first effect needs the resources as they are now (S5 in docs/reliability.md).
+    // A watch may have missed events before. The first effect needs the resources as they are stored now (S5 in
+    // docs/reliability.md).
     await Promise.all([watch.listConsistently(), grants.readNow()]);
     isLeading = true;
     for (const { key } of watch.store.list()) {
@@ -139,7 +139,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     connection,
     namespaces: config.watchNamespaces,
     onChange(key, origin) {
-      // A new leader looks at every resource, so a standby need not remember changes.
+      // A new leader reconciles every resource, so a standby need not remember changes.
       if (isLeading) enqueue(key, origin === "Listed" ? "Background" : "Urgent");
     },
     onList: () => leadership.nudge(),
@@ -152,7 +152,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
   });
   const metrics: Metrics = createOperatorMetrics(foundation, {
     ...{ watch, unreadableCount: () => unreadableCount(), queueStats: () => queue.stats() },
-    // The leader alone: otherwise two replicas would both report every resource.
+    // Only the leader reports these metrics. Otherwise two replicas would both report every resource.
     resources,
     accesses: { resources: () => accessParts.resources(), nowMs: () => clock.nowMs() },
     ...{ projects: () => projects, isLeader: () => gate.mayStartEffect(0) },
@@ -185,7 +185,7 @@ function createProjectQueue({ clock }: Foundation, metrics: Metrics, projectKeys
   return createWorkQueue({
     clock,
     idOf: (projectId) => projectId,
-    // A namespace with thousands of resources does not hold up other namespaces.
+    // Projects are grouped by namespace, so that a namespace with thousands of resources does not hold up others.
     groupOf: (projectId) => projectKeys.namespaceOf(projectId),
     observer: metrics.queue,
   });
@@ -204,7 +204,7 @@ function retryRefused(projects: Projects, queue: WorkQueue<string>): void {
   }
 }
 
-/** Reports what the reader of an operation log could not read. */
+/** Logs and counts the parts of an operation log that its reader could not read. */
 function reportLogTo(to: { readonly logger: Logger; readonly metrics: Metrics; readonly projectId: string }) {
   const { logger, metrics, projectId } = to;
   return {
@@ -277,7 +277,7 @@ interface ClientNeeds {
   readonly fence: LeaderFence;
 }
 
-/** The control plane of the settings: the client, and what all its callers share. */
+/** Connects to the control plane of the settings: makes the client, and what all its callers share. */
 function connectControlPlane(foundation: Foundation, needs: ClientNeeds & { readonly onNewKey: () => void }) {
   const { config, clock, logger, keys, clusterId, tracer } = foundation;
   const { metrics, fence, onNewKey } = needs;
@@ -315,7 +315,7 @@ interface ObjectGuards {
   readonly budget: RequestBudget;
 }
 
-/** Roles and databases behind the same gates and the same budget as the rest of the control plane. */
+/** Returns roles and databases with the same checks and the same request budget as the rest of the control plane. */
 function objectsAccess(inner: BranchObjects, { gated, fence, budget }: ObjectGuards): ObjectsAccess {
   const write: CallGuard = (call) =>
     fence.mayStartEffect(writeTimeoutMs) ? gated(call) : Promise.reject(new LeaderFenceError());
@@ -332,7 +332,7 @@ function objectsAccess(inner: BranchObjects, { gated, fence, budget }: ObjectGua
   };
 }
 
-/** The control plane that was injected, else the HTTP client. */
+/** Returns the control plane that was passed in, else the HTTP client. */
 function createClient(foundation: Foundation, { metrics, fence }: ClientNeeds) {
   const { config, clock, keys, version, tracer, controlPlane } = foundation;
   if (controlPlane !== undefined) {
@@ -360,7 +360,7 @@ interface PoolNeeds extends ClientNeeds {
   readonly kinds: readonly ProjectKind[];
 }
 
-/** The second kind, DatabaseAccess. */
+/** Makes the parts of the kind DatabaseAccess. */
 function createAccess(foundation: Foundation, needs: Omit<PoolNeeds, "projects" | "kinds">): AccessParts {
   const { watch, queue, access, events, grantOf, fence, metrics } = needs;
   const { config, clock, logger, random, connection } = foundation;
@@ -395,7 +395,7 @@ function createPool(foundation: Foundation, needs: PoolNeeds): WorkerPool {
     clock,
     queue,
     workers: config.workers,
-    // While the lease is too short for any effect, a reconcile could only read.
+    // While the lease is too short for any effect, a reconcile could only read, so it is postponed.
     work: async (projectId, slot) =>
       fence.mayStartEffect(writeTimeoutMs)
         ? await reconciler.reconcile(projectId, slot)

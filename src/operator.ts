@@ -11,25 +11,29 @@ import { startHealthServer, startMetricsServer, watchChecks } from "./telemetry/
 export interface RunningOperator {
   readonly metricsPort: number;
   readonly healthPort: number;
-  /** The metrics page, also after the operator has stopped. */
+  /** Returns the text of the metrics page, even after the operator has stopped. */
   readonly metricsPage: () => Promise<string>;
-  /** Resolves with the reason when the operator stopped by itself; the process must end as failed. Never rejects. */
+  /**
+   * Resolves with the reason if the operator stops by itself; the process must then exit with an error. Never rejects.
+   */
   readonly failed: Promise<string>;
   /**
-   * Stops the operator within `shutdownLimitMs`: takes no more keys, lets reconciles in progress end, sends the events,
-   * closes the leader fence, releases the Lease, closes everything and sends the last traces.
-   *
+   * Stops the operator within `shutdownLimitMs`: it takes no more keys, waits for reconciles in progress, sends the
+   * events, closes the leader fence, releases the Lease, closes everything and sends the last traces.
    * @returns whether the reconciles ended in time.
    */
   stop(): Promise<boolean>;
 }
 
-/** A watch receives bytes about once a minute and ends after 70 s without one. After this time no watch can be opened. */
+/**
+ * After this many milliseconds without bytes, watches cannot be opened at all. A healthy watch gets bytes about once a
+ * minute, and ends after 70 s without any.
+ */
 const watchStaleAfterMs = 180_000;
 
 const shutdownLimits = { passesMs: 20_000, eventsMs: 2_000, leaseMs: 4_000, closeMs: 5_000, tracesMs: 2_000 };
 
-/** The longest duration of a stop, in milliseconds; the grace period of the pod is longer. */
+/** The longest time that a stop takes, in milliseconds. The pod's grace period is longer. */
 export const shutdownLimitMs: number = Object.values(shutdownLimits).reduce((sum, limitMs) => sum + limitMs, 0);
 
 /**
@@ -41,7 +45,7 @@ export const shutdownLimitMs: number = Object.values(shutdownLimits).reduce((sum
 export async function startOperator(options: OperatorOptions): Promise<RunningOperator> {
   const { config, clock, logger, tracer } = options;
   const identity = `${options.instance}_${randomUUID()}`;
-  // The audit log of the API server then shows which replica wrote.
+  // With this user agent, the audit log of the API server shows which replica wrote.
   const userAgent = `endpoint-operator/${options.version} (${identity})`;
   const connect = () => createConnection({ credentials: options.credentials, clock, userAgent });
   const plainConnection = connect();
@@ -98,7 +102,7 @@ async function stop(
     return isFlushed;
   };
   const closeGate = async () => parts.gate.close();
-  // Work in progress needs the Lease until it ends: only a quiet operator releases the Lease early.
+  // Work in progress needs the Lease until it ends, so the operator releases the Lease early only if no work is left.
   const handOver = () => (isQuiet ? parts.leadership.release(leaseMs) : parts.leadership.stop());
   const steps = [
     { name: "passes", limitMs: passesMs, run: passes },

@@ -10,31 +10,34 @@ import {
 import type { LogBranch } from "../resource/status-schema.ts";
 import type { OperationsSnapshot } from "./known-operations.ts";
 
-/** An operation of one resource, its cause, and how it stands. */
+/** An operation of one resource, with its cause and its state. */
 export interface AttributedOperation {
   readonly operation: Operation;
   readonly cause: OperationCause;
   readonly outcome: OperationOutcome;
 }
 
-/** How the operations of one endpoint are recognised. */
+/** What identifies the operations of one endpoint and of the operator's own calls. */
 export interface Attribution {
   readonly endpointId: string;
-  /** Ids that answers to the operator's own calls named. */
+  /** Ids of operations that answers to the operator's own calls named. */
   readonly ownIds: ReadonlySet<string>;
-  /** When the endpoint that the operator created came to be, RFC 3339; `undefined` for an adopted one. */
+  /** When the endpoint that the operator created was created, RFC 3339; `undefined` for an adopted endpoint. */
   readonly createdTime: string | undefined;
   /** The branch whose operations count although they name no endpoint; `undefined`: none. */
   readonly branch: LogBranch | undefined;
 }
 
-/** Actions that the control plane starts by itself. A configuration change is none of them. */
+/** Actions that the control plane may start by itself. A configuration change is not one of them. */
 const controlPlaneActions: readonly string[] = ["check_availability", "suspend_compute", "start_compute"];
 
-/** The first start of an endpoint that the operator created begins within this time of the endpoint's creation. */
+/**
+ * The first start of an endpoint that the operator created begins at most this many milliseconds after the endpoint's
+ * creation.
+ */
 export const createdTogetherMs = 2_000;
 
-/** Chooses the operations that belong to one endpoint and says what caused each, newest first. */
+/** Selects the operations of one endpoint, newest first, and adds to each what caused it. */
 export function attribute(snapshot: OperationsSnapshot, attribution: Attribution): readonly AttributedOperation[] {
   const { endpointId, ownIds, branch } = attribution;
   const withoutEndpoint = (snapshot.byEndpoint.get("") ?? []).filter(
@@ -50,7 +53,7 @@ export function attribute(snapshot: OperationsSnapshot, attribution: Attribution
   );
 }
 
-/** Says of each operation how it stands and what caused it. */
+/** Adds state and cause to each operation. */
 export function explain(
   chosen: readonly Operation[],
   snapshot: OperationsSnapshot,
@@ -63,7 +66,10 @@ export function explain(
   }));
 }
 
-/** The branch whose operations without an endpoint belong to the resource: the one on which its endpoint is seen. */
+/**
+ * Returns the branch whose operations count for the resource although they name no endpoint: the branch of its
+ * endpoint.
+ */
 export function attributedBranch(
   branch: LogBranch | undefined,
   seen: ObservedEndpoint | undefined,
@@ -81,9 +87,9 @@ function causeOf(operation: Operation, snapshot: OperationsSnapshot, ownIds: Rea
 }
 
 /**
- * Whether a request of another client started the operation: the operations of one request share their endpoint and
- * their creation time, and one of them is a change of configuration. The operator's own changes do not count, because
- * their answers name all operations of the request.
+ * Whether a request of another client started the operation. Operations of one request have the same endpoint and
+ * creation time, and one of them is a configuration change. The operator's own changes do not count here, because their
+ * answers name all operations of the request.
  */
 function isPartOfForeignChange(
   { endpointId, createdTime }: Operation,
@@ -98,7 +104,10 @@ function isPartOfForeignChange(
   );
 }
 
-/** If the answer to a create was lost, the operator has not learnt the id of the start. */
+/**
+ * Whether the operation is the first start of an endpoint that the operator created. If the answer to the create was
+ * lost, the operator does not know the id of this start.
+ */
 function isStartOfOurCreate({ createdTime }: Operation, attribution: Attribution): boolean {
   return (
     attribution.createdTime !== undefined &&

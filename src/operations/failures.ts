@@ -3,30 +3,34 @@ import { type ComputeEndpointStatus, type StatusOperation, statusOperationsLimit
 import type { AttributedOperation } from "./attribution.ts";
 import { shortError } from "./shown.ts";
 
-/** A failure that nothing has cleared yet. */
+/** A failed operation that is not cleared yet. */
 export type FailedAction = NonNullable<ComputeEndpointStatus["failedActions"]>[number];
 
-/** Failures that status keeps, one for each action. */
+/** The maximum number of failures that status keeps, one for each action. */
 const failedActionsLimit = 20;
 
-/** What decides whether a failure is new. */
+/** The facts that decide whether a failure is new. */
 export interface FailureContext {
-  /** The operation that the annotation acknowledges. */
+  /** The operation that the annotation `acknowledge-operation` names; `undefined`: none. */
   readonly acknowledgedOperationId: string | undefined;
-  /** Operations that this step counts. */
+  /** Ids of the operations that this step counts. */
   readonly endedIds: ReadonlySet<string>;
-  /** Operations as status shows them now. */
+  /** The operations that status shows now. */
   readonly shown: readonly StatusOperation[];
-  /** Ids of operations that are not counted only because their times are too far back: the clock stepped back. */
+  /**
+   * Ids of operations that are not counted only because their times are too old: the control plane's clock stepped
+   * back.
+   */
   readonly missedIds: ReadonlySet<string>;
 }
 
 /**
- * Returns the failures that LastOperationSucceeded remembers, one for each action.
+ * Returns the failures that LastOperationSucceeded shows, one for each action.
  *
  * A failure is cleared by a later success of the same action, by a success of the same operation (the control plane may
- * retry it), or by acknowledgement. A read that shows no failure does not clear it. Against a failure that status holds
- * already, every operation counted in this step is later, whatever its times are: the control plane's clock may step back.
+ * retry it), or by the annotation. A read that does not show the failure does not clear it.
+ * Operations that this step counts are later than any failure in status, whatever their times are: the control plane's
+ * clock may step back.
  *
  * @param operations newest first.
  */
@@ -59,7 +63,7 @@ export function failuresAfter(
     .slice(0, failedActionsLimit);
 }
 
-/** Leaves out the failure that the annotation acknowledges. */
+/** Returns the failures without the one that the annotation acknowledges. */
 export function withoutAcknowledged(
   failures: readonly FailedAction[],
   acknowledgedOperationId: string | undefined,
@@ -68,8 +72,8 @@ export function withoutAcknowledged(
 }
 
 /**
- * An operation that was counted before is a new failure only if status shows that it has failed once more since. One
- * that is not counted for its time alone is reported all the same.
+ * Whether a failure is new. An operation that was counted before is a new failure only if status shows that it has
+ * failed again since. A failure that is not counted because of its time alone is still reported.
  */
 function isNewFailure(operation: Operation, { shown, endedIds, missedIds }: FailureContext): boolean {
   if (endedIds.has(operation.id)) {
@@ -81,7 +85,10 @@ function isNewFailure(operation: Operation, { shown, endedIds, missedIds }: Fail
     : outcomeOf(before) !== "Failed" || before.failuresCount !== operation.failuresCount;
 }
 
-/** Status has room for the most recent operations only: one older than the last of them may have been there before. */
+/**
+ * Whether status may have shown the operation earlier: status has room for the most recent operations only, and this
+ * one is older than the last of them.
+ */
 function isPushedOut({ createdTime }: Operation, shown: readonly StatusOperation[]): boolean {
   const oldest = shown.at(-1);
   return oldest !== undefined && shown.length >= statusOperationsLimit && !isLater(createdTime, oldest.createdTime);

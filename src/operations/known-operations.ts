@@ -1,31 +1,40 @@
 import { isInFlight, type Operation, outcomeOf } from "../domain/operation.ts";
 import { createTextPool } from "../domain/text-pool.ts";
 
-/** What the operator knows of one project's operation log at one moment. Times in it are the control plane's. */
+/** The operations of one project that the operator knows at one moment. Times are the control plane's. */
 export interface OperationsSnapshot {
-  /** Counts up with each read of this process. Tells which snapshot a resource has reduced last. */
+  /**
+   * The number of this snapshot: it grows with each read of this process. It shows which snapshot a resource has used
+   * last.
+   */
   readonly revision: number;
-  /** Newest first: the newest operations, those that a resource still has to reduce, and all unfinished ones. Bounded. */
+  /**
+   * Newest first: the newest operations, those that a resource still has to use, and all unfinished ones. Their number
+   * is limited.
+   */
   readonly operations: readonly Operation[];
-  /** The same operations by endpoint id, newest first; those without an endpoint under "". */
+  /** The same operations by endpoint id, newest first. Operations without an endpoint have the key "". */
   readonly byEndpoint: ReadonlyMap<string, readonly Operation[]>;
   readonly byId: ReadonlyMap<string, Operation>;
-  /** RFC 3339: creation time of the newest operation that a list has shown; `undefined` while no list has shown one. */
+  /** When the newest listed operation was created, RFC 3339; `undefined`: no list has shown an operation. */
   readonly newestListedTime: string | undefined;
-  /** Epoch milliseconds: `operations` holds everything that the lists have shown since then; -Infinity: the whole log. */
+  /** `operations` holds every listed operation since this time, epoch milliseconds; -Infinity: the whole log. */
   readonly reachMs: number;
-  /** Ids of operations that the control plane shows and the operator cannot read. They never count as absent. */
+  /** Ids of operations that the control plane shows and the operator cannot parse. They never count as absent. */
   readonly unreadableIds: readonly string[];
-  /** Ids that are waited for and that this read has not shown: the read by id failed, or its turn has not come. */
+  /** Ids of awaited operations that this read has not shown: the read by id failed, or was not made yet. */
   readonly unseenIds: ReadonlySet<string>;
-  /** Ids of operations that neither a list nor a read by id has shown for 60 s: nothing waits for them any more. */
+  /**
+   * Ids of operations that neither a list nor a read by id has shown for 60 s. The operator does not wait for them any
+   * more.
+   */
   readonly lostIds: ReadonlySet<string>;
 }
 
-/** What a snapshot is made from, without the indexes. */
+/** The content of a snapshot, without its indexes. */
 export type SnapshotContent = Omit<OperationsSnapshot, "byEndpoint" | "byId">;
 
-/** Makes a snapshot: adds the indexes, so that a project with many resources is not searched once for each. */
+/** Makes a snapshot with indexes, so that the list is not searched once for each resource. */
 export function createSnapshot(content: SnapshotContent): OperationsSnapshot {
   const byEndpoint = new Map<string, Operation[]>();
   for (const operation of content.operations) {
@@ -40,46 +49,58 @@ export function createSnapshot(content: SnapshotContent): OperationsSnapshot {
   return { ...content, byEndpoint, byId: new Map(content.operations.map((each) => [each.id, each])) };
 }
 
-/** A part of a project's log that a resource needed and that the operator did not read. Epoch ms, control plane's clock. */
+/**
+ * A part of the operation log that a resource needed and the operator did not read. Times: epoch milliseconds of the
+ * control plane's clock.
+ */
 export interface OperationLogGap {
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** What must survive a prune. */
+/** Which operations must stay when old ones are dropped. */
 export interface Needs {
-  /** Epoch milliseconds, control plane's clock: a resource has to see everything since; `undefined`: none looks back. */
+  /**
+   * Operations since this time must stay, epoch milliseconds of the control plane's clock; `undefined`: no resource
+   * needs older ones.
+   */
   readonly sinceMs: number | undefined;
-  /** Every resource has reduced this revision. */
+  /** The newest revision that every resource has used. */
   readonly reducedRevision: number;
 }
 
 interface Known {
   operation: Operation;
-  /** Epoch milliseconds of the control plane's clock: parsed once, because each read sorts by them. */
+  /**
+   * When the operation was created, epoch milliseconds of the control plane's clock. It is parsed once, because each
+   * read sorts by it.
+   */
   readonly createdMs: number;
   updatedMs: number;
-  /** The revision of the first snapshot that shows the operation as it is now. */
+  /** The revision of the first snapshot that shows this form of the operation. */
   changedRevision: number;
-  /** Monotonic milliseconds of the last read that did not look older than `operation`. */
+  /** When a read last showed the operation in a form that did not look older, in monotonic milliseconds. */
   confirmedMs: number;
 }
 
-/** A read that looks older than the last answer is ignored for this long, and believed after that. */
+/**
+ * For this many milliseconds, the operator ignores a read that looks older than the last answer. After that it believes
+ * the read.
+ */
 const looksOlderMs = 30_000;
 
 /**
- * The operations of one project that the operator knows of.
+ * The operations of one project that the operator knows.
  *
- * An ended operation stays ended, whatever a later answer shows: lists lag behind reads by id, and both behind answers
- * to writes. Between two answers of the same kind `updatedTime` is a hint for at most 30 s.
+ * An ended operation stays ended, whatever a later answer shows. Lists may be older than reads by id, and both may be
+ * older than answers to writes. Between two answers of the same kind, `updatedTime` is a hint for at most 30 s.
  */
 export class KnownOperations {
   readonly #known = new Map<string, Known>();
   readonly #texts = createTextPool(500);
   #revision = 1;
 
-  /** The revision of the snapshot that will be made next. */
+  /** The revision of the next snapshot. */
   get revision(): number {
     return this.#revision;
   }
@@ -88,7 +109,7 @@ export class KnownOperations {
     return this.#known.get(id)?.operation;
   }
 
-  /** Takes in one operation as an answer showed it. @param nowMs monotonic milliseconds. */
+  /** Adds one operation as an answer showed it. @param nowMs monotonic milliseconds. */
   add(incoming: Operation, nowMs: number): void {
     const known = this.#known.get(incoming.id);
     if (known === undefined) {
@@ -109,7 +130,7 @@ export class KnownOperations {
     this.#known.delete(id);
   }
 
-  /** Everything known, newest first; what changes from now on belongs to the next revision. */
+  /** Returns all known operations, newest first. Later changes belong to the next revision. */
   takeRevision(): { readonly revision: number; readonly operations: readonly Operation[] } {
     const operations = [...this.#known.values()].sort(compareLatestCreated).map(operationOf);
     this.#revision += 1;
@@ -117,10 +138,9 @@ export class KnownOperations {
   }
 
   /**
-   * Drops ended operations that changed before the last `windowSize` others and that no resource needs, and everything
-   * beyond `mostKept`.
-   *
-   * @returns the dropped operations; `needed` are those that a resource had not reduced yet.
+   * Drops ended operations that no resource needs, apart from the `windowSize` ones that changed last. It also drops
+   * everything above `mostKept`.
+   * @returns the dropped operations; `needed` are those that a resource had not used yet.
    */
   prune(needs: Needs, { windowSize, mostKept }: { readonly windowSize: number; readonly mostKept: number }): Pruned {
     const all = [...this.#known.values()].sort(compareLatestChange);
@@ -136,8 +156,8 @@ export class KnownOperations {
   }
 
   /**
-   * Each answer holds its own text, and thousands of operations repeat the same few words. Each field is written out, because
-   * an object made by spreading takes half as much memory again.
+   * Returns a copy that shares its texts with other operations, because thousands of operations repeat the same few
+   * words. Each field is written out: an object made by spreading takes half as much memory again.
    */
   #withSharedTexts(operation: Operation, id: string): Operation {
     const { share } = this.#texts;
@@ -166,7 +186,7 @@ const operationOf = ({ operation }: Known): Operation => operation;
 
 const isOpen = ({ operation }: Known): boolean => isInFlight(operation);
 
-/** Whether an operation has ended in a status that we know. */
+/** Whether an operation has ended, in a status that the operator knows. */
 export function hasEnded(operation: Pick<Operation, "status">): boolean {
   const outcome = outcomeOf(operation);
   return outcome === "Succeeded" || outcome === "Failed";
@@ -197,12 +217,15 @@ function isNeeded({ createdMs, updatedMs, changedRevision }: Known, { sinceMs, r
   return isSinceThen || changedRevision > reducedRevision;
 }
 
-/** Newest first; the operations of one request share their time, so the id decides. */
+/** Compares by creation, newest first. Operations of one request have the same time, so then the id decides. */
 function compareLatestCreated(a: Known, b: Known): number {
   return b.createdMs - a.createdMs || (a.operation.id < b.operation.id ? 1 : -1);
 }
 
-/** Last changed first. The order of our own reads decides before times, because the control plane's clock may step back. */
+/**
+ * Compares by last change, newest first. The order of our own reads comes before times, because the control plane's
+ * clock may step back.
+ */
 function compareLatestChange(a: Known, b: Known): number {
   return b.changedRevision - a.changedRevision || b.updatedMs - a.updatedMs || compareLatestCreated(a, b);
 }

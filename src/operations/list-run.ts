@@ -4,40 +4,43 @@ import type { Operation } from "../domain/operation.ts";
 /** The control plane's calls that reading the operation log needs. */
 export type OperationSource = Pick<ControlPlane, "listOperations" | "getOperation">;
 
-/** How far a run over the list went. */
+/** Why a run over the list ended. */
 export type RunEnd =
-  /** To the last operation there is. */
+  /** It has reached the last operation of the list. */
   | "Exhausted"
-  /** To an operation of the run before: together they go back as far as that one. */
+  /** It has reached an operation of the previous run, so both runs together have no gap. */
   | "Linked"
-  /** As far as a resource needs. */
+  /** It has gone back as far as a resource needs. */
   | "Sufficient"
-  /** The bound of pages came first. */
+  /** It has read the maximum number of pages. */
   | "CutShort";
 
-/** What one run over the list showed. */
+/** The result of one run over the list. */
 export interface Run {
-  /** In the order of the list: newest first by the control plane's clock. */
+  /** The operations in the order of the list: newest first by the control plane's clock. */
   readonly operations: readonly Operation[];
-  /** Ids of entries that cannot be read; "" for an entry without a readable id. */
+  /** Ids of entries that cannot be parsed; "" if the id could not be read either. */
   readonly unreadableIds: readonly string[];
   readonly end: RunEnd;
 }
 
-/** Bounds of one run. */
+/** The limits of one run. */
 export interface RunBounds {
   readonly pageSize: number;
-  /** Each further page asks for four times as many operations as the one before, up to this. */
+  /**
+   * The maximum number of operations on a page. Each further page asks for four times as many operations as the page
+   * before.
+   */
   readonly deepPageSize: number;
   readonly maxPages: number;
 }
 
 /**
- * Lists a project's operations, newest first, page by page.
+ * Lists a project's operations page by page, newest first.
  *
- * @param endAt is called with the oldest operation of each page; a result ends the run.
- * @throws ControlPlaneError when a page cannot be read. Nothing of the run is used then: half a list
- * would look like a list that reaches what was known before.
+ * @param endAt is called with the oldest operation of each page. If it returns a value, the run ends.
+ * @throws ControlPlaneError when a page cannot be read. Then nothing of the run is used, because half a list would
+ *   look complete.
  */
 export async function listBack(
   source: OperationSource,
@@ -67,7 +70,10 @@ export async function listBack(
   return { operations, unreadableIds, end: "CutShort" };
 }
 
-/** Epoch milliseconds of the control plane's clock; -Infinity: no operation, or its time cannot be read. */
+/**
+ * Returns when an operation was created, in epoch milliseconds of the control plane's clock. -Infinity: there is no
+ * operation, or its time cannot be parsed.
+ */
 export function createdMsOf(operation: Operation | undefined): number {
   const createdMs = Date.parse(operation?.createdTime ?? "");
   return Number.isFinite(createdMs) ? createdMs : Number.NEGATIVE_INFINITY;

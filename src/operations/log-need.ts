@@ -1,24 +1,26 @@
 import type { OperationWatermark } from "../resource/status-schema.ts";
 import { parseMark } from "./watermark.ts";
 
-/** What one resource needs of its project's operation log. */
+/** Which part of its project's operation log one resource needs. */
 export interface LogNeed {
   readonly uid: string;
-  /** The operation history range still to read begins here; epoch milliseconds of the control plane's clock. */
+  /** The start of the operation history range to read, in epoch milliseconds of the control plane's clock. */
   readonly sinceMs: number;
-  /** Operations created before this have all been counted, unless the control plane's clock stepped back. */
+  /** All operations created before this time have been counted, unless the control plane's clock stepped back. */
   readonly certainMs: number;
-  /** Operations that are counted when they end. */
+  /** Ids of unfinished operations. They are counted when they end. */
   readonly unfinishedIds: readonly string[];
 }
 
-/** A later list may add operations to what an earlier list has shown, but not ones that are older than this. */
+/**
+ * A later list may show additional operations that are at most this many milliseconds older than the newest one of an
+ * earlier list.
+ */
 const listSettleMs = 60_000;
 
 /**
- * Reads off a stored watermark what its resource needs. Leave out a resource whose records are not proven its own: it
- * never counts, and would have the list read back for ever.
- *
+ * Returns which part of the log a resource needs, by its stored watermark. Do not call it for a resource whose records
+ * are not proven its own: such a resource never counts, so the log would be read back again and again.
  * @returns `undefined`: the resource has no log yet.
  */
 export function logNeedOf(uid: string, stored: OperationWatermark | undefined): LogNeed | undefined {
@@ -26,7 +28,7 @@ export function logNeedOf(uid: string, stored: OperationWatermark | undefined): 
   if (mark === undefined) {
     return undefined;
   }
-  // A log that has met nothing yet begins at createdMs; its floor only allows for clocks that differ.
+  // A log without any operation begins at createdMs. Its floor is earlier only because clocks may differ.
   const sinceMs = mark.met.size === 0 ? mark.createdMs : mark.floorMs + 1;
   return {
     uid,

@@ -6,67 +6,76 @@ import { createdMsOf, listBack, type OperationSource, type Run, type RunEnd } fr
 import type { LogNeed } from "./log-need.ts";
 import { WaitedOperations } from "./waited-operations.ts";
 
-/** What the operation log of one project is read with, and its bounds. */
+/** The source and the limits for reading the operation log of one project. */
 export interface ProjectOperationsOptions {
   readonly clock: Clock;
-  /** Operations on the first page, which is the only one as long as little happens. @default 50 */
+  /** The number of operations on the first page. While little happens, no other page is read. @default 50 */
   readonly pageSize?: number;
-  /** Operations on a further page, at most; each asks for four times as many as the one before. @default 1000 */
+  /**
+   * The maximum number of operations on a further page. Each page asks for four times as many as the one before.
+   * @default 1000
+   */
   readonly deepPageSize?: number;
-  /** Pages in one read. @default 10 */
+  /** The maximum number of pages in one read. @default 10 */
   readonly maxPages?: number;
-  /** Operations asked for by id in one read. @default 20 */
+  /** The maximum number of operations that one read asks for by id. @default 20 */
   readonly maxPolls?: number;
-  /** Ended operations kept although every resource has reduced them. Not below `pageSize`. @default 50 */
+  /**
+   * The number of ended operations that stay although every resource has used them. Not below `pageSize`. @default 50
+   */
   readonly windowSize?: number;
-  /** Ended operations kept at most, and unfinished ones. @default 10000 */
+  /** The maximum number of ended operations in memory, and also of unfinished ones. @default 10000 */
   readonly mostKept?: number;
-  /** An operation that no read shows is waited for this long. @default 60000 */
+  /** How long the operator waits for an operation that no read shows, in milliseconds. @default 60000 */
   readonly missingGraceMs?: number;
-  /** Is called with each part of the log that a resource needed and that was not read. @default nothing */
+  /** Called for each part of the log that a resource needed and that was not read. @default nothing */
   readonly onGap?: (gap: OperationLogGap) => void;
-  /** Is called once with each operation that is waited for no more because no read shows it. @default nothing */
+  /** Called once for each operation that the operator gave up on, because no read shows it. @default nothing */
   readonly onLost?: (operationId: string) => void;
 }
 
-/** One read of the log. */
+/** The input of one read of the log. */
 export interface OperationsRead {
   readonly projectId: string;
-  /** One for each resource of the project that has a watermark. @see logNeedOf */
+  /** The needs of all resources of the project that have a watermark. @see logNeedOf */
   readonly needs: readonly LogNeed[];
-  /** The `Date` header seen last, epoch milliseconds of the control plane's clock; `undefined`: none has been seen. */
+  /** The last `Date` header, in epoch milliseconds of the control plane's clock; `undefined`: there was none. */
   readonly serviceTimeMs: number | undefined;
 }
 
-/** Operations may stand below others that began up to this much before them: the control plane's machines differ. */
+/**
+ * The list may be out of order by this many milliseconds, because the clocks of the control plane's machines differ.
+ */
 const listDisorderMs = 10_000;
 
-/** A run that looks for operations with earlier times follows the one before at this distance or more. */
+/** The minimum interval between two runs that search for operations with earlier times, in milliseconds. */
 const orderedRunEveryMs = 10_000;
 
 /**
- * The operation log of one project, as one process knows it.
+ * The operation log of one project, as this process knows it.
  *
- * A read lists pages, newest first, back to what the read before has shown. The first read, and the first one for a
- * resource with an older watermark, goes back to that watermark. Unfinished operations that the pages do not show are
- * then asked for by id. A failed or unreadable read of one operation fails nothing else.
- *
- * Everything that a resource has not reduced yet is kept, up to `mostKept`.
+ * A read lists pages, newest first, until it reaches what the previous read has shown. The first read goes back to the
+ * oldest watermark of a resource, and so does the first read for a resource with an older watermark. Unfinished
+ * operations that the pages do not show are then read by id. A failed read of one operation does not affect the others.
+ * The reader keeps everything that a resource has not used yet, up to `mostKept`.
  */
 export class ProjectOperations {
   readonly #options: Required<ProjectOperationsOptions>;
   readonly #known = new KnownOperations();
   readonly #waited: WaitedOperations;
-  /** The last revision that each resource has reduced, by uid, and how far back its watermark went then. */
+  /** For each resource, by uid: the last revision that it has used, and how far back its watermark went then. */
   readonly #reduced = new Map<string, { readonly revision: number; readonly sinceMs: number }>();
-  /** What the last run over the list showed; `undefined` before the first one. Epoch ms of the control plane's clock. */
+  /**
+   * What the last run over the list showed; `undefined`: there was none. Times: epoch milliseconds of the control
+   * plane's clock.
+   */
   #lastRun: { readonly ids: ReadonlySet<string>; readonly oldestMs: number; readonly newestMs: number } | undefined;
-  /** The last run that went back to `#backToMs`, and the one before it. Monotonic milliseconds. */
+  /** The last run that went back to `#backToMs`, and the time of the run before it. Monotonic milliseconds. */
   #orderedRun: { readonly atMs: number; readonly previousAtMs: number; readonly serviceTimeMs: number } | undefined;
   #newestListedTime: string | undefined;
-  /** Everything that the lists have shown since then is known; epoch milliseconds of the control plane's clock. */
+  /** Every listed operation since this time is known, epoch milliseconds of the control plane's clock. */
   #reachMs = Number.POSITIVE_INFINITY;
-  /** What was created before is out of reach: a gap has been reported. */
+  /** Operations created before this time are not read any more: a gap has been reported. */
   #floorMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ProjectOperationsOptions) {
@@ -87,8 +96,7 @@ export class ProjectOperations {
 
   /**
    * Reads the new part of the log.
-   *
-   * @throws ControlPlaneError when a list fails; nothing that was known before is lost.
+   * @throws ControlPlaneError when a list fails; the operations that were known before stay known.
    */
   async read(
     source: OperationSource,
@@ -119,14 +127,14 @@ export class ProjectOperations {
     });
   }
 
-  /** Takes in the operations that the answer to a write named. */
+  /** Adds the operations that the answer to a write named. */
   noteAnswer(operations: readonly Operation[]): void {
     for (const operation of operations) {
       this.#add(operation);
     }
   }
 
-  /** Asks for an operation by id until it has ended. One that no read shows is given up after 60 s. */
+  /** Waits for an operation: reads it by id until it has ended. If no read shows it for 60 s, the reader gives up. */
   expect(id: string): void {
     if (this.#known.get(id) === undefined) {
       this.#waited.add(id, this.#options.clock.monotonicMs());
@@ -134,9 +142,8 @@ export class ProjectOperations {
   }
 
   /**
-   * A resource has reduced a snapshot, and the state that follows from it is stored or needed no write.
-   *
-   * @param need of the stored state.
+   * Notes that a resource has used a snapshot, and that its new state is stored or needed no write.
+   * @param need the need by the stored state.
    */
   noteReduced({ uid, sinceMs }: LogNeed, { revision, reachMs }: OperationsSnapshot): void {
     if (this.#reduced.has(uid) || sinceMs >= reachMs || sinceMs < this.#floorMs) {
@@ -144,7 +151,7 @@ export class ProjectOperations {
     }
   }
 
-  /** The needs of the resources that this process has not reduced the log for, as far back as their watermark goes. */
+  /** Returns the needs of resources that have not used the log in this process back to their watermark. */
   #unread(needs: readonly LogNeed[]): readonly LogNeed[] {
     return needs.filter(({ uid, sinceMs }) => sinceMs < (this.#reduced.get(uid)?.sinceMs ?? Number.POSITIVE_INFINITY));
   }
@@ -154,7 +161,7 @@ export class ProjectOperations {
     return unread.length === 0 ? undefined : Math.max(Math.min(...unread), this.#floorMs);
   }
 
-  /** Before the read and not after it, so that a snapshot shows everything that its read met. */
+  /** Drops operations before the read, not after it, so that a snapshot shows everything that its read has found. */
   #prune(needs: readonly LogNeed[]): void {
     const uids = new Set(needs.map(({ uid }) => uid));
     for (const uid of this.#reduced.keys()) {
@@ -177,9 +184,9 @@ export class ProjectOperations {
   }
 
   /**
-   * How far a run goes back at least, so that it shows operations whose times are earlier than those of operations listed
-   * before: the clocks of the control plane's machines differ, and a clock may step back. Epoch milliseconds of that clock;
-   * Infinity: no such bound.
+   * Returns how far back a run must go to find operations whose times are earlier than those listed before. Clocks of
+   * the control plane's machines differ, and a clock may step back.
+   * @returns epoch milliseconds of the control plane's clock; Infinity: there is no such limit.
    */
   #backToMs(serviceTimeMs: number | undefined): number {
     const last = this.#orderedRun;
@@ -221,13 +228,16 @@ export class ProjectOperations {
     if (end === "Exhausted") {
       this.#reachMs = Number.NEGATIVE_INFINITY;
     } else if (operations.length > 0) {
-      // Another operation of the oldest one's moment may not have been shown.
+      // The list may hide another operation of the same moment as the oldest one.
       this.#reachMs = end === "Linked" ? Math.min(this.#reachMs, oldestMs + 1) : oldestMs + 1;
     }
     this.#lastRun = { ids: new Set(operations.map(({ id }) => id)), oldestMs, newestMs: createdMsOf(operations[0]) };
   }
 
-  /** What lies beyond the bound of pages is not read again. It is a gap unless a watermark says that it has been counted. */
+  /**
+   * Gives up on what lies behind the maximum number of pages: it is never read. This is a gap, unless a watermark shows
+   * that it has been counted.
+   */
   #giveUpBefore({ end }: Run, needs: readonly LogNeed[], lastNewestMs: number): void {
     if (end !== "CutShort") {
       return;

@@ -16,51 +16,57 @@ import {
   referenceMsOf,
 } from "./watermark.ts";
 
-/** What status holds of the operation log of one resource. */
+/** The part of status that comes from the operation log of one resource. */
 export type OperationLogState = Pick<ComputeEndpointStatus, "operations" | "failedActions" | "operationWatermark">;
 
-/** Whose operations are wanted, and what this reconcile knows beside the snapshot. */
+/** The resource whose operations are selected, and what this reconcile knows besides the snapshot. */
 export interface LogSubject {
-  /** As status will hold it after this reconcile. */
+  /** The ownership record that status will hold after this reconcile. */
   readonly ownership: Ownership | undefined;
-  /** As status holds it now. */
+  /** The ownership record that status holds now. */
   readonly previousOwnership: Ownership | undefined;
-  /** The endpoint as it was seen last in this reconcile; `undefined`: it was not seen. */
+  /** The endpoint as this reconcile last saw it; `undefined`: it did not see the endpoint. */
   readonly endpoint: ObservedEndpoint | undefined;
-  /** Operations that the answer to a write of this reconcile named, and that status does not know yet. */
+  /** Operations that answers of this reconcile named and that status does not hold yet. */
   readonly answered: readonly Operation[];
-  /** Ids that answers to earlier writes named, as far as this process remembers them. */
+  /** Ids of operations that answers to earlier writes named, as far as this process remembers them. */
   readonly ownOperationIds: readonly string[];
-  /** The operation that the annotation `acknowledge-operation` names. */
+  /** The operation that the annotation `acknowledge-operation` names; `undefined`: none. */
   readonly acknowledgedOperationId: string | undefined;
-  /** The `Date` header of this reconcile's endpoint list, epoch milliseconds of the control plane's clock. */
+  /** The `Date` header of this reconcile's endpoint list, in epoch milliseconds of the control plane's clock. */
   readonly serviceTimeMs: number | undefined;
 }
 
-/** What one snapshot means for one resource. */
+/** The result of one snapshot for one resource. */
 export interface OperationLogStep {
-  /** What status will hold. Store it before `ended` is counted. */
+  /** The new part of status. It must be stored before `ended` is counted. */
   readonly state: OperationLogState;
-  /** Whether `state` must be stored even if its watermark is all that changed. */
+  /** Whether `state` must be stored even if only its watermark changed. */
   readonly mustStore: boolean;
-  /** Operations that ended since the last stored step: they are counted once `state` is stored. */
+  /** Operations that ended since the last stored step. They are counted after `state` is stored. */
   readonly ended: readonly AttributedOperation[];
-  /** Failures that are new in `state`: one Warning event for each. */
+  /** Failures that are new in `state`. Each gets one Warning event. */
   readonly failed: readonly FailedAction[];
-  /** Ids of unfinished operations for which status has no room. They are never counted; log them and raise the gap counter. */
+  /**
+   * Ids of unfinished operations that status has no room for. They are never counted, so they are logged and the gap
+   * counter grows.
+   */
   readonly dropped: readonly string[];
-  /** Operations of the operator's own calls that are in flight, newest first. Those that cannot be found are left out. */
+  /** Unfinished operations of the operator's own calls, newest first, without those that cannot be found. */
   readonly ownInFlight: readonly Operation[];
 }
 
-/** A watermark whose floor is further behind than this is stored by itself, so that a new process need not read far back. */
+/**
+ * If the floor of a watermark is older than this many milliseconds, the watermark is stored alone, so that a new
+ * process need not read far back.
+ */
 const longestBehindMs = 86_400_000;
 
 /**
- * Reduces one snapshot of a project's operation log to the changes in status, metrics and events of one resource. Pure; it never throws. Equal input
- * gives equal output, so that a resource at rest causes no write.
+ * Computes from one snapshot of the operation log what changes in status, metrics and events of one resource. Pure;
+ * never throws. Equal input gives equal output, so a resource at rest causes no write.
  *
- * @param snapshot `undefined`: the log was not read; then only an acknowledgement changes the state.
+ * @param snapshot `undefined`: the log was not read. Then only the annotation can change the state.
  */
 export function reduceOperations(
   state: OperationLogState,
@@ -92,7 +98,7 @@ export function reduceOperations(
     : adopted(state, log, subject, { endpoint, ownership, previous, isReplaced });
 }
 
-/** What is known of an endpoint that is gone keeps being counted under its id. */
+/** Keeps the mark of an endpoint that is gone, so that its operations are still counted. */
 function leave(mark: LogMark, ownership: Ownership | undefined): LogMark {
   return ownership === undefined ? mark : { ...mark, formerEndpointId: ownership.endpointId };
 }
@@ -117,8 +123,8 @@ function untouched(
 }
 
 /**
- * The log of an adopted endpoint begins. So does that of an endpoint whose watermark cannot be read: nothing tells what
- * has been counted, and to count twice is worse than not to count.
+ * Begins the log of an adopted endpoint, or of one whose watermark cannot be parsed. For the latter it is unknown what
+ * has been counted, and counting twice is worse than not counting.
  */
 function adopted(
   state: OperationLogState,
@@ -149,7 +155,7 @@ function adopted(
   };
 }
 
-/** Reads on from the mark. */
+/** Counts what is new since the mark. */
 function counted(
   state: OperationLogState,
   log: OperationsSnapshot,
@@ -187,7 +193,7 @@ function counted(
   };
 }
 
-/** Created after the log began, and below the floor all the same. */
+/** Whether an operation is missed: it was created after the log began, but below the floor. */
 function isMissed({ id, createdTime }: Operation, { met, sinceTime, floorMs }: LogMark): boolean {
   return !met.has(id) && isLater(createdTime, sinceTime) && Date.parse(createdTime) <= floorMs;
 }
@@ -216,7 +222,7 @@ function attributionOf(
   };
 }
 
-/** Operations of the endpoint that was replaced, or of a branch that was left: still counted, but not shown any more. */
+/** Returns operations of a replaced endpoint, or of a former branch. They are still counted, but not shown any more. */
 function leftOperations(
   { byId, byEndpoint }: OperationsSnapshot,
   own: readonly AttributedOperation[],
@@ -228,7 +234,10 @@ function leftOperations(
   return [...new Set([...waitedFor, ...former])].filter(({ id }) => !ownIds.has(id));
 }
 
-/** Lists may lag behind an answer. An operation that a read has shown as ended stays ended. */
+/**
+ * Adds the operations that answers named, because lists may be older than an answer. An operation that a read has shown
+ * as ended stays ended.
+ */
 function withAnswers(snapshot: OperationsSnapshot, answered: readonly Operation[]): OperationsSnapshot {
   const news = answered.filter(({ id }) => {
     const known = snapshot.byId.get(id);

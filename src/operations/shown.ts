@@ -3,18 +3,18 @@ import { type StatusOperation, statusOperationsLimit } from "../resource/status-
 import type { AttributedOperation } from "./attribution.ts";
 import type { OperationsSnapshot } from "./known-operations.ts";
 
-/** Characters of an operation's error that status shows. */
+/** The maximum number of characters of an operation's error in status. */
 const errorLimit = 256;
 
 /**
- * Chooses the operations that status shows: in flight first, then the most recent, at most twenty.
+ * Selects the operations that status shows, at most twenty: first the unfinished ones, then the most recent.
  *
- * A successful availability check is left out, so that a resource at rest causes no writes. An entry is rewritten only
- * if the operation's status has changed. An ended entry that the snapshot does not hold stays as it is: after a restart
- * little of the log is read.
+ * A successful availability check is left out, so that a resource at rest causes no writes. An entry changes only if
+ * the operation's status has changed. An ended entry that the snapshot does not hold stays as it is, because after a
+ * restart only a small part of the log is read.
  *
- * @param operations those of the resource, newest first.
- * @param previous what status shows now.
+ * @param operations the operations of the resource, newest first.
+ * @param previous the operations that status shows now.
  */
 export function shownOperations(
   operations: readonly AttributedOperation[],
@@ -42,7 +42,7 @@ export function shownOperations(
   return [...inFlight.sort(compareForReading), ...ended.sort(compareForReading)].slice(0, statusOperationsLimit);
 }
 
-/** The control plane's text on a failure, shortened for status; nothing if it gave none. */
+/** Returns the control plane's error text, shortened for status; no member if there is none. */
 export function shortError({ error }: Pick<Operation, "error">): { readonly error?: string } {
   return error === undefined ? {} : { error: error.slice(0, errorLimit) };
 }
@@ -50,8 +50,8 @@ export function shortError({ error }: Pick<Operation, "error">): { readonly erro
 type Timed = Pick<StatusOperation, "status" | "createdTime" | "updatedTime">;
 
 /**
- * A running operation comes before a scheduled one. Of operations created at the same time, the one changed last comes
- * first. `kubectl get -o wide` shows the first entry.
+ * Compares operations for status. A running operation comes before a scheduled one. Of two with the same creation time,
+ * the one changed last comes first. `kubectl get -o wide` shows the first entry.
  */
 function compareForReading(a: Timed, b: Timed): number {
   return (
@@ -62,10 +62,16 @@ function compareForReading(a: Timed, b: Timed): number {
   );
 }
 
-/** How much must be known to attribute a cause: an answer to the operator's own call, a sibling in the log, nothing. */
+/**
+ * How strong the evidence for a cause is: 2 = an answer to the operator's own call, 1 = another operation in the log, 0
+ * = none.
+ */
 const evidence: Readonly<Record<OperationCause, number>> = { SpecChange: 2, Other: 1, ControlPlane: 0 };
 
-/** The operation that proved a cause may be forgotten by now, so a cause with less evidence changes nothing. */
+/**
+ * Returns the stored entry unchanged if the new cause has weaker evidence: the operation that proved the stored cause
+ * may be forgotten by now.
+ */
 function unchangedEntry({ operation, cause }: AttributedOperation, previous: readonly StatusOperation[]) {
   return previous.find(
     (entry) =>

@@ -1,39 +1,47 @@
-/** What one process remembers of an operation that it asks for by id. Monotonic milliseconds. */
+/** What this process remembers of an operation that it reads by id. Times are monotonic milliseconds. */
 interface Waited {
   readonly sinceMs: number;
   askedMs: number | undefined;
-  /** Since when no read has shown the operation; `undefined`: the last read did. */
+  /** Since when no read has shown the operation; `undefined`: the last read showed it. */
   unshownSinceMs: number | undefined;
-  /** The last read by id failed. */
+  /** Whether the last read by id failed. */
   isFailing: boolean;
-  /** No read has shown the operation for too long: nothing waits for it, but a failing read is repeated. */
+  /**
+   * True: no read has shown the operation for too long, so the operator does not wait for it. A failing read is still
+   * repeated.
+   */
   isLost: boolean;
 }
 
-/** Bounds of asking by id. */
+/** The limits for reading operations by id. */
 export interface WaitedOptions {
-  /** Operations asked for in one read. */
+  /** The maximum number of operations in one read. */
   readonly maxPolls: number;
-  /** Operations waited for at once. */
+  /** The maximum number of operations that are waited for at the same time. */
   readonly mostKept: number;
   readonly missingGraceMs: number;
 }
 
-/** Ids remembered of operations that do not exist: a resource that still waits for one asks again and again. */
+/**
+ * The maximum number of remembered ids of operations that do not exist. Without them, a resource that waits for such an
+ * operation would cause the same read again and again.
+ */
 const mostGone = 1_000;
 
-/** The pause between two reads of one operation by id grows with the time it has been waited for, up to this. */
+/**
+ * The longest pause between two reads of one operation by id, in milliseconds. The pause grows with the time the
+ * operator has waited.
+ */
 const longestPauseMs = 600_000;
 
 /**
- * The unfinished operations of one project, which are asked for by id as long as no list shows them.
- *
- * An operation that no read shows for `missingGraceMs` is lost: one that does not exist is forgotten; one whose read
- * fails is asked for again, with growing pauses.
+ * The unfinished operations of one project. The operator reads them by id while no list shows them.
+ * An operation that no read shows for `missingGraceMs` is lost. If it does not exist, it is forgotten. If its read
+ * fails, it is read again with growing pauses.
  */
 export class WaitedOperations {
   readonly #options: WaitedOptions;
-  /** In the order in which they are asked for: the longest not asked first. */
+  /** The operations in the order of their next read: the one that was not read for the longest time comes first. */
   readonly #waited = new Map<string, Waited>();
   readonly #goneIds = new Set<string>();
 
@@ -53,7 +61,7 @@ export class WaitedOperations {
     this.#waited.delete(id);
   }
 
-  /** A list or a read by id has shown the operation. */
+  /** Notes that a list or a read by id has shown the operation. */
   seen(id: string): void {
     this.#goneIds.delete(id);
     const waited = this.#waited.get(id);
@@ -64,7 +72,10 @@ export class WaitedOperations {
     }
   }
 
-  /** The ids that are due, the longest not asked first; those that the list has shown in this read need no asking. */
+  /**
+   * Returns the ids to read now, the one that was not read for the longest time first. Operations that this read's list
+   * has shown are left out.
+   */
   takeDue(seenIds: ReadonlySet<string>, nowMs: number): readonly string[] {
     const due = [...this.#waited].filter(([id, waited]) => !seenIds.has(id) && isDue(waited, nowMs));
     const taken = due.slice(0, this.#options.maxPolls);
@@ -76,7 +87,7 @@ export class WaitedOperations {
     return taken.map(([id]) => id);
   }
 
-  /** A read by id answered that the operation does not exist. @returns whether it is given up now. */
+  /** Notes that a read by id was answered 404. @returns whether the operator gives up on the operation now. */
   missing(id: string, nowMs: number): boolean {
     const isGivenUp = this.#unshown(id, nowMs, false);
     if (isGivenUp) {
@@ -90,7 +101,10 @@ export class WaitedOperations {
     return isGivenUp;
   }
 
-  /** A read by id failed, or its answer cannot be read. @returns whether nothing waits for the operation from now on. */
+  /**
+   * Notes that a read by id failed or could not be parsed. @returns whether the operator stops waiting for the
+   * operation now.
+   */
   failed(id: string, nowMs: number): boolean {
     return this.#unshown(id, nowMs, true);
   }

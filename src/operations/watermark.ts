@@ -4,53 +4,69 @@ import { type AttributedOperation, createdTogetherMs } from "./attribution.ts";
 import { hasEnded, type OperationsSnapshot } from "./known-operations.ts";
 
 /**
- * How far the operation log of one resource has been counted. All times are epoch milliseconds of the control plane's
+ * How far the operations of one resource have been counted. All times are epoch milliseconds of the control plane's
  * clock.
  *
- * An operation is counted when it has ended, and when it is either named in `unfinishedIds`, or was created after
- * `floorMs` and is not in `met`. Each operation that a reduce shows is put into `met`, and leaves it only when `floorMs`
- * rises to its creation time or beyond. So no operation is counted twice, in whatever order lists show them and
- * whatever times they carry.
+ * An ended operation is counted if `unfinishedIds` names it, or if it was created after `floorMs` and is not in `met`.
+ * Each operation that a snapshot shows is added to `met`. It leaves `met` only when `floorMs` rises to its creation
+ * time. So no operation is counted twice, whatever the order of lists and whatever the times of operations.
  */
 export interface LogMark {
   readonly floorMs: number;
-  /** Operations created after `floorMs` that were shown before, with their creation times. */
+  /** Operations created after `floorMs` that were shown before: their creation times by id. */
   readonly met: ReadonlyMap<string, number>;
-  /** Operations that had not ended when they were shown last, and are still to be counted. */
+  /** Ids of operations that had not ended when they were last shown. They are counted when they end. */
   readonly unfinishedIds: readonly string[];
-  /** The newest creation time counted. The version before this one starts from here; it knows no floor. */
+  /**
+   * The newest creation time counted. The previous version of the operator starts from here, because it knows no floor.
+   */
   readonly createdMs: number;
-  /** RFC 3339: where the log of the present endpoint began. */
+  /** When the log of the present endpoint began, RFC 3339. */
   readonly sinceTime: string;
   readonly branch: LogBranch | undefined;
   readonly formerEndpointId: string | undefined;
 }
 
-/** What one step counts. */
+/** The result of moving a mark over one snapshot. */
 export interface WatermarkStep {
   readonly mark: LogMark;
-  /** Operations that ended since the last step: they are counted once the new mark is stored. */
+  /** Operations that ended since the last step. They are counted after the new mark is stored. */
   readonly ended: readonly AttributedOperation[];
-  /** Ids of unfinished operations for which the mark has no room: they are never counted. */
+  /** Ids of unfinished operations that the mark has no room for. They are never counted. */
   readonly dropped: readonly string[];
 }
 
-/** Operations that a mark remembers by id. */
+/** The maximum number of operations that a mark remembers by id. */
 const metLimit = 32;
 
-/** Unfinished operations that a mark waits for. The control plane locks a project, so a few are many. */
+/**
+ * The maximum number of unfinished operations that a mark waits for. The control plane locks a project, so there are
+ * rarely more than a few.
+ */
 const unfinishedLimit = 50;
 
-/** The floor stays this far behind the newest listed operation: later operations may carry earlier times by as much. */
+/**
+ * The floor stays this many milliseconds behind the newest listed operation, because later operations may have times
+ * that are earlier by as much.
+ */
 const floorBehindMs = 90 * 60_000;
 
-/** The clocks of the control plane's machines may differ by this much when an endpoint is created. */
+/**
+ * The assumed difference between the clocks of the control plane's machines when an endpoint is created, in
+ * milliseconds.
+ */
 const clockDifferenceMs = 60_000;
 
-/** A status that we do not know may be an end. The operator does not wait longer than this after its last change. */
+/**
+ * How long the operator waits for an operation with an unknown status after its last change, in milliseconds. The
+ * unknown status may mean that it has ended.
+ */
 const unknownPatienceMs = 3_600_000;
 
-/** The latest moment of the control plane's clock that a list has shown; an operation dated ahead does not move it. */
+/**
+ * Returns the latest time of the control plane's clock that a list has shown. An operation dated in the future does not
+ * count.
+ */
 export function referenceMsOf(
   { newestListedTime }: Pick<OperationsSnapshot, "newestListedTime">,
   serviceTimeMs: number | undefined,
@@ -63,8 +79,8 @@ export function referenceMsOf(
 }
 
 /**
- * The log of an endpoint that the operator created begins with its creation; if it replaces another one, what that one
- * left unfinished is still counted.
+ * Begins the log of an endpoint that the operator created, at its creation. Unfinished operations of the endpoint that
+ * it replaces are still counted.
  */
 export function beginCreated(
   endpoint: ObservedEndpoint,
@@ -73,24 +89,25 @@ export function beginCreated(
 ): LogMark {
   const createdMs = finiteOr(Date.parse(endpoint.createdTime), referenceMs ?? 0) - createdTogetherMs;
   const blank: Pick<LogMark, "floorMs" | "met" | "unfinishedIds" | "createdMs" | "formerEndpointId"> = {
-    // An operation that names the endpoint is never older than it, so an earlier time only shows that a clock stepped back.
+    // An operation that names the endpoint cannot be older than the endpoint. An earlier time only shows that a clock
+    // stepped back.
     floorMs: createdMs - floorBehindMs,
     met: new Map(),
     unfinishedIds: [],
     createdMs,
     formerEndpointId: undefined,
   };
-  // A list that is far ahead of the creation shows that the clock stepped back: another resource may have counted that.
+  // If the list is far ahead of the creation, the clock stepped back, and another resource may have counted these
+  // operations.
   const isAhead = referenceMs !== undefined && referenceMs - createdMs > clockDifferenceMs;
   const branchSinceTime = isAhead ? timeText(referenceMs) : endpoint.createdTime;
   return { ...blank, ...previous, sinceTime: timeText(createdMs), branch: branchOf(endpoint, branchSinceTime) };
 }
 
 /**
- * The log of an adopted endpoint begins with what the lists show at that moment. What has ended by then is history and
- * is never counted. What has not ended is counted when it ends.
- *
- * @param operations those of the endpoint that are known.
+ * Begins the log of an adopted endpoint at the present lists. Operations that have ended by now are never counted.
+ * Unfinished ones are counted when they end.
+ * @param operations the known operations of the endpoint.
  * @param previous the mark of the endpoint that this one replaces.
  */
 export function beginAdopted(
@@ -124,10 +141,8 @@ export function beginAdopted(
 
 /**
  * Moves the mark over one snapshot.
- *
- * @param operations those of the resource that the snapshot shows.
- * @param answeredIds operations that an answer to a write of this reconcile has named: they are new, whatever their
- * times are.
+ * @param operations the operations of the resource in the snapshot.
+ * @param answeredIds operations that answers of this reconcile named. They are new, whatever their times are.
  */
 export function advanceMark(
   previous: LogMark,
@@ -151,8 +166,8 @@ export function advanceMark(
 }
 
 /**
- * The endpoint was seen on another branch: from now on the operations of that branch count. What ran there before
- * belongs to another resource.
+ * Changes the branch of the mark, because the endpoint was seen on another branch. From now on that branch's operations
+ * count. Earlier ones belong to another resource.
  */
 export function followBranch(
   mark: LogMark,
@@ -178,14 +193,14 @@ function createdTimesOf(operations: readonly AttributedOperation[]): readonly (r
     .filter(([, createdMs]) => Number.isFinite(createdMs));
 }
 
-/** Forgets the operations at or below the floor; if too many are left, the floor rises to the newest forgotten one. */
+/** Forgets the operations at or below the floor. If too many are left, the floor rises to the newest forgotten one. */
 function boundMet(met: ReadonlyMap<string, number>, floorMs: number): Pick<LogMark, "met" | "floorMs"> {
   const newestFirst = [...met].filter(([, createdMs]) => createdMs > floorMs).sort(([, a], [, b]) => b - a);
   const raisedMs = newestFirst[metLimit]?.[1] ?? floorMs;
   return { floorMs: raisedMs, met: new Map(newestFirst.filter(([, createdMs]) => createdMs > raisedMs)) };
 }
 
-/** An operation that the snapshot does not show counts as the oldest. */
+/** Keeps the newest ids. An operation that the snapshot does not show counts as the oldest. */
 function keepNewest(ids: readonly string[], operations: readonly AttributedOperation[]) {
   const createdMs = new Map(createdTimesOf(operations));
   const newestFirst = [...new Set(ids)].sort().sort((a, b) => (createdMs.get(b) ?? 0) - (createdMs.get(a) ?? 0));
@@ -201,13 +216,12 @@ function finiteOr(ms: number | undefined, otherwise: number): number {
 }
 
 /**
- * Reads the stored form.
+ * Reads the stored form of a mark.
  *
- * `createdTime`, and the ids created at that very time, mean what they mean to the version before this one. That version
- * ignores the other entries of `ids`: `"<time> <id>"` is an operation met that was created earlier, and `"<time>"` alone is
- * the floor. Without such an entry the floor is just before `createdTime`.
- *
- * @returns `undefined` if there is no watermark or its time cannot be read.
+ * `createdTime`, and ids created at that very time, have the same meaning as in the previous version of the operator.
+ * That version ignores the other entries of `ids`: `"<time> <id>"` is an earlier operation that was shown, and
+ * `"<time>"` alone is the floor. Without such an entry the floor is just before `createdTime`.
+ * @returns `undefined` if there is no watermark, or its time cannot be parsed.
  */
 export function parseMark(stored: OperationWatermark | undefined): LogMark | undefined {
   const createdMs = Date.parse(stored?.createdTime ?? "");
@@ -227,7 +241,7 @@ export function parseMark(stored: OperationWatermark | undefined): LogMark | und
   };
 }
 
-/** Writes the stored form: equal marks give equal text. */
+/** Writes the stored form of a mark. Equal marks give equal text. */
 export function formatMark({ floorMs, met, createdMs, ...rest }: LogMark): OperationWatermark {
   const oldestFirst = [...met].sort(([a, aMs], [b, bMs]) => aMs - bMs || (a < b ? -1 : 1));
   const floor = floorMs === createdMs - 1 ? [] : [timeText(floorMs)];
@@ -251,10 +265,13 @@ function parseEntry(entry: string, createdMs: number): { readonly id: string | u
   return Number.isFinite(ms) ? { id, ms } : { id: entry, ms: createdMs };
 }
 
-/** The largest distance from 1970 that a date can hold, in milliseconds. */
+/** The largest distance from 1970 that a JavaScript date can hold, in milliseconds. */
 const farthestMs = 8.64e15;
 
-/** ISO 8601. A time that a date cannot hold becomes the nearest one that fits: the reducer never throws. */
+/**
+ * Formats a time as ISO 8601. A time that a date cannot hold becomes the nearest one that fits, because the reducer
+ * never throws.
+ */
 function timeText(ms: number): string {
   return new Date(Math.min(Math.max(ms, -farthestMs), farthestMs)).toISOString();
 }

@@ -21,19 +21,19 @@ import { isLocked } from "./schedule.ts";
 import { sendChange } from "./send-change.ts";
 import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
 
-/** The maximum number of waiting changes that one reconcile decides anew to find one that is still wanted. */
+/** The maximum number of waiting changes that one reconcile decides again until it finds one that is still wanted. */
 const triesLimit = 50;
 
-/** A resource whose change comes next. */
+/** The resource whose change this reconcile sends, with its decision. */
 type Chosen = Decided & { readonly plan: Mutation };
 
-/** The same of a further kind. */
+/** The resource of a further kind whose change this reconcile sends. */
 interface Further {
   readonly kind: KindRound;
   readonly uid: string;
 }
 
-/** At most one change, and every decision that does not send one. */
+/** What one reconcile sends and what it does not: at most one change, and the decisions that send nothing. */
 interface Choice {
   readonly chosen?: Chosen;
   readonly further?: Further;
@@ -41,8 +41,8 @@ interface Choice {
 }
 
 /**
- * Carries out the decisions of one reconcile: at most one change of the control plane, and beside it the status patches
- * that do not depend on it.
+ * Carries out the decisions of one reconcile. It sends at most one change to the control plane, and meanwhile stores
+ * the status of the other resources.
  */
 export async function carryOut(
   context: CarryOutContext,
@@ -89,7 +89,10 @@ async function changeFurther(context: CarryOutContext, { project }: Round, { kin
   }
 }
 
-/** Two resources that find the same endpoint in one reconcile cannot both record it; the second is decided again. */
+/**
+ * Removes decisions that would record an endpoint which another decision of this reconcile records already. Their
+ * resources are decided again.
+ */
 function withoutDoubleAdoption(decided: readonly Decided[]): readonly Decided[] {
   const recorded = new Set<string>();
   return decided.filter(({ plan, worked }) => {
@@ -107,7 +110,7 @@ function recordedIdOf(plan: Plan): string | undefined {
   return "ownership" in plan ? plan.ownership.endpointId : undefined;
 }
 
-/** Remembers since when a resource waits to change something. */
+/** Remembers since when a resource waits to send a change. */
 function noteWish({ facts }: Round, { plan, worked, observation }: Decided): void {
   const { entry } = worked;
   const isWish = isMutation(plan) && heldBack({ plan, worked, observation }) === undefined;
@@ -122,7 +125,7 @@ function urgencyOf({ resource }: WorkedResource): ChangeUrgency {
   return resource.status.createIntent === undefined ? "Other" : "OpenCreate";
 }
 
-/** Finds the first waiting change that is still wanted. */
+/** Chooses the first waiting change that is still wanted. */
 async function choose(
   context: CarryOutContext,
   round: Round,
@@ -159,7 +162,7 @@ function wishes({ worked }: Round) {
   );
 }
 
-/** One resource that cannot be read does not stop the others. */
+/** Decides a waiting resource again. If it cannot be read, the others go on. */
 async function tryAgain(
   context: CarryOutContext,
   round: Round,
@@ -172,7 +175,7 @@ async function tryAgain(
   return each;
 }
 
-/** A resource that waited was decided in an earlier reconcile, from an older snapshot. */
+/** Decides a waiting resource again, because its decision comes from an earlier reconcile and an older snapshot. */
 async function decideAgain(
   { store }: CarryOutContext,
   round: Round,
@@ -205,7 +208,7 @@ function change(context: CarryOutContext, round: Round, look: ProjectLook, chose
     const askedMs = context.clock.monotonicMs();
     await context.reserve();
     if (context.clock.monotonicMs() - askedMs > recentMs) {
-      // The project may have changed meanwhile. The next reconcile waits for the budget before it looks.
+      // The project may have changed during the long wait, so the next reconcile observes it again.
       entry.dueAtMs = 0;
       return;
     }
@@ -230,13 +233,13 @@ function change(context: CarryOutContext, round: Round, look: ProjectLook, chose
     } else {
       outcome = noteRefusal(context, round, { look, chosen, error: sent.error });
     }
-    // The observation after the answer: memory and resource have changed by it.
+    // The answer has changed memory and resource, so they are observed again.
     const after = round.observe(worked);
     await settleStep(context, round, { worked, step: { local: after, observation, plan, outcome } }, look.operations);
   });
 }
 
-/** One more failure of the row. */
+/** Adds a failure to the series of failures of the resource, and notes when the change is tried again. */
 function noteRefusal(
   { clock, policy, random }: CarryOutContext,
   round: Round,
@@ -262,7 +265,7 @@ function lockHolderIn({ project }: Round, { operations }: ProjectLook): Operatio
   return id === undefined ? undefined : operations.byId.get(id);
 }
 
-/** The step of a decision that sends nothing. */
+/** Makes the step of a decision that sends nothing. */
 function stepOf(round: Round, look: ProjectLook, each: Decided): { worked: WorkedResource; step: ResourceStep } {
   const { worked, observation, plan } = each;
   const local = round.observe(worked);
@@ -297,7 +300,10 @@ function outcomeOf(round: Round, look: ProjectLook, each: Decided): Outcome {
   return { kind: "Deferred", waitedMs: facts.monotonicMs - sinceMs, stillMs };
 }
 
-/** A refused change is not tried again before its time, unless a person asks for it or its obstacle is gone. */
+/**
+ * Returns the failure that holds a change back; `undefined`: the change may be sent. A refused change waits for its
+ * retry time, unless a person asks for it or the cause of the refusal is gone.
+ */
 function heldBack({ worked, observation, plan }: Decided) {
   const { failure } = worked.entry.memory;
   if (failure === undefined || !failure.isOfChange || isAskedFor(worked.resource)) {

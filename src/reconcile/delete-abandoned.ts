@@ -6,12 +6,12 @@ import type { CarryOutContext } from "./reconcile-context.ts";
 import type { Round } from "./round.ts";
 import { isLocked } from "./schedule.ts";
 
-/** A DELETE that was refused or lost is tried again after a delay that grows. */
+/** The delays before a refused or lost DELETE is sent again: they double from the first to the longest. */
 const retry = { firstMs: 2_000, longestMs: 600_000 };
 
 /**
- * Deletes one endpoint whose resource was gone when its create was answered. It is forgotten when it is proven gone, or
- * when another resource owns it by now.
+ * Deletes one endpoint whose resource was already gone when its create was answered. The operator forgets the endpoint
+ * when it is proven gone, or when another resource owns it.
  */
 export async function deleteAbandoned(context: CarryOutContext, round: Round): Promise<void> {
   const { project, facts } = round;

@@ -4,8 +4,8 @@ import { countEnded } from "./report.ts";
 import type { Round } from "./round.ts";
 
 /**
- * Forgets resources that are gone. If an answered create of one was never stored, the operator deletes its endpoint: no
- * status names it, so no other reconcile would find it.
+ * Forgets resources that are gone. If the answer to a create of such a resource was never stored, the operator deletes
+ * the endpoint: no status names it, so no other reconcile would find it.
  */
 export function forgetGone(context: ReconcileContext, round: Round): void {
   const { project, facts } = round;

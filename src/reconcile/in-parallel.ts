@@ -1,4 +1,7 @@
-/** Does the work for each item, at most `limit` items at once. Rejects with the first error, after all have ended. */
+/**
+ * Does the work for each item, at most `limit` items at the same time. If any item fails, it rejects with the first
+ * error after all have ended.
+ */
 export async function inParallel<Item>(
   items: readonly Item[],
   limit: number,

@@ -24,12 +24,11 @@ export interface Decided {
   readonly plan: Plan;
 }
 
-/** A `Recent` snapshot is at most this old. @see SnapshotAge */
+/** The maximum age of a `Recent` snapshot, in milliseconds. @see SnapshotAge */
 export const recentMs = 5_000;
 
 /**
- * What one reconcile sees of its project in the control plane, and decides from it.
- *
+ * What one reconcile observes of its project in the control plane, and the decisions that it makes from that.
  * It lists endpoints only if a decision needs a newer list than the memory holds, and at most once.
  */
 export class ProjectLook {
@@ -51,7 +50,10 @@ export class ProjectLook {
     return this.#snapshot;
   }
 
-  /** Why the endpoint of a resource could not be read by id; `undefined`: it could, or was listed. */
+  /**
+   * Returns the error of the read by id of a resource's endpoint. `undefined`: the read succeeded, or the list showed
+   * the endpoint.
+   */
   readErrorOf({ resource }: WorkedResource): ControlPlaneError | undefined {
     return this.#readErrors.get(resource.status.ownership?.endpointId ?? "");
   }
@@ -65,7 +67,7 @@ export class ProjectLook {
     return { worked, observation, plan };
   }
 
-  /** Whether a plan may be carried out from the present snapshot. */
+  /** Whether the snapshot is new enough for a plan. */
   allows(plan: Plan): boolean {
     const needs = entryOf(plan).needs(plan);
     const { startedAtMs, echoesNames } = this.#snapshot;
@@ -78,14 +80,14 @@ export class ProjectLook {
     return this.#snapshot.startedAtMs >= this.#round.facts.monotonicMs;
   }
 
-  /** Lists the endpoints anew, unless this reconcile has done so. @throws ControlPlaneError */
+  /** Lists the endpoints again, unless this reconcile has done so already. @throws ControlPlaneError */
   async refresh(): Promise<void> {
     if (!this.isFresh()) {
       this.#snapshot = await readEndpoints(this.#context, this.#round.project);
     }
   }
 
-  /** Reads by id the endpoints of these resources that the list does not show. */
+  /** Reads the endpoints of these resources by id, if the list does not show them. */
   async readMissing(worked: readonly WorkedResource[]): Promise<void> {
     const { snapshot, errors } = await readMissing(this.#context, this.#snapshot, worked.flatMap(ownedEndpoint));
     this.#snapshot = snapshot;
@@ -98,7 +100,7 @@ export class ProjectLook {
     }
   }
 
-  /** Whether the endpoint of a resource has to be read by id first. */
+  /** Whether the endpoint of a resource must be read by id before a decision. */
   isMissing(worked: WorkedResource): boolean {
     return ownedEndpoint(worked).some(({ endpointId, memory }) => needsReadById(this.#snapshot, endpointId, memory));
   }
@@ -154,7 +156,7 @@ export async function lookAt(
   return { look, decided: due.map((worked) => look.decide(worked)) };
 }
 
-/** Status may name operations of ours that a new process does not know. */
+/** Marks the unfinished operations of our own calls that status names, because a new process does not know them yet. */
 function expectOwnOperations({ worked, project }: Round): void {
   for (const { resource } of worked) {
     for (const { id, cause, durationMilliseconds } of resource.status.operations ?? []) {

@@ -11,7 +11,7 @@ import type { LogNeed } from "../operations/log-need.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { ProjectMemory } from "./project-memory.ts";
 
-/** The calls that change nothing. */
+/** The calls of the control plane that only read. */
 export type ControlPlaneReads = Pick<ControlPlane, "listEndpoints" | "getEndpoint" | "listOperations" | "getOperation">;
 
 /** What reading a project needs. */
@@ -26,9 +26,8 @@ export const readsByIdLimit = 20;
 const readsAtOnce = 4;
 
 /**
- * Reads the operations of a project. They come before the endpoints: an endpoint is then never older than the report
- * that its operation has ended, which would look like drift.
- *
+ * Reads the operations of a project. They are read before the endpoints, so that an endpoint is never older than the
+ * end of its operation; otherwise it would look like drift.
  * @throws ControlPlaneError
  */
 export async function readOperations(
@@ -46,7 +45,7 @@ export async function readOperations(
   return snapshot;
 }
 
-/** Without a `Date` header the newest operation shows the control plane's clock. */
+/** Notes the control plane's clock by the newest operation, if answers have no `Date` header. */
 function noteNewestOperation(project: ProjectMemory, { newestListedTime }: OperationsSnapshot, nowMs: number): void {
   const { serviceTime: known } = project;
   const timeMs = Date.parse(newestListedTime ?? "");
@@ -60,7 +59,7 @@ function noteNewestOperation(project: ProjectMemory, { newestListedTime }: Opera
 function noteLockHolders({ lockHolders }: ProjectMemory, snapshot: OperationsSnapshot, nowMs: number): void {
   const holders = snapshot.operations.filter(({ id }) => !snapshot.lostIds.has(id)).filter(holdsProjectLock);
   const ids = new Set(holders.map(({ id }) => id));
-  // Operations that follow each other without a pause lock the project together.
+  // Operations that follow each other without a pause count as one lock of the project.
   const lockedSinceMs = Math.min(nowMs, ...lockHolders.values());
   for (const id of [...lockHolders.keys()].filter((known) => !ids.has(known))) {
     lockHolders.delete(id);
@@ -70,7 +69,7 @@ function noteLockHolders({ lockHolders }: ProjectMemory, snapshot: OperationsSna
   }
 }
 
-/** Lists the endpoints of a project and keeps the list as its snapshot. @throws ControlPlaneError */
+/** Lists the endpoints of a project, and keeps the list as the project's snapshot. @throws ControlPlaneError */
 export async function readEndpoints(
   { clock, controlPlane }: ReadContext,
   project: ProjectMemory,
@@ -96,13 +95,13 @@ export async function readEndpoints(
   return snapshot;
 }
 
-/** Whether the control plane has ever shown a name, these endpoints included. */
+/** Whether the control plane has ever shown the name of an endpoint, in these endpoints or before. */
 function seesNames({ shared }: ProjectMemory, endpoints: readonly ObservedEndpoint[]): boolean {
   shared.hasSeenNames ||= endpoints.some(({ name }) => name !== undefined);
   return shared.hasSeenNames;
 }
 
-/** An owned endpoint that may have to be read by id. */
+/** An endpoint that a resource owns, with what the process remembers of the resource. */
 export interface OwnedEndpoint {
   readonly endpointId: string;
   readonly memory: Pick<ResourceMemory, "lastAnswer">;
@@ -111,11 +110,14 @@ export interface OwnedEndpoint {
 /** The result of reading endpoints by id. */
 export interface ReadsById {
   readonly snapshot: ProjectSnapshot;
-  /** By endpoint id. One endpoint that cannot be read does not block the others. */
+  /** The errors of failed reads, by endpoint id. One failed read does not stop the others. */
   readonly errors: ReadonlyMap<string, ControlPlaneError>;
 }
 
-/** Reads by id what the list does not show, or shows older than our own answer. Never more than `readsByIdLimit`. */
+/**
+ * Reads endpoints by id that the list does not show, or shows in an older version than our own answer. It reads at most
+ * `readsByIdLimit` endpoints.
+ */
 export async function readMissing(
   { clock, controlPlane }: ReadContext,
   snapshot: ProjectSnapshot,
@@ -140,8 +142,8 @@ export async function readMissing(
 }
 
 /**
- * Brings the snapshot up to date after a write of ours. An answer shows the endpoint as it is now. Without an answer, or
- * after a DELETE, the snapshot proves nothing any more.
+ * Updates the snapshot after a write of ours. The answer shows the endpoint as it is now. After a write without an
+ * answer, or after a DELETE, the snapshot is not used any more.
  */
 export function noteWrite(
   project: ProjectMemory,
@@ -159,7 +161,7 @@ export function noteWrite(
   noteStarted(project, answer?.operations ?? [], nowMs);
 }
 
-/** Remembers operations that a write of ours started: they lock the project. */
+/** Remembers operations that a write of ours started, because they lock the project. */
 export function noteStarted(project: ProjectMemory, started: readonly Operation[], nowMs: number): void {
   project.operations.noteAnswer(started);
   for (const { id } of started.filter(holdsProjectLock)) {

@@ -3,11 +3,14 @@ import type { Logger } from "../domain/logger.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { Round } from "./round.ts";
 
-/** Notes and logs endpoints that carry this cluster's token and belong to no resource. The operator never deletes them. */
+/**
+ * Remembers and logs orphans: endpoints that carry this cluster's token and belong to no resource. The operator never
+ * deletes them.
+ */
 export function noteOrphans({ logger }: { readonly logger: Logger }, round: Round, snapshot: ProjectSnapshot): void {
   const { project, facts, all } = round;
   const { clusterId } = facts.identity;
-  // A resource that owns nothing yet may find its endpoint by the token.
+  // A resource without an endpoint may still find its endpoint by the token.
   const searching = all.filter(({ claimed }) => claimed.endpointId === undefined);
   const tokens = new Set(searching.map(({ uid }) => ownershipToken(clusterId, uid)));
   const ownedIds = new Set(all.map(({ claimed }) => claimed.endpointId));

@@ -2,7 +2,7 @@ import { type BranchObjects, guardBranchObjects } from "../domain/branch-objects
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { WorkerSlot } from "../domain/worker.ts";
 
-/** Gives the worker back while a call waits for the control plane, so that other projects can use it. */
+/** Returns a control plane whose calls give the worker back while they wait, so that other projects can use it. */
 export function outsideWorker(controlPlane: ControlPlane, slot: WorkerSlot): ControlPlane {
   return {
     serviceUrl: controlPlane.serviceUrl,
@@ -21,7 +21,7 @@ export function outsideWorker(controlPlane: ControlPlane, slot: WorkerSlot): Con
   };
 }
 
-/** The same for roles and databases. */
+/** Returns roles and databases whose calls give the worker back while they wait. */
 export function objectsOutsideWorker(objects: BranchObjects, slot: WorkerSlot): BranchObjects {
   const outside = <Value>(call: () => Promise<Value>) => slot.whileWaiting(call);
   return guardBranchObjects(objects, { read: outside, write: outside });

@@ -2,14 +2,17 @@ import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, projectsOf } from "../resource/compute-endpoint.ts";
 
 /**
- * Finds the projects that a change of a resource concerns. It remembers the projects of each resource, because a watch
- * event about a deleted resource carries only its key.
+ * Finds the projects to reconcile after a watch event. It remembers the projects of each resource, because the event of
+ * a deleted resource carries only its key.
  */
 export class ProjectKeys {
   readonly #byResource = new Map<string, readonly string[]>();
   readonly #namespaces = new Map<string, string>();
 
-  /** The projects to reconcile after a change. @param resource as it is now; `undefined`: it is gone */
+  /**
+   * Returns the projects to reconcile after a change of a resource. @param resource its present form; `undefined`: it
+   * is gone
+   */
   noteChange(key: ResourceKey, resource: ComputeEndpoint | undefined): readonly string[] {
     const name = keyText(key);
     const before = this.#byResource.get(name) ?? [];
@@ -25,7 +28,10 @@ export class ProjectKeys {
     return [...new Set([...before, ...now])];
   }
 
-  /** The namespace that named the project first. It never changes, so that the queue finds a key where it put it. */
+  /**
+   * Returns the namespace that named the project first. It never changes, so that the queue always finds the project's
+   * key in the same group.
+   */
   namespaceOf(projectId: string): string {
     return this.#namespaces.get(projectId) ?? "";
   }

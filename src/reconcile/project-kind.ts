@@ -6,71 +6,73 @@ import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 
-/** A further kind of resource whose changes compete with those of the ComputeEndpoints of a project. */
+/**
+ * A further kind of resource, for instance DatabaseAccess. Its changes compete with those of the project's
+ * ComputeEndpoints.
+ */
 export interface ProjectKind {
   /** Begins a reconcile of one project. */
   begin(start: KindRoundStart): KindRound;
 }
 
-/** What a further kind knows at the begin of a reconcile. */
+/** What a further kind gets at the start of a reconcile. */
 export interface KindRoundStart {
   readonly projectId: string;
-  /** Epoch milliseconds. */
+  /** The start of the reconcile, in epoch milliseconds. */
   readonly nowMs: number;
   readonly monotonicMs: number;
   /** The ComputeEndpoints that name the project. */
   readonly endpoints: readonly ComputeEndpoint[];
 }
 
-/** What the reconcile has read of the project. */
+/** What the reconcile has read of the project in the control plane. */
 export interface KindLook {
   readonly objects: BranchObjects;
   readonly snapshot: ProjectSnapshot;
   readonly operations: OperationsSnapshot;
-  /** False: the project is locked, and no change can be sent in this reconcile. */
+  /** False: the project is locked, so this reconcile sends no change. */
   readonly mayChange: boolean;
 }
 
-/** The one change of a reconcile, as a further kind sends it. */
+/** What a further kind needs to send the one change of a reconcile. */
 export interface KindChange {
-  /** Waits for a place in the request budget; call it before the last checks. @throws ControlPlaneError */
+  /** Waits until the request budget allows one request. Call it before the last checks. @throws ControlPlaneError */
   readonly reserve: () => Promise<void>;
-  /** The control plane for the one request of the reservation. */
+  /** The control plane for the one request that `reserve` has paid for. */
   readonly objects: BranchObjects;
 }
 
-/** The result of a change. */
+/** The result of sending a change. */
 export type KindSent =
   | { readonly kind: "Accepted"; readonly namespace: string; readonly operations: readonly Operation[] }
-  /** `retryAtMs`: monotonic milliseconds of the next try. */
+  /** The change failed. `retryAtMs` is the time of the next try, in monotonic milliseconds. */
   | { readonly kind: "Failed"; readonly error: ControlPlaneError; readonly retryAtMs: number }
-  /** Nothing was sent. */
+  /** Nothing was sent, because the resource has changed since the decision. */
   | { readonly kind: "Outdated" };
 
 /**
- * The resources of a further kind in one reconcile of one project, in the steps of the reconcile.
- *
- * Errors: no method throws for a single resource; its failure concerns no other resource.
+ * The resources of a further kind in one reconcile of one project. Its methods are the steps of that reconcile.
+ * Errors: no method throws because of a single resource. The failure of one resource does not affect the others.
  */
 export interface KindRound {
-  /** Resources of the kind that this project's reconcile works on. */
+  /** The number of resources of this kind that the reconcile works on. */
   readonly size: number;
-  /** Decides and stores what needs no control plane. */
+  /** Decides and stores everything that needs no control plane. */
   settleLocally(): Promise<void>;
-  /** Whether a resource needs the control plane to be read now. */
+  /** Whether a resource needs a read of the control plane now. */
   wantsLook(): boolean;
-  /** Whether a resource waits to change something. */
+  /** Whether a resource waits to send a change. */
   isWaiting(): boolean;
-  /** Reads what its decisions need beside the snapshot, and decides. */
+  /** Reads what the decisions need besides the snapshot, and decides. */
   look(look: KindLook): Promise<void>;
-  /** The changes that were decided and may be sent. */
+  /** The changes that are decided and not sent yet. */
   wishes(): readonly WaitingChange[];
-  /** Sends the change of a resource that is among the wishes, and stores the result. */
+  /** Sends the chosen change of one resource, and stores the result. */
   change(uid: string, change: KindChange): Promise<KindSent>;
-  /** Stores the result of every other decision. @param changedUid whose change was sent */
+  /** Stores the results of all other decisions. @param changedUid the resource whose change was sent */
   settle(changedUid: string | undefined): Promise<void>;
-  /** Reports that the project cannot be read. */
+  /** Reports in the status of the resources that the project cannot be read. */
   fail(error: ControlPlaneError, forMs: number): Promise<void>;
-  /** The earliest time at which a resource is due again without a change of it, monotonic milliseconds. */
+  /** Returns the earliest time at which a resource is due again although nothing changes, in monotonic milliseconds. */
   nextDueMs(): number;
 }

@@ -11,61 +11,69 @@ import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 
 /**
- * What this process remembers of one project. A restart may forget all of it at any moment: what must survive is stored
- * in a resource's status before the operator relies on it. All times are monotonic milliseconds.
+ * What this process remembers of one project. A restart may lose all of it at any moment. Whatever must survive is
+ * stored in a resource's status before the operator relies on it. All times are monotonic milliseconds.
  */
 export interface ProjectMemory {
   readonly projectId: string;
-  /** What all projects of the control plane have in common. */
+  /** The memory that all projects of the control plane share. */
   readonly shared: ControlPlaneMemory;
   readonly operations: ProjectOperations;
-  /** By uid. */
+  /** The resources of the project, by uid. */
   readonly resources: Map<string, ResourceEntry>;
   /** Whether the control plane has ever shown the project to this process. */
   hasBeenRead: boolean;
-  /** Resources of further kinds, as the last reconcile found them. */
+  /** The number of resources of further kinds in the last reconcile. */
   furtherResources: number;
-  /** `undefined`: none was read yet, or a write had an unknown outcome since. */
+  /** The last snapshot of the endpoints. `undefined`: none was read yet, or the result of a write is unknown. */
   snapshot: ProjectSnapshot | undefined;
-  /** The control plane's clock as its answers showed it last; `undefined`: no answer did. */
+  /** The control plane's clock as an answer last showed it. `undefined`: no answer has shown it. */
   serviceTime: ServiceTime | undefined;
-  /** When the last complete read of the operations began; before the first one, when this process first saw the project. */
+  /**
+   * When the last complete read of the operations began. Before the first read: when this process first saw the
+   * project.
+   */
   operationsReadAtMs: number;
-  /** When the next poll at rest is due. */
+  /** When the next poll is due, if nothing changes until then. */
   nextPollAtMs: number;
-  /** The end of our last write to the project; a snapshot that began earlier proves nothing absent. */
+  /**
+   * When our last write to the project ended. A snapshot that began earlier does not prove that an endpoint is gone.
+   */
   lastWriteMs: number;
-  /** The last change that the control plane accepted. */
+  /** The last change of the project that the control plane accepted. */
   lastChange: { readonly namespace: string; readonly atMs: number } | undefined;
-  /** The control plane refused a change with 423: no change is sent before this time. */
+  /** No change is sent before this time, because the control plane refused one with 423. */
   lockedUntilMs: number;
-  /** Operations that lock the project, by id, and since when this process has seen them so. */
+  /** Operations that lock the project: by id, the time since when this process has seen the lock. */
   readonly lockHolders: Map<string, number>;
-  /** A row of failed reads; while it lasts, one read at a time tries the project again. */
+  /** The series of failed reads of the project. While it lasts, the operator makes one read at a time. */
   readFailure: ReadFailure | undefined;
   /** Endpoints that our creates made for resources that are gone, by endpoint id. The operator deletes them. */
   readonly abandoned: Map<string, AbandonedEndpoint>;
-  /** Endpoints with this cluster's token that belong to no resource, as the last snapshot showed them. */
+  /** Ids of orphans in the last snapshot: endpoints with this cluster's token that belong to no resource. */
   orphanIds: ReadonlySet<string>;
 }
 
 /** What this process remembers of a control plane. */
 export interface ControlPlaneMemory {
-  /** Whether it has ever shown the name of an endpoint. */
+  /** Whether the control plane has ever shown the name of an endpoint. */
   hasSeenNames: boolean;
 }
 
-/** One look at the control plane's clock. */
+/** The control plane's clock at one moment. */
 export interface ServiceTime {
   /** Epoch milliseconds of the control plane's clock. */
   readonly timeMs: number;
-  /** Monotonic milliseconds of this process at that moment. */
+  /** The same moment in monotonic milliseconds of this process. */
   readonly atMs: number;
-  /** `Operation`: no answer had a `Date` header, and this is the time of the newest operation when it was first seen. */
+  /**
+   * Where the time comes from. `Operation`: no answer had a `Date` header, so it is the creation time of the newest
+   * operation.
+   */
   readonly source: "DateHeader" | "Operation";
 }
 
-/** A row of failed reads of a project. */
+/** A series of failed reads of a project, without a success between them. */
 export interface ReadFailure {
   readonly error: ControlPlaneError;
   readonly sinceMs: number;
@@ -73,54 +81,60 @@ export interface ReadFailure {
   readonly retryAtMs: number;
 }
 
-/** An endpoint of a resource that was gone when its create was answered. */
+/** An endpoint whose resource was already gone when its create was answered. */
 export interface AbandonedEndpoint {
   readonly key: ResourceKey;
   readonly uid: string;
   readonly endpointId: string;
-  /** Refused or lost DELETEs so far. */
+  /** The number of refused or lost DELETEs so far. */
   readonly failures: number;
   readonly retryAtMs: number;
 }
 
-/** What this process remembers of one resource, beside what decisions see. */
+/** What this process remembers of one resource, in addition to the memory that decisions use. */
 export interface ResourceEntry {
   readonly key: ResourceKey;
   memory: ResourceMemory;
-  /** The version of the resource at its last step; another version makes it due. */
+  /** The resourceVersion at the last step. A resource with another version is due. */
   version: string | undefined;
-  /** When it is due without a change. */
+  /** When the resource is due although it did not change. */
   dueAtMs: number;
-  /** Intents that this process wrote without an answer, and under which it sent nothing: by attempt, oldest first. */
+  /** Attempts of intents whose write had no answer and for which this process sent no POST, oldest first. */
   unsentAttempts: readonly string[];
-  /** Its wish to change something in the control plane; `undefined`: it has none. */
+  /** The change that the resource waits to send; `undefined`: none. */
   waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
-  /** Failed writes of its status in a row. */
+  /** The number of failed status writes in a row. */
   storeFailures: number;
-  /** A row of failed reads of its endpoint by id. */
+  /** The series of failed reads of its endpoint by id; `undefined`: the last read did not fail. */
   readFailure: { readonly reason: string; readonly sinceMs: number } | undefined;
-  /** The grant at the last reconcile; another one makes the resource due. */
+  /** The grant at the last reconcile. If the grant changes, the resource is due. */
   grant: ProjectGrant | undefined;
-  /** Writes without an answer, oldest first. What follows from one waits until the operator knows that it was stored. */
+  /**
+   * Writes without an answer, oldest first. Their events and counts wait until the operator knows that the write was
+   * stored.
+   */
   unconfirmed: readonly UnconfirmedWrite[];
 }
 
-/** A write to the API server whose answer was lost, and what follows from it. */
+/** A write to the API server without an answer, with the events and counts to publish if it was stored. */
 export interface UnconfirmedWrite {
-  /** The status that it stores; `undefined`: it removes the finalizer. */
+  /** The status that the write stores; `undefined`: the write removes the finalizer. */
   readonly status: ComputeEndpointStatus | undefined;
   readonly ended: readonly AttributedOperation[];
   readonly dropped: readonly string[];
   readonly events: readonly ResourceEvent[];
 }
 
-/** The maximum number of writes without an answer kept for one resource; the backoff between them grows to a minute. */
+/**
+ * The maximum number of writes without an answer that are kept for one resource. The backoff between them grows to a
+ * minute.
+ */
 const unconfirmedLimit = 20;
 
-/** The maximum number of own operation ids kept for one resource; one request starts far fewer. */
+/** The maximum number of own operation ids kept for one resource. One request starts far fewer operations. */
 const ownOperationsLimit = 50;
 
-/** An empty memory of a resource that this process sees for the first time. */
+/** Makes the empty memory of a resource that this process sees for the first time. */
 export function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: number): ResourceEntry {
   return {
     key,
@@ -147,22 +161,24 @@ export function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: n
   };
 }
 
-/** Changes the memory of a resource. */
+/** Changes some members of the memory of a resource. */
 export function remember(entry: ResourceEntry, changes: Partial<ResourceMemory>): void {
   entry.memory = { ...entry.memory, ...changes };
 }
 
-/** Remembers a write without an answer. The API server may store it at any time until another write is stored. */
+/** Remembers a write without an answer. The API server may still store it until another write is stored. */
 export function rememberUnconfirmed(entry: ResourceEntry, write: UnconfirmedWrite): void {
   entry.unconfirmed = [...entry.unconfirmed, write].slice(-unconfirmedLimit);
 }
 
-/** Remembers an intent whose write had no answer: if the API server stores it later, no POST was sent under it. */
+/**
+ * Remembers an intent whose write had no answer. If the API server stores the intent later, no POST was sent for it.
+ */
 export function rememberUnsent(entry: ResourceEntry, attempt: string): void {
   entry.unsentAttempts = [...entry.unsentAttempts, attempt].slice(-unconfirmedLimit);
 }
 
-/** Compares what this process remembers of a create with the intent that is stored now. @param nowMs monotonic */
+/** Adjusts the memory of a create to the intent that is stored now. @param nowMs monotonic milliseconds */
 export function noteStoredIntent(entry: ResourceEntry, { status }: ComputeEndpoint, nowMs: number): void {
   const { createIntent } = status;
   if (createIntent === undefined) {
@@ -175,7 +191,7 @@ export function noteStoredIntent(entry: ResourceEntry, { status }: ComputeEndpoi
   }
 }
 
-/** Adds ids of operations that an answer named. */
+/** Adds ids of operations that an answer to our own call named. */
 export function rememberOperations(entry: ResourceEntry, ids: readonly string[]): void {
   if (ids.length > 0) {
     remember(entry, { ownOperationIds: [...entry.memory.ownOperationIds, ...ids].slice(-ownOperationsLimit) });

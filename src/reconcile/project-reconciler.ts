@@ -18,19 +18,20 @@ import { lockHolderOf, nextDueMs, pollIntervalMs } from "./schedule.ts";
 import { settleLocally } from "./settle-locally.ts";
 import { failResources } from "./settle-step.ts";
 
-/** What one reconcile reads the control plane for. */
+/** What one reconcile wants to read of the control plane. */
 interface WantedLook {
   readonly due: readonly WorkedResource[];
-  /** True: the poll at rest is due, and every resource of the project is looked at. */
+  /** True: the regular poll is due, and the reconcile decides about every resource of the project. */
   readonly isPoll: boolean;
 }
 
 /**
  * Reconciles one project: observe → decide → choose → act → store → schedule.
  *
- * Level-triggered: it does not matter why the project is due. Guarantees: at most one change of the control plane in one
- * reconcile; at most one status patch per resource, besides the one that stores an intent or the begin of a deletion; a
- * crash between any two steps leaves an ordinary starting state. Assumption: no two reconciles of one project overlap.
+ * Level-triggered: the reason why the project is due does not matter. Guarantees: one reconcile sends at most one
+ * change to the control plane. It writes at most one status patch per resource, plus the patch that stores an intent or
+ * the start of a deletion. A crash between any two steps leaves an ordinary starting state. Assumption: no two
+ * reconciles of one project overlap.
  */
 export class ProjectReconciler {
   readonly #context: ReconcileContext;
@@ -42,7 +43,7 @@ export class ProjectReconciler {
   /**
    * Reconciles the project once.
    *
-   * Errors: none that is expected. A failure of one resource does not concern the others.
+   * Errors: no expected error is thrown. A failure of one resource does not affect the others.
    */
   async reconcile(projectId: string, slot: WorkerSlot): Promise<Requeue> {
     const { clock, projects } = this.#context;
@@ -82,7 +83,7 @@ export class ProjectReconciler {
     return round;
   }
 
-  /** What the control plane is read for now; `undefined`: it is not read. */
+  /** Returns what to read of the control plane now; `undefined`: nothing needs to be read. */
   #wantedLook(round: Round): WantedLook | undefined {
     const { project, facts } = round;
     const nowMs = facts.monotonicMs;
@@ -90,7 +91,7 @@ export class ProjectReconciler {
       return undefined;
     }
     if (round.isUngranted()) {
-      // No namespace may see anything of the project, so it is not read.
+      // No namespace has a grant for this project, so the operator does not read it.
       project.nextPollAtMs = Math.max(project.nextPollAtMs, nowMs + this.#context.projectPollMs);
     }
     const isPoll = project.nextPollAtMs <= nowMs;
@@ -102,7 +103,7 @@ export class ProjectReconciler {
     return due.length > 0 || isPoll || isChangeDue || isKindDue ? { due, isPoll } : undefined;
   }
 
-  /** Reads the project, and works on what is due. A failed read is part of the result. */
+  /** Reads the project, and works on the resources that are due. A failed read is reported in their status. */
   async #look(round: Round, wanted: WantedLook, slot: WorkerSlot): Promise<void> {
     const { project, facts } = round;
     const { due } = wanted;
@@ -123,7 +124,8 @@ export class ProjectReconciler {
       reservedObjects: access.objects && objectsOutsideWorker(access.objects.reserved, slot),
     };
     try {
-      // A change that waits already takes its place in the budget before the look, so that the look is new when it goes out.
+      // If a change waits already, its request is reserved before the read. So the read is still recent when the change
+      // is sent.
       const reserved = round.isWaiting() && lockHolderOf(project, facts.monotonicMs) === undefined;
       if (reserved) {
         await context.reserve();
@@ -159,7 +161,7 @@ export class ProjectReconciler {
     const delayMs = retryDelayMs(error, { count: row.count, forMs, needsPerson: false }, policy) * (1 + 0.2 * random());
     const { sinceMs, count } = row;
     project.readFailure = { error, sinceMs, count, retryAtMs: nowMs + delayMs };
-    // The next try is a poll, so that every resource of the project learns of its result.
+    // The next try is a poll, so that it updates every resource of the project.
     project.nextPollAtMs = nowMs + delayMs;
     await this.#fail(round, due, project.readFailure);
   }
@@ -173,7 +175,7 @@ export class ProjectReconciler {
   }
 }
 
-/** A grant that came or went makes the resource due. */
+/** Makes the resource due if its grant has changed. */
 function noteGrant(round: Round, worked: WorkedResource): void {
   const { grant } = round.observe(worked);
   const before = worked.entry.grant;
@@ -187,7 +189,10 @@ function isAbandonedDue({ abandoned }: ProjectMemory, nowMs: number): boolean {
   return [...abandoned.values()].some(({ retryAtMs }) => retryAtMs <= nowMs);
 }
 
-/** A refusal may end with an edit; a control plane that does not answer in time is tried by one read at a time. */
+/**
+ * Whether to read again before the retry time. An edit may have removed the cause of a refusal. After a timeout the
+ * operator does not read early.
+ */
 function mayTryEarly({ reason }: ControlPlaneError, due: readonly WorkedResource[]): boolean {
   const isRefusal = reason === "Forbidden" || reason === "NotFound" || reason === "Malformed";
   return isRefusal && due.some(({ resource }) => isAskedFor(resource));

@@ -4,10 +4,12 @@ import type { ProjectOperations } from "../operations/reader.ts";
 import { type ComputeEndpoint, noProject } from "../resource/compute-endpoint.ts";
 import { type ControlPlaneMemory, newResourceEntry, type ProjectMemory, type ResourceEntry } from "./project-memory.ts";
 
-/** The maximum number of projects without resources that stay in memory, so that their orphans stay visible. */
+/**
+ * The maximum number of projects without resources that stay in memory, so that the metric still counts their orphans.
+ */
 const emptyProjectsLimit = 200;
 
-/** What the memory of projects needs. */
+/** What the memory of all projects needs. */
 export interface ProjectsOptions {
   readonly clock: Clock;
   /** Makes the reader of a project's operation log. */
@@ -29,7 +31,7 @@ export class Projects {
     return this.#projects.size;
   }
 
-  /** The memory of a project; an empty one for a project that is new. */
+  /** Returns the memory of a project. A new project gets an empty memory. */
   of(projectId: string): ProjectMemory {
     const known = this.#projects.get(projectId);
     if (known !== undefined) {
@@ -46,7 +48,7 @@ export class Projects {
       snapshot: undefined,
       serviceTime: undefined,
       operationsReadAtMs: nowMs,
-      // There is nothing to poll for resources that name no project.
+      // Resources without a project id need no poll.
       nextPollAtMs: projectId === noProject ? Number.POSITIVE_INFINITY : nowMs,
       lastWriteMs: Number.NEGATIVE_INFINITY,
       lastChange: undefined,
@@ -77,18 +79,21 @@ export class Projects {
     return refused.map(({ projectId }) => projectId);
   }
 
-  /** Endpoints with this cluster's token that belong to no resource, in all projects. */
+  /** Returns the number of orphans in all projects: endpoints with this cluster's token that belong to no resource. */
   orphanCount(): number {
     return [...this.#projects.values()].reduce((sum, { orphanIds }) => sum + orphanIds.size, 0);
   }
 
-  /** What the control plane's clock shows now: its last shown time, and what has passed since; `undefined`: unknown. */
+  /**
+   * Returns the control plane's present time in epoch milliseconds: its last shown time plus the time since.
+   * `undefined`: it is unknown.
+   */
   serviceNowMs(projectId: string): number | undefined {
     const shown = this.#projects.get(projectId)?.serviceTime;
     return shown && shown.timeMs + this.#options.clock.monotonicMs() - shown.atMs;
   }
 
-  /** The time since the last complete read of the operations, in milliseconds, of each project with resources. */
+  /** Returns, for each project with resources, the milliseconds since its operations were last read completely. */
   operationsAges(): readonly OperationsAge[] {
     const nowMs = this.#options.clock.monotonicMs();
     return [...this.#projects.values()]
@@ -96,7 +101,7 @@ export class Projects {
       .map(({ projectId, operationsReadAtMs }) => ({ projectId, ageMs: nowMs - operationsReadAtMs }));
   }
 
-  /** Forgets the oldest projects without resources beyond the limit, and those that were never read. */
+  /** Forgets projects without resources: those that were never read, and the oldest ones above the limit. */
   forgetEmpty(): void {
     const empty = [...this.#projects.values()].filter(
       ({ resources, abandoned, furtherResources }) =>
@@ -115,7 +120,7 @@ export class Projects {
   }
 }
 
-/** The entry of a resource; a new one at its first sight. */
+/** Returns the entry of a resource. A new resource gets a new entry. */
 export function entryFor(project: ProjectMemory, resource: ComputeEndpoint, nowMs: number): ResourceEntry {
   const known = project.resources.get(resource.uid);
   if (known !== undefined) {

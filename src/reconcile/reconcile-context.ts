@@ -14,13 +14,13 @@ import type { ReportTargets } from "./report.ts";
 /** What reconciling needs. */
 export interface ReconcileContext extends ReportTargets {
   readonly clock: Clock;
-  /** Uniform in [0, 1); spreads what would otherwise happen all at once. */
+  /** Returns a random number from 0 up to 1. It spreads retries and polls over time. */
   readonly random: () => number;
   readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
   readonly projects: Projects;
-  /** The control plane of a project. Today every project has the one of the settings. */
+  /** Returns the control plane of a project. At present all projects use the control plane of the settings. */
   readonly accessFor: (projectId: string) => ControlPlaneAccess;
-  /** What a namespace may do in a project, as the grants are now. @default everything */
+  /** Returns what a namespace may do in a project, by the grants as they are now. @default everything is allowed */
   readonly grantOf?: GrantOf;
   /** Further kinds of resources. @default none */
   readonly kinds?: readonly ProjectKind[];
@@ -28,14 +28,14 @@ export interface ReconcileContext extends ReportTargets {
   readonly projectPollMs: number;
 }
 
-/** What carrying out needs. */
+/** What the step "act" of a reconcile needs. */
 export interface CarryOutContext extends ReconcileContext {
   readonly controlPlane: ControlPlane;
-  /** Waits for the place of one change in the request budget. @throws ControlPlaneError after a bounded wait */
+  /** Waits until the request budget allows one change. @throws ControlPlaneError after a bounded wait */
   readonly reserve: () => Promise<void>;
-  /** The control plane for that one change. */
+  /** The control plane for the one change that `reserve` has paid for. */
   readonly reserved: ControlPlane;
-  /** Roles and databases: for reads, and for that one change. `undefined`: there are no further kinds. */
+  /** Roles and databases, for reads and for the one change. `undefined`: there are no further kinds. */
   readonly objects: BranchObjects | undefined;
   readonly reservedObjects: BranchObjects | undefined;
 }

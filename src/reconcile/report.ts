@@ -19,11 +19,14 @@ export interface ReportTargets {
   readonly events: EventRecorder;
   readonly metrics: OperationMetrics;
   readonly logger: Logger;
-  /** @default nothing is traced */
+  /** Records a span for each step. @default nothing is traced */
   readonly tracer?: Tracer | undefined;
 }
 
-/** Reports a step whose status is stored: counts what ended, publishes events, logs one line if the step did anything. */
+/**
+ * Reports a step whose status is stored. It counts ended operations, publishes events, and logs one line if the step
+ * did anything.
+ */
 export function reportStep(targets: ReportTargets, { step, status, log, hasChanged }: StoredStep): void {
   const { resource } = step.local;
   countEnded(targets, resource.key, log.ended);
@@ -36,7 +39,7 @@ export function reportStep(targets: ReportTargets, { step, status, log, hasChang
   }
 }
 
-/** Counts operations that have ended. Call it after the watermark that remembers them is stored. */
+/** Counts ended operations. Call it only after the watermark that marks them as counted is stored. */
 export function countEnded(
   { metrics }: Pick<ReportTargets, "metrics">,
   key: ResourceKey,
@@ -54,7 +57,7 @@ export function countEnded(
   }
 }
 
-/** Reports operations for which status has no room. They are never counted. */
+/** Logs operations that status has no room for. They are never counted. */
 export function reportDropped(
   { metrics, logger }: Pick<ReportTargets, "metrics" | "logger">,
   resource: ComputeEndpoint,
@@ -70,7 +73,7 @@ export function reportDropped(
   }
 }
 
-/** Publishes events in their order. */
+/** Publishes events in the given order. */
 export function publish(
   { events: recorder }: Pick<ReportTargets, "events">,
   resource: ComputeEndpoint,
@@ -81,7 +84,7 @@ export function publish(
   }
 }
 
-/** Does the work of one resource within a span of its own. */
+/** Does the work for one resource within its own span. */
 export function inResourceSpan<Result>(
   { tracer }: Pick<ReportTargets, "tracer">,
   { key, uid, generation }: ComputeEndpoint,
@@ -99,7 +102,7 @@ export function inResourceSpan<Result>(
   return tracer.inSpan({ name: "reconcile", attributes }, work);
 }
 
-/** Describes a step on the span of its resource. */
+/** Adds the result of a step to the span of its resource. */
 export function traceStep({ tracer }: Pick<ReportTargets, "tracer">, { local, plan, outcome }: ResourceStep): void {
   tracer?.annotate({
     "endpoint.id": local.resource.status.ownership?.endpointId,
@@ -113,17 +116,20 @@ export function traceStep({ tracer }: Pick<ReportTargets, "tracer">, { local, pl
   }
 }
 
-/** Names the resource in a log line. */
+/** Returns the log fields that name a resource. */
 export function resourceFields({ key, uid }: Pick<ComputeEndpoint, "key" | "uid">) {
   return { namespace: key.namespace, name: key.name, uid };
 }
 
-/** The number of operations by which the counters rose; absent if there are none. */
+/** Returns the log field with the number of operations that the step counted; absent if there are none. */
 export function countedField(ended: readonly AttributedOperation[]): { readonly counted?: number } {
   return ended.length === 0 ? {} : { counted: ended.length };
 }
 
-/** `operationId` is the last operation that the step started, else the latest one that it saw to have ended. */
+/**
+ * Returns the log fields of a step. `operationId` is the last operation that the step started, else the last one that
+ * ended.
+ */
 function stepFields({ local, plan, outcome }: ResourceStep, ended: readonly AttributedOperation[]) {
   const operationIds = startedBy(outcome) ?? ended.map(({ operation }) => operation.id).slice(0, operationIdsLimit);
   const endpoint = outcome.kind === "Accepted" ? outcome.answer?.endpoint.id : undefined;

@@ -9,15 +9,15 @@ import { waitsForOthers } from "./due.ts";
 import type { KindRound } from "./project-kind.ts";
 import type { ProjectMemory, ResourceEntry } from "./project-memory.ts";
 
-/** One resource of the project, as this reconcile knows it now. */
+/** One resource of the project, in its newest form that this reconcile knows. */
 export interface WorkedResource {
   resource: ComputeEndpoint;
   readonly entry: ResourceEntry;
 }
 
-/** What every observation of one reconcile shares. Times are those of its begin. */
+/** What all observations of one reconcile share. The times are those of its start. */
 export interface RoundFacts {
-  /** Epoch milliseconds. */
+  /** The start of the reconcile, in epoch milliseconds. */
   readonly nowMs: number;
   readonly monotonicMs: number;
   readonly identity: Identity;
@@ -28,13 +28,13 @@ export interface RoundFacts {
 export class Round {
   readonly facts: RoundFacts;
   readonly project: ProjectMemory;
-  /** Every resource that names the project, also one whose records name another project. */
+  /** Every resource that names the project in its spec or in its records. */
   readonly all: readonly ComputeEndpoint[];
-  /** The resources of further kinds. */
+  /** The resources of further kinds, such as DatabaseAccess. */
   readonly kinds: readonly KindRound[];
   readonly #grantOf: GrantOf;
   readonly #worked: Map<string, WorkedResource>;
-  /** Resources that are decided without the control plane, and are due to be looked at all the same. */
+  /** Uids of resources that are decided without the control plane and whose endpoint is still due to be read. */
   readonly #watched = new Set<string>();
 
   constructor(
@@ -64,18 +64,18 @@ export class Round {
     return this.#worked.get(uid);
   }
 
-  /** A resource that was released, is gone, or could not be read: this reconcile leaves it out from now on. */
+  /** Leaves a resource out of the rest of this reconcile: it was released, is gone, or could not be read. */
   leaveOut({ resource }: WorkedResource): void {
     this.#worked.delete(resource.uid);
   }
 
-  /** What is known of a resource without the control plane. */
+  /** Returns what is known of a resource without the control plane. */
   observe({ resource, entry }: WorkedResource): LocalObservation {
     const grant = this.#grantOf(resource.key.namespace, workProjectOf(resource));
     return { ...this.facts, resource, memory: entry.memory, grant };
   }
 
-  /** Notes that a resource which is decided already is still due for a look at its endpoint. */
+  /** Marks a resource whose decision needs no control plane, but whose endpoint is still due to be read. */
   watch({ resource }: WorkedResource): void {
     this.#watched.add(resource.uid);
   }
@@ -84,30 +84,30 @@ export class Round {
     return this.#watched.has(resource.uid);
   }
 
-  /** The resources for which the control plane has to be read, or is worth reading. */
+  /** Returns the resources for which the control plane may be read. */
   lookable(): readonly WorkedResource[] {
     return this.worked.filter((worked) => !isLocal(situationOf(this.observe(worked))) || this.isObservable(worked));
   }
 
-  /** Whether the resource owns an endpoint that may be looked at, whatever else is decided about it. */
+  /** Whether the endpoint of a resource may be read, whatever else is decided about the resource. */
   isObservable(worked: WorkedResource): boolean {
     const { resource } = worked;
     const isProven = resource.status.ownership !== undefined && isIdentityProven(resource, this.facts.identity);
     return isProven && (isBeingDeleted(resource) || this.observe(worked).grant.mayChange);
   }
 
-  /** Whether the project is named only by resources whose namespaces have no grant for it. */
+  /** Whether no namespace that names the project has a grant for it. */
   isUngranted(): boolean {
     const isRefused = (worked: WorkedResource) => situationOf(this.observe(worked)).kind === "NotGranted";
     return this.#worked.size > 0 && this.worked.every(isRefused) && this.project.abandoned.size === 0;
   }
 
-  /** Whether any resource waits to change something. */
+  /** Whether any resource waits to send a change. */
   isWaiting(): boolean {
     return this.worked.some(({ entry }) => entry.waiting !== undefined) || this.kinds.some((kind) => kind.isWaiting());
   }
 
-  /** Makes the resources due that wait for another one of the project to give way. */
+  /** Makes those resources due that wait for a change of another resource of the project. */
   wakeWaiting(): void {
     for (const { resource, entry } of this.worked) {
       if (waitsForOthers(resource)) {
@@ -116,7 +116,10 @@ export class Round {
     }
   }
 
-  /** The claims of all resources, and those on endpoints that the operator is about to delete, as they are now. */
+  /**
+   * Returns the claims of all resources as they are now, and the claims on endpoints that the operator is about to
+   * delete.
+   */
   claims(): ProjectClaims {
     const { project, facts } = this;
     const claims: readonly Claim[] = this.all.map((stored) => {

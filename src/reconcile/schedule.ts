@@ -3,10 +3,16 @@ import { pollDelayMs } from "../decide/waiting.ts";
 import type { KindRound } from "./project-kind.ts";
 import type { ProjectMemory } from "./project-memory.ts";
 
-/** A project that holds its lock for so long does not hold back changes any more: they are tried, and may get a 423. */
+/**
+ * How long the operator waits for a locked project, in milliseconds. After that it sends changes although the control
+ * plane may answer 423.
+ */
 const lockPatienceMs = 60_000;
 
-/** An operation that locks the project, as long as waiting for its end is better than trying; `undefined`: none. */
+/**
+ * Returns the id of an operation that locks the project, while waiting for its end is better than trying. `undefined`:
+ * there is none.
+ */
 export function lockHolderOf(project: ProjectMemory, nowMs: number): string | undefined {
   for (const [id, sinceMs] of project.lockHolders) {
     if (nowMs - sinceMs < lockPatienceMs) {
@@ -16,14 +22,16 @@ export function lockHolderOf(project: ProjectMemory, nowMs: number): string | un
   return undefined;
 }
 
-/** Whether the project cannot take a change now: an operation locks it, or a change was refused with 423 not long ago. */
+/**
+ * Whether no change should be sent now: an operation locks the project, or the control plane refused a change with 423
+ * shortly before.
+ */
 export function isLocked(project: ProjectMemory, nowMs: number): boolean {
   return lockHolderOf(project, nowMs) !== undefined || nowMs < project.lockedUntilMs;
 }
 
 /**
- * The earliest time at which anything in the project is due again. Pure.
- *
+ * Returns the earliest time at which anything in the project is due again. Pure.
  * @returns monotonic milliseconds.
  */
 export function nextDueMs(
@@ -36,7 +44,7 @@ export function nextDueMs(
   const isWaiting = entries.some(({ waiting }) => waiting !== undefined) || kinds.some((kind) => kind.isWaiting());
   const abandonedMs = Math.min(...[...project.abandoned.values()].map(({ retryAtMs }) => retryAtMs));
   const changeMs = isWaiting ? nextChangeMs(project, nowMs, policy) : Number.POSITIVE_INFINITY;
-  // A row of failed reads has one try at a time.
+  // During a series of failed reads, one read at a time is due.
   const lookMs = Math.max(
     Math.min(project.nextPollAtMs, changeMs, abandonedMs),
     project.readFailure?.retryAtMs ?? nowMs,
@@ -45,7 +53,7 @@ export function nextDueMs(
   return dues.reduce((first, dueAtMs) => Math.min(first, dueAtMs), lookMs);
 }
 
-/** When the next change may be sent. */
+/** Returns the time at which the next change may be sent. */
 function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
   const holder = lockHolderOf(project, nowMs);
   if (holder !== undefined) {
@@ -55,9 +63,9 @@ function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): nu
 }
 
 /**
- * The interval of polls at rest. With many projects it grows, so that polls stay within their share of the request budget.
- *
- * @param options `pollsPerMinute` is the number of projects that the budget lets the operator poll in a minute.
+ * Returns the interval of regular polls. With many projects it grows, so that polls stay within their share of the
+ * request budget.
+ * @param options `pollsPerMinute`: how many projects the request budget lets the operator poll in a minute.
  */
 export function pollIntervalMs(options: {
   readonly projectPollMs: number;

@@ -33,18 +33,18 @@ export interface ChangeContext {
 export type Sent =
   | { readonly kind: "Accepted"; readonly resource: ComputeEndpoint; readonly answer: Answer | undefined }
   | { readonly kind: "Failed"; readonly resource: ComputeEndpoint; readonly error: ControlPlaneError }
-  /** The resource changed before anything was sent: decide again. */
+  /** The resource changed before anything was sent, so it must be decided again. */
   | { readonly kind: "Outdated" };
 
-/** A check of the resource that is older than this is made again before a POST. */
+/** The maximum age of a check of the resource before a POST, in milliseconds. An older check is made again. */
 const checkAgeLimitMs = 1_000;
 
 /**
  * Carries out the one change of a project.
  *
- * Before a create it stores the intent, and before a delete that a DELETE may be on its way. It then checks the API
- * server's answer to that write: if the resource is paused, being deleted or of another generation by then, it sends
- * nothing.
+ * Before a create it stores the intent. Before a delete it stores that a DELETE may have been sent. It then checks the
+ * resource in the API server's answer. If the resource is paused, being deleted or of another generation by then, it
+ * sends nothing.
  *
  * @throws KubernetesError when the resource cannot be stored or read; LeaderFenceError when nothing may be sent.
  */
@@ -70,7 +70,10 @@ export async function sendChange(
   }
 }
 
-/** Stores what must be stored first. `undefined`: the resource is no longer the one that the plan was made for. */
+/**
+ * Stores what must be stored before the change. @returns `undefined` if the resource has changed since the plan was
+ * made
+ */
 async function prepare(
   { clock, store }: ChangeContext,
   step: ResourceStep & { readonly plan: Mutation },
@@ -108,7 +111,10 @@ async function prepare(
   return isWanted ? current : undefined;
 }
 
-/** Stores the status that comes before a change. @throws KubernetesError. The API server may still store it later. */
+/**
+ * Stores the status that comes before a change. @throws KubernetesError. After this error the API server may still
+ * store the status.
+ */
 async function storeBefore(
   store: ChangeContext["store"],
   step: ResourceStep & { readonly plan: Mutation },
@@ -183,7 +189,7 @@ function noteAnswer(
   }
 }
 
-/** Exactly one POST. Until it is answered it may take effect at any moment. */
+/** Sends exactly one POST. Until it is answered, it may take effect at any moment. */
 async function post(
   { clock, controlPlane, project }: ChangeContext,
   { intent, creation, hash }: PlanOf<"CreateEndpoint">,
@@ -208,12 +214,15 @@ async function post(
   }
 }
 
-/** Anything else, a bug of ours included, leaves the outcome unknown. */
+/** Whether an error proves that the request had no effect. Any other error, also a bug of ours, leaves that open. */
 function isNeverApplied(error: unknown): boolean {
   return error instanceof LeaderFenceError || (error instanceof ControlPlaneError && error.effect === "NotApplied");
 }
 
-/** A move that is accepted without effect would be accepted again and again, so it counts as refused. */
+/**
+ * Sends a move. If the control plane accepts it without effect, it counts as refused; otherwise the operator would send
+ * it again and again.
+ */
 async function move(
   controlPlane: ControlPlane,
   projectId: string,

@@ -12,8 +12,8 @@ import type { Round, WorkedResource } from "./round.ts";
 import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
 
 /**
- * Decides and stores what needs no control plane: pauses, `Retain`, invalid specs, finalizers. It comes first, so that an
- * outage of the control plane never delays it.
+ * Decides and stores everything that needs no control plane: pauses, `Retain`, invalid specs, finalizers. It runs
+ * first, so that an outage of the control plane never delays it.
  */
 export async function settleLocally(context: ReconcileContext, round: Round): Promise<void> {
   for (const worked of round.worked) {
@@ -45,7 +45,7 @@ async function settle(context: ReconcileContext, round: Round, worked: WorkedRes
   }
 }
 
-/** The watch reports a resource that is gone; until then it is looked for this often. */
+/** Until the watch reports that a resource is gone, the operator checks again at this interval, in milliseconds. */
 const goneAgainMs = 1_000;
 
 async function settleSituation(
@@ -71,7 +71,7 @@ async function addFinalizer({ store, logger }: ReconcileContext, worked: WorkedR
   logger.info(resourceFields(resource), "finalizer added");
 }
 
-/** Compares the memory with what is stored now. */
+/** Updates the memory of a resource by what is stored in the API server now. */
 function catchUp(context: ReconcileContext, { facts }: Round, worked: WorkedResource): void {
   const { resource, entry } = worked;
   if (resource.status.ownership !== undefined && entry.memory.answeredCreate !== undefined) {
@@ -81,7 +81,7 @@ function catchUp(context: ReconcileContext, { facts }: Round, worked: WorkedReso
   confirmWrites(context, worked);
 }
 
-/** Draws the consequences of a write without an answer that turns out to be stored. */
+/** Publishes the events and counts of a write without an answer, once it proves to be stored. */
 function confirmWrites(context: ReconcileContext, { resource, entry }: WorkedResource): void {
   const landed = entry.unconfirmed.find((write) => hasLanded(write, resource.status));
   if (landed !== undefined) {
@@ -94,7 +94,10 @@ function confirmWrites(context: ReconcileContext, { resource, entry }: WorkedRes
   }
 }
 
-/** A write that counted something moved the watermark. Any other is recognized by the whole status. */
+/**
+ * Whether a write without an answer was stored. A write that counted operations is recognized by the watermark, any
+ * other by the whole status.
+ */
 function hasLanded({ status, ended }: UnconfirmedWrite, now: ComputeEndpointStatus): boolean {
   if (status === undefined) {
     return false;

@@ -21,19 +21,22 @@ import { countEnded, countedField, publish, reportStep, resourceFields, traceSte
 import type { Round, WorkedResource } from "./round.ts";
 import { hasMoved, type StoredStep, storeStatus, subjectOf } from "./store-status.ts";
 
-/** Status patches of one project that are sent at once. */
+/** The maximum number of status patches of one project that are sent at the same time. */
 export const storesAtOnce = 8;
 
-/** A resource that waits for its turn reports that after these times, depending on whether it has a status yet. */
+/**
+ * After these milliseconds, a resource whose change waits reports that in its status: `first` if it has no status yet,
+ * else `later`.
+ */
 const waitReportMs = { first: 20_000, later: 5_000 };
 
-/** A step of one resource that is ready to be stored. */
+/** A step of one resource whose status can be stored now. */
 export interface SettledStep {
   readonly worked: WorkedResource;
   readonly step: ResourceStep;
 }
 
-/** Stores the result of a step, reports it, and notes when the resource is due again. @throws KubernetesError */
+/** Stores the result of a step, reports it, and sets when the resource is due again. @throws KubernetesError */
 export async function settleStep(
   context: ReconcileContext,
   round: Round,
@@ -50,7 +53,8 @@ export async function settleStep(
   }
   const stored = await storeStatus(context.store, step, operations, entry);
   if (stored === undefined) {
-    // The resource is gone or replaced. What its create made stays in memory until the operator has deleted it.
+    // The resource is gone or replaced. The answer to its create stays in memory until the operator has deleted the
+    // endpoint.
     entry.dueAtMs = 0;
     return;
   }
@@ -68,7 +72,7 @@ export async function settleStep(
   entry.dueAtMs = dueAtMs(context, worked, stored);
 }
 
-/** Forgets what status holds from now on. */
+/** Forgets what status now holds. */
 function forgetStored({ entry }: WorkedResource, { status, step, hasChanged }: StoredStep): void {
   if (status.ownership !== undefined) {
     remember(entry, { answeredCreate: undefined, intent: undefined });
@@ -117,7 +121,7 @@ async function release(
   try {
     await context.store.removeFinalizer(resource);
   } catch (error) {
-    // If the resource turns out to be gone, no later step counts these.
+    // If the resource proves to be gone, no later step counts these operations.
     rememberUnconfirmed(worked.entry, { status: undefined, ended, dropped: [], events: [] });
     throw error;
   }
@@ -152,7 +156,7 @@ export async function failResources(
       const outcome = { kind: "Failed", error, forMs, lockHolder: undefined } as const;
       const local = round.observe(worked);
       const situation = situationOf(local);
-      // What was decided without the control plane stays decided.
+      // A decision that needs no control plane stays valid although the read failed.
       const plan = isLocal(situation) ? planLocal(situation, local) : undefined;
       await settleStep(context, round, { worked, step: { local, observation: undefined, plan, outcome } }, undefined);
       worked.entry.dueAtMs = Number.POSITIVE_INFINITY;
@@ -160,7 +164,9 @@ export async function failResources(
   );
 }
 
-/** Does the work of one resource. Its failure concerns no other resource: it is logged, and the resource is due again. */
+/**
+ * Does the work for one resource. A failure is logged and makes this resource due again; it does not affect the others.
+ */
 export async function guarded(
   { clock, logger, tracer }: ReconcileContext,
   round: Round,
@@ -175,17 +181,17 @@ export async function guarded(
     round.leaveOut(worked);
     entry.storeFailures += 1;
     entry.waiting = undefined;
-    // Only a change of the resource makes it due before the backoff has passed.
+    // Before the backoff has passed, only a change of the resource makes it due.
     entry.version = worked.resource.resourceVersion;
     entry.dueAtMs = clock.monotonicMs() + storeBackoffMs(error, entry.storeFailures);
-    // A conflict is ordinary, and a process that lost its lease reports that elsewhere.
+    // A conflict is ordinary, and the loss of the lease is logged elsewhere.
     if (!hasMoved(error) && !(error instanceof LeaderFenceError) && !isThrottled(error)) {
       logger.error({ ...resourceFields(resource), err: error }, "reconcile failed; the operator tries again");
     }
   }
 }
 
-/** The request budget had no room for the change in time. */
+/** Whether the change failed because the request budget had no room in time. */
 function isThrottled(error: unknown): boolean {
   return error instanceof ControlPlaneError && error.reason === "Throttled";
 }
@@ -194,7 +200,7 @@ function storeBackoffMs(error: unknown, failures: number): number {
   return backoffMs(failures, { firstMs: 5, longestMs: hasMoved(error) ? 1_000 : 60_000 });
 }
 
-/** Whether other resources may have to be decided anew. */
+/** Whether the new status may change the decisions about other resources. */
 function hasNewStanding(before: ComputeEndpointStatus, next: ComputeEndpointStatus): boolean {
   const reasonOfType = (status: ComputeEndpointStatus, type: "Ready" | "Stalled") =>
     conditionOf(status.conditions, type)?.reason;

@@ -20,20 +20,22 @@ export interface StoredStep {
   readonly status: ComputeEndpointStatus;
   readonly log: OperationLogStep;
   readonly hasChanged: boolean;
-  /** The version of the resource with this status. */
+  /** The resourceVersion of the resource with this status. */
   readonly resourceVersion: string;
 }
 
-/** The maximum number of conflicts in a row over which the answer to a create is still stored. */
+/** How often the operator tries again to store the answer to a create, after conflicts in a row. */
 const storeAttemptsLimit = 5;
 
 /**
- * Stores the status after a step, if it differs. The answer to a create is stored over conflicts on the resource as it
- * then is, because the endpoint exists already. After any other conflict the resource is decided again.
+ * Stores the status after a step, if it has changed.
  *
- * @param operations `undefined`: the log was not read.
- * @returns `undefined` when the resource is gone, or another one has its name.
- * @throws KubernetesError. After a write without an answer the entry remembers what follows if the write was stored.
+ * The answer to a create must be stored, because the endpoint exists already. After a conflict it is therefore stored
+ * on the newest version of the resource. After any other conflict the resource is decided again.
+ *
+ * @param operations `undefined`: the operation log was not read.
+ * @returns `undefined` if the resource is gone or was replaced by another one of the same name.
+ * @throws KubernetesError. After a write without an answer, the entry remembers its events and counts.
  */
 export async function storeStatus(
   store: Store,
@@ -70,7 +72,7 @@ export async function storeStatus(
   }
 }
 
-/** The resource's part of the log after a step. */
+/** Returns what the reducer of the operation log needs to know about the resource after a step. */
 export function subjectOf(step: ResourceStep): LogSubject {
   const { resource, memory } = step.local;
   return {
@@ -88,7 +90,7 @@ function isAnsweredCreate({ plan, outcome }: ResourceStep): boolean {
   return outcome.kind === "Accepted" && plan !== undefined && entryOf(plan).intent(plan) !== undefined;
 }
 
-/** Whether the resource has changed or is gone. */
+/** Whether a write failed because the resource has changed or is gone. */
 export function hasMoved(error: unknown): boolean {
   return error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
 }

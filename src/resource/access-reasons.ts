@@ -1,4 +1,4 @@
-/** Why a person must act on a DatabaseAccess. Each comes with a message that says exactly what to do. */
+/** Stalled reasons of a DatabaseAccess: a person must act. Each message says what to do. */
 export const accessStallReasons = [
   "BranchNotFound",
   "DatabaseNotFound",
@@ -18,7 +18,7 @@ export const accessStallReasons = [
 ] as const;
 export type AccessStallReason = (typeof accessStallReasons)[number];
 
-/** Why work on a DatabaseAccess is still going on, or why it cannot go on right now. */
+/** Reasons of a DatabaseAccess whose work goes on, or cannot go on at present. */
 export const accessProgressReasons = [
   "CreatingDatabase",
   "CreatingRole",

@@ -4,7 +4,7 @@ import { type ComputeEndpointSpec, deletionFieldsSchema, specSchema } from "./sp
 import { type ComputeEndpointStatus, statusSchema, trustedStatusSchema } from "./status-schema.ts";
 import { type ParsedAs, parseSpecAs, type StoredObject, storedObjectParser } from "./stored-object.ts";
 
-/** A spec as it was stored. Of an invalid one, what a deletion needs is read all the same. */
+/** The stored spec, parsed. The fields that a deletion needs are read even if the spec is invalid. */
 export type ParsedSpec =
   | Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Valid" }>
   | (Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Invalid" }> & {
@@ -12,17 +12,20 @@ export type ParsedSpec =
       readonly deletionPolicy: "Delete" | "Retain" | undefined;
     });
 
-/** One custom resource, parsed. Everything in it is as the API server stored it. */
+/** One ComputeEndpoint, parsed. Everything in it is as the API server stored it. */
 export interface ComputeEndpoint extends StoredObject {
   readonly spec: ParsedSpec;
   readonly status: ComputeEndpointStatus;
-  /** False when ownership or intent in status cannot be parsed: then the operator changes nothing in the control plane. */
+  /**
+   * False: the ownership record or the intent in status cannot be parsed, so the operator changes nothing in the
+   * control plane.
+   */
   readonly isOwnershipReadable: boolean;
-  /** What the stored ownership record names, also when the rest of the record cannot be parsed. */
+  /** The endpoint that the stored ownership record names, even if the rest of the record cannot be parsed. */
   readonly claimed: ClaimedEndpoint;
 }
 
-/** The endpoint that a stored ownership record names. A member is `undefined` where the record has no such text. */
+/** The endpoint that a stored ownership record names. A member is `undefined` if the record has no such text. */
 export interface ClaimedEndpoint {
   readonly endpointId: string | undefined;
   readonly projectId: string | undefined;
@@ -31,45 +34,48 @@ export interface ClaimedEndpoint {
 const parseStored = storedObjectParser(kind);
 
 /**
- * Reads an object of the API server. A spec or status that does not fit is part of the result, not an error.
- *
- * @throws ZodError when it is of another kind, or the metadata is not that of a stored namespaced object.
+ * Parses a ComputeEndpoint from the API server. A spec or status that does not fit the schema is part of the result,
+ * not an error.
+ * @throws ZodError when the object is of another kind, or its metadata is not that of a stored namespaced object.
  */
 export function parseComputeEndpoint(stored: unknown): ComputeEndpoint {
   const { object, spec, status } = parseStored(stored);
   return { ...object, spec: parseSpec(spec), ...parseStatus(status) };
 }
 
-/** Whether its deletion has been requested. */
+/** Whether the deletion of the resource has been requested. */
 export function isBeingDeleted(resource: ComputeEndpoint): boolean {
   return resource.deletionTimestamp !== undefined;
 }
 
-/** Whether our finalizer holds it. */
+/** Whether the resource has our finalizer. */
 export function hasFinalizer(resource: ComputeEndpoint): boolean {
   return resource.finalizers.includes(finalizer);
 }
 
-/** Whether a person has asked us to keep our hands off. */
+/** Whether the annotation `paused` asks the operator to write nothing but status. */
 export function isPaused(resource: ComputeEndpoint): boolean {
   return resource.annotations[annotations.paused] === "true";
 }
 
-/** The project that a resource names, even when the rest of its spec is broken. */
+/** Returns the project id in spec, even if the rest of spec is invalid; `undefined`: there is none. */
 export function projectIdOf(resource: ComputeEndpoint): string | undefined {
   return resource.spec.kind === "Valid" ? resource.spec.spec.projectId : resource.spec.projectId;
 }
 
-/** The one project whose reconcile works on the resource: that of its records, else that of its spec. */
+/**
+ * Returns the one project whose reconcile works on the resource: the project of its records, else the project of its
+ * spec.
+ */
 export function workProjectOf(resource: ComputeEndpoint): string {
   const { ownership, createIntent } = resource.status;
   return ownership?.projectId ?? createIntent?.projectId ?? projectIdOf(resource) ?? noProject;
 }
 
-/** In place of a project id, for resources that name no project at all. */
+/** The project id that stands for resources without a project id. */
 export const noProject = "";
 
-/** Every project that its spec or its records name, each once; `noProject` alone if there is none. */
+/** Returns each project that the spec or the records name; `noProject` alone if there is none. */
 export function projectsOf(resource: ComputeEndpoint): readonly string[] {
   const { claimed, status } = resource;
   const named = [projectIdOf(resource), claimed.projectId, status.createIntent?.projectId];
@@ -77,7 +83,7 @@ export function projectsOf(resource: ComputeEndpoint): readonly string[] {
   return projects.length === 0 ? [noProject] : projects;
 }
 
-/** What the person asked to happen on deletion; `undefined` when they did not say. */
+/** Returns `spec.deletionPolicy`; `undefined`: it is not set. */
 export function deletionPolicyOf(resource: ComputeEndpoint): "Delete" | "Retain" | undefined {
   return resource.spec.kind === "Valid" ? resource.spec.spec.deletionPolicy : resource.spec.deletionPolicy;
 }
@@ -110,14 +116,20 @@ function parseStatus(status: unknown): Pick<ComputeEndpoint, "status" | "isOwner
   };
 }
 
-/** A record of a newer version may have another form, but it still names its endpoint. */
+/**
+ * Reads which endpoint a record names. A record of a newer version may have another form, but it still names its
+ * endpoint.
+ */
 function claimedBy(ownership: unknown): ClaimedEndpoint {
   const { endpointId, projectId } = (ownership ?? {}) as { readonly [member: string]: unknown };
   const textOrNone = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
   return { endpointId: textOrNone(endpointId), projectId: textOrNone(projectId) };
 }
 
-/** One field that another version or a person wrote must not hide the other fields. Each field is parsed by itself. */
+/**
+ * Parses each field by itself, so that one field of another version, or one that a person wrote, does not hide the
+ * others.
+ */
 function readableFields(fields: Readonly<Record<string, unknown>>): ComputeEndpointStatus {
   const read = Object.entries(statusSchema.shape).flatMap(([name, schema]) => {
     const { data } = schema.safeParse(fields[name]);

@@ -1,10 +1,10 @@
 import type { AccessProgressReason, AccessStallReason } from "./access-reasons.ts";
 import type { Condition } from "./status-schema.ts";
 
-/** The five condition types. Documented in docs/conditions.md. */
+/** The five condition types. docs/conditions.md describes them. */
 export type ConditionType = "Ready" | "Reconciling" | "Stalled" | "LastOperationSucceeded" | "CredentialsValid";
 
-/** Why a person must act. Each comes with a message that says exactly what to do. */
+/** Stalled reasons: a person must act. Each message says what to do. */
 export const stallReasons = [
   "AdoptionMismatch",
   "AdoptionTargetMissing",
@@ -27,7 +27,7 @@ export const stallReasons = [
 ] as const;
 export type StallReason = (typeof stallReasons)[number];
 
-/** Why work is still going on, or why it cannot go on right now. */
+/** Reasons while work goes on, or cannot go on at present. */
 export const progressReasons = [
   "Adopting",
   "Creating",
@@ -47,13 +47,13 @@ export const progressReasons = [
 ] as const;
 export type ProgressReason = (typeof progressReasons)[number];
 
-/** Reasons of conditions that say that all is well, and of the two conditions beside Ready. */
+/** Reasons that report success, and the reasons of LastOperationSucceeded and CredentialsValid. */
 export const otherReasons = ["Accepted", "NoFailure", "OperationFailed", "UpToDate"] as const;
 export type OtherReason = (typeof otherReasons)[number];
 
 export type ConditionReason = StallReason | ProgressReason | OtherReason;
 
-/** A condition that one reconcile asks for. A type without a draft is removed. */
+/** A condition as one reconcile wants it. A condition type without a draft is removed. */
 export interface ConditionDraft {
   readonly type: ConditionType;
   readonly status: "True" | "False" | "Unknown";
@@ -72,9 +72,9 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: Condi
 }
 
 /**
- * Turns drafts into conditions. `lastTransitionTime` moves only when `status` changes; a type without a draft goes.
- *
- * @param context `generation` is the one that this reconcile works on; `nowMs` is epoch milliseconds.
+ * Merges drafts into the stored conditions. `lastTransitionTime` changes only if `status` changes. A type without a
+ * draft is removed.
+ * @param context `generation`: the generation that this reconcile works on; `nowMs`: epoch milliseconds.
  */
 export function mergeConditions(
   previous: readonly Condition[] | undefined,
@@ -88,7 +88,7 @@ export function mergeConditions(
   });
 }
 
-/** RFC 3339 in whole seconds, as Kubernetes writes times. */
+/** Formats a time as RFC 3339 in whole seconds, as Kubernetes does. */
 export function secondsTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }

@@ -20,11 +20,11 @@ export interface PrinterColumn {
   readonly type: "string" | "date";
   readonly jsonPath: string;
   readonly description: string;
-  /** 1: only with `-o wide`. */
+  /** 1: `kubectl get` shows the column only with `-o wide`. */
   readonly priority?: 1;
 }
 
-/** One kind, as its CustomResourceDefinition shows it. */
+/** What the CustomResourceDefinition of one kind is made from. */
 export interface CrdKind {
   readonly kind: string;
   readonly plural: string;
@@ -36,7 +36,7 @@ export interface CrdKind {
   readonly printerColumns: readonly PrinterColumn[];
 }
 
-/** The path of a field of a condition, for a column. */
+/** Returns the path of a condition's field, for a column of `kubectl get`. */
 export const conditionPath = (type: string, field: string): string =>
   `.status.conditions[?(@.type=="${type}")].${field}`;
 
@@ -107,10 +107,8 @@ const computeEndpoint: CrdKind = {
 };
 
 /**
- * The schema of the whole resource: `apiVersion`, `kind`, `metadata`, `spec` and `status`.
- *
- * Structural by construction: no references, no unions, and nothing the API server would refuse.
- *
+ * Returns the schema of the whole resource: `apiVersion`, `kind`, `metadata`, `spec` and `status`.
+ * It is structural: no references, no unions, and nothing that the API server would refuse.
  * @param of @default ComputeEndpoint
  */
 export function buildStructuralSchema(of: CrdKind = computeEndpoint): StructuralSchema {
@@ -122,7 +120,7 @@ export function buildStructuralSchema(of: CrdKind = computeEndpoint): Structural
       kind: { type: "string", description: `Always ${of.kind}.` },
       metadata: { type: "object" },
       spec: structuralSchemaOf(of.spec),
-      // For kstatus -1 means: no operator has seen this resource yet, so it is in progress and not current.
+      // kstatus reads -1 as "no operator has seen this resource yet", so the resource counts as in progress.
       status: { ...structuralSchemaOf(of.status), default: { observedGeneration: -1 } },
     },
     required: ["spec"],
@@ -130,8 +128,8 @@ export function buildStructuralSchema(of: CrdKind = computeEndpoint): Structural
 }
 
 /**
- * The CustomResourceDefinition, ready to be written as YAML. Pure; keys come in the order people read them.
- *
+ * Returns the CustomResourceDefinition, ready to be written as YAML. Pure. Its keys come in the order in which people
+ * read them.
  * @param of @default ComputeEndpoint
  */
 export function buildCrd(of: CrdKind = computeEndpoint): object {
@@ -163,7 +161,7 @@ function structuralSchemaOf(schema: z.ZodType): StructuralSchema {
   return withoutRefusedKeywords(generated as StructuralSchema);
 }
 
-/** A keyword's place in the order in which the generated file is read; the others keep theirs behind these. */
+/** The keywords that come first in the generated file, in this order. */
 const firstKeywords = ["description", "type", "enum", "properties", "items", "additionalProperties", "required"];
 
 function withoutRefusedKeywords(node: StructuralSchema): StructuralSchema {
@@ -178,11 +176,11 @@ function isRefused(node: StructuralSchema, keyword: string): boolean {
     case "$schema":
       return true;
     case "additionalProperties":
-      // Beside `properties` it is forbidden in a structural schema; pruning does its work.
+      // A structural schema forbids this keyword beside `properties`; pruning has the same effect.
       return node.properties !== undefined;
     case "minimum":
     case "maximum":
-      // zod's bounds of a safe integer say nothing to people and lie outside what kubectl shows well.
+      // zod adds the bounds of a safe integer. They mean nothing to people, so they are left out.
       return Math.abs(Number(node[keyword])) === Number.MAX_SAFE_INTEGER;
     default:
       return false;

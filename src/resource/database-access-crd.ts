@@ -2,7 +2,7 @@ import { type CrdKind, conditionPath } from "./crd.ts";
 import { databaseAccessSpecSchema, databaseAccessStatusSchema } from "./database-access-schema.ts";
 import { databaseAccessNames } from "./names.ts";
 
-/** The kind DatabaseAccess, as its CustomResourceDefinition shows it. */
+/** What the CustomResourceDefinition of DatabaseAccess is made from. */
 export const databaseAccessCrd: CrdKind = {
   ...databaseAccessNames,
   description:

@@ -24,12 +24,15 @@ export const bindingKeys = [
 ] as const;
 export type BindingKey = (typeof bindingKeys)[number];
 
-/** Keys that hold the certificate authority; a template cannot use them. */
+/** Keys of the Secret that hold the certificate authority. A template cannot use them. */
 export const authorityKeys = ["ca.crt", "root.crt", "sslrootcert"] as const;
 
 const reservedKeys: readonly string[] = [...bindingKeys, ...authorityKeys];
 
-/** Text in which each `${…}` is a placeholder of the closed list. A dollar sign may stand before any other character. */
+/**
+ * The pattern of a template: each `${…}` must be one of the known placeholders. A dollar sign before any other
+ * character is allowed.
+ */
 const templatePattern = `^([^$]|[$][{](${bindingKeys.join("|")})[}]|[$][^{$])*[$]?$`;
 
 const fixed = (field: string): CelRule => ({
@@ -39,7 +42,7 @@ const fixed = (field: string): CelRule => ({
 
 const objectName = () => z.string().min(1).max(63);
 
-/** PostgreSQL keeps these names for itself. */
+/** Whether a role name is free: PostgreSQL reserves the others. */
 const isFreeRoleName = (name: string) => !name.startsWith("pg_") && name !== "public" && name !== "none";
 const isFreeDatabaseName = (name: string) => name !== "template0" && name !== "template1";
 const plainName = /^[A-Za-z_][A-Za-z0-9_-]*$/;
@@ -171,7 +174,7 @@ const secret = z
 
 const secretNameOf = "has(%.secret) && has(%.secret.name) ? %.secret.name : ''";
 
-/** What a person asks for. */
+/** The spec of a DatabaseAccess: what a person asks for. */
 export const databaseAccessSpecSchema = z
   .object({
     endpointRef: z
@@ -191,7 +194,7 @@ export const databaseAccessSpecSchema = z
     }),
   );
 
-/** A valid spec. */
+/** A valid spec of a DatabaseAccess. */
 export type DatabaseAccessSpec = z.output<typeof databaseAccessSpecSchema>;
 
 const time = (description: string) => z.string().describe(description);
@@ -210,7 +213,7 @@ const accessObject = z
   })
   .describe("A role or a database.");
 
-/** What the operator knows and shows. It never holds a password. */
+/** The status of a DatabaseAccess: what the operator knows and shows. It never holds a password. */
 export const databaseAccessStatusSchema = z
   .object({
     observedGeneration: z.int().optional().describe("The generation this status speaks of; -1: not looked at yet."),

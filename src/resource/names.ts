@@ -1,4 +1,4 @@
-/** API group of the custom resource, and prefix of its annotations and finalizer. */
+/** The API group of the custom resources, and the prefix of their annotations and finalizers. */
 export const group = "endpoint-operator.dev";
 export const version = "v1alpha1";
 export const kind = "ComputeEndpoint";
@@ -7,31 +7,37 @@ export const singular = "computeendpoint";
 export const shortName = "cpe";
 export const category = "database";
 
-/** Held from before anything is created outside until the endpoint is proven gone, retained or abandoned. */
+/**
+ * The finalizer of a ComputeEndpoint. The operator adds it before it creates an endpoint, and removes it when the
+ * endpoint is proven gone, retained or abandoned.
+ */
 export const finalizer = `${group}/endpoint`;
 
-/** The names of the second kind. */
+/** The names of the kind DatabaseAccess. */
 export const databaseAccessNames = {
   kind: "DatabaseAccess",
   plural: "databaseaccesses",
   singular: "databaseaccess",
   shortName: "dba",
-  /** Held from before anything is created outside until role, database and Secret are seen to. */
+  /**
+   * The finalizer of a DatabaseAccess. The operator adds it before it creates anything, and removes it when role,
+   * database and Secret are deleted or kept as the spec asks.
+   */
   finalizer: `${group}/database-access`,
 } as const;
 
-/** On a Namespace: the projects that its resources may name. An administrator of the cluster sets it. */
+/** The annotation of a Namespace that lists the projects its resources may use. A cluster administrator sets it. */
 export const grantAnnotation = `${group}/projects`;
 
-/** Annotations by which a person talks to the operator. */
+/** The annotations with which a person asks the operator for something. */
 export const annotations = {
   /** `"true"`: the operator writes nothing but status. */
   paused: `${group}/paused`,
   /** Any new value asks for a reconcile now. */
   reconcileRequestedAt: `${group}/reconcile-requested-at`,
-  /** `adopt=<endpoint id>` or `abandon=<attempt>`. */
+  /** The answer to CreateAmbiguous: `adopt=<endpoint id>` or `abandon=<attempt>`. */
   resolveCreate: `${group}/resolve-create`,
-  /** An operation id whose failure has been seen. */
+  /** The id of a failed operation that a person has seen. Its failure is not shown any more. */
   acknowledgeOperation: `${group}/acknowledge-operation`,
   /** Any new value starts the compute once; on a ComputeEndpoint only. */
   wakeRequestedAt: `${group}/wake-requested-at`,

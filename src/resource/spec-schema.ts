@@ -1,12 +1,12 @@
 import { z } from "zod";
 
-/** A CEL rule in the form the API server expects. Shown by `.meta`, carried into the CRD as it stands. */
+/** A CEL validation rule, as the API server expects it. */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
 }
 
-/** Carries CEL rules into the CRD. */
+/** Returns the schema metadata that puts CEL rules into the CRD. */
 export const celRules = (...rules: readonly CelRule[]) => ({ "x-kubernetes-validations": rules });
 
 const immutable = (field: string): CelRule => ({
@@ -21,7 +21,10 @@ const identifier = () =>
     .max(60)
     .regex(/^[a-z0-9-]{1,60}$/);
 
-/** A CEL rule besides the bounds: the API server accepts the integer 0 although a number has `minimum: 0.25`. */
+/**
+ * Makes a CEL rule for a number's minimum. The schema's bounds are not enough: the API server accepts the integer 0
+ * although the minimum is 0.25.
+ */
 const unitsRule = (field: string): CelRule => ({
   rule: `self.${field} == 0.25 || self.${field} == 0.5 || (self.${field} >= 1.0 && self.${field} <= 56.0 && self.${field} == double(int(self.${field})))`,
   message: `${field} must be 0.25, 0.5 or a whole number from 1 to 56`,
@@ -86,7 +89,10 @@ const pooler = z
   })
   .describe("Connection pooling. Absent: not managed.");
 
-/** Characters as the API server counts them: a character outside the basic plane is one, not two. */
+/**
+ * Makes a text schema with a maximum length. It counts characters as the API server does: a character outside the basic
+ * plane is one, not two.
+ */
 const textUpTo = (most: number) =>
   z
     .string()
@@ -103,7 +109,7 @@ const settings = z
       .describe("Postgres settings by name. The map is owned whole: a setting that is not listed is removed.")
       .meta({
         maxProperties: mostSettings,
-        // The generated schema cannot bound keys: OpenAPI v3 has no propertyNames.
+        // A CEL rule checks the keys, because OpenAPI v3 has no propertyNames.
         ...celRules({
           rule: "self.all(name, size(name) <= 128)",
           message: "the name of a setting must not be longer than 128 characters",
@@ -149,7 +155,10 @@ const adoption = z
     ),
   );
 
-/** What a person asks for. A field that is absent is not managed: neither sent nor called drift. */
+/**
+ * The spec of a ComputeEndpoint: what a person asks for. An absent field is not managed: it is not sent, and its
+ * changes are not drift.
+ */
 export const specSchema = z
   .object({
     projectId: identifier()
@@ -192,10 +201,10 @@ export const specSchema = z
     }),
   );
 
-/** A valid spec. */
+/** A valid spec of a ComputeEndpoint. */
 export type ComputeEndpointSpec = z.output<typeof specSchema>;
 
-/** The parts of a broken spec that deletion needs; each is read by itself. */
+/** The fields of an invalid spec that a deletion needs. Each is parsed by itself. */
 export const deletionFieldsSchema = {
   projectId: specSchema.shape.projectId,
   deletionPolicy: specSchema.shape.deletionPolicy,

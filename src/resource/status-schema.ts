@@ -113,13 +113,16 @@ const condition = z.object({
   message: z.string().describe("One line for people. With Stalled it says what to do."),
 });
 
-/** The conditions of any kind. */
+/** The conditions of a resource of any kind. */
 export const conditionsSchema = z
   .array(condition)
   .describe("Ready sums up the others. Reconciling and Stalled are present only while they are True.")
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] });
 
-/** What the operator knows and shows. Values of the control plane are open strings, so a new one never breaks a patch. */
+/**
+ * The status of a ComputeEndpoint: what the operator knows and shows. Values of the control plane are open strings, so
+ * that a new value never breaks a patch.
+ */
 export const statusSchema = z
   .object({
     observedGeneration: z.int().optional().describe("The generation this status speaks of; -1: not looked at yet."),
@@ -169,7 +172,7 @@ export const statusSchema = z
   })
   .describe("The endpoint as the control plane showed it, and the operator's progress.");
 
-/** The resource's status. */
+/** The status of a ComputeEndpoint. */
 export type ComputeEndpointStatus = z.output<typeof statusSchema>;
 export type Ownership = z.output<typeof ownership>;
 export type CreateIntent = z.output<typeof createIntent>;
@@ -179,8 +182,8 @@ export type OperationWatermark = z.output<typeof operationWatermark>;
 export type LogBranch = z.output<typeof logBranch>;
 export type Condition = z.output<typeof condition>;
 
-/** The parts of status that the operator trusts with other people's databases; each is read by itself. */
+/** The parts of status that decide which endpoint the operator may change. Each is parsed by itself. */
 export const trustedStatusSchema = { ownership: ownership.optional(), createIntent: createIntent.optional() };
 
-/** Most operations kept in status. */
+/** The maximum number of operations in status. */
 export const statusOperationsLimit = 20;

@@ -2,19 +2,19 @@ import { z } from "zod";
 import type { StoredIdentity } from "../domain/resource-store.ts";
 import { annotations } from "./names.ts";
 
-/** What every custom resource has, whatever its kind. Everything in it is as the API server stored it. */
+/** The parts that every custom resource has. Everything is as the API server stored it. */
 export interface StoredObject extends StoredIdentity {
   readonly generation: number;
-  /** RFC 3339. */
+  /** When the object was created, RFC 3339. */
   readonly creationTimestamp: string;
-  /** RFC 3339; `undefined`: it is not being deleted. */
+  /** When its deletion was requested, RFC 3339; `undefined`: it is not being deleted. */
   readonly deletionTimestamp: string | undefined;
   readonly finalizers: readonly string[];
-  /** Those of the operator's own prefix. Annotations of other programs are left out: they would only cost memory. */
+  /** Annotations with the operator's prefix. Those of other programs are left out to save memory. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** A stored object in parts: the schemas of its kind read `spec` and `status`. */
+/** A stored object in parts. The schemas of its kind then parse `spec` and `status`. */
 export interface StoredParts {
   readonly object: StoredObject;
   readonly spec: unknown;
@@ -24,9 +24,9 @@ export interface StoredParts {
 const ownAnnotations: ReadonlySet<string> = new Set(Object.values(annotations));
 
 /**
- * Makes the parser of one kind.
- *
- * The parser throws ZodError when the object is of another kind, or its metadata is not that of a stored namespaced object.
+ * Makes the parser for the objects of one kind.
+ * The parser throws ZodError when the object is of another kind, or its metadata is not that of a stored namespaced
+ * object.
  */
 export function storedObjectParser(kind: string): (stored: unknown) => StoredParts {
   const schema = z.object({
@@ -62,13 +62,13 @@ export function storedObjectParser(kind: string): (stored: unknown) => StoredPar
   };
 }
 
-/** A spec as it was stored: the schema may have become stricter since. */
+/** A stored spec, parsed. It may be invalid, because the schema may have become stricter since it was stored. */
 export type ParsedAs<Spec> =
   | { readonly kind: "Valid"; readonly spec: Spec }
-  /** `problems` is one line that names every bad field. */
+  /** The spec does not fit the schema. `problems` is one line that names every wrong field. */
   | { readonly kind: "Invalid"; readonly problems: string };
 
-/** Reads a spec with the schema of its kind. A spec that does not fit is part of the result, not an error. */
+/** Parses a spec with the schema of its kind. A spec that does not fit is part of the result, not an error. */
 export function parseSpecAs<Spec>(schema: z.ZodType<Spec>, spec: unknown): ParsedAs<Spec> {
   const parsed = schema.safeParse(spec);
   return parsed.success
