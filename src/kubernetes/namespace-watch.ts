@@ -13,26 +13,29 @@ import { ResourceCache } from "./watch/resource-cache.ts";
 /** What to watch, and what to call. */
 export interface NamespaceWatchOptions {
   readonly connection: KubernetesConnection;
-  /** Empty: all namespaces, by one watch. Else each one is read by name, which needs rights in these namespaces only. */
+  /**
+   * The namespaces to read by name, which needs rights in these namespaces only. Empty: one watch over all namespaces.
+   */
   readonly namespaces: readonly string[];
-  /** Namespaces that are read by name are read this often. */
+  /** The interval between two reads of namespaces that are read by name, in milliseconds. */
   readonly readAgainMs: number;
-  /** The grants of this namespace may have changed; `undefined`: those of every namespace. Must not throw. */
+  /**
+   * Called when the grants of a namespace may have changed; `undefined`: the grants of every namespace. Must not throw.
+   */
   readonly onChange: (namespace: string | undefined) => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Uniform in [0, 1). */
+  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
 }
 
-/** The grants of the cluster's namespaces as they are now. */
+/** The grants of the cluster's namespaces, kept up to date. */
 export interface NamespaceWatch extends GrantSource {
   start(): void;
   stop(): Promise<void>;
   /**
-   * Reads every Namespace from the API server now. A new leader calls it before its first effect. Without the right to read
-   * Namespaces it logs that once, and no Namespace counts as annotated.
-   *
+   * Reads every Namespace from the API server now. A new leader calls it before its first effect. If the operator has
+   * no right to read Namespaces, it logs that once, and every Namespace counts as one without the annotation.
    * @throws KubernetesError when they cannot be read for another reason.
    */
   readNow(): Promise<void>;
@@ -47,7 +50,7 @@ export function createNamespaceWatch(options: NamespaceWatchOptions): NamespaceW
   return options.namespaces.length === 0 ? watchAll(options, known) : readNamed(options, known);
 }
 
-/** The annotation of each Namespace that carries it. */
+/** The grant annotation of each Namespace that has it. */
 class Annotations implements GrantSource {
   readonly #values = new Map<string, string>();
   readonly #onChange: NamespaceWatchOptions["onChange"];
@@ -128,7 +131,7 @@ function readNamed(options: NamespaceWatchOptions, known: Annotations): Namespac
   };
   const readAgain = () => {
     timer = clock.after(readAgainMs, () => {
-      // A read that failed changes nothing; the last answer stands until the next one.
+      // If a read fails, the last known grants stay until the next read.
       void readAll()
         .catch(() => {})
         .finally(() => (isStopped ? undefined : readAgain()));

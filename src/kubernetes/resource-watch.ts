@@ -17,49 +17,54 @@ import { type ChangeOrigin, ResourceCache } from "./watch/resource-cache.ts";
 /** What to watch, and what to call. */
 export interface ResourceWatchOptions {
   readonly connection: KubernetesConnection;
-  /** Empty: all namespaces. */
+  /** The namespaces to watch. Empty: all namespaces. */
   readonly namespaces: readonly string[];
-  /** Should only put the key into a queue. It may be called more than once for one change. */
+  /** Called for each change, sometimes more than once. It should only add the key to a queue. */
   readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
-  /** A namespace was listed completely; `hasSynced` may be true now. Must not throw. @default nothing is called */
+  /**
+   * Called when a namespace was listed completely; `hasSynced` may be true now. Must not throw. @default nothing is
+   * called
+   */
   readonly onList?: () => void;
   readonly fence: LeaderFence;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Uniform in [0, 1). @default Math.random */
+  /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
-  /** Shortened by tests. */
+  /** The times and limits; tests use shorter times. */
   readonly timing?: Partial<ReflectorTiming>;
 }
 
-/** All reflectors together, at one moment. */
+/** The state of all reflectors together, at one moment. */
 export interface ResourceWatchStats {
   readonly hasSynced: boolean;
-  /** The namespaces without a list so far; empty when all namespaces are watched at once. */
+  /** The namespaces that are not listed yet. Always empty if all namespaces are watched at once. */
   readonly unlistedNamespaces: readonly string[];
   /** Whether every reflector has an open watch. */
   readonly isWatching: boolean;
-  /** Milliseconds without a byte, of the longest silent reflector; `undefined` until each has a list. */
+  /**
+   * Milliseconds without a byte from the API server, for the reflector with the longest such time; `undefined` until
+   * each one has a list.
+   */
   readonly silentForMs: number | undefined;
-  /** Complete lists, over all reflectors. */
+  /** The number of complete lists, of all reflectors together. */
   readonly lists: number;
-  /** Watches opened, over all reflectors. */
+  /** The number of opened watches, of all reflectors together. */
   readonly watches: number;
-  /** Resources in the cache. */
+  /** The number of resources in the cache. */
   readonly resources: number;
 }
 
-/** The custom resources of one kind as they are now, and every change of them. */
+/** The custom resources of one kind, kept up to date, and every change of them. */
 export interface KindWatch<Resource extends StoredResource<Status>, Status extends object> {
   readonly store: ResourceStore<Resource, Status>;
   start(): void;
   /** Closes the watches and opens no new ones. The store can still write while the leader fence is open. */
   stop(): Promise<void>;
   /**
-   * Lists every namespace from the API server now, and replaces the cache. A new leader calls it before its first effect:
-   * its watch may have been silent while the leader before it wrote.
-   *
-   * @throws KubernetesError when a list fails or takes longer than a minute.
+   * Lists every namespace from the API server now, and replaces the cache. A new leader calls it before its first
+   * effect, because its watch may have missed writes of the previous leader.
+   * @throws KubernetesError when a list fails or takes longer than one minute.
    */
   listConsistently(): Promise<void>;
   /** Whether every namespace has been listed once. */
@@ -67,7 +72,10 @@ export interface KindWatch<Resource extends StoredResource<Status>, Status exten
   stats(): ResourceWatchStats;
 }
 
-/** Thousands of resources take seconds; after a minute it is better to report the failure. */
+/**
+ * The time limit of that list, in milliseconds. Thousands of resources take seconds; after a minute a failure is
+ * reported.
+ */
 const consistentListTimeoutMs = 60_000;
 
 /** The watch of ComputeEndpoints. */
@@ -78,7 +86,7 @@ export function createResourceWatch(options: ResourceWatchOptions): ResourceWatc
   return createKindWatch(computeEndpointKind, options);
 }
 
-/** One reflector per namespace, or one for all; they share a cache and a store. */
+/** Makes the watch of one kind: one reflector for each namespace, or one for all. They share a cache and a store. */
 export function createKindWatch<Resource extends StoredResource<Status>, Status extends object>(
   kind: ResourceKind<Resource, Status>,
   options: ResourceWatchOptions,
@@ -147,7 +155,10 @@ function createReflector<Resource extends StoredIdentity>(
   });
 }
 
-/** In a burst most events repeat our own writes, whose answers are in the cache already. */
+/**
+ * Returns the cached resource if an event shows the same version. In a burst, most events repeat our own writes, whose
+ * answers are in the cache already.
+ */
 function knownTwin<Resource extends StoredIdentity>(
   cache: ResourceCache<Resource>,
   object: unknown,

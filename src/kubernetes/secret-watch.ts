@@ -7,14 +7,14 @@ import { readSecret, type SecretAddress, secretValueOf } from "./http/read-secre
 import { createListWatch, type ListWatch, type WatchEvent } from "./watch/list-watch.ts";
 import { createInactivityTimer, createRelistBackoff, defaultTiming } from "./watch/reflector-parts.ts";
 
-/** One value of one Secret, as the API server shows it. */
+/** Follows one value of one Secret. */
 export interface SecretWatch {
   start(): void;
   /** Resolves when the watch has ended. */
   stop(): Promise<void>;
-  /** Resolves when the first read has ended, with a value or without. Never rejects. */
+  /** Resolves when the first read has ended, whether it found a value or not. Never rejects. */
   readonly firstRead: Promise<void>;
-  /** `undefined`: the Secret or its value does not exist, or it cannot be read now. */
+  /** Returns the present value. `undefined`: the Secret or its value does not exist, or it cannot be read now. */
   value(): string | undefined;
 }
 
@@ -23,16 +23,15 @@ export interface SecretWatchOptions {
   readonly connection: KubernetesConnection;
   readonly address: SecretAddress;
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
   /** Called once when the Secret becomes unusable: it is missing, or the operator may not read or watch it. */
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * Follows one Secret with the rights `get` and `watch` on this Secret alone. The watch begins at the present state, because
- * the version of a Secret that nobody has changed for long is too old to watch from.
- *
+ * Watches one Secret. It needs the rights `get` and `watch` on this Secret only.
+ * Each watch begins at the present state, because the version of a long unchanged Secret is too old to watch from.
  * Guarantees: no error stops it before `stop()`; a permanent failure costs a few requests a minute.
  */
 export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
@@ -61,7 +60,7 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
     } catch (error) {
       value = undefined;
       if (!(error instanceof KubernetesError && error.reason === "NotFound")) throw error;
-      // A watch shows a Secret as soon as it is created.
+      // If the Secret does not exist, the watch shows it as soon as it is created.
       fail(error);
     }
   };
@@ -107,7 +106,10 @@ interface WatchLimits {
   readonly signal: AbortSignal;
 }
 
-/** The present state as ADDED, and every change after it. Ends with the watch, and when no byte came for a while. */
+/**
+ * Yields the present state as ADDED, and then every change. It ends with the watch, and also if no byte arrives for a
+ * while.
+ */
 async function* watchFromNow(
   listWatch: ListWatch,
   { clock, timeoutSeconds, signal }: WatchLimits,

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 
-/** Measures how late timers fire: everything else waits as long. */
+/** Measures how late timers fire. All other work of the process waits as long. */
 export interface EventLoopMonitor {
   start(): void;
   stop(): void;
@@ -13,14 +13,16 @@ export interface EventLoopMonitorOptions {
   readonly onDelay: (seconds: number) => void;
 }
 
-/** A longer stall of the event loop is always measured. Ten timers a second cost almost nothing. */
+/**
+ * The interval of the timer, in milliseconds. It notices every longer stall of the event loop, and costs almost
+ * nothing.
+ */
 const tickMs = 100;
 
 /**
- * Measures the event loop by the monotonic clock.
- *
- * Node's own histogram is not used: reset at each scrape it loses the interval of the scrape, and without a reset it does not
- * show the present.
+ * Measures the event loop with the monotonic clock.
+ * Node's own histogram is not used. If it is reset at each scrape, it loses the interval of the scrape; without a reset
+ * it does not show the present.
  */
 export function createEventLoopMonitor({ clock, onDelay }: EventLoopMonitorOptions): EventLoopMonitor {
   let timer: Timer | undefined;

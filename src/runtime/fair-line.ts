@@ -1,17 +1,17 @@
-/** An entry of a line. */
+/** An entry of a waiting line. */
 export interface LineEntry {
-  /** Unique in its line. */
+  /** The id of the entry, unique in its line. */
   readonly id: string;
-  /** Groups take turns. */
+  /** The group of the entry. Groups take turns. */
   readonly group: string;
 }
 
 /**
- * A line of entries whose groups take turns: first in, first out within a group. No entry waits behind a whole burst of
- * another group. With one group it is an ordinary queue.
+ * A waiting line whose groups take turns. Within a group, the first entry in is the first out. So no entry waits behind
+ * a whole burst of another group. With one group it is an ordinary queue.
  */
 export class FairLine<Entry extends LineEntry> {
-  /** In the order of their turns. No group is empty. */
+  /** The groups in the order of their turns. No group is empty. */
   readonly #groups = new Map<string, Map<string, Entry>>();
   #size = 0;
 
@@ -23,7 +23,10 @@ export class FairLine<Entry extends LineEntry> {
     return this.#groups.get(group)?.get(id);
   }
 
-  /** Joins its group at the end, unless it waits already. A group that had nothing waiting has its turn after all others. */
+  /**
+   * Adds an entry at the end of its group, unless it waits already. A group that was empty gets its turn after all
+   * others.
+   */
   join(entry: Entry): void {
     if (this.get(entry) !== undefined) {
       return;
@@ -34,7 +37,7 @@ export class FairLine<Entry extends LineEntry> {
     this.#size++;
   }
 
-  /** Joins its group at the front, unless it waits already. The turn of the group does not change. */
+  /** Adds an entry at the front of its group, unless it waits already. The turn of the group does not change. */
   joinFirst(entry: Entry): void {
     const others = this.#groups.get(entry.group);
     if (others === undefined || others.has(entry.id)) {
@@ -45,7 +48,7 @@ export class FairLine<Entry extends LineEntry> {
     this.#size++;
   }
 
-  /** Takes the entry out, wherever it stands, and returns it. */
+  /** Removes an entry from any place in the line, and returns it. */
   leave({ group, id }: LineEntry): Entry | undefined {
     const members = this.#groups.get(group);
     const entry = members?.get(id);
@@ -60,7 +63,9 @@ export class FairLine<Entry extends LineEntry> {
     return entry;
   }
 
-  /** Takes out the first of the group whose turn it is; that group's next turn comes after all others. */
+  /**
+   * Removes and returns the first entry of the group whose turn it is. That group's next turn comes after all others.
+   */
   takeNext(): Entry | undefined {
     for (const [group, members] of this.#groups) {
       for (const entry of members.values()) {

@@ -2,21 +2,21 @@ import { backoffMs, withJitter } from "../domain/backoff.ts";
 
 /** How delays grow. */
 export interface BackoffOptions {
-  /** Delay after the first failure, in milliseconds. @default 5 */
+  /** The delay after the first failure, in milliseconds. @default 5 */
   readonly baseMs?: number;
-  /** No delay is longer, in milliseconds. @default 300_000 */
+  /** The longest delay, in milliseconds. @default 300_000 */
   readonly maxMs?: number;
-  /** Uniform in [0, 1). @default Math.random */
+  /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
 }
 
-/** Counts the failures of each key in a row, and computes the delay after each. */
+/** Counts the failures in a row of each key, and computes the delay after each failure. */
 export interface KeyedBackoff {
   /** Counts one more failure and returns the delay after it, in milliseconds. */
   next(id: string): number;
-  /** Failures in a row; 0 when it never failed or was forgotten. */
+  /** Returns the number of failures in a row; 0 if the key never failed or was forgotten. */
   failures(id: string): number;
-  /** Starts over. Harmless for an unknown key. */
+  /** Resets the count of a key. For an unknown key it does nothing. */
   forget(id: string): void;
 }
 

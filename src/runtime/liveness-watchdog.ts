@@ -1,19 +1,22 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 import type { WorkQueueStats } from "./work-queue.ts";
 
-/** When a process counts as stuck, in milliseconds. Only states that a restart would cure. */
+/**
+ * The limits beyond which a process counts as stuck, in milliseconds. Each describes a state that a restart would
+ * solve.
+ */
 export interface LivenessLimits {
-  /** Interval between two ticks. */
+  /** The interval between two ticks. */
   readonly tickMs: number;
-  /** Timers do not fire any more if there was no tick for this long. */
+  /** After this time without a tick, timers do not fire any more. */
   readonly silenceMs: number;
-  /** A tick this late was delayed by the event loop. A single late tick may mean that the process was paused. */
+  /** The lateness of a late tick. One late tick alone may only mean that the process was paused. */
   readonly lateMs: number;
-  /** The event loop is stuck after this many late ticks in a row. */
+  /** The number of late ticks in a row after which the event loop counts as stuck. */
   readonly lateTicks: number;
-  /** Every call of a reconcile is bounded, so a reconcile that takes this long hangs. */
+  /** A reconcile that takes this long hangs, because every call within it has a time limit. */
   readonly longestReconcileMs: number;
-  /** The queue is stuck if keys wait for this long while a worker is free. */
+  /** If keys wait for this long while a worker is free, the queue is stuck. */
   readonly idleQueueMs: number;
 }
 
@@ -35,7 +38,7 @@ export interface LivenessWatchdogOptions {
   readonly activeWorkers: () => number;
   /** How many workers there are. */
   readonly workers: number;
-  /** @default defaultLivenessLimits */
+  /** The limits. @default defaultLivenessLimits */
   readonly limits?: LivenessLimits;
 }
 
@@ -43,7 +46,7 @@ export interface LivenessWatchdogOptions {
 export interface LivenessWatchdog {
   start(): void;
   stop(): void;
-  /** Health checks: a name, and the problem at this moment; `undefined` if there is none. */
+  /** The health checks. Each has a name, and returns its present problem; `undefined` if there is none. */
   readonly checks: readonly { readonly name: string; readonly problem: () => string | undefined }[];
 }
 

@@ -5,11 +5,11 @@ import { settlesWithin } from "./deadline.ts";
 
 /** One step of a shutdown. */
 interface ShutdownStep {
-  /** For the log, for instance `events`. */
+  /** The step's name in the log, for instance `events`. */
   readonly name: string;
-  /** The next step begins after this time at the latest. */
+  /** After this many milliseconds the next step begins, even if this one has not ended. */
   readonly limitMs: number;
-  /** Resolves to `false` when the step did not reach its goal. An error is logged. */
+  /** Runs the step. It resolves to `false` if the step did not reach its goal. An error is logged. */
   readonly run: () => Promise<unknown>;
 }
 
@@ -50,15 +50,15 @@ export async function shutDown(
 interface UnhandledErrorsOptions {
   /** The process whose unhandled errors are reported. */
   readonly emitter: Pick<EventEmitter, "on">;
-  /** Writes each line before it returns, or the last one would be lost. */
+  /** Logs the error. It must write each line before it returns, because the process ends right after. */
   readonly logger: Logger;
-  /** Ends the process as failed. */
+  /** Ends the process with an error code. */
   readonly exit: () => void;
 }
 
 /**
- * Ends the process on an unhandled error: the operator's own code has failed in an unforeseen place, so its memory may be
- * wrong. The last line of the log gives the reason; a restart reads everything else again.
+ * Ends the process on an unhandled error. The operator's own code has failed in an unforeseen place, so its memory may
+ * be wrong. The last log line gives the reason; after a restart everything is read again.
  */
 export function endOnUnhandledErrors({ emitter, logger, exit }: UnhandledErrorsOptions): void {
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {

@@ -4,16 +4,15 @@ import type { Clock } from "../domain/clock.ts";
 /** The size at which V8's space for new objects stops growing: two halves of 4 MiB. */
 const newSpaceLimitBytes = 8 * 1024 * 1024;
 
-/** How often that size is checked until the limit is reached. */
+/** The interval at which that size is checked until it has reached the limit, in milliseconds. */
 const checkEveryMs = 50;
 
 /**
- * Makes V8 keep the heap small, for about a tenth more processor time. With 1,000 resources the operator's peak is 167 MiB
- * (`npm run bench`), not 270.
- *
- * By default the space for new objects grows to more than 100 MiB in a burst and stays so for a long time, and the heap grows
- * far beyond what is in use before old objects are collected. Flags of the command line can do the same; this works however
- * the program was started.
+ * Makes V8 keep the heap small, for about a tenth more processor time. With 1,000 resources the operator's peak is 167
+ * MiB (`npm run bench`), not 270.
+ * By default, V8's space for new objects grows to more than 100 MiB in a burst and stays large for a long time. The
+ * heap also grows far beyond what is in use before old objects are collected. Command line flags can do the same; this
+ * works however the program was started.
  */
 export function keepHeapSmall(clock: Clock): void {
   // Old objects are collected when the heap has grown by a quarter since the last collection.

@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 
-/** The longest delay of setTimeout: it fires at once for more than a signed 32-bit number of milliseconds. */
+/** The longest delay of setTimeout, in milliseconds: with more than a signed 32-bit number it fires at once. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
 /** The clock of the machine. Its timers do not keep the process alive. */

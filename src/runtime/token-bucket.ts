@@ -3,11 +3,11 @@ import type { Clock } from "../domain/clock.ts";
 /** How a bucket is made. */
 export interface TokenBucketOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
-  /** The maximum number of tokens that are saved up. At least 1. */
+  /** The maximum number of saved tokens. At least 1. */
   readonly capacity: number;
-  /** Tokens that are added in a second. More than 0. */
+  /** The number of tokens added per second. More than 0. */
   readonly perSecond: number;
-  /** Tokens at the start. @default capacity */
+  /** The number of tokens at the start. @default capacity */
   readonly initial?: number;
 }
 
@@ -23,7 +23,7 @@ export class TokenBucket {
     this.#atMs = options.clock.monotonicMs();
   }
 
-  /** Takes one token if there is one. */
+  /** Takes one token if there is one. @returns whether it did */
   tryTake(): boolean {
     this.#refill();
     if (this.#tokens < 1) {
@@ -33,7 +33,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Milliseconds until there is a token, rounded up; 0 if there is one now. */
+  /** Returns the milliseconds until there is a token, rounded up; 0 if there is one now. */
   waitMs(): number {
     this.#refill();
     return Math.max(0, Math.ceil(((1 - this.#tokens) / this.#options.perSecond) * 1_000));

@@ -2,20 +2,23 @@ import type { Clock, Timer } from "../domain/clock.ts";
 import { FairLine, type LineEntry } from "./fair-line.ts";
 import { type BackoffOptions, createKeyedBackoff, type KeyedBackoff } from "./keyed-backoff.ts";
 
-/** `Urgent`: a user waits, for instance for an edit. `Background`: work that can wait, for instance a resync or a retry. */
+/**
+ * `Urgent`: a person waits for the result, for instance of an edit. `Background`: work that can wait, for instance a
+ * poll or a retry.
+ */
 export type WorkPriority = "Urgent" | "Background";
 
-/** Observes the queue, for the metrics `workqueue_*`. Durations are in seconds. Must not throw. */
+/** Observes the queue, for the metrics `workqueue_*`. Durations are in seconds. Its methods must not throw. */
 export interface WorkQueueObserver {
-  /** workqueue_adds_total */
+  /** A key was added: workqueue_adds_total. */
   added(): void;
-  /** workqueue_depth */
+  /** The number of waiting keys changed: workqueue_depth. */
   depthChanged(depth: number): void;
-  /** workqueue_queue_duration_seconds */
+  /** A worker took a key: workqueue_queue_duration_seconds. */
   taken(queuedSeconds: number): void;
-  /** workqueue_work_duration_seconds */
+  /** A worker finished a key: workqueue_work_duration_seconds. */
   finished(workSeconds: number): void;
-  /** workqueue_retries_total */
+  /** A key was added after a failure: workqueue_retries_total. */
   retried(): void;
 }
 
@@ -23,25 +26,28 @@ export interface WorkQueueObserver {
 export interface WorkQueueStats {
   /** The number of keys that wait for a worker. */
   readonly depth: number;
-  /** The number of keys with a delayed add. */
+  /** The number of keys that will be added after a delay. */
   readonly delayed: number;
   /** The number of keys that workers hold. */
   readonly working: number;
-  /** workqueue_unfinished_work_seconds: sum over the keys being worked on. */
+  /** The time for which the keys in work have been worked on, summed up: workqueue_unfinished_work_seconds. */
   readonly unfinishedWorkSeconds: number;
-  /** workqueue_longest_running_processor_seconds; 0 when nothing is being worked on. */
+  /** The longest of these times: workqueue_longest_running_processor_seconds; 0 if no key is in work. */
   readonly longestRunningSeconds: number;
 }
 
 /** How a queue is made. */
 export interface WorkQueueOptions<Key> {
   readonly clock: Clock;
-  /** The identity of a key. */
+  /** Returns the identity of a key. */
   readonly idOf: (key: Key) => string;
-  /** Groups take turns, so that a burst of one group does not delay a single edit of another. @default one group for all */
+  /**
+   * Returns the group of a key. Groups take turns, so that a burst of one group does not delay a single edit of
+   * another. @default one group for all
+   */
   readonly groupOf?: (key: Key) => string;
   readonly backoff?: BackoffOptions;
-  /** @default observes nothing */
+  /** Observes the queue. @default no observer */
   readonly observer?: WorkQueueObserver;
   /** After this many urgent keys in a row, a background key has its turn. @default 16 */
   readonly urgentInARow?: number;
@@ -49,28 +55,27 @@ export interface WorkQueueOptions<Key> {
 
 /**
  * A queue of keys for workers.
- *
- * Guarantees: a key is in the queue at most once; no two workers hold one key at once; a key that is added while a
- * worker holds it is worked on once more after that. First in, first out within a priority and a group.
+ * Guarantees: a key is in the queue at most once. No two workers hold the same key. A key that is added while a worker
+ * holds it is worked on once more afterwards. Within a priority and a group, the first key in is the first out.
  */
 export interface WorkQueue<Key> {
-  /** Adds the key at once. @param priority @default "Urgent" */
+  /** Adds the key now. @param priority @default "Urgent" */
   add(key: Key, priority?: WorkPriority): void;
-  /** Adds the key later, in the background. Of several such adds of one key only the earliest counts. */
+  /** Adds the key after a delay, with background priority. Of several such adds of one key only the earliest counts. */
   addAfter(key: Key, delayMs: number): void;
-  /** Adds it after its next backoff delay. Returns the delay in milliseconds. */
+  /** Adds the key after its next backoff delay. @returns the delay in milliseconds */
   retry(key: Key): number;
-  /** The last reconcile did not fail: the next retry starts with the shortest delay. */
+  /** Resets the backoff of the key, because its last reconcile did not fail. */
   forget(key: Key): void;
-  /** Failures in a row. */
+  /** Returns the key's number of failures in a row. */
   failures(key: Key): number;
-  /** Takes the next key; `undefined` when none is ready. Every key taken must be given to `done`. */
+  /** Takes the next key; `undefined` if none is ready. Every taken key must be given to `done`. */
   take(): Key | undefined;
-  /** Calls the listener whenever a key has become ready to be taken. One listener at most. */
+  /** Sets the listener that is called when a key is ready to be taken. There is at most one listener. */
   onReady(listener: () => void): void;
-  /** The worker has released the key. */
+  /** Releases a key that a worker has taken. */
   done(key: Key): void;
-  /** Drops what waits and accepts nothing more. Keys being worked on are not touched. */
+  /** Drops waiting keys and accepts no more. Keys that workers hold are not affected. */
   shutDown(): void;
   stats(): WorkQueueStats;
 }
@@ -93,7 +98,7 @@ const silentObserver: WorkQueueObserver = {
   retried() {},
 };
 
-/** A queue on injected time; see `WorkQueue`. */
+/** Makes a work queue on the given clock; see `WorkQueue`. */
 export function createWorkQueue<Key>(options: WorkQueueOptions<Key>): WorkQueue<Key> {
   return new KeyedWorkQueue(options);
 }
@@ -242,7 +247,7 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
     if (this.#queued.Urgent.get(place) !== undefined || (background !== undefined && priority === "Background")) {
       return;
     }
-    // An edit moves a key out of the backlog; its waiting time counts from the first add.
+    // An edit makes a background key urgent. Its waiting time still counts from the first add.
     this.#queued.Background.leave(place);
     this.#queued[priority].join({ ...place, key, sinceMs: background?.sinceMs ?? this.#clock.monotonicMs() });
     if (background === undefined) {
@@ -252,7 +257,7 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
     this.#onReady();
   }
 
-  /** Urgent keys go first, but a stream of them must not starve the backlog. */
+  /** Takes the next key. Urgent keys go first, but many of them in a row must not stop background keys. */
   #takeNext(): QueuedKey<Key> | undefined {
     const { Urgent: urgent, Background: background } = this.#queued;
     const isBackgroundsTurn = background.size > 0 && this.#urgentTaken >= this.#urgentInARow;

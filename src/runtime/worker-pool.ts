@@ -11,17 +11,17 @@ export interface WorkerPoolOptions<Key> {
   readonly workers: number;
   /** Reconciles one key. If it throws, that is a bug; the key is tried again with backoff. */
   readonly work: (key: Key, slot: WorkerSlot) => Promise<Requeue>;
-  /** A reconcile threw. */
+  /** Called when a reconcile threw. */
   readonly onError: (key: Key, error: unknown) => void;
-  /** @default observes nothing */
+  /** Observes the reconciles. @default no observer */
   readonly observer?: ReconcileObserver;
 }
 
 /** Workers that take keys from a queue until it shuts down. */
 export interface WorkerPool {
-  /** Starts the workers. To be called once. */
+  /** Starts the workers. Call it once. */
   start(): void;
-  /** How many workers are in use now. */
+  /** Returns how many workers are in use now. */
   activeWorkers(): number;
   /**
    * Shuts the queue down and waits for the reconciles in progress, `timeoutMs` at most.
@@ -33,9 +33,8 @@ export interface WorkerPool {
 
 /**
  * Makes a pool.
- *
- * Guarantees: at most `workers` reconciles are outside `whileWaiting` at once. A reconcile that has waited takes the next
- * free worker, before any new key.
+ * Guarantees: at most `workers` reconciles run at the same time outside `whileWaiting`. A reconcile that has waited
+ * gets the next free worker, before any new key.
  */
 export function createWorkerPool<Key>(options: WorkerPoolOptions<Key>): WorkerPool {
   return new KeyedWorkerPool(options);
@@ -67,7 +66,9 @@ class KeyedWorkerPool<Key> implements WorkerPool {
     return settlesWithin(this.#options.clock, timeoutMs, Promise.all(this.#running));
   }
 
-  /** Not at once: whatever adds a key must not run a reconcile within its own call. */
+  /**
+   * Starts the pump after the present call, because code that adds a key must not run a reconcile within its own call.
+   */
   #pumpSoon(): void {
     if (!this.#isPumpPending) {
       this.#isPumpPending = true;
@@ -78,7 +79,7 @@ class KeyedWorkerPool<Key> implements WorkerPool {
     }
   }
 
-  /** Hands out the free workers. */
+  /** Gives free workers to reconciles that have waited, and then to new keys. */
   #pump(): void {
     const { queue, workers } = this.#options;
     while (this.#active < workers) {
@@ -122,7 +123,7 @@ class KeyedWorkerPool<Key> implements WorkerPool {
       () => this.#release(),
     );
     const requeue = await this.#reconcile(key, slot);
-    // Before `done`: a key that is due again is never missing from the queue in between.
+    // This comes before `done`, so that a key that is due again is always in the queue.
     this.#requeue(key, requeue);
     queue.done(key);
     slot.end();
@@ -156,13 +157,13 @@ class KeyedWorkerPool<Key> implements WorkerPool {
     if (requeue.delayMs > 0) {
       queue.addAfter(key, requeue.delayMs);
     } else {
-      // A step was made and the next one is due: work that has begun goes on before the backlog.
+      // One step was made and the next one is due now. Work that has begun goes on before other work.
       queue.add(key);
     }
   }
 }
 
-/** The worker of one reconcile, taken when the reconcile starts. */
+/** The worker that one reconcile holds. The reconcile takes it when it starts. */
 class HeldSlot implements WorkerSlot {
   readonly #acquire: () => Promise<void>;
   readonly #release: () => void;
@@ -190,7 +191,7 @@ class HeldSlot implements WorkerSlot {
     }
   }
 
-  /** The reconcile is over. */
+  /** Ends the reconcile and releases its worker. */
   end(): void {
     this.#hasEnded = true;
     this.#giveBack();

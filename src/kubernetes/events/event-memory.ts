@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../../domain/clock.ts";
 /** A sent event. Its count goes up when the same event is recorded again. */
 export interface SentEvent {
   readonly name: string;
-  /** Epoch milliseconds. */
+  /** When the event was first sent, in epoch milliseconds. */
   readonly firstMs: number;
   /** The count that the API server has. */
   readonly count: number;
@@ -12,23 +12,23 @@ export interface SentEvent {
 /** The limits of the memory. */
 export interface EventMemoryOptions {
   readonly clock: Clock;
-  /** An event that was sent longer ago is not returned any more, and removed soon. */
+  /** How long a sent event is remembered, in milliseconds. */
   readonly forMs: number;
-  /** The maximum number of events; the oldest go first. */
+  /** The maximum number of remembered events. The oldest are forgotten first. */
   readonly capacity: number;
 }
 
 interface Entry extends SentEvent {
-  /** Monotonic. */
+  /** When the event was sent, in monotonic milliseconds. */
   readonly sentAtMs: number;
 }
 
 const sweepEveryMs = 60_000;
 
-/** The events that were sent lately, by id. A process at rest holds none. */
+/** Remembers recently sent events, by id. When no events are sent for a while, it is empty. */
 export class EventMemory {
   readonly #options: EventMemoryOptions;
-  /** In the order in which they were sent. */
+  /** The entries in the order in which they were sent. */
   readonly #entries = new Map<string, Entry>();
   #sweep: Timer | undefined;
 
@@ -36,7 +36,7 @@ export class EventMemory {
     this.#options = options;
   }
 
-  /** `undefined` when it was not sent, or was sent too long ago. */
+  /** Returns the sent event with this id. `undefined`: it was not sent, or too long ago. */
   recall(id: string): SentEvent | undefined {
     const entry = this.#entries.get(id);
     return entry === undefined || this.#isOld(entry) ? undefined : entry;
@@ -51,12 +51,12 @@ export class EventMemory {
     this.#sweep ??= this.#sweepLater();
   }
 
-  /** The number of events. */
+  /** The number of remembered events. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Cancels the timer until an event is remembered again. */
+  /** Stops the timer until the next event is remembered. */
   pause(): void {
     this.#sweep?.cancel();
     this.#sweep = undefined;

@@ -5,20 +5,20 @@ import { TokenBucket } from "../../runtime/token-bucket.ts";
 export interface EventPace {
   /** Resolves when one more event may be sent. */
   turn(): Promise<void>;
-  /** The process ends: from now on `turn` does not wait. */
+  /** Ends the limit because the process stops: from now on `turn` does not wait. */
   hurry(): void;
 }
 
 /** The rate of events. */
 interface EventPaceOptions {
   readonly clock: Clock;
-  /** Events that may be sent at once. */
+  /** The maximum number of events that may be sent at once. */
   readonly burst: number;
-  /** Events per second after that. */
+  /** The number of events per second after such a burst. */
   readonly perSecond: number;
 }
 
-/** Makes the pace of one sender that takes its turns one after the other. */
+/** Makes the rate limit of one sender. The sender must await each `turn` before it asks for the next. */
 export function createEventPace({ clock, burst, perSecond }: EventPaceOptions): EventPace {
   const bucket = new TokenBucket({ clock, capacity: burst, perSecond });
   const hurried = Promise.withResolvers<void>();
@@ -45,16 +45,19 @@ export interface EventLimiter {
   mayRecord(uid: string): boolean;
 }
 
-/** How many events may be sent in which time. */
+/** The rate limit for events about one object. */
 interface EventLimiterOptions {
   readonly clock: Clock;
-  /** Events that may be recorded at once. @default 25 */
+  /** The maximum number of events that may be recorded at once. @default 25 */
   readonly burst?: number;
   /** One more event may be recorded after this interval, in milliseconds. @default 60_000 */
   readonly refillMs?: number;
 }
 
-/** The maximum number of objects with a bucket; an object that was dropped starts with a full one. */
+/**
+ * The maximum number of objects whose rate is tracked. The oldest are dropped; a dropped object starts again with a
+ * full bucket.
+ */
 const capacity = 10_000;
 
 /** Makes a limiter with a token bucket for each object. */

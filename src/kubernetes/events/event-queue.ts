@@ -2,14 +2,15 @@ import type { ResourceEvent } from "../../domain/event-recorder.ts";
 
 /** An event that waits to be sent. */
 export interface QueuedEvent {
-  /** Unique among the waiting events. */
+  /** The id of the event, unique among the waiting events. */
   readonly id: string;
   readonly event: Pick<ResourceEvent, "type" | "isAhead">;
 }
 
 /**
- * Waiting events, by rank and then in their order. Announcements of a coming change go first, then warnings, then the rest:
- * after a burst, an error must not wait behind a thousand normal events. A full queue drops events of the lowest rank first.
+ * Events that wait to be sent, ordered by rank and then by age.
+ * Announcements of a coming change go first, then warnings, then normal events: after a burst, an error must not wait
+ * behind a thousand normal events. A full queue drops events of the lowest rank first.
  */
 export class EventQueue<Item extends QueuedEvent> {
   readonly #capacity: number;
@@ -30,16 +31,16 @@ export class EventQueue<Item extends QueuedEvent> {
     return this.#lines[0].length > 0;
   }
 
-  /** The waiting event with this id. */
+  /** Returns the waiting event with this id; `undefined` if there is none. */
   find(id: string): Item | undefined {
     return this.#byId.get(id);
   }
 
   /**
+   * Adds an event to the queue. If the queue is full, it drops the newest event of the lowest rank below that of
+   * `item`; if there is none, it drops `item` itself.
    * Assumption: no event with this id waits.
-   *
-   * @returns the event that was dropped: the newest of the lowest rank below `item`, else `item` itself; `undefined` if there
-   *   was room.
+   * @returns the dropped event; `undefined` if there was room
    */
   join(item: Item): Item | undefined {
     const rank = rankOf(item);
@@ -73,7 +74,7 @@ export class EventQueue<Item extends QueuedEvent> {
   }
 }
 
-/** The rank of an event; 0 goes first. */
+/** Returns the rank of an event. Rank 0 is sent first. */
 function rankOf({ event }: QueuedEvent): 0 | 1 | 2 {
   if (event.isAhead === true) {
     return 0;

@@ -12,31 +12,30 @@ import { EventSender, type EventSenderOptions } from "./event-sender.ts";
 /** How a recorder is made. */
 export interface EventRecorderOptions extends Omit<EventSenderOptions, "random"> {
   readonly logger: Logger;
-  /** Uniform in [0, 1). @default Math.random */
+  /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
 }
 
-/** Events so far. */
+/** The numbers of events so far. */
 export interface EventRecorderStats {
-  /** Sent, repeats included. */
+  /** The number of sent events, with repeats. */
   readonly sent: number;
-  /** Dropped because of the rate limit, a full queue, an error or a closed fence. */
+  /** The number of events that were dropped because of the rate limit, a full queue, an error or a closed fence. */
   readonly dropped: number;
 }
 
-/** A recorder that sends in the background. */
+/** An event recorder that sends events in the background. */
 export interface QueuedEventRecorder extends EventRecorder {
   /**
-   * For the end of the process: sends the waiting events without pauses, and drops the rest after three quarters of
-   * `timeoutMs`.
-   *
+   * Sends the waiting events without pauses before the process ends. After three quarters of `timeoutMs` it drops the
+   * rest.
    * @returns whether all events were sent before the deadline.
    */
   flush(timeoutMs: number): Promise<boolean>;
   stats(): EventRecorderStats;
 }
 
-/** Records events by the events.k8s.io/v1 API. */
+/** Makes a recorder that writes events with the API events.k8s.io/v1. */
 export function createEventRecorder(options: EventRecorderOptions): QueuedEventRecorder {
   return new BackgroundEventRecorder(options);
 }
@@ -46,22 +45,28 @@ interface Unsent {
   readonly id: string;
   readonly resource: StoredIdentity;
   readonly event: ResourceEvent;
-  /** Epoch milliseconds, as `lastMs`. */
+  /** When the event was first recorded, in epoch milliseconds, as `lastMs`. */
   readonly firstMs: number;
   lastMs: number;
-  /** The repeats that were not sent yet. */
+  /** The number of repeats that are not sent yet. */
   count: number;
-  /** The stored event whose count goes up; `undefined` for a new event. */
+  /** The stored event whose count rises; `undefined` for a new event. */
   sent: SentEvent | undefined;
 }
 
-/** An equal event within this time after the last one raises the count of that one. */
+/**
+ * An equal event that comes within this time after the last one is not sent as a new event: it raises that one's count.
+ * In milliseconds.
+ */
 const repeatMs = 360_000;
 /** The maximum number of events that wait to be sent. */
 const queueCapacity = 2_000;
 /** The maximum number of sent events that are remembered. */
 const memoryCapacity = 1_000;
-/** A single change may cause many events at once; after that, the rate is one that any cluster bears. */
+/**
+ * The maximum number of events sent at once, because a single change may cause many. After that, the rate is one that
+ * any cluster can handle.
+ */
 const burst = 100;
 const perSecond = 10;
 /** Dropped events are logged at most once per interval. */
@@ -102,7 +107,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
       waiting.lastMs = nowMs;
       return;
     }
-    // Not the object itself, because its whole status would stay in memory while the event waits.
+    // Only these fields are kept. The whole object would keep its status in memory while the event waits.
     const { key, uid, resourceVersion } = resource;
     const times = { firstMs: nowMs, lastMs: nowMs, count: 1 };
     const sent = this.#memory.recall(id);
@@ -136,16 +141,18 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
         await this.#pace.turn();
         hasTurn = true;
       }
-      // Only now: a more urgent event may have come meanwhile, or all may have been dropped.
+      // The event is taken only after the wait: meanwhile a more urgent one may have come, or all may have been
+      // dropped.
       const unsent = this.#queue.takeNext();
       if (unsent === undefined) {
         break;
       }
-      // An announcement needs no place in the pace, and leaves it to the next event.
+      // An announcement is sent without a turn, so the turn stays for the next event.
       hasTurn &&= unsent.event.isAhead === true;
       await this.#send(unsent);
     }
-    // Set in the same tick in which the queue was found empty, so that an event recorded later starts a new run.
+    // This is set in the same tick in which the queue was found empty, so that an event recorded later starts a new
+    // run.
     this.#sending = undefined;
   }
 
@@ -159,7 +166,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
       const nowSent = { name: await this.#sender.send(content, sent !== undefined), firstMs, count };
       this.#sent += unsent.count;
       this.#memory.remember(id, nowSent);
-      // Recorded again while it was being sent.
+      // The event may have been recorded again while it was being sent.
       const repeat = this.#queue.find(id);
       if (repeat !== undefined) {
         repeat.sent = nowSent;
@@ -171,7 +178,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
 
   #fail(unsent: Unsent, error: unknown): void {
     if (error instanceof LeaderFenceError) {
-      // The same for all waiting events; the reason why the fence is closed is in the log already.
+      // The fence refuses all waiting events alike, and the log already says why it is closed.
       this.#lose(unsent);
       return;
     }
@@ -194,7 +201,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
     }
   }
 
-  /** One log line for all dropped events. */
+  /** Writes one log line for all dropped events. */
   #reportDrops(): void {
     this.#reportTimer?.cancel();
     this.#reportTimer = undefined;
@@ -208,7 +215,9 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
   }
 }
 
-/** A hash in place of the text, which would stay in memory for as long as the event is remembered. */
+/**
+ * Returns the id of an event. It is a hash, because the text would stay in memory as long as the event is remembered.
+ */
 function idOf({ uid }: StoredIdentity, { type, reason, action, note }: ResourceEvent): string {
   return hash("sha256", JSON.stringify([uid, type, reason, action, note]), "base64");
 }

@@ -13,7 +13,7 @@ export interface EventSenderOptions {
   readonly clock: Clock;
   /** The name of this replica, for instance the name of the pod; at most 128 characters. */
   readonly instance: string;
-  /** Uniform in [0, 1). */
+  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
 }
 
@@ -21,7 +21,7 @@ const callTimeoutMs = 8_000;
 const maxAttempts = 3;
 const retryDelayMs = 1_000;
 
-/** Writes events to the API server, with a few attempts for each. */
+/** Writes events to the API server. Each event gets a few attempts. */
 export class EventSender {
   readonly #options: EventSenderOptions;
 
@@ -29,7 +29,7 @@ export class EventSender {
     this.#options = options;
   }
 
-  /** A name for a new event. */
+  /** Returns a name for a new event. */
   nameFor(resourceName: string): string {
     return eventName(resourceName, this.#options.random);
   }
@@ -48,7 +48,7 @@ export class EventSender {
       await this.#patch(content);
       return content.name;
     } catch (error) {
-      // The API server deletes events after about an hour.
+      // The API server has deleted the event, as it does after about an hour.
       if (error instanceof KubernetesError && error.reason === "NotFound") {
         return await this.#create({ ...content, name: this.nameFor(content.resource.key.name) });
       }
@@ -62,7 +62,7 @@ export class EventSender {
     try {
       await this.#request({ method: "POST", path, contentType: "application/json", body });
     } catch (error) {
-      // Only an earlier attempt of ours can have created an event with this name.
+      // On a conflict, an earlier attempt of ours has created the event.
       if (!(error instanceof KubernetesError && error.reason === "Conflict")) {
         throw error;
       }
@@ -121,18 +121,18 @@ interface EventContent {
 }
 
 const reportingController = "endpoint-operator";
-/** Bounds of the events API. */
+/** The maximum lengths that the events API allows. */
 const limits = { note: 1024, reason: 128, action: 128, instance: 128, name: 253 } as const;
 
-/** A unique name for an event: the name of the object, shortened, and 16 random hexadecimal digits. */
+/** Returns a unique name for an event: the name of the object, shortened, and 16 random hexadecimal digits. */
 export function eventName(resourceName: string, random: () => number): string {
   const digits = Array.from({ length: 16 }, () => Math.floor(random() * 16).toString(16)).join("");
-  // A part between dots must not end in a hyphen or be empty.
+  // A part between dots must not end in a hyphen, and must not be empty.
   const start = resourceName.slice(0, limits.name - digits.length - 1).replace(/[-.]+$/, "");
   return `${start}.${digits}`;
 }
 
-/** The body that creates the event. */
+/** Returns the body that creates the event. */
 function newEventBody(content: EventContent, instance: string): object {
   const { resource, event } = content;
   const { namespace, name } = resource.key;
@@ -159,18 +159,21 @@ function newEventBody(content: EventContent, instance: string): object {
   };
 }
 
-/** The series with the count, for the second event and later ones: the API server refuses a series of one. */
+/**
+ * Returns the body that sets the count of an event that was sent before. The API server refuses a series with the count
+ * 1.
+ */
 function seriesPatchBody(content: Pick<EventContent, "count" | "lastMs">): object {
   return { series: { count: content.count, lastObservedTime: microTime(content.lastMs) } };
 }
 
-/** Shortens to bytes, because the API server counts bytes. */
+/** Shortens a note to the allowed number of bytes, because the API server counts bytes. */
 function shorten(note: string): string {
   const bytes = Buffer.from(note.replaceAll(/\s+/g, " "), "utf8");
   if (bytes.length <= limits.note) {
     return bytes.toString("utf8");
   }
-  // Half a character decodes to the replacement character.
+  // Removes the replacement character that half a character decodes to.
   const cut = bytes
     .subarray(0, limits.note - 3)
     .toString("utf8")
@@ -178,7 +181,7 @@ function shorten(note: string): string {
   return `${cut}…`;
 }
 
-/** RFC 3339 with microseconds, the form of the API. */
+/** Formats a time as RFC 3339 with microseconds, as the API requires. */
 function microTime(epochMs: number): string {
   return new Date(epochMs).toISOString().replace("Z", "000Z");
 }

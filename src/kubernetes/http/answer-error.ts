@@ -6,18 +6,18 @@ import { parseRetryAfter } from "../../http/retry-after.ts";
 /** The parts of a `Status` object of the API server that the operator uses. Every field may be missing. */
 export interface StatusAnswer {
   readonly code: number;
-  /** For instance `NotFound` or `Expired`; "" when the answer has none. */
+  /** The reason of the answer, for instance `NotFound` or `Expired`; "" if there is none. */
   readonly reason: string;
-  /** One line, bounded. */
+  /** The message of the answer: one line of limited length. */
   readonly message: string;
   readonly retryAfterMs: number | undefined;
-  /** Fields that a 422 complains about. */
+  /** The paths of the fields that a 422 refuses. */
   readonly fields: readonly string[];
 }
 
 const maxMessageLength = 512;
 
-/** The headers of an answer about the next attempt, as they were sent. */
+/** The answer's headers about the next attempt, as the server sent them. */
 export interface RetryHeaders {
   readonly retryAfter: string | undefined;
   readonly date: string | undefined;
@@ -25,8 +25,7 @@ export interface RetryHeaders {
 
 /**
  * Reads a `Status` object, or any other body.
- *
- * @param code of the HTTP answer; the body's own code is used when this is 200 (an ERROR event of a watch).
+ * @param code the HTTP status. If it is 200 (an ERROR event of a watch), the code in the body is used.
  */
 export function parseStatusAnswer(code: number, body: unknown, headers?: RetryHeaders): StatusAnswer {
   const status = asObject(body);
@@ -43,8 +42,7 @@ export function parseStatusAnswer(code: number, body: unknown, headers?: RetryHe
 }
 
 /**
- * The error for an answer that is not a success.
- *
+ * Makes the error for an answer that is not a success.
  * @param what the call in words, for instance `patch ComputeEndpoint shop/orders`.
  */
 export function errorForStatus(what: string, status: StatusAnswer): KubernetesError {
@@ -55,7 +53,7 @@ export function errorForStatus(what: string, status: StatusAnswer): KubernetesEr
 }
 
 function reasonFor(status: StatusAnswer): KubernetesReason {
-  // A patch that names another uid is refused as an attempt to change it: the object is not the one we know.
+  // The patch named another uid, which the API server refuses like a change of it. So another object has this name now.
   if (status.code === 422 && status.fields.includes("metadata.uid")) {
     return "Conflict";
   }
@@ -93,7 +91,7 @@ function explain(reason: KubernetesReason, status: StatusAnswer): string {
       return "that resourceVersion is too old";
     case "Unauthorized":
       return "the API server does not accept our credentials";
-    // The server's message names the missing permission or the bad field, which helps a person most.
+    // The server's message names the missing permission or the wrong field, which helps a person most.
     case "Forbidden":
     case "Invalid":
       return status.message === "" ? `the API server answered ${status.code}` : status.message;
@@ -110,7 +108,7 @@ function asText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The API server's answer was longer than the operator is willing to hold. */
+/** The API server's answer was longer than the limit. */
 class AnswerTooLongError extends Error {
   override readonly name = "AnswerTooLongError";
 }
@@ -120,12 +118,14 @@ export function isTooLong(error: unknown): boolean {
   return error instanceof KubernetesError && error.cause instanceof AnswerTooLongError;
 }
 
-/** The error for an answer whose content cannot be used. */
+/** Makes the error for an answer whose content cannot be used. */
 export function unreadableAnswer(what: string, why: string): KubernetesError {
   return new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is ${why}`);
 }
 
-/** The error for an exchange without a whole answer. @param outcome not one whose body is complete */
+/**
+ * Makes the error for a request without a complete answer. @param outcome any outcome except one with a complete body
+ */
 export function errorForOutcome(what: string, outcome: HttpOutcome): KubernetesError | LeaderFenceError {
   if (outcome.kind !== "Answered") {
     return errorForTransport(what, outcome.cause, outcome.timedOut);
@@ -138,8 +138,8 @@ export function errorForOutcome(what: string, outcome: HttpOutcome): KubernetesE
 }
 
 /**
- * The error for a call that got no usable answer. An error of the API server and one of the leader fence stay as they are.
- *
+ * Makes the error for a call that got no usable answer. An error of the API server or of the leader fence is returned
+ * unchanged.
  * @param isTimedOut whether the deadline of the call has passed.
  */
 export function errorForTransport(
@@ -167,14 +167,16 @@ function codeOf(error: unknown): string | undefined {
   return cause === undefined ? undefined : codeOf(cause);
 }
 
-/** A longer retry-after would leave a cache stale for as long as a proxy in between likes. */
+/**
+ * The longest retry-after that the operator obeys, in milliseconds. Otherwise a proxy could keep a cache out of date
+ * for hours.
+ */
 const longestRetryAfterMs = 60_000;
 
 /**
- * The retry-after of the API server.
- *
- * @param error of an answer, or one that an answer or an ERROR event has caused.
- * @returns milliseconds, at most a minute; 0 without one.
+ * Returns how long the API server asked to wait.
+ * @param error the error of an answer, or one that an answer or an ERROR event has caused.
+ * @returns milliseconds, at most one minute; 0 if the server asked for nothing.
  */
 export function retryAfterMsOf(error: unknown): number {
   const source = error instanceof Error && !(error instanceof KubernetesError) ? error.cause : error;

@@ -3,9 +3,8 @@ import type { KubernetesConnection } from "./connection.ts";
 import { namespacePath } from "./paths.ts";
 
 /**
- * The identity of the cluster: the uid of its namespace `kube-system`.
- *
- * @throws KubernetesError; reason `Forbidden` without `get` on that one namespace.
+ * Reads the identity of the cluster: the uid of its namespace `kube-system`.
+ * @throws KubernetesError; reason `Forbidden` without the right `get` on this namespace.
  */
 export async function readClusterId(connection: KubernetesConnection): Promise<string> {
   const what = "read namespace kube-system";
@@ -18,7 +17,9 @@ export async function readClusterId(connection: KubernetesConnection): Promise<s
   return uid;
 }
 
-/** The operator's own namespace, or the namespace of the kubeconfig's context; `default` without either. */
+/**
+ * Returns the operator's own namespace, or the namespace of the kubeconfig's context; `default` if there is neither.
+ */
 export function ownNamespace(connection: KubernetesConnection): string {
   return connection.namespace ?? "default";
 }

@@ -19,18 +19,21 @@ export interface KubernetesCall {
   /** The call in words, for messages: `patch ComputeEndpoint shop/orders`. */
   readonly what: string;
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-  /** Begins with a slash; each segment is escaped. */
+  /** The path of the call. It begins with a slash, and each segment is escaped. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
+  /** The body, which is sent as JSON; `undefined`: none. */
   readonly body?: unknown;
-  /** @default "application/json" */
+  /** The content type of the body. @default "application/json" */
   readonly contentType?: string;
-  /** For the whole call, body included; of a stream only until its headers are there. */
+  /** The time limit for the whole call, body included. For a stream it ends when the headers have arrived. */
   readonly timeoutMs: number;
-  /** Ends the call early. */
+  /** A signal that ends the call early. */
   readonly signal?: AbortSignal | undefined;
-  /** Asked right before the first byte is written, for the time that is left then. @default nothing is asked */
+  /**
+   * The leader fence, asked right before the first byte is written, with the time that is left then. @default nothing
+   * is asked
+   */
   readonly fence?: LeaderFence | undefined;
   /** Called with the HTTP status of the answer. Must not throw. @default nothing is called */
   readonly onStatus?: ((status: number) => void) | undefined;
@@ -38,16 +41,14 @@ export interface KubernetesCall {
 
 /** Kept connections to one API server. */
 export interface KubernetesConnection {
-  /** Namespace of the kubeconfig's context, or of the operator's own pod; `undefined` when there is none. */
+  /** The namespace of the kubeconfig's context, or of the operator's own pod; `undefined` if there is none. */
   readonly namespace: string | undefined;
   /**
    * Makes a call and returns the parsed body of the answer.
-   *
-   * Nothing is sent twice, except after a 401: that request did nothing, so it is sent once more with credentials that
-   * were read again.
-   *
-   * @throws KubernetesError. Its message holds no header and no body. LeaderFenceError when the fence of the call refuses;
-   * nothing was sent then.
+   * Nothing is sent twice, with one exception: a request that was answered 401 had no effect, so it is sent once more
+   * with credentials that were read again.
+   * @throws KubernetesError. Its message holds no header and no body. LeaderFenceError when the fence of the call
+   *   refuses; nothing was sent then.
    */
   request(call: KubernetesCall): Promise<unknown>;
   /**
@@ -66,19 +67,22 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   /** Shown in the API server's audit log. */
   readonly userAgent: string;
-  /** Bound on the memory of one answer. @default 16 MiB: any object, and parsed it still fits into a small pod */
+  /**
+   * The maximum size of one answer in bytes. @default 16 MiB: enough for any object, and its parsed form still fits
+   * into a small pod
+   */
   readonly maxBodyBytes?: number;
 }
 
-/** Characters of an error answer to a stream request are read up to this number. */
+/** The maximum number of characters that are read of an error answer to a stream request. */
 const maxErrorBytes = 64 * 1024;
 
-/** Makes a connection. It opens nothing yet; the first call does. */
+/** Makes a connection. It opens no socket yet; the first call does. */
 export function createConnection(options: ConnectionOptions): KubernetesConnection {
   return new HttpConnection(options);
 }
 
-/** Sends a request in one session. */
+/** A function that sends a request within one session. */
 type Send<Answer> = (session: Session, request: HttpRequest) => Promise<Answer>;
 
 class HttpConnection implements KubernetesConnection {
@@ -131,7 +135,7 @@ class HttpConnection implements KubernetesConnection {
       if (!isSuccess(answer.status)) {
         throw await errorOfStream(call, answer);
       }
-      // The signals still end the stream; time no longer does.
+      // From here on only the signals end the stream, not the time limit.
       deadline.endTimer();
       return endingDeadline(answer.body, deadline);
     } catch (error) {
@@ -149,7 +153,7 @@ class HttpConnection implements KubernetesConnection {
     return createCallDeadline(this.#clock, call.timeoutMs, [call.signal, this.#closing.signal]);
   }
 
-  /** Sends the call, and once more with new credentials after a 401. */
+  /** Sends the call. After a 401 it sends the call once more with new credentials. */
   async #sendAuthorized<Answer extends HttpOutcome | StreamedAnswer>(
     call: KubernetesCall,
     deadline: CallDeadline,
@@ -199,7 +203,7 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** @throws KubernetesError, LeaderFenceError */
+/** Returns the body of a successful answer. @throws KubernetesError, LeaderFenceError */
 function bodyOf(call: KubernetesCall, outcome: HttpOutcome, isTimedOut: boolean): unknown {
   if (outcome.kind === "Answered" && !isSuccess(outcome.status)) {
     throw errorOfStatus(call, outcome, outcome.bodyEnd === "Complete" ? outcome.body : undefined);

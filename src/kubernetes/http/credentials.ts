@@ -4,44 +4,46 @@ import type { TlsMaterial } from "../../http/transport.ts";
 
 /** The credentials of one request to the API server. */
 export interface Credentials {
-  /** Header names and values; at least an authorization, unless a client certificate does its work. */
+  /** Header names and values. They hold an authorization, unless a client certificate is used. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The options of the connections. Connections are kept as long as these do not change. */
+  /** The options of the connections. A connection is kept as long as they do not change. */
   readonly transport: TransportOptions;
 }
 
-/** TLS material and proxy of a connection. */
+/** The TLS material and the proxy of a connection. */
 export interface TransportOptions {
   readonly tls: TlsMaterial;
-  /** URL of an HTTP proxy; `undefined` for a direct connection. */
+  /** The URL of an HTTP proxy; `undefined`: a direct connection. */
   readonly proxyUrl: string | undefined;
 }
 
-/** A source of credentials. They change while the operator runs: tokens are rotated, certificates renewed. */
+/**
+ * A source of credentials. They change while the operator runs, because tokens are rotated and certificates are
+ * renewed.
+ */
 export interface CredentialSource {
-  /** Base URL of the API server, without a slash at the end. */
+  /** The base URL of the API server, without a trailing slash. */
   readonly server: string;
-  /** Namespace of the kubeconfig's context, or of the operator's own pod; `undefined` when there is none. */
+  /** The namespace of the kubeconfig's context, or of the operator's own pod; `undefined` if there is none. */
   readonly namespace: string | undefined;
-  /** @throws Error when a file cannot be read or a plugin fails. */
+  /** Returns the present credentials. @throws Error when a file cannot be read or a plugin fails */
   current(): Promise<Credentials>;
-  /** The next `current()` reads everything again. */
+  /** Makes the next `current()` read everything again. */
   reload(): void;
 }
 
-/** The kubeconfig is missing or cannot be used. A mistake in the settings. */
+/** The kubeconfig is missing or cannot be used, so the settings are wrong. */
 export class KubeconfigError extends Error {
   override readonly name = "KubeconfigError";
 }
 
 /**
- * Credentials by the rules of the Kubernetes client: KUBECONFIG, `~/.kube/config`, the service account of the pod.
- *
- * Tokens, client certificates, exec plugins, OIDC and service-account files work as they do in the client; the client
- * reads a service-account token again every minute.
- *
+ * Loads credentials by the rules of the Kubernetes client: KUBECONFIG, `~/.kube/config`, the service account of the
+ * pod.
+ * Tokens, client certificates, exec plugins, OIDC and service-account files work as in the client. The client reads a
+ * service-account token again every minute.
  * @param load how to read the configuration. @default the client's own rules
- * @throws KubeconfigError when nothing was found or it cannot be used.
+ * @throws KubeconfigError when no configuration was found or it cannot be used.
  */
 export function loadCredentialSource(load: () => KubeConfig = loadByClientRules): CredentialSource {
   let config = loadOrExplain(load);
@@ -55,7 +57,7 @@ export function loadCredentialSource(load: () => KubeConfig = loadByClientRules)
     namespace: namespace === "" ? undefined : namespace,
     current: () => credentialsOf(config),
     reload() {
-      // A file that is being replaced right now must not end the process; the old credentials are used once more.
+      // The file may be just being replaced, which must not end the process. The old credentials are used once more.
       try {
         config = load();
       } catch {
@@ -76,7 +78,7 @@ function loadOrExplain(load: () => KubeConfig): KubeConfig {
   }
 }
 
-/** The client's fallback: it means that no kubeconfig was found. */
+/** The address that the Kubernetes client uses if it finds no kubeconfig. */
 const serverOfLastResort = "http://localhost:8080";
 
 function loadByClientRules(): KubeConfig {
@@ -102,7 +104,10 @@ function basicAuthorization(userAndPassword: string): string {
   return `Basic ${Buffer.from(userAndPassword).toString("base64")}`;
 }
 
-/** The client computes the options; the connections are ours, because the client makes new ones for each request. */
+/**
+ * Returns the transport options that the Kubernetes client computes. The operator makes the connections itself, because
+ * the client makes new ones for each request.
+ */
 function transportOf(config: KubeConfig, options: RequestOptions): TransportOptions {
   const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
   const all = Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername });

@@ -2,7 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { group, version } from "../../resource/names.ts";
 import type { KubernetesConnection } from "./connection.ts";
 
-/** What the search for a kind needs. */
+/** What to search for, and what to call when it is found. */
 export interface KindDiscoveryOptions {
   readonly connection: KubernetesConnection;
   readonly clock: Clock;
@@ -11,11 +11,13 @@ export interface KindDiscoveryOptions {
   readonly onServed: () => void;
 }
 
-/** The API server is asked this often whether it serves the kind by now. */
+/** The interval between two checks whether the API server serves the kind, in milliseconds. */
 const askAgainMs = 30_000;
 const askTimeoutMs = 8_000;
 
-/** Finds out when the API server serves a kind whose CRD may be installed later. @returns a way to end the search */
+/**
+ * Waits until the API server serves a kind whose CRD may be installed later. @returns a function that ends the search
+ */
 export function discoverKind(options: KindDiscoveryOptions): { readonly stop: () => void } {
   const { clock, onServed } = options;
   let timer: ReturnType<Clock["after"]> | undefined;
@@ -40,7 +42,7 @@ export function discoverKind(options: KindDiscoveryOptions): { readonly stop: ()
   };
 }
 
-/** An API server that does not answer counts as one that does not serve the kind yet. */
+/** Whether the API server serves the kind. If it does not answer, the result is false. */
 async function isKindServed({ connection, plural }: KindDiscoveryOptions): Promise<boolean> {
   const what = `find the kinds of ${group}`;
   try {

@@ -1,57 +1,60 @@
 import type { ResourceKey } from "../../domain/resource-store.ts";
 import { group, plural, version } from "../../resource/names.ts";
 
-/** Custom resources of one namespace, or of all. @param plural of their kind */
+/**
+ * Returns the path of the custom resources of one namespace, or of all namespaces. @param plural the plural name of
+ * their kind
+ */
 export function resourcesPath(plural: string, namespace: string | undefined): string {
   const inNamespace = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
   return `/apis/${group}/${version}${inNamespace}/${plural}`;
 }
 
-/** One custom resource. @param plural of its kind */
+/** Returns the path of one custom resource. @param plural the plural name of its kind */
 export function resourcePath(plural: string, key: ResourceKey): string {
   return `${resourcesPath(plural, key.namespace)}/${encodeURIComponent(key.name)}`;
 }
 
-/** ComputeEndpoints of one namespace, or of all. */
+/** Returns the path of the ComputeEndpoints of one namespace, or of all namespaces. */
 export function computeEndpointsPath(namespace: string | undefined): string {
   return resourcesPath(plural, namespace);
 }
 
-/** One ComputeEndpoint. */
+/** Returns the path of one ComputeEndpoint. */
 export function computeEndpointPath(key: ResourceKey): string {
   return resourcePath(plural, key);
 }
 
-/** Events of one namespace; of one event with a name. */
+/** Returns the path of the events of one namespace, or of one event if `name` is given. */
 export function eventsPath(namespace: string, name?: string): string {
   const inNamespace = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
   return name === undefined ? inNamespace : `${inNamespace}/${encodeURIComponent(name)}`;
 }
 
-/** All namespaces. */
+/** The path of all namespaces. */
 export const namespacesPath = "/api/v1/namespaces";
 
-/** One namespace. */
+/** Returns the path of one namespace. */
 export function namespacePath(name: string): string {
   return `/api/v1/namespaces/${encodeURIComponent(name)}`;
 }
 
-/** Secrets of one namespace. */
+/** Returns the path of the Secrets of one namespace. */
 export function secretsPath(namespace: string): string {
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
 }
 
-/** One Secret. */
+/** Returns the path of one Secret. */
 export function secretPath({ namespace, name }: ResourceKey): string {
   return `${secretsPath(namespace)}/${encodeURIComponent(name)}`;
 }
 
-/** Leases of one namespace. */
+/** Returns the path of the Leases of one namespace. */
 export function leasesPath(namespace: string): string {
   return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
 }
 
-/** One Lease. */
+/** Returns the path of one Lease. */
 export function leasePath({ namespace, name }: ResourceKey): string {
   return `${leasesPath(namespace)}/${encodeURIComponent(name)}`;
 }

@@ -2,21 +2,22 @@ import { KubernetesError } from "../../domain/resource-store.ts";
 import type { KubernetesConnection } from "./connection.ts";
 import { secretPath } from "./paths.ts";
 
-/** One value of a Secret. */
+/** The address of one value of a Secret. */
 export interface SecretAddress {
   readonly namespace: string;
   readonly name: string;
-  /** Of the value inside the Secret. */
+  /** The key of the value inside the Secret. */
   readonly key: string;
 }
 
-/** A stalled API server must not hold up a call to the control plane for long. */
+/**
+ * The time limit of one read, in milliseconds. A slow API server must not delay a call to the control plane for long.
+ */
 const timeoutMs = 2_000;
 
 /**
  * Reads one value of a Secret.
- *
- * @returns `undefined` when the Secret does not have it.
+ * @returns `undefined` if the Secret has no such value.
  * @throws KubernetesError when the Secret cannot be read, for instance without the right to it.
  */
 export async function readSecret(
@@ -31,10 +32,9 @@ export async function readSecret(
 }
 
 /**
- * One value of a Secret that the API server has sent.
- *
- * @returns `undefined` when the Secret does not have it.
- * @throws KubernetesError when it is not text.
+ * Returns one value of a Secret that the API server has sent.
+ * @returns `undefined` if the Secret has no such value.
+ * @throws KubernetesError when the value is not text.
  */
 export function secretValueOf(secret: unknown, { namespace, name, key }: SecretAddress): string | undefined {
   const value = (secret as { readonly data?: Readonly<Record<string, unknown>> | null } | null)?.data?.[key];

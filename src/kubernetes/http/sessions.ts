@@ -5,7 +5,7 @@ import { createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
 import { createAgent, type HttpDispatcher } from "../../http/transport.ts";
 import type { CredentialSource, Credentials } from "./credentials.ts";
 
-/** Credentials that were read a short while ago, and the connections made with them. */
+/** Credentials that were read shortly before, and the connections made with them. */
 export interface Session {
   readonly credentials: Credentials;
   readonly dispatcher: HttpDispatcher;
@@ -13,15 +13,21 @@ export interface Session {
   readonly readAtMs: number;
 }
 
-/** Credential files are read, and plugins run, this often at most. They know themselves when a token expires. */
+/**
+ * The minimum interval between two reads of the credentials, in milliseconds. Plugins know themselves when a token
+ * expires.
+ */
 const credentialsAgeMs = 10_000;
 
-/** A credential plugin that hangs is run again after this time. Until then every call waits for it, each for its own time. */
+/**
+ * After this many milliseconds a hanging credential plugin is run again. Until then every call waits for it, each up to
+ * its own time limit.
+ */
 const credentialsTimeoutMs = 30_000;
 
 const connectTimeoutMs = 10_000;
 
-/** The current session with one API server. */
+/** Holds the current session with one API server. */
 export class Sessions {
   readonly #source: CredentialSource;
   readonly #clock: Clock;
@@ -31,14 +37,14 @@ export class Sessions {
   #opening: Promise<Session> | undefined;
   #reloadedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param closing ends the reading of credentials. */
+  /** @param closing a signal that ends the reading of credentials. */
   constructor(source: CredentialSource, clock: Clock, closing: AbortSignal) {
     this.#source = source;
     this.#clock = clock;
     this.#closing = closing;
   }
 
-  /** @throws KubernetesError `Unauthorized` when the credentials cannot be read. */
+  /** Returns the current session. @throws KubernetesError `Unauthorized` when the credentials cannot be read */
   async current(): Promise<Session> {
     const session = this.#session;
     if (session !== undefined && this.#clock.monotonicMs() - session.readAtMs < credentialsAgeMs) {
@@ -51,9 +57,8 @@ export class Sessions {
   }
 
   /**
-   * The API server answered 401 in this session. The first caller makes the credentials be read again, the others use those.
-   *
-   * @returns whether another session is worth a try.
+   * Handles a 401 in this session. The first caller starts a new read of the credentials; the others use its result.
+   * @returns whether a new session is worth a try.
    */
   renew(refused: Session): boolean {
     if (this.#session !== refused) {
@@ -90,7 +95,7 @@ export class Sessions {
     try {
       return await untilAborted(deadline.signal, this.#source.current());
     } catch (error) {
-      // The output of a plugin may hold a secret, so it stays in the cause.
+      // The plugin's output may hold a secret, so it stays in the error's cause.
       const message = "cannot reach the API server: the credentials of the kubeconfig or pod cannot be read";
       throw new KubernetesError("Unauthorized", message, { cause: error });
     } finally {
@@ -102,7 +107,7 @@ export class Sessions {
     const dispatcher = createAgent(credentials.transport, { connectTimeoutMs });
     this.#dispatchers.add(dispatcher);
     if (before !== undefined) {
-      // Calls in progress end with the old certificate; a watch stays on it until it is opened again.
+      // Calls in progress finish with the old certificate. A watch keeps it until it is opened again.
       void before.dispatcher.close().finally(() => this.#dispatchers.delete(before.dispatcher));
     }
     return dispatcher;

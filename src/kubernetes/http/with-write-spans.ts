@@ -2,8 +2,10 @@ import type { Tracer } from "../../domain/tracer.ts";
 import type { KubernetesCall, KubernetesConnection } from "./connection.ts";
 
 /**
- * Adds a span for each write, within the span of the reconcile that makes it. Reads and watches have no span.
- * The span of an event is a trace of its own, because events are sent later than their reconcile, together with others.
+ * Returns a connection that records a trace span for each write, as a child of the span of its reconcile. Reads and
+ * watches get no span.
+ * The write of an event begins a new trace, because events are sent later than their reconcile and together with other
+ * events.
  */
 export function withWriteSpans(inner: KubernetesConnection, tracer: Tracer): KubernetesConnection {
   return {
@@ -22,7 +24,7 @@ export function withWriteSpans(inner: KubernetesConnection, tracer: Tracer): Kub
 
 const verbs = { POST: "create", PATCH: "patch", PUT: "update", DELETE: "delete", GET: "get" } as const;
 
-/** Resources of a namespace: `/apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE[/NAME[/SUBRESOURCE]]`. */
+/** The path of resources of a namespace: `/apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE[/NAME[/SUBRESOURCE]]`. */
 const namespaced = /\/namespaces\/([^/]+)\/([^/]+)(?:\/([^/]+)(?:\/([^/]+))?)?$/;
 
 function spanOf({ method, path }: KubernetesCall) {

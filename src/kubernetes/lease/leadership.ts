@@ -10,23 +10,22 @@ import type { LeaseTiming } from "./lease-timing.ts";
 export interface Leadership extends LeaderFence {
   /** Starts to compete for the Lease. */
   start(): void;
-  /** The result of `mayLead` may have changed. */
+  /** Tries again at once, because the result of `mayLead` may have changed. */
   nudge(): void;
-  /** Closes the fence and lets the lease expire by itself, because some work may still be in progress. */
+  /** Closes the fence. The lease expires by itself, because some work may still be in progress. */
   stop(): Promise<void>;
   /**
    * Closes the fence and releases the Lease at once. No work may be in progress any more.
-   *
    * @returns whether the Lease is known to be released.
    */
   release(timeoutMs: number): Promise<boolean>;
 }
 
-/** Callbacks of both kinds of leadership. */
+/** The callbacks of both kinds of leadership. */
 export interface LeadershipOptions {
   /** Whether this process is able to lead: its cache is complete. */
   readonly mayLead: () => boolean;
-  /** This process leads now. Called at most once. */
+  /** Called when this process becomes the leader, at most once. */
   readonly onLeading: () => void;
 }
 
@@ -36,21 +35,20 @@ export interface ElectionOptions extends LeadershipOptions {
   readonly connection: KubernetesConnection;
   readonly namespace: string;
   readonly name: string;
-  /** Unique for this process. */
+  /** A name that is unique for this process. */
   readonly identity: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
   readonly longestEffectMs: number;
-  /** @default 15 s, 10 s, 2 s */
+  /** The times of the Lease. @default 15 s, 10 s, 2 s */
   readonly timing?: LeaseTiming | undefined;
-  /** This process led and does not lead any more. Called at most once. */
+  /** Called when this process was the leader and no longer is, at most once. */
   readonly onLost: (why: string) => void;
 }
 
 /**
- * Leadership of one of several processes, by a Lease.
- *
+ * Makes the leadership of one of several processes, which compete for a Lease.
  * @throws Error when the times of the lease do not cover the longest call.
  */
 export function electedLeadership({ timing, ...options }: ElectionOptions): Leadership {
@@ -62,7 +60,7 @@ export function electedLeadership({ timing, ...options }: ElectionOptions): Lead
   });
 }
 
-/** Leadership of the only process. With this, the user must not start a second one. */
+/** Makes the leadership of the only process. The user must not start a second one. */
 export function soleLeadership({ mayLead, onLeading }: LeadershipOptions): Leadership {
   let state: "New" | "Waiting" | "Leading" | "Over" = "New";
   const lead = () => {

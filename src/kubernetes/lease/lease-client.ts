@@ -6,36 +6,36 @@ import { leasePath, leasesPath } from "../http/paths.ts";
 export interface StoredLease {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** "" when no process holds it. */
+  /** The identity of the process that holds the Lease; "" if no process holds it. */
   readonly holder: string;
-  /** How long a renewal counts, as its holder wrote it; 0 when the Lease has no duration. */
+  /** How long a renewal counts, as its holder wrote it, in milliseconds; 0 if the Lease has no duration. */
   readonly durationMs: number;
-  /** The number of changes of the holder. */
+  /** How often the holder has changed. */
   readonly transitions: number;
 }
 
 /** What is written into a Lease. */
 export interface LeaseClaim {
-  /** "" releases the Lease. */
+  /** The identity of the new holder; "" releases the Lease. */
   readonly holder: string;
-  /** Stored in whole seconds, rounded up. */
+  /** How long the renewal counts, in milliseconds. The Lease stores whole seconds, rounded up. */
   readonly durationMs: number;
   readonly transitions: number;
-  /** Epoch milliseconds. For people only: no decision depends on it. */
+  /** When the lease was renewed, in epoch milliseconds. It is for people only: no decision depends on it. */
   readonly renewTimeMs: number;
-  /** Epoch milliseconds; `undefined` leaves it as it is. */
+  /** When the holder got the Lease, in epoch milliseconds; `undefined` leaves it unchanged. */
   readonly acquireTimeMs: number | undefined;
 }
 
-/** The bounds of one call. */
+/** The limits of one call. */
 export interface LeaseCallBounds {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
 }
 
-/** One Lease. */
+/** Reads and writes one Lease. */
 export interface LeaseClient {
-  /** Returns `undefined` when there is no such Lease. @throws KubernetesError */
+  /** Reads the Lease. @returns `undefined` if there is none. @throws KubernetesError */
   read(bounds: LeaseCallBounds): Promise<StoredLease | undefined>;
   /**
    * Replaces exactly the Lease that was read, or creates one.
@@ -45,7 +45,7 @@ export interface LeaseClient {
   write(claim: LeaseClaim, over: StoredLease | undefined, bounds: LeaseCallBounds): Promise<StoredLease>;
 }
 
-/** The place of the Lease and the connection to it. */
+/** Where the Lease is, and the connection to it. */
 export interface LeaseClientOptions {
   /** A separate connection, so that no list and no patch can delay the Lease. */
   readonly connection: KubernetesConnection;
@@ -53,7 +53,7 @@ export interface LeaseClientOptions {
   readonly name: string;
 }
 
-/** A Lease of coordination.k8s.io/v1. */
+/** Makes the client of a Lease of coordination.k8s.io/v1. */
 export function createLeaseClient(options: LeaseClientOptions): LeaseClient {
   const { connection, namespace, name } = options;
   const lease = `Lease ${namespace}/${name}`;
@@ -105,7 +105,7 @@ function specOf(claim: LeaseClaim): object {
   };
 }
 
-/** RFC 3339 with microseconds, the form of the API. */
+/** Formats a time as RFC 3339 with microseconds, as the API requires. */
 function microTime(epochMs: number): string {
   return new Date(epochMs).toISOString().replace("Z", "000Z");
 }

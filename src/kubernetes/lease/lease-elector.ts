@@ -15,21 +15,21 @@ import {
 /** How an elector is made. */
 export interface LeaseElectorOptions {
   readonly client: LeaseClient;
-  /** Unique for this process; a restarted process has another one. */
+  /** A name that is unique for this process. A restarted process has another one. */
   readonly identity: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Uniform in [0, 1). @default Math.random */
+  /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
-  /** Shortened by tests. @default 15 s, 10 s, 2 s */
+  /** The times of the Lease; tests use shorter ones. @default 15 s, 10 s, 2 s */
   readonly timing?: LeaseTiming;
   /** The longest call that needs the fence, in milliseconds. */
   readonly longestEffectMs: number;
-  /** Whether this process is able to lead. Until then it reads the Lease and does not take it. */
+  /** Whether this process is able to lead. Until then it only reads the Lease. */
   readonly mayLead: () => boolean;
-  /** This process leads now. Called at most once. */
+  /** Called when this process becomes the leader, at most once. */
   readonly onLeading: () => void;
-  /** This process lost the leadership without a stop. Called at most once; the process never leads again. */
+  /** Called when this process loses the leadership without a stop, at most once. It never leads again. */
   readonly onLost: (why: string) => void;
 }
 
@@ -38,10 +38,10 @@ type State = "Candidate" | "Leader" | "Lost" | "Stopped";
 /**
  * Elects the leader among several processes by one Lease.
  *
- * Guarantees: the fence is open only while a successful renewal was sent less than the lease's duration ago, and only for
- * calls that end before that duration is over. Only the monotonic clock of this process counts: a lease of another process
- * has expired when this process saw it unchanged for its whole duration. A renewal whose answer is lost counts neither as
- * success nor as loss; the next attempt reads the Lease.
+ * Guarantees: the fence is open only while a successful renewal was sent less than the lease's duration ago. It allows
+ * only calls that end before that duration is over. Only the monotonic clock of this process counts: another process's
+ * lease has expired when this process saw it unchanged for its whole duration. A renewal whose answer is lost counts
+ * neither as success nor as loss; the next attempt reads the Lease.
  * Assumption: the monotonic clocks of two machines differ in rate by at most a few parts in a thousand.
  */
 export class LeaseElector implements LeaderFence {
@@ -54,14 +54,14 @@ export class LeaseElector implements LeaderFence {
   #running: Promise<void> | undefined;
   /** Ends the pause between two attempts early. */
   #endPause: () => void = () => {};
-  /** The Lease after our last write; `undefined` when that is not known. */
+  /** The Lease after our last write; `undefined`: it is not known. */
   #own: StoredLease | undefined;
-  /** When our last successful write was sent. */
+  /** When our last successful write was sent, in monotonic milliseconds. */
   #renewedAtMs = Number.NEGATIVE_INFINITY;
   #mayHold = false;
   #problem = "";
 
-  /** @throws Error when the times do not fit each other or the longest call. */
+  /** @throws Error when the times contradict each other, or do not cover the longest call. */
   constructor(options: LeaseElectorOptions) {
     this.#options = options;
     this.#timing = options.timing ?? defaultLeaseTiming;
@@ -70,7 +70,7 @@ export class LeaseElector implements LeaderFence {
     this.#observed = new ObservedLease({ ...options, leastMs: this.#timing.durationMs });
   }
 
-  /** Starts; a second call changes nothing. */
+  /** Starts the elector; a second call changes nothing. */
   start(): void {
     this.#running ??= this.#run();
   }
@@ -96,8 +96,8 @@ export class LeaseElector implements LeaderFence {
   }
 
   /**
-   * Stops, and releases the Lease so that another process can take it at once. No work may be in progress any more.
-   *
+   * Stops the elector and releases the Lease, so that another process can take it at once. No work may be in progress
+   * any more.
    * @returns whether the Lease is known not to name this process any more.
    */
   async release(timeoutMs: number): Promise<boolean> {
@@ -140,7 +140,7 @@ export class LeaseElector implements LeaderFence {
       this.#note("cannot take the lease yet, will try again", error);
       return;
     }
-    // A process that was paused in between is no leader; the next attempt finds its own Lease.
+    // If the process was paused meanwhile, it is no leader. The next attempt finds its own Lease.
     if (this.#deadlineInMs() > 0 && this.#state === "Candidate") {
       this.#state = "Leader";
       logger.info({ identity, transitions: this.#own?.transitions }, "leading");
@@ -163,7 +163,10 @@ export class LeaseElector implements LeaderFence {
     }
   }
 
-  /** @returns false when the Lease has changed and must be read. @throws KubernetesError for any other failure */
+  /**
+   * Renews the Lease without reading it first. @returns false if the Lease has changed and must be read. @throws
+   * KubernetesError for any other failure
+   */
   async #renewOwn(own: StoredLease): Promise<boolean> {
     try {
       await this.#write(own);
@@ -177,7 +180,10 @@ export class LeaseElector implements LeaderFence {
     }
   }
 
-  /** The change may be our own renewal whose answer was lost. Only another holder proves that the Lease is lost. */
+  /**
+   * Renews the Lease that was just read. It may have changed by our own renewal whose answer was lost; only another
+   * holder proves that the Lease is lost.
+   */
   async #renewFound(found: StoredLease | undefined): Promise<void> {
     const holder = found?.holder ?? "";
     if (holder !== "" && holder !== this.#options.identity) {
@@ -240,7 +246,7 @@ export class LeaseElector implements LeaderFence {
     }
   }
 
-  /** Logs each kind of problem once, because a lasting problem would be logged every two seconds. */
+  /** Logs a problem only when it is a new one, because a lasting problem would be logged every two seconds. */
   #note(message: string, error: unknown): void {
     const problem = error instanceof Error ? error.message : String(error);
     const isRace = error instanceof KubernetesError && error.reason === "Conflict";
@@ -274,7 +280,7 @@ export class LeaseElector implements LeaderFence {
     return this.#renewedAtMs + this.#timing.renewDeadlineMs - this.#nowMs();
   }
 
-  /** A call of a leader ends at the renew deadline. */
+  /** Returns the limits of the next call. A call of a leader ends at the renew deadline at the latest. */
   #bounds(): LeaseCallBounds {
     const callMs = leaseCallTimeoutMs(this.#timing);
     const timeoutMs = this.#state === "Leader" ? Math.max(1, Math.min(callMs, this.#deadlineInMs())) : callMs;
@@ -286,7 +292,7 @@ export class LeaseElector implements LeaderFence {
   }
 }
 
-/** Whether the Lease is not the one that the write named. */
+/** Whether a write failed because the Lease is not the one that the write named. */
 function isChanged(error: unknown): boolean {
   return error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
 }

@@ -4,7 +4,7 @@ import type { StoredLease } from "./lease-client.ts";
 
 /** The times of a Lease, in milliseconds. */
 export interface LeaseTiming {
-  /** How long a renewal counts, from the moment it was sent. */
+  /** How long a renewal counts after it was sent. */
   readonly durationMs: number;
   /** A leader stops after this time without a renewal, well before another process may take over. */
   readonly renewDeadlineMs: number;
@@ -15,7 +15,7 @@ export interface LeaseTiming {
 /** The times in production. */
 export const defaultLeaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 
-/** Pauses are longer by up to this factor, so that standbys do not read all at once. */
+/** Pauses are longer by a random factor up to this, so that standbys do not read at the same time. */
 export const retryJitter = 0.2;
 
 /**
@@ -30,7 +30,7 @@ export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): 
     [retryPeriodMs * (1 + retryJitter) * 2 <= renewDeadlineMs, "the renew deadline must leave room for two renewals"],
     [renewDeadlineMs < durationMs, "the renew deadline must be shorter than the lease"],
     [
-      // One renewal may fail without a pause in the work.
+      // One renewal may fail without an interruption of the work.
       longestEffectMs + retryPeriodMs * (1 + retryJitter) * 2 <= durationMs,
       "the lease must cover the longest call and two retry periods",
     ],
@@ -42,21 +42,21 @@ export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): 
   }
 }
 
-/** The timeout of one call: three failed calls fit between the last good renewal and the deadline. */
+/** Returns the time limit of one call: three failed calls fit between the last good renewal and the deadline. */
 export function leaseCallTimeoutMs({ renewDeadlineMs, retryPeriodMs }: LeaseTiming): number {
   return Math.max(retryPeriodMs, (renewDeadlineMs - retryPeriodMs) / 3);
 }
 
-/** What the record of a Lease needs. */
+/** What is needed to watch the Lease of another holder. */
 interface ObservedLeaseOptions {
   readonly identity: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The minimum duration of a lease, whatever duration the Lease contains. */
+  /** The shortest duration that a lease is assumed to have, in milliseconds, whatever the Lease contains. */
   readonly leastMs: number;
 }
 
-/** The observed record of the Lease: what a candidate read last, and when it saw the last change. */
+/** What a candidate knows about the Lease: what it read last, and when it saw the last change. */
 export class ObservedLease {
   readonly #options: ObservedLeaseOptions;
   #seen: { readonly lease: StoredLease; readonly sinceMs: number } | undefined;
@@ -66,10 +66,8 @@ export class ObservedLease {
   }
 
   /**
-   * Records the Lease that was read just now.
-   *
-   * A Lease that is gone counts as it was last read: its holder may not know yet, and may still act.
-   *
+   * Records the Lease that was just read.
+   * If the Lease is gone, the last read one still counts: its holder may not know yet, and may still act.
    * @returns whether this process may take the Lease.
    */
   isFree(found: StoredLease | undefined): boolean {
@@ -80,7 +78,10 @@ export class ObservedLease {
     return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();
   }
 
-  /** When the lease of another holder expires, in monotonic milliseconds; `undefined` when no other process holds it. */
+  /**
+   * Returns when the lease of another holder expires, in monotonic milliseconds; `undefined` if no other process holds
+   * it.
+   */
   runsOutAtMs(): number | undefined {
     const { identity, leastMs } = this.#options;
     const seen = this.#seen;

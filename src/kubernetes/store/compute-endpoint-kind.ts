@@ -4,7 +4,7 @@ import { finalizer, kind, plural } from "../../resource/names.ts";
 import type { ComputeEndpointStatus, StatusOperation } from "../../resource/status-schema.ts";
 import type { ResourceKind } from "./kind-parser.ts";
 
-/** The kind ComputeEndpoint, as watch, cache and store see it. */
+/** How watch, cache and store treat the kind ComputeEndpoint. */
 export const computeEndpointKind: ResourceKind<ComputeEndpoint, ComputeEndpointStatus> = {
   kind,
   many: `${kind}s`,
@@ -13,13 +13,13 @@ export const computeEndpointKind: ResourceKind<ComputeEndpoint, ComputeEndpointS
   parse: parseComputeEndpoint,
   withSharedTexts,
   projectsOf,
-  // Records that cannot be read are evidence: they stay as they are until a person acts.
+  // Records that cannot be parsed are evidence, so writes leave them as they are until a person acts.
   unreadableMembers: ({ isOwnershipReadable }) => (isOwnershipReadable ? [] : ["ownership", "createIntent"]),
 };
 
 /**
- * The same status with its repeated texts in memory only once. Each text parsed from JSON takes memory of its own, and a
- * full status contains the same few words dozens of times.
+ * Returns the same status, with each repeated text only once in memory. Each text parsed from JSON takes its own
+ * memory, and a full status contains the same few words dozens of times.
  */
 export function withSharedTexts(status: ComputeEndpointStatus, { share }: TextPool): ComputeEndpointStatus {
   const { ownership, operations, conditions } = status;
@@ -46,7 +46,10 @@ export function withSharedTexts(status: ComputeEndpointStatus, { share }: TextPo
   };
 }
 
-/** Each field is written out, because an object made by spreading takes half as much memory again. */
+/**
+ * Copies an operation with shared texts. Each field is written out, because an object made by spreading takes half as
+ * much memory again.
+ */
 function compact(operation: StatusOperation, share: TextPool["share"]): StatusOperation {
   const shown = {
     id: operation.id,

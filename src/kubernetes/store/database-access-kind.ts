@@ -3,7 +3,10 @@ import type { DatabaseAccessStatus } from "../../resource/database-access-schema
 import { databaseAccessNames } from "../../resource/names.ts";
 import type { ResourceKind } from "./kind-parser.ts";
 
-/** The kind DatabaseAccess, as watch, cache and store see it. @param indexesOf the names under which the cache finds it */
+/**
+ * Returns how watch, cache and store treat the kind DatabaseAccess. @param indexesOf returns the keys under which the
+ * cache finds a resource
+ */
 export function databaseAccessKind(
   indexesOf: (resource: DatabaseAccess) => readonly string[],
 ): ResourceKind<DatabaseAccess, DatabaseAccessStatus> {
@@ -23,7 +26,7 @@ export function databaseAccessKind(
       }),
     }),
     projectsOf: indexesOf,
-    // What this version cannot read, another one may have written: it stays.
+    // Records that this version cannot parse may come from another version, so writes leave them as they are.
     unreadableMembers: ({ isStatusReadable }) => (isStatusReadable ? [] : ["records", "password", "secret"]),
   };
 }

@@ -4,23 +4,26 @@ import { isSameStored } from "../../domain/same-stored.ts";
 import { createTextPool, type TextPool } from "../../domain/text-pool.ts";
 import type { Json } from "./merge-diff.ts";
 
-/** Reads stored objects of one kind, and remembers of each what a later patch needs to know. */
+/** Parses stored objects of one kind, and remembers what a later patch of each object must know. */
 export interface KindParser<Resource> {
-  /** @throws ZodError when the metadata is not that of a stored object. */
+  /** Parses a stored object. @throws ZodError when its metadata is not that of a stored object */
   parse(stored: unknown): Resource;
-  /** Like `parse`, but it logs an object that cannot be used, and returns `undefined`. */
+  /** Like `parse`, but it logs an object that cannot be parsed, and returns `undefined`. */
   parseOrSkip(stored: unknown): Resource | undefined;
   /**
-   * Whether `resource.status` is all that is stored. False when the stored status did not fit the schema, when it has
-   * fields we do not know, and for an object that did not come from here.
+   * Whether `resource.status` holds the whole stored status. It is false if the stored status did not fit the schema,
+   * if it has unknown fields, and for an object that this parser did not make.
    */
   hasWholeStatus(resource: Resource): boolean;
 }
 
-/** The words of conditions and operations are few; messages that name something may be many. */
+/**
+ * The maximum number of shared texts. Conditions and operations use few different words, but messages that name
+ * something may be many.
+ */
 const sharedTexts = 1_000;
 
-/** A parser with a memory that lasts as long as the resources it has made. */
+/** Makes a parser. It remembers a resource as long as that resource is in memory. */
 export function createKindParser<Resource extends StoredResource<Status>, Status extends object>(
   kind: ResourceKind<Resource, Status>,
   logger: Logger,
@@ -49,32 +52,32 @@ export function createKindParser<Resource extends StoredResource<Status>, Status
   };
 }
 
-/** The status of a stored object as it stands there; empty when it has none. */
+/** Returns the status of a stored object, unparsed; empty if there is none. */
 export function storedStatus(stored: unknown): Json {
   return (stored as { readonly status?: Json } | null)?.status ?? {};
 }
 
-/** What watch, cache and store need to know of an object of any kind. */
+/** The members of a resource that watch, cache and store need. */
 export interface StoredResource<Status> extends StoredIdentity {
   readonly finalizers: readonly string[];
   readonly status: Status;
 }
 
-/** One kind of custom resource: everything in which watch, cache and store of two kinds differ. */
+/** One kind of custom resource: everything in which watch, cache and store differ between kinds. */
 export interface ResourceKind<Resource extends StoredResource<Status>, Status extends object> {
-  /** For instance `ComputeEndpoint`. */
+  /** The name of the kind, for instance `ComputeEndpoint`. */
   readonly kind: string;
-  /** Several of them, in messages: `ComputeEndpoints`. */
+  /** The plural for messages: `ComputeEndpoints`. */
   readonly many: string;
-  /** In paths of the API: `computeendpoints`. */
+  /** The plural in paths of the API: `computeendpoints`. */
   readonly plural: string;
   readonly finalizer: string;
-  /** Reads a stored object. @throws ZodError when the metadata is not that of a stored object. */
+  /** Parses a stored object. @throws ZodError when its metadata is not that of a stored object */
   parse(stored: unknown): Resource;
-  /** The same status, its repeated texts held once. */
+  /** Returns the same status, with each repeated text only once in memory. */
   withSharedTexts(status: Status, pool: TextPool): Status;
-  /** The projects, or other groups, under which the cache finds the resource; each once. */
+  /** Returns each project, or other key, under which the cache finds the resource. */
   projectsOf(resource: Resource): readonly string[];
-  /** Members of the stored status that the operator cannot read. Every write leaves them as they are. */
+  /** Returns the members of the stored status that the operator cannot parse. Every write leaves them as they are. */
   unreadableMembers(resource: Resource): readonly string[];
 }

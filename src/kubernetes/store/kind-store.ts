@@ -11,7 +11,7 @@ import type { ResourceCache } from "../watch/resource-cache.ts";
 import { type KindParser, type ResourceKind, type StoredResource, storedStatus } from "./kind-parser.ts";
 import { diffForMerge, type Json } from "./merge-diff.ts";
 
-/** What the store of one kind works with. */
+/** What the store of one kind is made from. */
 export interface KindStoreOptions<Resource extends StoredResource<Status>, Status extends object> {
   readonly kind: ResourceKind<Resource, Status>;
   readonly connection: KubernetesConnection;
@@ -21,21 +21,20 @@ export interface KindStoreOptions<Resource extends StoredResource<Status>, Statu
 }
 
 type Parts<Resource extends StoredResource<Status>, Status extends object> = KindStoreOptions<Resource, Status> & {
-  /** Names of objects that a write of ours showed the cache to be wrong or doubtful about, and that were not read since. */
+  /** Names of objects whose cached form may be wrong after a write of ours, and that were not read since. */
   readonly doubtful: Set<string>;
 };
 
-/** For each call, reads and writes alike. */
+/** The time limit of each call, in milliseconds. */
 const callTimeoutMs = 8_000;
 
-/** Who we are in `metadata.managedFields`. */
+/** The operator's name in `metadata.managedFields`. */
 const fieldManager = "endpoint-operator";
 
 /**
- * The custom resources of one kind, over cache and connection.
- *
- * Every write is a JSON merge patch with uid and resourceVersion. It asks the leader fence first, and puts its answer into
- * the cache before it returns.
+ * The custom resources of one kind: reads from the cache, writes over the connection.
+ * Every write is a JSON merge patch with uid and resourceVersion. It first asks the leader fence. It puts its answer
+ * into the cache before it returns.
  */
 export function createKindStore<Resource extends StoredResource<Status>, Status extends object>(
   options: KindStoreOptions<Resource, Status>,
@@ -109,7 +108,10 @@ class Reader<Resource extends StoredResource<Status>, Status extends object> {
     return resource;
   }
 
-  /** After a doubtful write the object may have been deleted by that write; otherwise the watch reports the deletion. */
+  /**
+   * Handles an object that is gone. A write with an unknown result may have deleted it; otherwise the watch reports the
+   * deletion.
+   */
   #noteGone(key: ResourceKey, before: Resource | undefined): void {
     if (this.#parts.doubtful.delete(nameOf(this.#parts, key)) && before !== undefined) {
       this.#parts.cache.putOwnDeletion(before);
@@ -117,9 +119,8 @@ class Reader<Resource extends StoredResource<Status>, Status extends object> {
   }
 
   /**
-   * What the API server has as status of exactly this version.
-   *
-   * The cache keeps only what the schema knows. For the rare object whose status holds anything else, it is read
+   * Returns the stored status of exactly this version.
+   * The cache keeps only the fields of the schema. If the stored status has other fields, which is rare, it is read
    * again, so that the difference to the new status is complete.
    */
   async storedStatusOf(resource: Resource): Promise<{ readonly [key: string]: Json | undefined }> {
@@ -197,7 +198,10 @@ function leavesDoubt(error: unknown): boolean {
   return error instanceof KubernetesError ? reasonsOfDoubt.has(error.reason) : !(error instanceof LeaderFenceError);
 }
 
-/** Without a usable answer the write may have been stored. After a conflict the cache is known to be old. */
+/**
+ * Failures after which the cache may be wrong: without a usable answer the write may have been stored, and after a
+ * conflict the cache is known to be old.
+ */
 const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
   "TimedOut",
   "Unavailable",
@@ -211,7 +215,7 @@ function putOwnWrite<Resource extends StoredResource<Status>, Status extends obj
   answer: unknown,
 ): Resource {
   const name = nameOf(parts, before.key);
-  // Until the answer has been understood.
+  // The object counts as doubtful until the answer is parsed.
   parts.doubtful.add(name);
   const after = parseAnswer(parts, `patch ${name}`, () => parts.parser.parse(answer));
   parts.doubtful.delete(name);
@@ -228,7 +232,10 @@ function parseAnswer<Resource>({ kind }: Named, what: string, parse: () => Resou
   }
 }
 
-/** The API server deletes an object with its last finalizer, and its answer shows the object as it was. */
+/**
+ * Whether the write removed the last finalizer. The API server then deletes the object, and its answer shows the object
+ * as it was.
+ */
 function isLastFinalizerGone(answer: unknown): boolean {
   const metadata = (
     answer as { readonly metadata?: { readonly deletionTimestamp?: unknown; readonly finalizers?: unknown } } | null
@@ -237,7 +244,7 @@ function isLastFinalizerGone(answer: unknown): boolean {
   return typeof metadata?.deletionTimestamp === "string" && finalizers.length === 0;
 }
 
-/** What names a kind in messages. */
+/** The names of a kind for messages. */
 interface Named {
   readonly kind: { readonly kind: string };
 }

@@ -6,11 +6,10 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 type JsonObject = { readonly [key: string]: Json | undefined };
 
 /**
- * The JSON merge patch (RFC 7386) that turns one object into another: only what differs, `null` for what goes.
- *
- * Pure. Lists are replaced whole. `undefined` members count as absent on both sides.
- *
- * @returns `undefined` when nothing differs.
+ * Returns the JSON merge patch (RFC 7386) that turns one object into another. It holds only differences, and `null` for
+ * members that are removed.
+ * Pure. Lists are replaced as a whole. `undefined` members count as absent on both sides.
+ * @returns `undefined` if nothing differs.
  */
 export function diffForMerge(before: JsonObject, after: JsonObject): JsonObject | undefined {
   const patch: Record<string, Json> = {};
@@ -33,7 +32,7 @@ function diffMember(before: Json | undefined, after: Json | undefined): Json | u
   return isSameStored(before, after) ? undefined : withoutUndefined(after);
 }
 
-/** The value as it is sent: members that are `undefined` are absent. */
+/** Returns the value as it is sent, without `undefined` members. */
 function withoutUndefined(value: Json): Json {
   return JSON.parse(JSON.stringify(value)) as Json;
 }

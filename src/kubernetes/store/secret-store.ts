@@ -7,13 +7,13 @@ import { secretPath, secretsPath } from "../http/paths.ts";
 const callTimeoutMs = 8_000;
 const fieldManager = "endpoint-operator";
 
-/** What the store of Secrets works with. */
+/** What the store of Secrets is made from. */
 export interface SecretStoreOptions {
   readonly connection: KubernetesConnection;
   readonly fence: LeaderFence;
 }
 
-/** Single Secrets over the connection. @see SecretStore for what the calls guarantee */
+/** Makes the store of single Secrets. @see SecretStore for what the calls guarantee */
 export function createSecretStore({ connection, fence }: SecretStoreOptions): SecretStore {
   const write = async (call: Omit<KubernetesCall, "timeoutMs" | "fence">): Promise<unknown> => {
     if (!fence.mayStartEffect(callTimeoutMs)) {

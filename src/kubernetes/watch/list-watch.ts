@@ -4,13 +4,13 @@ import type { KubernetesConnection } from "../http/connection.ts";
 /** One page of a consistent list. */
 export interface ListPage {
   readonly items: readonly unknown[];
-  /** The version of the list. */
+  /** The resourceVersion of the list. */
   readonly resourceVersion: string;
-  /** `undefined` on the last page. */
+  /** The token of the next page; `undefined` on the last page. */
   readonly continueToken: string | undefined;
 }
 
-/** One line of a watch. `object` may be any value; for type ERROR it is a `Status`. */
+/** One line of a watch. `object` may be any value; for the type ERROR it is a `Status`. */
 export interface WatchEvent {
   readonly type: string;
   readonly object: unknown;
@@ -18,25 +18,24 @@ export interface WatchEvent {
 
 /** The two calls a reflector needs. */
 export interface ListWatch {
-  /** @throws KubernetesError; reason `Expired` when the token is too old. */
+  /** Lists one page. @throws KubernetesError; reason `Expired` when the token is too old */
   list(
     request: { readonly limit: number; readonly continueToken: string | undefined },
     signal: AbortSignal,
   ): Promise<ListPage>;
   /**
    * Opens a watch. The events end when the server closes it.
-   *
-   * @throws KubernetesError, on opening and while reading; reason `UnreadableAnswer` when a line cannot be read: an
-   * event may be missing then.
+   * @throws KubernetesError, on opening and while reading; reason `UnreadableAnswer` if a line cannot be read,
+   *   because an event may be missing then.
    */
   watch(request: WatchRequest): Promise<AsyncIterable<WatchEvent>>;
 }
 
-/** How a watch is opened. */
+/** The parameters of a watch. */
 export interface WatchRequest {
-  /** The watch shows the events after this version. Empty: it begins with the present state, as ADDED. */
+  /** The watch shows the events after this resourceVersion. Empty: it begins with the present state, as ADDED. */
   readonly resourceVersion: string;
-  /** The server closes the watch after this time. */
+  /** The server closes the watch after this many seconds. */
   readonly timeoutSeconds: number;
   readonly signal: AbortSignal;
   /** Called for each chunk that arrives. */
@@ -46,22 +45,24 @@ export interface WatchRequest {
 /** What to list and watch, with timeouts. */
 interface ListWatchOptions {
   readonly connection: KubernetesConnection;
-  /** For instance `/apis/endpoint-operator.dev/v1alpha1/computeendpoints`. */
+  /** The path of the API, for instance `/apis/endpoint-operator.dev/v1alpha1/computeendpoints`. */
   readonly path: string;
-  /** Of both calls, for instance a selector. @default none */
+  /** The query of both calls, for instance a selector. @default none */
   readonly query?: Readonly<Record<string, string>>;
-  /** For messages: `ComputeEndpoints of namespace shop`. */
+  /** The objects in words, for messages: `ComputeEndpoints of namespace shop`. */
   readonly what: string;
-  /** The timeout of one page. */
+  /** The time limit of one page, in milliseconds. */
   readonly listTimeoutMs: number;
-  /** The timeout until the headers of a watch arrive. */
+  /** The time limit until the headers of a watch arrive, in milliseconds. */
   readonly openTimeoutMs: number;
 }
 
-/** etcd stores at most 1.5 MiB; escaped in JSON an object can grow several times. */
+/**
+ * The maximum length of one line. etcd stores objects up to 1.5 MiB; escaped as JSON they can be several times as long.
+ */
 const maxLineBytes = 16 * 1024 * 1024;
 
-/** List and watch over a connection. */
+/** Makes list and watch over a connection. */
 export function createListWatch(options: ListWatchOptions): ListWatch {
   const { connection, path, what } = options;
   return {
@@ -113,7 +114,7 @@ async function* readEvents(call: string, chunks: AsyncIterable<Uint8Array>): Asy
   }
 }
 
-/** A TypeError means bytes that are not UTF-8. */
+/** Whether a stream's content cannot be read. A TypeError means bytes that are not UTF-8. */
 function isUnreadable(error: unknown): boolean {
   const kinds = [SyntaxError, TypeError, LineTooLongError, TruncatedLineError];
   return kinds.some((kind) => error instanceof kind);
@@ -130,7 +131,7 @@ function parseWatchEvent(line: string): WatchEvent {
 function parseListPage(call: string, body: unknown): ListPage {
   const { items, metadata } = (body ?? {}) as { readonly items?: unknown; readonly metadata?: ListMetadata };
   const resourceVersion = metadata?.resourceVersion;
-  // An answer without a list must not count as an empty list: that would remove everything from the cache.
+  // An answer without a list must not count as an empty list, because that would remove everything from the cache.
   if (!Array.isArray(items) || typeof resourceVersion !== "string" || resourceVersion === "") {
     throw new KubernetesError("UnreadableAnswer", `cannot ${call}: the answer is not a list`);
   }
@@ -156,9 +157,9 @@ export class TruncatedLineError extends Error {
 const newline = 0x0a;
 
 /**
- * Splits bytes into lines. Empty lines are left out; a line is decoded as a whole, so a character may span chunks.
- *
- * @param maxLineBytes bound on the memory one line may take.
+ * Splits bytes into lines. Empty lines are left out. A line is decoded as a whole, so a character may be spread over
+ * two chunks.
+ * @param maxLineBytes the maximum length of one line.
  * @throws LineTooLongError, TruncatedLineError, and TypeError when a line is not UTF-8.
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxLineBytes: number): AsyncGenerator<string> {
@@ -196,14 +197,14 @@ function assertFits(length: number, maxLineBytes: number): void {
   }
 }
 
-/** The stream may be incomplete: everything must be listed again. */
+/** Events may be missing, so everything must be listed again. */
 export class OutOfSyncError extends Error {
   override readonly name = "OutOfSyncError";
 }
 
 /**
- * Whether only a list helps after this error: an unreadable line may have been an event, and the watch cannot resume from an
- * expired version.
+ * Whether a new list is needed after this error: an unreadable line may have been an event, and the watch cannot resume
+ * from an expired version.
  */
 export function isOutOfSync(error: unknown): boolean {
   const isFatalReason =
@@ -211,7 +212,7 @@ export function isOutOfSync(error: unknown): boolean {
   return isFatalReason || error instanceof OutOfSyncError;
 }
 
-/** Whether the API server is overloaded: a list would cost it more than the watch that it refused. */
+/** Whether the API server is overloaded. A list would then cost it more than the watch that it refused. */
 export function isOverload(error: unknown): boolean {
   return error instanceof KubernetesError && error.reason === "Throttled";
 }

@@ -6,21 +6,21 @@ import { type ListPage, type ListWatch, OutOfSyncError } from "./list-watch.ts";
 /** The maximum number of pages of one list; more than any cluster has. */
 const maxPages = 10_000;
 
-/** How pages are read. */
+/** How the pages of a list are read. */
 export interface PageReaderOptions<Resource> {
   readonly listWatch: Pick<ListWatch, "list">;
-  /** Returns `undefined` for an object that is left out. */
+  /** Parses an object; `undefined`: the object is left out. */
   readonly parse: (stored: unknown) => Resource | undefined;
   readonly clock: Clock;
-  /** Objects on a page at the start. */
+  /** The number of objects on a page at the start. */
   readonly pageLimit: number;
-  /** The timeout of one page. */
+  /** The time limit of one page, in milliseconds. */
   readonly pageTimeoutMs: number;
-  /** A page has arrived. */
+  /** Called when a page has arrived. */
   readonly onPage: () => void;
 }
 
-/** All objects of one scope at one version. */
+/** All objects of a complete list, and its resourceVersion. */
 export interface CompleteList<Resource> {
   readonly resources: readonly Resource[];
   readonly resourceVersion: string;
@@ -45,7 +45,7 @@ export class PageReader<Resource> {
   async readAll(signal: AbortSignal): Promise<CompleteList<Resource>> {
     const resources: Resource[] = [];
     let continueToken: string | undefined;
-    // The version of the first page: with a later one, the watch would miss changes in between.
+    // The resourceVersion of the first page. With a later one, the watch would miss changes in between.
     let resourceVersion: string | undefined;
     for (let pages = 0; pages < maxPages; pages += 1) {
       const page = await this.#readPageThatFits(continueToken, signal);

@@ -8,46 +8,46 @@ import type { CacheScope } from "./resource-cache.ts";
 export interface ReflectorOptions<Resource> {
   readonly listWatch: ListWatch;
   readonly scope: CacheScope<Resource>;
-  /** Returns `undefined` for an object that cannot be used; it is left out. Must not throw. */
+  /** Parses an object. `undefined`: it cannot be used and is left out. Must not throw. */
   readonly parse: (stored: unknown) => Resource | undefined;
   /** Called when a complete list is in the cache. Must not throw. @default nothing is called */
   readonly onList?: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Uniform in [0, 1). @default Math.random */
+  /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
   readonly timing?: Partial<ReflectorTiming>;
 }
 
 /** The times and limits of a reflector; times in milliseconds. */
 export interface ReflectorTiming {
-  /** Objects on a page of a list. */
+  /** The number of objects on a page of a list. */
   readonly pageLimit: number;
-  /** The timeout of one page. */
+  /** The time limit of one page. */
   readonly pageTimeoutMs: number;
-  /** The timeout until the headers of a watch arrive. */
+  /** The time limit until the headers of a watch arrive. */
   readonly openTimeoutMs: number;
-  /** A watch without a byte for this long counts as dead. Bookmarks come about every minute. */
+  /** A watch without a byte for this long counts as broken. Bookmarks come about every minute. */
   readonly inactivityMs: number;
-  /** The server closes a watch after a random time between these two. */
+  /** The server closes a watch after a random time from `minWatchMs` to `maxWatchMs`. */
   readonly minWatchMs: number;
   readonly maxWatchMs: number;
-  /** The interval after which everything is listed again, in case events were lost. */
+  /** After this time everything is listed again, in case events were lost. */
   readonly relistMs: number;
-  /** A watch that ends sooner counts as a failure, and the next attempt waits. */
+  /** A watch that ends earlier than this counts as a failure, and the next attempt waits. */
   readonly shortWatchMs: number;
 }
 
-/** The reflector at one moment. */
+/** The state of a reflector at one moment. */
 export interface ReflectorStats {
   /** Whether the first list is in the cache. */
   readonly hasSynced: boolean;
   readonly isWatching: boolean;
-  /** Milliseconds since the last byte of the API server, bookmarks included; `undefined` before the first list. */
+  /** Milliseconds since the last byte from the API server, bookmarks included; `undefined` before the first list. */
   readonly silentForMs: number | undefined;
-  /** Complete lists so far. */
+  /** The number of complete lists so far. */
   readonly lists: number;
-  /** Watches opened so far. */
+  /** The number of watches opened so far. */
   readonly watches: number;
 }
 
@@ -72,17 +72,17 @@ export interface RelistBackoff {
 /** How delays grow. */
 interface RelistBackoffOptions {
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
-  /** @default 800 */
+  /** The first delay, in milliseconds. @default 800 */
   readonly baseMs?: number;
-  /** @default 30_000 */
+  /** The longest delay, in milliseconds. @default 30_000 */
   readonly maxMs?: number;
-  /** Delays start over after this time without a failure, in milliseconds. @default 120_000 */
+  /** After this many milliseconds without a failure, delays start again with the shortest. @default 120_000 */
   readonly resetAfterMs?: number;
 }
 
-/** Makes the delays of one reflector. They start over after two minutes without a failure. */
+/** Makes the delays of one reflector. */
 export function createRelistBackoff(options: RelistBackoffOptions): RelistBackoff {
   const { clock, random, baseMs = 800, maxMs = 30_000, resetAfterMs = 120_000 } = options;
   let failures = 0;
@@ -100,12 +100,12 @@ export function createRelistBackoff(options: RelistBackoffOptions): RelistBackof
 
 /** Detects that no byte has arrived for a while. */
 interface InactivityTimer {
-  /** Bytes have arrived. Cheap: it sets no timer. */
+  /** Notes that bytes have arrived. It is cheap, because it sets no timer. */
   touch(): void;
   cancel(): void;
 }
 
-/** Calls `onSilence` once, `timeoutMs` after the last `touch`, or after now if there is none. */
+/** Makes a timer that calls `onSilence` once, `timeoutMs` after the last `touch`, or after now if there is none. */
 export function createInactivityTimer(clock: Clock, timeoutMs: number, onSilence: () => void): InactivityTimer {
   let heardAtMs = clock.monotonicMs();
   let timer: Timer;

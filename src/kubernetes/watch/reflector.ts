@@ -16,22 +16,21 @@ import { isOlder, newerOf, versionOf } from "./resource-version.ts";
 
 /** After this many failed attempts to resume, the next step is a list. */
 const maxResumes = 3;
-/** After this many silent watches in a row, the next step is a list. */
+/** After this many watches in a row that received no byte, the next step is a list. */
 const maxSilentWatches = 3;
 
 type Step = "List" | "Watch";
 
-/** The next step. A pause is a backoff delay, or longer if the server sent a retry-after. */
+/** What the reflector does next. A pause is a backoff delay, or longer if the server sent a retry-after. */
 interface Outcome {
   readonly next: Step;
   readonly pause?: { readonly atLeastMs: number };
 }
 
 /**
- * Keeps one scope of a cache equal to the API server: it lists, watches, and starts over when anything goes wrong.
- *
- * Guarantees: no error of the server, of the stream, of an object or of a handler stops it; a permanent failure costs a
- * bounded number of requests a minute; after `stop()` it opens nothing any more.
+ * Keeps one scope of a cache equal to the API server: it lists, watches, and starts again if anything goes wrong.
+ * Guarantees: no error of the server, the stream, an object or a callback stops it. A permanent failure costs a limited
+ * number of requests a minute. After `stop()` it opens nothing.
  */
 export class Reflector<Resource extends StoredIdentity> {
   readonly #options: ReflectorOptions<Resource>;
@@ -40,9 +39,9 @@ export class Reflector<Resource extends StoredIdentity> {
   readonly #backoff: RelistBackoff;
   readonly #pages: PageReader<Resource>;
   readonly #stopping = new AbortController();
-  /** Lists that a caller waits for and that have not begun. */
+  /** Requests of callers for a list that has not begun yet. */
   #wantedLists: PromiseWithResolvers<void>[] = [];
-  /** Fired to end a watch or a pause early, because a list is wanted. */
+  /** Aborted to end a watch or a pause early, because a caller wants a list. */
   #hurry = new AbortController();
   #running: Promise<void> | undefined;
   #resourceVersion = "";
@@ -162,7 +161,7 @@ export class Reflector<Resource extends StoredIdentity> {
     if (relistInMs <= 0) {
       return { next: "List" };
     }
-    // The relist time ends the watch. That is planned and no failure.
+    // The relist time ends the watch. This is planned, so it is no failure.
     const relist = createCallDeadline(clock, relistInMs, [this.#stopping.signal, this.#hurry.signal]);
     const openedAtMs = clock.monotonicMs();
     try {
@@ -183,8 +182,9 @@ export class Reflector<Resource extends StoredIdentity> {
   }
 
   /**
-   * A watch that lived for a while is resumed at once; a shorter one counts as a failure. A silent watch may mean that the
-   * API server's history went back: it sends no events for a version that it has not reached.
+   * Chooses the next step after a watch has ended. A watch that lived for a while is resumed at once; a shorter one
+   * counts as a failure. A watch without any byte may mean that etcd was restored: then the API server sends no events
+   * for a version that it has not reached.
    */
   #afterWatch(message: string, openedAtMs: number, error: unknown): Outcome {
     const livedMs = this.#options.clock.monotonicMs() - openedAtMs;
@@ -203,7 +203,7 @@ export class Reflector<Resource extends StoredIdentity> {
     return { next, pause: { atLeastMs: retryAfterMsOf(error) } };
   }
 
-  /** Returns when the server closes the watch. @throws any other end of the watch */
+  /** Follows the watch, and returns when the server closes it. @throws if the watch ends in any other way */
   async #followWatch(signal: AbortSignal): Promise<void> {
     const { clock, listWatch } = this.#options;
     const { minWatchMs, maxWatchMs, openTimeoutMs, inactivityMs } = this.#timing;

@@ -7,9 +7,9 @@ export type ChangeOrigin = "Listed" | "Changed";
 
 /** What a cache needs. */
 export interface ResourceCacheOptions<Resource> {
-  /** The projects a resource has to do with, each once, for the index. */
+  /** Returns each project that a resource belongs to, for the index. */
   readonly projectsOf: (resource: Resource) => readonly string[];
-  /** Called for every change, deletions included. If it throws, `onHandlerError` is called. */
+  /** Called for every change, also for deletions. If it throws, `onHandlerError` is called. */
   readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
   readonly onHandlerError: (key: ResourceKey, error: unknown) => void;
 }
@@ -18,49 +18,49 @@ export interface ResourceCacheOptions<Resource> {
 export interface ConsistentList<Resource> {
   readonly resources: readonly Resource[];
   readonly resourceVersion: string;
-  /** The result of `floor()` before the list began. */
+  /** The result of `floor()` before the list began; `undefined`: the scope had seen no version. */
   readonly floor: string | undefined;
 }
 
 interface Entry<Resource> {
   readonly resource: Resource;
-  /** False for an object that came by our own read, and not yet by a watch event. */
+  /** False: the object came from our own read and not yet from a watch event. */
   readonly isAnnounced: boolean;
 }
 
 /** The part of a cache that one reflector fills: one namespace, or everything. */
 export interface CacheScope<Resource> {
-  /** The newest version this scope has seen. A consistent list that begins after this call cannot be older. */
+  /**
+   * Returns the newest resourceVersion that this scope has seen. A consistent list that begins later cannot be older.
+   */
   floor(): string | undefined;
   /**
    * Makes the scope equal to the list, except for objects that are newer than the list.
-   *
-   * After etcd was restored, the list is right and the cache is wrong. If the version of the list went back, everything is
-   * replaced. If the restore raised the versions, each object is replaced that the list shows older than it was known.
-   *
+   * If etcd was restored, the list is right and the cache is wrong. If the version of the list went back, everything is
+   * replaced. If the restore raised the versions, each object is replaced that the list shows in an older version than
+   * was known.
    * @returns whether etcd was restored.
    */
   replace(list: ConsistentList<Resource>): boolean;
-  /** An object was added or changed. An older version is ignored. */
+  /** Adds or changes an object. An older version than the cached one is ignored. */
   applyChange(resource: Resource): void;
-  /** An object was deleted. Ignored when the name belongs to another object by now. */
+  /** Removes an object. If another object has the name by now, nothing happens. */
   applyDeletion(resource: Resource): void;
-  /** A bookmark: every event up to this version has arrived. */
+  /** Notes a bookmark: every event up to this version has arrived. */
   applyBookmark(resourceVersion: string): void;
 }
 
 /**
  * The latest known state of each object, with an index by project.
- *
- * Guarantees: it never returns an object older than the last own write or event that was put in. Every change by another
- * client is announced once, by `onChange`. An own write is not announced, because the writer decides what comes next.
+ * Guarantees: it never returns an object older than the last own write or event. `onChange` reports every change by
+ * another client once. It does not report our own writes, because the writer decides what comes next.
  */
 export class ResourceCache<Resource extends StoredIdentity> {
   readonly #options: ResourceCacheOptions<Resource>;
   readonly #entries = new Map<string, Entry<Resource>>();
   readonly #idsByProject = new Map<string, Set<string>>();
   readonly #tombstones = new Tombstones();
-  /** The floor of each namespace; "" stands for all namespaces. */
+  /** The newest resourceVersion seen in each namespace; the key "" stands for all namespaces. */
   readonly #floors = new Map<string, string>();
 
   constructor(options: ResourceCacheOptions<Resource>) {
@@ -85,32 +85,33 @@ export class ResourceCache<Resource extends StoredIdentity> {
   }
 
   /**
-   * The answer to a write of ours.
-   *
-   * @param before the object the write was conditioned on, by uid and resourceVersion.
+   * Puts the answer to a write of ours into the cache.
+   * @param before the object that the write named by uid and resourceVersion.
    */
   putOwnWrite(before: Resource, after: Resource): void {
     const entry = this.#entries.get(keyText(after.key));
     const cached = entry?.resource;
-    // The write was conditioned on exactly the cached object, so its answer is newer, whatever the version numbers are.
+    // The write named exactly the cached object, so its answer is newer, whatever the version numbers are.
     const isDirectSuccessor = cached?.uid === before.uid && cached.resourceVersion === before.resourceVersion;
     const isUnchanged = cached?.resourceVersion === after.resourceVersion;
     if (isUnchanged || (!isDirectSuccessor && !this.#isNews(after))) {
       return;
     }
     this.#raiseFloor(after);
-    // The writer knows of it. The object before it may have come by a read that was not announced.
+    // The writer knows of its own change. The object before it may have come from a read that was not reported.
     this.#set({ resource: after, isAnnounced: isDirectSuccessor && entry?.isAnnounced === true });
   }
 
-  /** Our own write deleted the object. Announced at once, because other resources may wait for it. */
+  /**
+   * Removes an object that our own write deleted. This is reported at once, because other resources may wait for it.
+   */
   putOwnDeletion(resource: Resource): void {
     if (this.#delete(resource)) {
       this.#announce(resource.key, "Changed");
     }
   }
 
-  /** The answer to a read. */
+  /** Puts the answer to a read into the cache. */
   putRead(resource: Resource): void {
     if (this.#isNews(resource)) {
       this.#raiseFloor(resource);
@@ -118,7 +119,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
     }
   }
 
-  /** @param namespace `undefined` for all. Scopes must not overlap. */
+  /** Returns the scope of a namespace; `undefined`: of all namespaces. Scopes must not overlap. */
   scope(namespace: string | undefined): CacheScope<Resource> {
     const name = namespace ?? "";
     return {
@@ -160,9 +161,8 @@ export class ResourceCache<Resource extends StoredIdentity> {
   }
 
   /**
-   * Whether a consistent list shows an older version of an object than was known at the list's version. That happens only
-   * after etcd was restored with a raised revision, as its manual advises.
-   *
+   * Whether a consistent list shows an object in an older version than was known at the list's version. That happens
+   * only after etcd was restored with raised versions, as its manual advises.
    * @see https://etcd.io/docs/v3.6/op-guide/recovery/ (revision bump, read 2026-11-21)
    */
   #isOfAnotherHistory(resource: Resource, listVersion: string): boolean {
@@ -176,10 +176,10 @@ export class ResourceCache<Resource extends StoredIdentity> {
     const listed = new Set(list.resources.map((resource) => keyText(resource.key)));
     for (const { resource } of [...this.#entries.values()]) {
       const isInScope = scope === "" || resource.key.namespace === scope;
-      // Newer than the list: it came by our own read or write while the list was in progress.
+      // The object is newer than the list: it came from our own read or write while the list was in progress.
       const isNewerThanList = !isNewEpoch && isOlder(list.resourceVersion, resource.resourceVersion);
       if (isInScope && !listed.has(keyText(resource.key)) && !isNewerThanList) {
-        // It was deleted after its last version and before the list.
+        // The object was deleted after its last known version and before the list.
         this.#delete({ ...resource, resourceVersion: list.resourceVersion });
         this.#announce(resource.key, "Changed");
       }
@@ -211,7 +211,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
     this.#announce(resource.key, "Changed");
   }
 
-  /** Whether it is newer than the cached object, and not a version of a deleted object. */
+  /** Whether a resource is newer than the cached object, and not a version of a deleted object. */
   #isNews(resource: Resource): boolean {
     if (this.#tombstones.covers(resource)) {
       return false;
@@ -237,7 +237,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
     this.#index(id, entry.resource);
   }
 
-  /** @returns whether the object was in the cache. */
+  /** Removes an object from the cache. @returns whether it was there */
   #delete(resource: StoredIdentity): boolean {
     this.#tombstones.add(resource);
     const id = keyText(resource.key);

@@ -1,7 +1,6 @@
 /**
  * Compares two resourceVersions as unsigned numbers of any length.
- *
- * @returns negative, 0 or positive; `undefined` when one of them is not a number, so that their order is unknown.
+ * @returns negative, 0 or positive; `undefined` if one of them is not a number, so their order is unknown.
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions (comparable since 1.35)
  */
 export function compareResourceVersions(left: string, right: string): number | undefined {
@@ -21,12 +20,12 @@ export function isOlder(left: string, right: string): boolean {
   return order !== undefined && order < 0;
 }
 
-/** The newer of the two; the second when their order is unknown. */
+/** Returns the newer of two resourceVersions; the second one if their order is unknown. */
 export function newerOf(left: string | undefined, right: string): string {
   return left !== undefined && isOlder(right, left) ? left : right;
 }
 
-/** The resourceVersion of a stored object; `undefined` when the value has none. */
+/** Returns the resourceVersion of a stored object; `undefined` if it has none. */
 export function versionOf(object: unknown): string | undefined {
   const metadata = (object as { readonly metadata?: { readonly resourceVersion?: unknown } } | null | undefined)
     ?.metadata;

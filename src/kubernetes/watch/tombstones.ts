@@ -1,13 +1,15 @@
 import type { StoredIdentity } from "../../domain/resource-store.ts";
 import { isOlder } from "./resource-version.ts";
 
-/** More deletions than a watch can lag behind. A uid and a version take little memory. */
+/**
+ * The maximum number of deletions that are remembered: more than a watch can lag behind. Each entry takes little
+ * memory.
+ */
 const capacity = 10_000;
 
 /**
  * Remembers deleted objects, so that a late event, list or answer does not put them back into the cache.
- *
- * Bounded: the oldest entries go first.
+ * Its size is limited: the oldest entries are removed first.
  */
 export class Tombstones {
   readonly #versionByUid = new Map<string, string>();
@@ -20,7 +22,7 @@ export class Tombstones {
   }
 
   /**
-   * Whether the object is known to be deleted at this version. A newer version of the same uid counts as alive: the cluster
+   * Whether the object is known to be deleted at this version. If its version is newer, it counts as alive: the cluster
    * was restored from a backup.
    */
   covers(resource: StoredIdentity): boolean {
@@ -28,12 +30,12 @@ export class Tombstones {
     return version !== undefined && !isOlder(version, resource.resourceVersion);
   }
 
-  /** The last known version of a deleted object; `undefined` when the object is not known to be deleted. */
+  /** Returns the last known version of a deleted object; `undefined` if the object is not known to be deleted. */
   versionOf(uid: string): string | undefined {
     return this.#versionByUid.get(uid);
   }
 
-  /** The object exists after all. */
+  /** Forgets a deletion, because the object exists after all. */
   forget({ uid }: StoredIdentity): void {
     this.#versionByUid.delete(uid);
   }
