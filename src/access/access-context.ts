@@ -13,7 +13,7 @@ import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { ConnectionSettings } from "./binding.ts";
 import type { WriteCause } from "./plan-access.ts";
 
-/** Counts what happens to Secrets. Never throws. */
+/** Counts what happens to the Secrets of DatabaseAccesses. Its methods never throw. */
 export interface AccessObserver {
   secretWritten(cause: WriteCause): void;
   passwordReset(): void;
@@ -22,7 +22,7 @@ export interface AccessObserver {
 /** What the reconcile of DatabaseAccesses needs. */
 export interface AccessContext {
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
   readonly logger: Logger;
   readonly events: EventRecorder;
@@ -30,12 +30,14 @@ export interface AccessContext {
   readonly store: ResourceStore<DatabaseAccess, DatabaseAccessStatus>;
   readonly endpoints: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
   readonly secrets: SecretStore;
-  /** What a namespace may do in a project, as the grants are now. */
+  /** Returns what a namespace may do in a project, by the grants as they are now. */
   readonly grantOf: GrantOf;
   readonly identity: Identity;
   readonly policy: Policy;
   readonly settings: ConnectionSettings;
 }
 
-/** A Secret is compared with the operator's last write this often. */
+/**
+ * The interval at which the operator checks whether a Secret still has the content of its last write, in milliseconds.
+ */
 export const secretCheckMs = 45_000;

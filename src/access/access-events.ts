@@ -3,7 +3,7 @@ import { conditionOf } from "../resource/conditions.ts";
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import type { WriteCause } from "./plan-access.ts";
 
-/** The event after the Secret was written. */
+/** Returns the event for a written Secret. */
 export function eventOfWrite(cause: WriteCause, secretName: string): ResourceEvent {
   switch (cause) {
     case "Created":
@@ -25,7 +25,7 @@ export function eventOfWrite(cause: WriteCause, secretName: string): ResourceEve
   }
 }
 
-/** The event after something was created or deleted at the control plane. */
+/** Returns the event for a role or database that was created or deleted at the control plane. */
 export function eventOfChange(
   change: "RoleCreated" | "DatabaseCreated" | "RoleDeleted" | "DatabaseDeleted",
   name: string,
@@ -35,12 +35,12 @@ export function eventOfChange(
   return normal(change, action, `The control plane ${action === "Create" ? "created" : "deleted"} ${what} ${name}.`);
 }
 
-/** A role stays because a database that stays belongs to it. */
+/** Returns the event for a role that stays because it owns a database that stays. */
 export function roleRetained(role: string, databases: readonly string[]): ResourceEvent {
   return warning("RoleRetained", "Delete", `Role ${role} stays: it owns ${databases.join(", ")}, which stays too.`);
 }
 
-/** The event of becoming Stalled. */
+/** Returns the event for a resource that became Stalled, if this step made it Stalled. */
 export function eventOfStall(before: DatabaseAccessStatus, next: DatabaseAccessStatus): readonly ResourceEvent[] {
   const stalled = conditionOf(next.conditions, "Stalled");
   const isNews = stalled !== undefined && conditionOf(before.conditions, "Stalled")?.reason !== stalled.reason;

@@ -8,7 +8,7 @@ import { accessProjectOf, endpointIndex, endpointMark, recordIndex } from "./end
 /** DatabaseAccess as a further kind of resource in the reconcile of a project. */
 export class AccessKind implements ProjectKind {
   readonly #context: AccessContext;
-  /** By uid. */
+  /** What this process remembers of each resource, by uid. */
   readonly #entries = new Map<string, AccessEntry>();
 
   constructor(context: AccessContext) {
@@ -30,7 +30,7 @@ export class AccessKind implements ProjectKind {
     return new AccessRound(this.#context, start, worked);
   }
 
-  /** The projects whose reconciles a change of the resource concerns. */
+  /** Returns the projects to reconcile after a change of a resource. */
   projectsOf(resource: DatabaseAccess): readonly string[] {
     return [accessProjectOf(resource, this.#find)];
   }

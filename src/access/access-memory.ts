@@ -3,7 +3,7 @@ import type { FailureRow } from "../decide/resource-memory.ts";
 import type { Password } from "../domain/password.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 
-/** A password that the control plane has told and that no Secret holds yet. */
+/** A password that the control plane has returned and that no Secret holds yet. */
 export interface PendingPassword {
   readonly password: Password;
   readonly branchId: string;
@@ -11,25 +11,25 @@ export interface PendingPassword {
 }
 
 /**
- * What this process remembers of one DatabaseAccess. A restart loses all of it: the control plane then reveals the password
- * again. Times are monotonic milliseconds.
+ * What this process remembers of one DatabaseAccess. A restart loses all of it; the control plane is then asked for the
+ * password again. Times are monotonic milliseconds.
  */
 export interface AccessEntry {
   projectId: string;
-  /** The version of the resource at its last step; another version makes it due. */
+  /** The resourceVersion at the last step. A resource with another version is due. */
   version: string | undefined;
   dueAtMs: number;
-  /** The last time role, database and password were compared with the control plane. */
+  /** When role, database and password were last compared with the control plane. */
   comparedAtMs: number;
-  /** A read of the project failed: the next one looks at the resource again. */
+  /** True: a read of the project failed, so the next reconcile compares the resource with the control plane. */
   isOwedLook: boolean;
-  /** The endpoint at the last comparison. */
+  /** The endpoint at the last comparison; `undefined`: there was no comparison yet. */
   compared: { readonly endpointId: string; readonly branchId: string; readonly host: string } | undefined;
-  /** When this process last changed something for it. */
+  /** When this process last changed something for the resource. */
   changedAtMs: number;
-  /** The endpoint and its replicas at the last step; another text makes the resource due. */
+  /** A text that describes the endpoint and its replicas at the last step. If the text changes, the resource is due. */
   endpointMark: string | undefined;
-  /** The latest change of roles and databases of the branch at the last comparison. */
+  /** The id of the latest change of the branch's roles and databases at the last comparison. */
   configMark: string | undefined;
   waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
   failure: FailureRow | undefined;
@@ -37,7 +37,7 @@ export interface AccessEntry {
   pendingPassword: PendingPassword | undefined;
 }
 
-/** The memory of a resource that this process sees for the first time. */
+/** Makes the memory of a resource that this process sees for the first time. */
 export function newAccessEntry(projectId: string, nowMs: number): AccessEntry {
   return {
     projectId,
@@ -60,6 +60,6 @@ export function newAccessEntry(projectId: string, nowMs: number): AccessEntry {
 export interface WorkedAccess {
   resource: DatabaseAccess;
   readonly entry: AccessEntry;
-  /** Whether its ComputeEndpoint, or a replica of its branch, is another one than at the last step. */
+  /** Whether the resource's endpoint, or a replica of its branch, has changed since the last step. */
   readonly hasMoved: boolean;
 }

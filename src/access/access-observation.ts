@@ -5,14 +5,14 @@ import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import type { ConnectionHosts, ConnectionSettings } from "./binding.ts";
 
-/** What the cache of resources says about the ComputeEndpoint that a DatabaseAccess names. */
+/** What the cache shows of the ComputeEndpoint that a DatabaseAccess names. */
 export type EndpointReference =
   | { readonly kind: "NotFound" }
-  /** It has no endpoint with a host name yet. */
+  /** The ComputeEndpoint has no endpoint with a host name yet. */
   | { readonly kind: "Waiting" }
   | { readonly kind: "Named"; readonly projectId: string; readonly endpointId: string };
 
-/** The endpoint and its branch, as the snapshot of the project showed them. */
+/** The endpoint and its branch, as the snapshot of the project shows them. */
 export interface BoundEndpoint {
   readonly projectId: string;
   readonly branchId: string;
@@ -20,48 +20,48 @@ export interface BoundEndpoint {
   readonly hosts: ConnectionHosts;
 }
 
-/** The Secret that the resource writes, as the API server has it. */
+/** The state of the Secret that the resource writes, as the API server shows it. */
 export type SecretFacts =
   | { readonly kind: "Absent" }
   | { readonly kind: "Own"; readonly secret: StoredSecret }
-  /** It has no owner reference to this resource. */
+  /** The Secret exists but belongs to another object: it has no owner reference to this resource. */
   | { readonly kind: "Foreign" }
-  /** The operator may not read or write Secrets in this namespace. */
+  /** The operator has no right to read or write Secrets in this namespace. */
   | { readonly kind: "Forbidden" };
 
-/** What is known of the password. */
+/** What the operator knows about the password. */
 export type PasswordFacts =
-  /** `roleUpdatedTime` is `undefined` for a password that a person gave. */
+  /** The password is known. `roleUpdatedTime` is `undefined` if a person gave the password in a Secret. */
   | { readonly kind: "Known"; readonly password: Password; readonly roleUpdatedTime: string | undefined }
-  /** The control plane does not reveal it. */
+  /** The control plane does not reveal the password. */
   | { readonly kind: "Unavailable" }
-  /** `secretRef` names no Secret, or a key that the Secret does not have. */
+  /** `secretRef` names no existing Secret, or a key that the Secret does not have. */
   | { readonly kind: "Missing" }
-  /** It was not asked for: the Secret holds it. */
+  /** The password was not read, because the Secret holds it already. */
   | { readonly kind: "NotRead" };
 
 /** Everything that one decision about a DatabaseAccess needs. */
 export interface AccessObservation {
   readonly resource: DatabaseAccess;
   readonly spec: DatabaseAccessSpec;
-  /** Epoch milliseconds. */
+  /** The time of the observation, in epoch milliseconds. */
   readonly nowMs: number;
   readonly endpoint: BoundEndpoint;
   readonly secret: SecretFacts;
   readonly roles: readonly ObservedRole[];
   readonly databases: readonly ObservedDatabase[];
   readonly password: PasswordFacts;
-  /** Whether the control plane is still at work on roles and databases of the branch. */
+  /** Whether an operation that changes roles and databases of the branch has not ended. */
   readonly isConfigInFlight: boolean;
   readonly settings: ConnectionSettings;
-  /** The records of status, or none if they were not made for this resource in this cluster. */
+  /** The roles and databases that status records. Empty if the records were made for another resource or cluster. */
   readonly objects: readonly AccessObject[];
 }
 
-/** Role or database of an observation, as the decisions name them. */
+/** The two kinds of object that a DatabaseAccess manages. */
 export type ObjectType = AccessObject["type"];
 
-/** The record of a role or database on the branch of the endpoint. */
+/** Returns the record of the role or database on the endpoint's branch; `undefined`: there is none. */
 export function recordOf(
   objects: readonly AccessObject[],
   { branchId }: Pick<BoundEndpoint, "branchId">,
@@ -70,7 +70,7 @@ export function recordOf(
   return objects.find((object) => object.type === type && object.branchId === branchId);
 }
 
-/** Whether the Secret is as the operator wrote it last. */
+/** Whether the Secret still has the content that the operator last wrote. */
 export function isSecretUntouched({ secret, resource }: Pick<AccessObservation, "secret" | "resource">): boolean {
   return secret.kind === "Own" && secret.secret.resourceVersion === resource.status.secret?.resourceVersion;
 }

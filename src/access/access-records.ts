@@ -3,12 +3,15 @@ import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { type AccessObservation, type ObjectType, recordOf } from "./access-observation.ts";
 
-/** A resource records at most this many objects; the oldest on former branches are forgotten, and stay. */
+/**
+ * The maximum number of objects that a resource records. Above it, the oldest records of former branches are removed;
+ * the objects stay.
+ */
 const objectsLimit = 40;
 
 type Records = NonNullable<DatabaseAccessStatus["records"]>;
 
-/** The records with these objects. An empty list is no record. */
+/** Returns the status records with these objects. An empty list gives no records. */
 export function recordsWith(
   resource: DatabaseAccess,
   identity: Identity,
@@ -20,13 +23,13 @@ export function recordsWith(
     : { resourceUid: resource.uid, clusterId, serviceUrl, objects: objects.slice(-objectsLimit) };
 }
 
-/** The objects with one record set, in place of an earlier record of the same object. Pure. */
+/** Returns the objects with one record added, which replaces an earlier record of the same object. Pure. */
 export function withObject(objects: readonly AccessObject[], object: AccessObject): readonly AccessObject[] {
   const others = objects.filter(({ type, branchId }) => type !== object.type || branchId !== object.branchId);
   return [...others, object];
 }
 
-/** The record of role or database of an observation, with this origin. */
+/** Makes the record of the role or database of an observation, with the given origin. */
 export function objectOf(
   { spec, endpoint }: AccessObservation,
   type: ObjectType,
@@ -37,8 +40,9 @@ export function objectOf(
 }
 
 /**
- * The objects as the lists of the branch prove them. What is listed and was requested is presumed ours: the answer to the
- * create was lost. What is listed without a record was there before. Pure.
+ * Returns the records after a look at the branch's lists. Pure.
+ * An object that is listed and was requested is presumed ours, because the answer to the create was lost. An object
+ * that is listed and not recorded existed before.
  */
 export function observedObjects(observation: AccessObservation): readonly AccessObject[] {
   const { roles, databases, spec } = observation;

@@ -8,17 +8,15 @@ import type { WorkedAccess } from "./access-memory.ts";
 import { type BranchContents, type BranchReader, readOwnSecret, trustedObjects } from "./observe-access.ts";
 import { objectsToDelete, ownedDatabases, type ReleaseMutation, usesOf } from "./plan-release.ts";
 
-/** The objects that go with the resource, without a look at the control plane. */
+/** Returns the objects to delete with the resource, decided without a read of the control plane. */
 export function doomedObjects(context: AccessContext, { resource }: WorkedAccess): readonly AccessObject[] {
   const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
   return objectsToDelete(trustedObjects(context, resource), spec, usesOf(context.store.list(), resource.uid));
 }
 
 /**
- * The next deletion at the control plane; `undefined`: nothing is left to delete.
- *
- * A branch that is gone has taken its roles and databases along. A role that owns a database which stays, stays too.
- *
+ * Returns the next deletion at the control plane; `undefined`: nothing is left to delete.
+ * If a branch is gone, its roles and databases are gone too. A role stays if it owns a database that stays.
  * @throws ControlPlaneError
  */
 export async function nextRelease(
@@ -81,7 +79,10 @@ export async function releaseResource(context: AccessContext, worked: WorkedAcce
   logger.info({ namespace, name, uid: resource.uid, kind: resource.kind }, "finalizer removed");
 }
 
-/** Without the right to delete Secrets the garbage collector does it: the Secret belongs to the resource. */
+/**
+ * Deletes the Secret. Without the right to do so, it leaves the Secret to the garbage collector: the resource owns the
+ * Secret.
+ */
 async function deleteOrLeave(
   { secrets }: AccessContext,
   _worked: WorkedAccess,

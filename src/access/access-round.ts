@@ -23,11 +23,11 @@ import { type AccessMutation, type AccessPlan, isAccessMutation, planAccess, rot
 import type { ReleaseMutation } from "./plan-release.ts";
 import { type DecidedChange, prepareChange, sendAccessChange, sendRelease } from "./send-access-change.ts";
 
-/** Resources of one project that are worked on at once. */
+/** The maximum number of resources of one project that are worked on at the same time. */
 const atOnce = 4;
-/** A reconcile decides again at most this many resources that wait for their turn. */
+/** The maximum number of waiting resources that one reconcile decides again. */
 const waitingLimit = 20;
-/** A resource that waits for its turn reports that after this time. */
+/** A resource whose change waits reports that after this many milliseconds. */
 const silentWaitMs = 5_000;
 
 type Decided =
@@ -40,7 +40,7 @@ export class AccessRound implements KindRound {
   readonly #context: AccessContext;
   readonly #start: KindRoundStart;
   readonly #worked: Map<string, WorkedAccess>;
-  /** Uids of the resources that need a look. */
+  /** Uids of the resources that must be compared with the control plane. */
   readonly #looking = new Set<string>();
   readonly #decided = new Map<string, Decided>();
 
@@ -148,7 +148,7 @@ export class AccessRound implements KindRound {
     return isAsked || entry.dueAtMs <= this.#start.monotonicMs || (isResync && Number.isFinite(entry.comparedAtMs));
   }
 
-  /** Whether a resource is looked at in this reconcile: it is due, or the snapshot shows that something changed. */
+  /** Whether this reconcile compares the resource with the control plane: it is due, or the snapshot shows a change. */
   #needsLook({ resource, entry }: WorkedAccess, { snapshot, operations, mayChange }: KindLook): boolean {
     if (this.#looking.has(resource.uid) || entry.isOwedLook || (entry.waiting !== undefined && mayChange)) {
       return true;
@@ -190,7 +190,7 @@ export class AccessRound implements KindRound {
     }
   }
 
-  /** What is decided without the control plane; `undefined`: it needs the control plane. */
+  /** Returns the step that needs no control plane; `undefined`: a step needs the control plane. */
   async #localStep(worked: WorkedAccess): Promise<AccessStep | undefined> {
     const { resource } = worked;
     if (resource.annotations[annotations.paused] === "true") {
@@ -219,7 +219,7 @@ export class AccessRound implements KindRound {
     }
   }
 
-  /** Without a grant nothing is read or changed; the Secret stays as it is. */
+  /** Returns the step of a resource without a grant: nothing is read or changed, and the Secret stays. */
   #grantStep({ key: { namespace } }: DatabaseAccess, projectId: string): AccessStep | undefined {
     if (this.#context.grantOf(namespace, projectId).mayChange) {
       return undefined;
@@ -254,7 +254,7 @@ export class AccessRound implements KindRound {
     this.#worked.delete(worked.resource.uid);
   }
 
-  /** Whether Kubernetes shows nothing new since the last comparison with the control plane. */
+  /** Whether Kubernetes shows no change since the last comparison with the control plane. */
   async #isAtRest(worked: WorkedAccess): Promise<boolean> {
     const { resource, entry, hasMoved } = worked;
     const { policy } = this.#context;
@@ -331,7 +331,7 @@ export class AccessRound implements KindRound {
     }
   }
 
-  /** The time until a resource is looked at again. What others change by hand is looked for once in a while. */
+  /** Returns the time until the resource is compared again. The comparison finds changes that other clients made. */
   #restMs({ resource, entry }: WorkedAccess, plan: AccessPlan): number {
     const { policy, clock } = this.#context;
     if (plan.kind === "Wait") {
@@ -394,7 +394,7 @@ export class AccessRound implements KindRound {
     }
   }
 
-  /** The grant may have been withdrawn while the change waited. */
+  /** Whether the resource still has its grant, which may have been withdrawn while its change waited. */
   #isGranted({ resource }: WorkedAccess, { endpoint }: AccessObservation): boolean {
     return this.#context.grantOf(resource.key.namespace, endpoint.projectId).mayChange;
   }
@@ -416,7 +416,7 @@ export class AccessRound implements KindRound {
   }
 }
 
-/** The role that the control plane does not delete, because it owns something. */
+/** Returns the name of the role that the control plane refuses to delete, because the role owns something. */
 function refusedRoleOf(decided: Decided | undefined, { reason }: ControlPlaneError): string | undefined {
   const isRole = decided?.kind === "Release" && decided.plan.kind === "DeleteRole";
   return isRole && (reason === "Rejected" || reason === "Conflict") ? decided.plan.object.name : undefined;

@@ -8,16 +8,16 @@ import { annotations } from "../resource/names.ts";
 import type { Condition } from "../resource/status-schema.ts";
 import * as messages from "./messages.ts";
 
-/** What one step says about a DatabaseAccess. */
+/** What one step means for the conditions of a DatabaseAccess. */
 export type AccessSummary =
   | { readonly kind: "Ready" }
   | { readonly kind: "Progressing"; readonly reason: AccessProgressReason; readonly message: string }
   | { readonly kind: "Stalled"; readonly reason: AccessStallReason; readonly message: string }
   | { readonly kind: "Paused" }
-  /** The step learnt nothing that is worth a write. */
+  /** Nothing in this step is worth a write. */
   | { readonly kind: "Unchanged" };
 
-/** The status after a step. Pure: the same input gives the same status. */
+/** Returns the status after a step. Pure: equal input gives equal status. */
 export function accessStatus(
   resource: DatabaseAccess,
   {
@@ -69,10 +69,13 @@ function conditionsOf(
   }
 }
 
-/** A Ready resource does not report an outage that is shorter than this. */
+/** The shortest outage, in milliseconds, that a Ready resource reports. */
 const silentOutageMs = 30_000;
 
-/** What a failed call means for the resource. The same failure gives the same text in every reconcile. */
+/**
+ * Sums up a failed call for the conditions of a DatabaseAccess. The same failure gives the same text in every
+ * reconcile.
+ */
 export function summaryOfAccessFailure(
   resource: DatabaseAccess,
   error: ControlPlaneError,

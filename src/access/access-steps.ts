@@ -18,13 +18,16 @@ import { bindingSecretType } from "./binding.ts";
 import * as messages from "./messages.ts";
 import { roleIn, type WriteCause } from "./plan-access.ts";
 
-/** What a step says and what it changes in status. */
+/** The result of a step: what the conditions say, and what changes in status. */
 export interface AccessStep {
   readonly summary: AccessSummary;
   readonly changes?: Partial<DatabaseAccessStatus>;
 }
 
-/** Stores the status after a step if it differs, and publishes the event of a stall. @throws KubernetesError */
+/**
+ * Stores the status after a step if it has changed. If the resource became Stalled, it publishes an event. @throws
+ * KubernetesError
+ */
 export async function storeStep(
   { store, events, logger, clock }: AccessContext,
   worked: WorkedAccess,
@@ -47,7 +50,9 @@ export async function storeStep(
   entry.storeFailures = 0;
 }
 
-/** Does the work of one resource. Its failure concerns no other resource: it is logged, and the resource is due again. */
+/**
+ * Does the work for one resource. A failure is logged and makes this resource due again; it does not affect the others.
+ */
 export async function guardedStep(
   context: AccessContext,
   worked: WorkedAccess,
@@ -64,7 +69,7 @@ export async function guardedStep(
     entry.dueAtMs =
       context.clock.monotonicMs() +
       Math.min(hasMoved ? 1_000 : 60_000, firstMs * 2 ** Math.min(entry.storeFailures - 1, 20));
-    // The next reconcile decides again from the beginning.
+    // Without a version, the next reconcile decides about the resource from the beginning.
     entry.version = undefined;
     if (!hasMoved && !(error instanceof LeaderFenceError)) {
       const { namespace, name } = resource.key;
@@ -77,7 +82,10 @@ export async function guardedStep(
   }
 }
 
-/** One more failure of the row; the resource waits until the next try. @returns monotonic milliseconds of that try */
+/**
+ * Adds a failure to the series of failures. The resource waits until the next try. @returns the time of that try, in
+ * monotonic milliseconds
+ */
 export function noteFailure(
   context: AccessContext,
   { entry, resource }: WorkedAccess,
@@ -94,7 +102,7 @@ export function noteFailure(
   return retryAtMs;
 }
 
-/** Writes the Secret, and returns what status says from now on. @throws KubernetesError */
+/** Writes the Secret, and returns the status changes that follow. @throws KubernetesError */
 export async function writeSecret(
   context: AccessContext,
   worked: WorkedAccess,
@@ -125,7 +133,7 @@ export async function writeSecret(
   }
 }
 
-/** What status says when role, database and Secret are as spec says. */
+/** Returns the status changes when role, database and Secret match spec. */
 export function settledChanges(context: AccessContext, observation: AccessObservation): Partial<DatabaseAccessStatus> {
   const { resource, endpoint, secret, objects } = observation;
   const { endpointId, projectId, branchId, hosts } = endpoint;

@@ -6,9 +6,8 @@ import { readOwnSecret } from "./observe-access.ts";
 import { isRotationAsked, rotationDueMs } from "./plan-access.ts";
 
 /**
- * Whether the Secrets of a resource are as they were at its last comparison with the control plane, and no rotation is due.
- * The control plane is then not asked again before the next resync.
- *
+ * Whether the Secrets of a resource have not changed since its last comparison with the control plane, and no rotation
+ * is due. If so, the control plane is not read before the next resync.
  * @throws KubernetesError
  */
 export async function isUnchangedInKubernetes(context: AccessContext, resource: DatabaseAccess): Promise<boolean> {
@@ -23,7 +22,7 @@ export async function isUnchangedInKubernetes(context: AccessContext, resource: 
     case "SecretExists":
       return secret.kind === "Foreign";
     case "SecretsForbidden":
-      // The right to create may be given without any sign of it.
+      // If reading is allowed, the right to create was missing. Only a try shows whether the operator has it by now.
       return secret.kind === "Forbidden";
     case "PasswordMissing":
       return false;

@@ -4,21 +4,21 @@ import type { BindingKey, DatabaseAccessSpec } from "../resource/database-access
 /** How clients reach the databases of a control plane. */
 export interface ConnectionSettings {
   readonly port: number;
-  /** libpq's word, for instance `require` or `verify-full`. */
+  /** The value of libpq's `sslmode`, for instance `require` or `verify-full`. */
   readonly sslMode: string;
-  /** PEM; `undefined`: the certificates of public authorities. */
+  /** The certificate authority as PEM; `undefined`: clients use the public authorities. */
   readonly certificateAuthority: string | undefined;
 }
 
-/** The hosts of an endpoint and of the replicas of its branch. */
+/** The host names of an endpoint and of the replicas of its branch. */
 export interface ConnectionHosts {
   readonly host: string;
   readonly pooledHost: string;
-  /** Direct host names of read replicas, sorted. */
+  /** The host names of read replicas for direct connections, sorted. */
   readonly readHosts: readonly string[];
 }
 
-/** Everything that the Secret says. */
+/** Everything that the content of the Secret is made from. */
 export interface Connection {
   readonly hosts: ConnectionHosts;
   readonly settings: ConnectionSettings;
@@ -30,9 +30,8 @@ export interface Connection {
 export const bindingSecretType = "servicebinding.io/postgresql";
 
 /**
- * The content of the Secret, in the layout of the Service Binding specification. Pure.
- *
- * Keys without a value are absent: no replicas, no certificate authority.
+ * Returns the content of the Secret, in the layout of the Service Binding specification. Pure.
+ * Keys without a value are absent, for instance if there are no replicas or no certificate authority.
  */
 export function bindingOf(connection: Connection): SecretData {
   const values = bindingValues(connection);
@@ -85,12 +84,15 @@ function uriOf({ settings, spec, password }: Connection, hosts: readonly string[
   return `postgresql://${user}@${places}/${encodeURIComponent(spec.database.name)}?sslmode=${settings.sslMode}`;
 }
 
-/** A line of a password file escapes colons and backslashes. */
+/** Escapes colons and backslashes for a line of a password file. */
 function pgpassField(text: string): string {
   return text.replace(/[\\:]/g, "\\$&");
 }
 
-/** A placeholder whose value is absent, such as a replica that does not exist, becomes an empty text. */
+/**
+ * Fills the placeholders of a template. A placeholder without a value, such as a missing replica, becomes an empty
+ * text.
+ */
 function expand(template: string, values: BindingValues): string {
   return template.replace(/\$\{([a-z-]+)\}/g, (whole, name: string) =>
     Object.hasOwn(values, name) ? (values[name as BindingKey] ?? "") : whole,

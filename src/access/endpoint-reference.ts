@@ -4,20 +4,23 @@ import { type ComputeEndpoint, isBeingDeleted, noProject, workProjectOf } from "
 import { type DatabaseAccess, endpointKeyOf, recordedProjectsOf } from "../resource/database-access.ts";
 import type { BoundEndpoint, EndpointReference } from "./access-observation.ts";
 
-/** Finds a ComputeEndpoint of the cache by its name. */
+/** Finds a ComputeEndpoint in the cache by its key. */
 export type FindEndpoint = (key: ResourceKey) => ComputeEndpoint | undefined;
 
-/** The name under which the cache finds the resources that name a ComputeEndpoint. */
+/** Returns the index key under which the cache finds the resources that name a ComputeEndpoint. */
 export function endpointIndex(key: ResourceKey): string {
   return `endpoint ${keyText(key)}`;
 }
 
-/** The name under which the cache finds the resources that have records in a project; `noProject`: no records at all. */
+/**
+ * Returns the index key under which the cache finds the resources with records in a project; `noProject`: those without
+ * records.
+ */
 export function recordIndex(projectId: string): string {
   return `records ${projectId}`;
 }
 
-/** Every name under which the cache finds a resource. */
+/** Returns all index keys under which the cache finds a resource. */
 export function indexesOf(resource: DatabaseAccess): readonly string[] {
   const endpoint = endpointKeyOf(resource);
   const recorded = recordedProjectsOf(resource);
@@ -26,8 +29,8 @@ export function indexesOf(resource: DatabaseAccess): readonly string[] {
 }
 
 /**
- * The one project whose reconcile works on the resource: that of its ComputeEndpoint; without one, or while it is being
- * deleted, that of its records.
+ * Returns the one project whose reconcile works on the resource: the project of its ComputeEndpoint. If there is none,
+ * or while the ComputeEndpoint is being deleted, it is the project of the resource's records.
  */
 export function accessProjectOf(resource: DatabaseAccess, find: FindEndpoint): string {
   const [recorded] = recordedProjectsOf(resource);
@@ -37,7 +40,7 @@ export function accessProjectOf(resource: DatabaseAccess, find: FindEndpoint): s
   return (resource.deletionTimestamp === undefined ? (ofEndpoint ?? recorded) : (recorded ?? ofEndpoint)) ?? noProject;
 }
 
-/** The ComputeEndpoint of a resource, as the cache shows it. */
+/** Returns what the cache shows of the resource's ComputeEndpoint. */
 export function referenceOf(resource: DatabaseAccess, find: FindEndpoint): EndpointReference {
   const key = endpointKeyOf(resource);
   const endpoint = key && find(key);
@@ -50,7 +53,7 @@ export function referenceOf(resource: DatabaseAccess, find: FindEndpoint): Endpo
     : { kind: "Named", projectId: ownership.projectId, endpointId: ownership.endpointId };
 }
 
-/** The endpoint as the snapshot shows it; `undefined`: it does not show it. */
+/** Returns the endpoint from the snapshot; `undefined`: the snapshot does not show it. */
 export function boundEndpoint(
   reference: Extract<EndpointReference, { kind: "Named" }>,
   snapshot: ProjectSnapshot,
@@ -70,7 +73,10 @@ export function boundEndpoint(
   return { projectId, branchId, endpointId, hosts: { host, pooledHost, readHosts: [...new Set(readHosts)].sort() } };
 }
 
-/** A text that changes when the ComputeEndpoint, or a replica of the namespace, changes for those that connect. */
+/**
+ * Returns a text that changes if the ComputeEndpoint, or a replica in the namespace, changes in a way that matters to
+ * clients.
+ */
 export function endpointMark(
   resource: DatabaseAccess,
   find: FindEndpoint,

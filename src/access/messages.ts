@@ -2,22 +2,25 @@ import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts
 import type { DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
 
-/** The message while PostgreSQL has not got role and database yet. */
+/** The message while the control plane has not yet created role and database in PostgreSQL. */
 export const waitingForConfiguration =
   "Waiting for apply_config to end: role and database are on their way to PostgreSQL.";
 
-/** The Secret of that name belongs to another object. */
+/** Says that the Secret of that name belongs to another object. */
 export function secretExists(resource: DatabaseAccess): string {
   const { name } = secretKeyOf(resource);
   return `A Secret ${name} exists and does not belong to this resource, so the operator does not change it. Delete that Secret, or create this resource with another spec.secret.name.`;
 }
 
-/** The operator has no right on Secrets of the namespace. */
+/** Says that the operator has no right on Secrets of the namespace. */
 export function secretsForbidden({ key }: DatabaseAccess): string {
   return `The operator may not write Secrets in this namespace. Allow it with: kubectl create rolebinding endpoint-operator-secrets --namespace=${key.namespace} --clusterrole=endpoint-operator-secrets --serviceaccount=endpoint-operator-system:endpoint-operator`;
 }
 
-/** @param isGiven the role may be created by policy, but its password is given. */
+/**
+ * Says that the role does not exist. @param isGiven true: the policy allows the operator to create the role, but spec
+ * gives its password
+ */
 export function roleNotFound(role: string, branchId: string, isGiven: boolean): string {
   const remedy = isGiven
     ? "The control plane has no call that sets a given password: create the role with that password, or remove spec.password.secretRef."
@@ -25,46 +28,46 @@ export function roleNotFound(role: string, branchId: string, isGiven: boolean): 
   return `Branch ${branchId} has no role ${role}. ${remedy}`;
 }
 
-/** The database is missing and the operator may not create it. */
+/** Says that the database does not exist and the operator may not create it. */
 export function databaseNotFound(database: string, branchId: string): string {
   return `Branch ${branchId} has no database ${database}. Create the database, or set spec.database.policy to CreateIfAbsent.`;
 }
 
-/** The database belongs to another role. */
+/** Says that the database belongs to another role. */
 export function databaseOwnedByAnother(database: string, owner: string): string {
   return `Database ${database} belongs to role ${owner}. Grant this role its privileges in SQL and set spec.database.policy to MustExist, or use the role ${owner}.`;
 }
 
-/** The control plane answered 412. */
+/** Says that the control plane does not reveal passwords (it answered 412). */
 export function passwordUnavailable(role: string): string {
   return `The control plane does not reveal the password of role ${role}. For a new password, annotate this resource with ${annotations.rotateRequestedAt}=<any new value>. To give the password yourself, set spec.password.secretRef.`;
 }
 
-/** The Secret of `secretRef` does not hold the password. */
+/** Says that the Secret of `secretRef` does not hold the password. */
 export function passwordMissing(ref: NonNullable<DatabaseAccessSpec["password"]>["secretRef"]): string {
   return `Secret ${ref?.name ?? ""} has no key ${ref?.key ?? ""}. Create the Secret with that key; the operator looks again every minute.`;
 }
 
-/** The resource names a ComputeEndpoint that does not exist. */
+/** Says that the ComputeEndpoint does not exist. */
 export function endpointNotFound(name: string): string {
   return `There is no ComputeEndpoint ${name} in this namespace. The operator continues when it exists.`;
 }
 
-/** The ComputeEndpoint has no host name yet. */
+/** Says that the ComputeEndpoint has no host name yet. */
 export function waitingForEndpoint(name: string): string {
   return `ComputeEndpoint ${name} has no endpoint yet. The operator continues when it has one.`;
 }
 
-/** The resource is paused. */
+/** Says that the resource is paused. */
 export const paused = `Paused: the operator changes nothing, deletion included. Remove the annotation ${annotations.paused} to continue.`;
 
-/** The role cannot be deleted. */
+/** Says that the role cannot be deleted. */
 export function roleInUse(role: string, why: string): string {
   return `${why}. Role ${role} still owns something. Reassign what it owns, or set spec.role.deletionPolicy to Retain.`;
 }
 
-/** Everything is as spec says. */
+/** Says that everything matches spec. */
 export const ready = "Role and database exist, and the Secret says how to connect.";
 
-/** The deletion waits for the control plane. */
+/** Says that the deletion waits for the control plane. */
 export const deleting = "The operator deletes what this resource created, and then the Secret.";

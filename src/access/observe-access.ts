@@ -11,7 +11,7 @@ import type { WorkedAccess } from "./access-memory.ts";
 import type { AccessObservation, BoundEndpoint, PasswordFacts, SecretFacts } from "./access-observation.ts";
 import { needsPassword, roleIn } from "./plan-access.ts";
 
-/** Roles and databases of one branch. */
+/** The roles and databases of one branch. */
 export interface BranchContents {
   readonly roles: readonly ObservedRole[];
   readonly databases: readonly ObservedDatabase[];
@@ -26,7 +26,7 @@ export class BranchReader {
     this.objects = objects;
   }
 
-  /** @throws ControlPlaneError */
+  /** Returns the roles and databases of a branch. @throws ControlPlaneError */
   contentsOf(branch: BranchPath): Promise<BranchContents> {
     const known = this.#contents.get(branch.branchId) ?? this.#read(branch);
     this.#contents.set(branch.branchId, known);
@@ -39,7 +39,7 @@ export class BranchReader {
   }
 }
 
-/** What one observation is made from. */
+/** What an observation is read from. */
 export interface ObservedFrom {
   readonly reader: BranchReader;
   readonly operations: OperationsSnapshot;
@@ -49,8 +49,7 @@ export interface ObservedFrom {
 
 /**
  * Reads everything that the decision about a resource needs.
- *
- * @throws ControlPlaneError; KubernetesError when a Secret cannot be read for another reason than its right.
+ * @throws ControlPlaneError; KubernetesError when a Secret cannot be read, unless the right to read it is missing.
  */
 export async function observeAccess(
   context: AccessContext,
@@ -79,7 +78,7 @@ export async function observeAccess(
   };
 }
 
-/** The Secret that the resource writes. @throws KubernetesError */
+/** Reads the Secret that the resource writes. @throws KubernetesError */
 export async function readOwnSecret(secrets: SecretStore, resource: DatabaseAccess): Promise<SecretFacts> {
   try {
     const secret = await secrets.read(secretKeyOf(resource));
@@ -95,7 +94,10 @@ export async function readOwnSecret(secrets: SecretStore, resource: DatabaseAcce
   }
 }
 
-/** Records that were copied from another resource, cluster or control plane prove nothing. */
+/**
+ * Returns the recorded objects that can be trusted. Records that were copied from another resource, cluster or control
+ * plane are left out.
+ */
 export function trustedObjects({ identity }: AccessContext, resource: DatabaseAccess): readonly AccessObject[] {
   const { records } = resource.status;
   const isOurs =
@@ -127,7 +129,7 @@ async function readPassword(
   return password === undefined ? { kind: "Unavailable" } : { kind: "Known", password, roleUpdatedTime };
 }
 
-/** A change of roles or databases is `apply_config`. */
+/** Whether an operation changes roles or databases: its action is `apply_config`. */
 function isConfig(
   operation: { readonly action: string; readonly branchId: string | undefined },
   branchId: string,
@@ -139,7 +141,7 @@ function isConfigInFlight({ operations }: OperationsSnapshot, branchId: string):
   return operations.some((operation) => isConfig(operation, branchId) && isInFlight(operation));
 }
 
-/** Names the latest change of roles and databases of a branch, as the operation log shows it. */
+/** Returns the id of the latest change of a branch's roles and databases in the operation log. */
 export function configMarkOf({ operations }: OperationsSnapshot, branchId: string): string {
   const latest = operations.find((operation) => isConfig(operation, branchId));
   return latest === undefined ? "" : `${latest.id} ${latest.status}`;

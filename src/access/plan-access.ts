@@ -12,7 +12,7 @@ import * as messages from "./messages.ts";
 export type AccessPlan =
   | { readonly kind: "CreateRole"; readonly name: string }
   | { readonly kind: "CreateDatabase"; readonly name: string; readonly ownerName: string }
-  /** Resets the password, and then writes the Secret at once. */
+  /** Resets the password, and writes the Secret right after that. */
   | { readonly kind: "ResetPassword"; readonly roleUpdatedTime: string }
   | { readonly kind: "WriteSecret"; readonly data: SecretData; readonly cause: WriteCause }
   | {
@@ -27,7 +27,7 @@ export type AccessPlan =
 /** A plan of one kind. */
 export type AccessPlanOf<Kind extends AccessPlan["kind"]> = Extract<AccessPlan, { kind: Kind }>;
 
-/** Why the Secret is written. */
+/** The cause for which the Secret is written. */
 export type WriteCause = "Created" | "ConnectionChanged" | "Restored" | "Rotated";
 
 /** A plan that changes something in the control plane. */
@@ -40,7 +40,7 @@ export function isAccessMutation(plan: AccessPlan): plan is AccessMutation {
 
 type Check = (observation: AccessObservation) => AccessPlan | undefined;
 
-/** The checks in the order in which they apply. The first that gives a plan decides. */
+/** The checks in their order. The first one that returns a plan decides. */
 const checks: readonly Check[] = [
   planSecretAccess,
   planRole,
@@ -62,7 +62,7 @@ export function planAccess(observation: AccessObservation): AccessPlan {
   return { kind: "Settled" };
 }
 
-/** Nothing is created for a Secret that cannot be written. */
+/** Plans a wait or a stall if the Secret cannot be written. Then nothing is created either. */
 function planSecretAccess({ secret, resource }: AccessObservation): AccessPlan | undefined {
   switch (secret.kind) {
     case "Foreign":
@@ -104,14 +104,17 @@ function planDatabase({ databases, spec, endpoint }: AccessObservation): AccessP
       };
 }
 
-/** A role that is listed may not be in PostgreSQL yet. A Secret that works already does not wait. */
+/**
+ * Waits until PostgreSQL has the role, which may be later than the control plane lists it. If the Secret works already,
+ * there is no wait.
+ */
 function planConfiguration({ isConfigInFlight, resource }: AccessObservation): AccessPlan | undefined {
   return isConfigInFlight && resource.status.secret === undefined
     ? { kind: "Wait", reason: "OperationInFlight", message: messages.waitingForConfiguration, waitMs: undefined }
     : undefined;
 }
 
-/** The role of the observation; present after `planRole`. */
+/** Returns the role of the observation. It exists after `planRole`. */
 export function roleIn({ roles, spec }: Pick<AccessObservation, "roles" | "spec">): ObservedRole | undefined {
   return roles.find(({ name }) => name === spec.role.name);
 }
@@ -125,14 +128,15 @@ function planRotation(observation: AccessObservation): AccessPlan | undefined {
   const reset: AccessPlan = { kind: "ResetPassword", roleUpdatedTime: role.updatedTime };
   const open = resource.status.password?.rotation;
   if (open !== undefined) {
-    // The reset took effect if the role changed since. Its password is then read, unless the control plane hides it.
+    // The reset took effect if the role has changed since. Then the password is read, unless the control plane hides
+    // it.
     const hasTakenEffect = open.roleUpdatedTime !== role.updatedTime;
     return hasTakenEffect && password.kind !== "Unavailable" ? undefined : reset;
   }
   return isRotationAsked(resource) || isRotationDue(observation) ? reset : undefined;
 }
 
-/** Whether a person asked for a new password and has not got it. */
+/** Whether a person asked for a new password and has not got one yet. */
 export function isRotationAsked({ annotations: given, status }: DatabaseAccess): boolean {
   const asked = given[annotations.rotateRequestedAt];
   return asked !== undefined && asked !== status.lastHandledRotateAt;
@@ -143,13 +147,16 @@ function isRotationDue({ resource, spec, nowMs }: AccessObservation): boolean {
   return dueMs !== undefined && dueMs <= nowMs;
 }
 
-/** When the password is to be reset by its age, epoch milliseconds; `undefined`: never, or no password is known yet. */
+/**
+ * Returns when the password must be reset because of its age, in epoch milliseconds; `undefined`: never, or no password
+ * is known yet.
+ */
 export function rotationDueMs({ status }: DatabaseAccess, afterSeconds: number | undefined): number | undefined {
   const since = status.password?.rotatedTime ?? status.password?.knownSinceTime;
   return afterSeconds === undefined || since === undefined ? undefined : Date.parse(since) + afterSeconds * 1_000;
 }
 
-/** Whether the password has to be read from where it is known: the Secret may not hold the right one. Pure. */
+/** Whether the password must be read, because the Secret may not hold the right one. Pure. */
 export function needsPassword(observation: Omit<AccessObservation, "password">): boolean {
   const { resource, endpoint, spec } = observation;
   const { status } = resource;
@@ -189,7 +196,7 @@ function planSecret(observation: AccessObservation): AccessPlan | undefined {
     : { kind: "WriteSecret", data, cause: causeOf(observation) };
 }
 
-/** The content of the Secret with this password. */
+/** Returns the content of the Secret with this password. */
 export function bindingData({ spec, endpoint, settings }: AccessObservation, password: string): SecretData {
   return bindingOf({ hosts: endpoint.hosts, settings, spec, password });
 }
@@ -222,7 +229,7 @@ function hasMoved(observation: AccessObservation): boolean {
   );
 }
 
-/** The record of an object after it was seen in the list: what was not recorded existed before. */
+/** Whether status records the role or database. An unrecorded object existed before. */
 export function isRecorded(observation: AccessObservation, type: "Role" | "Database"): boolean {
   return recordOf(observation.objects, observation.endpoint, type) !== undefined;
 }

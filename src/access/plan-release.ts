@@ -2,26 +2,25 @@ import type { ObservedDatabase } from "../domain/branch-objects.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 
-/** A deletion at the control plane. */
+/** The deletion of a role or a database at the control plane. */
 export type ReleaseMutation =
   | { readonly kind: "DeleteRole"; readonly object: AccessObject }
   | { readonly kind: "DeleteDatabase"; readonly object: AccessObject };
 
-/** What becomes of one recorded object when its resource is deleted. */
+/** What happens with a recorded object when its resource is deleted. */
 export type Release = "Delete" | "Retain";
 
-/** Another DatabaseAccess that names a role or database. */
+/** A role or database that another DatabaseAccess names. */
 export interface OtherUse {
   readonly type: AccessObject["type"];
   readonly name: string;
-  /** `undefined`: not known yet, so it may be any branch. */
+  /** The branch; `undefined`: not known yet, so it may be any branch. */
   readonly branchId: string | undefined;
 }
 
 /**
- * What becomes of a recorded object. Pure.
- *
- * An object is deleted only if this resource created it and no other resource names it. A presumed one is deleted only if
+ * Decides whether a recorded object is deleted or stays. Pure.
+ * It is deleted only if this resource created it and no other resource names it. A presumed object is deleted only if
  * spec says so, and a database only by an explicit policy.
  */
 export function releaseOf(
@@ -41,7 +40,7 @@ export function releaseOf(
   return asked ?? usual;
 }
 
-/** The objects that are to be deleted: databases before the roles that own them. */
+/** Returns the objects to delete: databases before the roles that own them. */
 export function objectsToDelete(
   objects: readonly AccessObject[],
   spec: DatabaseAccessSpec | undefined,
@@ -51,14 +50,16 @@ export function objectsToDelete(
   return [...doomed].sort((a, b) => (a.type === b.type ? 0 : a.type === "Database" ? -1 : 1));
 }
 
-/** The databases of the branch that a role owns and that stay. The control plane does not delete such a role. */
+/**
+ * Returns the databases of the branch that a role owns and that stay. The control plane does not delete such a role.
+ */
 export function ownedDatabases(object: AccessObject, databases: readonly ObservedDatabase[]): readonly string[] {
   return object.type === "Role"
     ? databases.filter(({ ownerName }) => ownerName === object.name).map(({ name }) => name)
     : [];
 }
 
-/** How the other resources of the cluster use roles and databases. */
+/** Returns how the other resources of the cluster use roles and databases. */
 export function usesOf(resources: readonly DatabaseAccess[], uid: string): readonly OtherUse[] {
   return resources
     .filter((resource) => resource.uid !== uid && resource.deletionTimestamp === undefined)

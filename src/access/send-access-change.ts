@@ -12,22 +12,21 @@ import { type AccessStep, storeStep, writeSecret } from "./access-steps.ts";
 import { type AccessMutation, type AccessPlanOf, bindingData } from "./plan-access.ts";
 import type { ReleaseMutation } from "./plan-release.ts";
 
-/** A change, and the observation from which it was decided. */
+/** A change, with the observation that it was decided from. */
 export interface DecidedChange {
   readonly plan: AccessMutation;
   readonly observation: AccessObservation;
 }
 
-/** What follows from an accepted change. */
+/** What follows from an accepted change for the resource and the project. */
 export interface ChangeResult {
   readonly operations: readonly Operation[];
   readonly step: AccessStep;
 }
 
 /**
- * Stores what must be stored before the change is sent: that a create or a reset is on its way.
- *
- * @returns false: the resource is no longer the one that the plan was made for.
+ * Stores what must be stored before the change is sent: that a create or a reset may have been sent.
+ * @returns false if the resource has changed since the plan was made.
  * @throws KubernetesError
  */
 export async function prepareChange(
@@ -75,7 +74,9 @@ function isSameWish(before: DatabaseAccess, now: DatabaseAccess): boolean {
   );
 }
 
-/** Sends exactly one request. @throws ControlPlaneError; KubernetesError when the Secret cannot be written after a reset */
+/**
+ * Sends exactly one request. @throws ControlPlaneError; KubernetesError if the Secret cannot be written after a reset
+ */
 export async function sendAccessChange(
   context: AccessContext,
   worked: WorkedAccess,
@@ -143,7 +144,7 @@ async function resetPassword(
   const { role, password, operations } = await objects.resetPassword(endpoint, spec.role.name);
   context.observer.passwordReset();
   if (password === undefined) {
-    // The answer did not tell it: the next reconcile reveals it.
+    // The answer did not hold the password, so the next reconcile asks the control plane for it.
     return { operations, step: { summary: { kind: "Unchanged" } } };
   }
   worked.entry.pendingPassword = { password, branchId: endpoint.branchId, roleUpdatedTime: role.updatedTime };
@@ -154,7 +155,7 @@ async function resetPassword(
   return { operations, step: await writeSecret(context, worked, after, { data, cause: "Rotated" }) };
 }
 
-/** Deletes one role or database that the resource created. The list of a later reconcile proves that it is gone. */
+/** Deletes one role or database that the resource created. A later list proves that it is gone. */
 export async function sendRelease(
   { events }: AccessContext,
   { resource }: WorkedAccess,

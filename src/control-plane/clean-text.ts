@@ -1,31 +1,33 @@
 import { withoutSecrets } from "../domain/without-secrets.ts";
 
-/** A text is cut to this many characters before the patterns run over it. */
+/** The maximum number of characters in which the patterns search. */
 const longestInspected = 4_000;
 
-/** Request ids and times differ from one answer to the next, which a status message must not. */
+/**
+ * The parts of a text that differ between answers, such as request ids and times. A condition message must not contain
+ * them.
+ */
 const varying: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "[id]"],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, "[time]"],
 ];
 
-/** How a text from outside may be shown. */
+/** How a text of another program is cleaned. */
 export interface CleanTextOptions {
-  /** Secrets in use; removed wherever they occur. @default [] */
+  /** Secrets in use, which are removed from the text. @default [] */
   readonly secrets?: readonly string[];
-  /** Characters. @default 300 */
+  /** The maximum length of the result, in characters. @default 300 */
   readonly maxLength?: number;
 }
 
 /**
  * Cleans a text of another program for a status, an event or a log.
- *
- * The result is one bounded line. Anything that is or looks like a key, a token, a password or a connection string is
- * removed, and so are request ids and times. The time for it grows linearly with the length of the text.
+ * The result is one line of limited length. It contains nothing that is or looks like a key, a token, a password or a
+ * connection string, and no request ids or times. The time for it grows linearly with the length of the text.
  */
 export function cleanText(text: string, options: CleanTextOptions = {}): string {
   const { secrets = [], maxLength = 300 } = options;
-  // Before the text is cut, because half a key would not be recognised.
+  // Known secrets are removed before the text is cut, because half a key would not be recognised.
   const unnamed = secrets.reduce(
     (rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, "[redacted]")),
     text.toWellFormed(),
@@ -43,12 +45,12 @@ export function cleanText(text: string, options: CleanTextOptions = {}): string 
   return cleaned.length <= maxLength ? cleaned : `${cleaned.slice(0, maxLength - 1).toWellFormed()}…`;
 }
 
-/** A long run with letters and digits may be a key of any make. */
+/** Whether a run of characters may be a key: it is long, and has letters and digits. */
 function mayBeKey(run: string): boolean {
   return /\d/.test(run) && /[a-z]/i.test(run);
 }
 
-/** Cuts before the word at the cut, because half a secret would not be recognised. */
+/** Cuts a text at a word boundary, because half a secret would not be recognised. */
 function cutAtWord(text: string, length: number): string {
   if (text.length <= length) {
     return text;

@@ -33,41 +33,40 @@ import {
 
 /** What the client of one control plane needs. */
 export interface ControlPlaneClientOptions {
-  /** Ends in `/v2`; see `parseServiceUrl`. */
+  /** The base URL, which ends in `/v2`; see `parseServiceUrl`. */
   readonly baseUrl: string;
   readonly keys: KeySource;
   readonly clock: Clock;
   readonly observer: ControlPlaneObserver;
-  /** `endpoint-operator/<version>`. */
+  /** The User-Agent header: `endpoint-operator/<version>`. */
   readonly userAgent: string;
   /** The time limit of one read with all its pages, in milliseconds. @default 10000 */
   readonly readTimeoutMs?: number;
-  /** A whole write. The lease left before an effect must cover it. @default 8000 */
+  /** The time limit of a whole write, in milliseconds. The lease must last at least as long. @default 8000 */
   readonly writeTimeoutMs?: number;
-  /** @default 5000 */
+  /** The time limit for opening a connection, in milliseconds. @default 5000 */
   readonly connectTimeoutMs?: number;
-  /** @default 16 MiB */
+  /** The maximum size of an answer, in bytes. @default 16 MiB */
   readonly maxResponseBytes?: number;
   /**
    * The maximum number of connections for reads. A read that hangs holds a connection, and must not delay the reads of other
    * projects. @default 256
    */
   readonly connections?: number;
-  /** Asked once more right before a write is sent. @default nothing is asked */
+  /** The leader fence, asked right before a write is sent. @default nothing is asked */
   readonly fence?: LeaderFence;
 }
 
-/** The client. It must be closed. */
+/** The client of a control plane. The caller must close it. */
 export interface ControlPlaneClient extends ControlPlane {
-  /** Roles and databases, by the same connection and key. */
+  /** The client for roles and databases. It shares connections and API key with this client. */
   readonly objects: BranchObjects;
-  /** Closes the kept connections; reads in progress are lost. */
+  /** Closes the kept connections. Reads in progress fail. */
   close(): Promise<void>;
 }
 
 /**
- * Makes the client of a control plane over HTTP, with one credential.
- *
+ * Makes the HTTP client of a control plane, with one API key.
  * @throws Error when the base URL is not valid; the message describes a valid one.
  * @see ControlPlane for what the calls guarantee
  */
@@ -174,7 +173,7 @@ class HttpControlPlane implements ControlPlaneClient {
         return mapReading(ofProject, ({ wire, entries, unreadableIds }) => ({
           operations: entries.map((operation) => operationFromWire(operation, clean)),
           unreadableIds,
-          // An empty page ends the list, whatever cursor it carries.
+          // An empty page is the last one, whatever cursor it has.
           cursor: wire.operations.length === 0 ? undefined : presentText(wire.pagination?.cursor),
         }));
       },
@@ -257,7 +256,10 @@ function readMutation(
   return mapReading(checked, (wire) => mutationFromWire(wire, clean));
 }
 
-/** A documented 404 means absence, unless it is about the project: then the absence of the object is not proven. */
+/**
+ * Returns `undefined` for a documented 404, because the object is absent. A 404 about the project is thrown, because it
+ * does not prove that the object is absent.
+ */
 async function undefinedIfAbsent<Value>(found: Promise<Value>): Promise<Value | undefined> {
   try {
     return await found;

@@ -5,27 +5,27 @@ import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-pl
 import { type CallGuard, guardCalls } from "./guard-calls.ts";
 import type { KeySource } from "./key-source.ts";
 
-/** What holding back after a 401 needs. */
+/** What the gate after a 401 needs. */
 export interface CredentialGateOptions {
   readonly clock: Clock;
   readonly keys: KeySource;
-  /** Until the first probe; doubles with each that is refused. @default 5000 */
+  /** The time until the first probe, in milliseconds. It doubles with each refused probe. @default 5000 */
   readonly firstProbeAfterMs?: number;
-  /** @default 60000 */
+  /** The longest time between two probes, in milliseconds. @default 60000 */
   readonly longestProbeAfterMs?: number;
 }
 
-/** The gate, for every port that uses the key. */
+/** Holds back the requests of all clients that use a refused key. */
 export interface CredentialGate {
   readonly guard: CallGuard;
-  /** Looks for another key no more. */
+  /** Stops the search for another key. */
   stop(): void;
 }
 
-/** While the key is refused, the source is asked for another one after this time. */
+/** While the key is refused, the source is asked for another key at this interval, in milliseconds. */
 const nextKeyAfterMs = 1_000;
 
-/** The control plane sends these answers only for a key that it has accepted. */
+/** Failure reasons that prove a valid key: the control plane answers like this only after it has accepted the key. */
 const reasonsBehindTheDoor: ReadonlySet<ControlPlaneReason> = new Set([
   "Malformed",
   "Forbidden",
@@ -37,9 +37,8 @@ const reasonsBehindTheDoor: ReadonlySet<ControlPlaneReason> = new Set([
 ]);
 
 /**
- * After a 401 no request with that key is sent, except one probe at a time: the first call after a growing delay. A new key
- * is tried at once.
- *
+ * Returns a control plane that holds back requests after a 401. Only one probe at a time is sent: the first call after
+ * a growing delay. A new key is tried at once.
  * Errors: a call that is held back throws `Unauthorized`, effect `NotApplied`, with the time until the next probe.
  */
 export function withCredentialGate(inner: ControlPlane, options: CredentialGateOptions): ControlPlane {
@@ -47,9 +46,8 @@ export function withCredentialGate(inner: ControlPlane, options: CredentialGateO
 }
 
 /**
- * Makes the gate. While a key is refused, it looks for another one every second.
- *
- * @param options `onNewKey` is called once for each other key that is found then: calls that were held back are worth a try.
+ * Makes the gate. While a key is refused, the gate looks for another key every second.
+ * @param options `onNewKey` is called once for each new key, because held-back calls can be tried again.
  */
 export function createCredentialGate({
   onNewKey = () => {},
@@ -104,7 +102,7 @@ export function createCredentialGate({
   };
 }
 
-/** What the outcome of a call means for the key. */
+/** What the result of a call shows about the key. */
 type KeyState = "Accepted" | "Refused" | "Unclear";
 
 function keyStateAfter(error: unknown): KeyState {
@@ -117,12 +115,12 @@ function keyStateAfter(error: unknown): KeyState {
   return reasonsBehindTheDoor.has(error.reason) ? "Accepted" : "Unclear";
 }
 
-/** The refused key and when it may be tried again. */
+/** The refused key, and when it may be tried again. */
 interface Refusal {
   readonly key: string;
-  /** How many probes with this key were refused since. */
+  /** The number of refused probes with this key. */
   readonly probes: number;
-  /** Monotonic milliseconds. */
+  /** When the next probe may be sent, in monotonic milliseconds. */
   readonly nextProbeMs: number;
 }
 
@@ -141,7 +139,7 @@ function createGateState(options: Pick<CredentialGateOptions, "firstProbeAfterMs
   };
 
   return {
-    /** `undefined`: the last key was accepted, or none was tried yet. */
+    /** Returns the refused key; `undefined`: the last key was accepted, or none was tried yet. */
     refusedKey: () => refusal?.key,
 
     enter(key: string, nowMs: number): Entry {
@@ -158,7 +156,7 @@ function createGateState(options: Pick<CredentialGateOptions, "firstProbeAfterMs
 
     leave(call: { readonly key: string; readonly isProbe: boolean }, keyState: KeyState, nowMs: number): void {
       if (!call.isProbe) {
-        // Of calls sent at the same time, the first refusal counts; later outcomes of the others change nothing.
+        // If calls are sent at the same time, the first refusal counts; later results of the others change nothing.
         refusal ??= keyState === "Refused" ? refuse(call.key, 0, nowMs) : undefined;
         return;
       }
@@ -168,7 +166,8 @@ function createGateState(options: Pick<CredentialGateOptions, "firstProbeAfterMs
       } else if (keyState === "Refused") {
         refusal = refuse(call.key, refusal?.key === call.key ? refusal.probes + 1 : 0, nowMs);
       } else {
-        // An unreachable control plane proves nothing about the key: probe again soon, without a longer delay.
+        // An unreachable control plane shows nothing about the key, so the next probe comes soon, without a longer
+        // delay.
         refusal = { key: call.key, probes: refusal?.probes ?? 0, nextProbeMs: nowMs + firstProbeAfterMs };
       }
     },

@@ -11,16 +11,16 @@ import { cleanText } from "./clean-text.ts";
 import type { Route } from "./routes.ts";
 import { wireError } from "./wire.ts";
 
-/** The call that failed. */
+/** The failed call. */
 export interface CallContext {
   readonly route: Route;
-  /** The key in use; never shown. */
+  /** The API key in use. It must never be shown. */
   readonly key: string;
 }
 
 type Answered = Extract<HttpOutcome, { readonly kind: "Answered" }>;
 
-/** The error for a request without an answer: never sent, or lost after sending. */
+/** Makes the error for a request without an answer: never sent, or lost after sending. */
 export function failureOfNoAnswer(outcome: Exclude<HttpOutcome, Answered>, context: CallContext): ControlPlaneError {
   if (outcome.kind === "NotSent") {
     const why = outcome.timedOut ? "no connection in time" : connectFailure(outcome.cause);
@@ -35,7 +35,7 @@ export function failureOfNoAnswer(outcome: Exclude<HttpOutcome, Answered>, conte
     : fail("ConnectionLost", "the connection broke before the answer", context, { effect, cause: outcome.cause });
 }
 
-/** The error for an answer with a status other than 2xx. */
+/** Makes the error for an answer with a status other than 2xx. */
 export function failureOfStatus(answer: Answered, context: CallContext): ControlPlaneError {
   const documented = documentedError(answer);
   const { reason, writeEffect } = meaningOf(answer.status, documented !== undefined);
@@ -48,7 +48,7 @@ export function failureOfStatus(answer: Answered, context: CallContext): Control
   });
 }
 
-/** A 2xx answer without usable content. A write may have been applied all the same. */
+/** Makes the error for a 2xx answer without usable content. A write may still have been applied. */
 export function failureOfContent(answer: Answered, what: string, context: CallContext): ControlPlaneError {
   const effect = effectOfLoss(context.route);
   switch (answer.bodyEnd) {
@@ -68,7 +68,7 @@ export function failureOfContent(answer: Answered, what: string, context: CallCo
   }
 }
 
-/** The subject of a 404: the first kind of object that its message names, else the object of the path. */
+/** Returns what a 404 is about: the first kind of object that its message names, else the object of the path. */
 function subjectOf(message: string, fallback: ControlPlaneSubject): ControlPlaneSubject {
   const named = /\b(project|branch|endpoint|operation|role|database)s?\b/i.exec(message)?.[1]?.toLowerCase();
   return subjects.find((subject) => subject.toLowerCase() === named) ?? fallback;
@@ -108,7 +108,10 @@ function unexplained(reason: ControlPlaneReason): string {
   return reason === "UnreadableAnswer" ? ", not in the documented form" : " without an explanation";
 }
 
-/** The codes of Node and undici in words. The messages of those errors contain addresses, so they differ each time. */
+/**
+ * The error codes of Node and undici in words. The messages of those errors contain addresses, so they would differ
+ * each time.
+ */
 const connectFailures: ReadonlyMap<string, string> = new Map([
   ["ECONNREFUSED", "connection refused"],
   ["ENOTFOUND", "no such host"],
@@ -127,7 +130,7 @@ function connectFailure(cause: unknown): string {
 /** What an error status means. */
 interface StatusMeaning {
   readonly reason: ControlPlaneReason;
-  /** Whether a write answered with this status may have been applied. */
+  /** Whether a write with this answer may have been applied. */
   readonly writeEffect: ControlPlaneEffect;
 }
 
@@ -139,7 +142,7 @@ const byStatus: ReadonlyMap<number, StatusMeaning> = new Map([
   [400, notApplied("Malformed")],
   [401, notApplied("Unauthorized")],
   [403, notApplied("Forbidden")],
-  // A proxy answers 408 when no whole request arrived in time; it may have forwarded a part.
+  // A proxy answers 408 if no whole request arrived in time. It may have forwarded a part.
   [408, unknownEffect("TimedOut")],
   [409, notApplied("Conflict")],
   [412, notApplied("PreconditionFailed")],
@@ -150,11 +153,10 @@ const byStatus: ReadonlyMap<number, StatusMeaning> = new Map([
 ]);
 
 /**
- * The table of errors: HTTP status → reason, and effect on a write.
- *
+ * Returns the reason and the effect on a write for an HTTP status.
  * @param status any status but 2xx.
- * @param isDocumented whether the body has the documented error shape. It decides about 404 (a proxy's page for a
- *   wrong path must never count as absence) and about undocumented statuses.
+ * @param isDocumented whether the body has the documented error shape. It matters for undocumented statuses and for
+ *   404: a proxy's page for a wrong path must never count as absence.
  * @see docs/control-plane.md, "Errors" (API v2, read 2026-08 to 2026-11)
  */
 export function meaningOf(status: number, isDocumented: boolean): StatusMeaning {

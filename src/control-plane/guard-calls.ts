@@ -5,10 +5,10 @@ import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
 import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 
-/** Runs before every call: it starts the call, or throws in its place. */
+/** A check before every call: it starts the call, or throws instead. */
 export type CallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
 
-/** The same control plane with a guard before every call. */
+/** Returns the same control plane with a check before every call. */
 export function guardCalls(inner: ControlPlane, guard: CallGuard): ControlPlane {
   return {
     serviceUrl: inner.serviceUrl,
@@ -24,7 +24,10 @@ export function guardCalls(inner: ControlPlane, guard: CallGuard): ControlPlane 
   };
 }
 
-/** Lets a write start only while the leader fence is open for the duration of the write. Reads are always allowed. */
+/**
+ * Returns a control plane whose writes start only while the leader fence is open for the duration of the write. Reads
+ * are always allowed.
+ */
 export function withLeaderFence(controlPlane: ControlPlane, fence: LeaderFence, writeTimeoutMs: number): ControlPlane {
   const permitted = <Answer>(write: () => Promise<Answer>): Promise<Answer> =>
     fence.mayStartEffect(writeTimeoutMs) ? write() : Promise.reject(new LeaderFenceError());
@@ -43,28 +46,27 @@ export function withLeaderFence(controlPlane: ControlPlane, fence: LeaderFence, 
   };
 }
 
-/** What holding back after a 429 needs. */
+/** What the gate after a 429 needs. */
 interface ThrottleGateOptions {
   readonly clock: Clock;
   readonly observer: Pick<ControlPlaneObserver, "throttled">;
-  /** The pause after a 429 without a retry-after; it doubles with each further 429. @default 5000 */
+  /** The pause after a 429 without a retry-after, in milliseconds. It doubles with each further 429. @default 5000 */
   readonly firstPauseMs?: number;
-  /** @default 60000 */
+  /** The longest such pause, in milliseconds. @default 60000 */
   readonly longestPauseMs?: number;
 }
 
 /**
- * Holds back every call after a 429 until the retry-after is over: the limit counts for the account, so all callers must
- * wait.
- *
- * Errors: a call that is held back throws `Throttled`, effect `NotApplied`, with the time that remains. The observer
- * counts only those; the client counts the 429 itself.
+ * Returns a control plane that holds back every call after a 429 until the retry-after is over. All callers must wait,
+ * because the limit is that of the account.
+ * Errors: a call that is held back throws `Throttled`, effect `NotApplied`, with the remaining time. The observer
+ * counts only such calls; the client counts the 429 itself.
  */
 export function withThrottleGate(inner: ControlPlane, options: ThrottleGateOptions): ControlPlane {
   return guardCalls(inner, throttleGuard(options));
 }
 
-/** The gate alone, for every port of the account. */
+/** Makes the check alone, for every client of the account. */
 export function throttleGuard(options: ThrottleGateOptions): CallGuard {
   const { clock, observer, firstPauseMs = 5_000, longestPauseMs = 60_000 } = options;
   let openAtMs = Number.NEGATIVE_INFINITY;
@@ -72,10 +74,10 @@ export function throttleGuard(options: ThrottleGateOptions): CallGuard {
 
   function pause(retryAfterMs: number | undefined, startedMs: number): number {
     const nowMs = clock.monotonicMs();
-    // Calls that began before the last pause belong to the same burst and do not make the pause longer.
+    // Calls that began before the last pause belong to the same burst, so they do not make the pause longer.
     pausesInARow = startedMs >= openAtMs ? pausesInARow + 1 : Math.max(1, pausesInARow);
     const ownPauseMs = backoffMs(pausesInARow, { firstMs: firstPauseMs, longestMs: longestPauseMs });
-    // "Retry-After: 0" with a 429 does not help: a request sent at once would be refused again.
+    // "Retry-After: 0" with a 429 does not help: an immediate request would be refused again.
     openAtMs = Math.max(openAtMs, nowMs + (retryAfterMs || ownPauseMs));
     return openAtMs - nowMs;
   }

@@ -24,7 +24,7 @@ import { operationFromWire } from "./wire-mapping.ts";
 
 type Clean = (text: string) => string;
 
-/** Roles and databases over HTTP, by the same calls as the rest of the client. */
+/** Makes the client for roles and databases. It sends calls like the rest of the client. */
 export function httpBranchObjects(call: HttpCaller): BranchObjects {
   const ids = ({ projectId, branchId }: BranchPath, ...more: string[]) => [projectId, branchId, ...more];
   return {
@@ -134,7 +134,7 @@ async function reveal(call: HttpCaller, ids: readonly string[]): Promise<Passwor
   }
 }
 
-/** A documented 404 is absence, unless the branch or the project itself is unknown. */
+/** Returns `undefined` for a documented 404, unless the branch or the project itself does not exist. */
 async function undefinedIfAbsent<Value>(found: Promise<Value>): Promise<Value | undefined> {
   try {
     return await found;

@@ -11,22 +11,24 @@ import type { KeySource } from "./key-source.ts";
 import type { Reading } from "./read-answer.ts";
 import { pathOf, type Route } from "./routes.ts";
 
-/** One call: its request, and how its 2xx answer is read. */
+/** One call: its request, and how its 2xx answer is parsed. */
 export interface Call<Value> {
   readonly route: Route;
-  /** For the placeholders of the route, in order; not yet escaped. */
+  /** The ids for the placeholders of the route, in order and not escaped. */
   readonly ids: readonly string[];
   readonly query?: string;
-  /** JSON. */
+  /** The body as JSON text; `undefined`: none. */
   readonly body?: string;
-  /** @param clean removes secrets from a text of the control plane. */
+  /** Parses the answer. @param clean removes secrets from a text of the control plane */
   read(answer: SuccessfulAnswer, clean: (text: string) => string): Reading<Value>;
 }
 
-/** A whole 2xx answer. */
+/** A complete 2xx answer. */
 export interface SuccessfulAnswer {
   readonly status: number;
-  /** The `Date` header, epoch milliseconds of the control plane's clock; `undefined` without a readable one. */
+  /**
+   * The `Date` header in epoch milliseconds of the control plane's clock; `undefined`: it is missing or cannot be read.
+   */
   readonly dateMs: number | undefined;
   readonly body: Uint8Array;
 }
@@ -34,7 +36,7 @@ export interface SuccessfulAnswer {
 /** What all calls of one control plane share. */
 export interface HttpCallerOptions {
   readonly transport: HttpTransport;
-  /** Path of the base URL, without a trailing slash. */
+  /** The path of the base URL, without a trailing slash. */
   readonly basePath: string;
   readonly keys: KeySource;
   readonly clock: Clock;
@@ -45,18 +47,17 @@ export interface HttpCallerOptions {
 }
 
 /**
- * Makes a call and returns its value; the observer counts the request.
- *
- * @throws ControlPlaneError; LeaderFenceError when the fence refused at the last moment and nothing was sent.
+ * Makes a call and returns its value. The observer counts the request.
+ * @throws ControlPlaneError; LeaderFenceError when the fence refused right before sending, so nothing was sent.
  */
 export type HttpCaller = <Value>(call: Call<Value>) => Promise<Value>;
 
 type Result<Value> = { readonly value: Value } | { readonly error: ControlPlaneError };
 
-/** The maximum length of an operation's error text: it goes into status, which must stay small. */
+/** The maximum length of an operation's error text in characters. It goes into status, which must stay small. */
 const longestShownText = 1_000;
 
-/** Makes the function through which all calls go. */
+/** Makes the function that sends all calls. */
 export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
   const { clock, keys, observer } = options;
   return async (call) => {
@@ -123,7 +124,10 @@ function resultOf<Value>(call: Call<Value>, outcome: HttpOutcome, context: CallC
   return reading.isReadable ? { value: reading.value } : { error: failureOfContent(outcome, reading.what, context) };
 }
 
-/** An unreadable answer counts by its reason, because its status alone would look like a success. */
+/**
+ * Returns the code for the metric. An unreadable answer is counted by its reason, because its status alone would look
+ * like a success.
+ */
 function codeOf(outcome: HttpOutcome, result: Result<unknown>): string {
   if ("value" in result || (result.error.reason !== "UnreadableAnswer" && isWholeError(outcome))) {
     return outcome.kind === "Answered" ? String(outcome.status) : "";

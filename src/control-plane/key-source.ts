@@ -2,31 +2,36 @@ import { readFile, stat } from "node:fs/promises";
 import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 
-/** Where the API key comes from. */
+/** The source of the API key. */
 export interface KeySource {
   /**
-   * The key as of now.
-   *
+   * Returns the present API key.
    * @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when there is none.
    */
   current(): Promise<string>;
-  /** The control plane has refused this key with 401. A source that knows another one gives that one from now on. */
+  /**
+   * Called when the control plane has refused this key with 401. If the source has another key, it returns that one
+   * from now on.
+   */
   refused?(key: string): void;
 }
 
-/** One of a fixed key and a file. */
+/** The source of the key: a fixed text or a file. */
 type KeySourceOptions =
   | { readonly key: string }
   | {
       readonly file: string;
       readonly clock: Clock;
-      /** How the file's setting is called, for messages. @default "CONTROL_PLANE_API_KEY_FILE" */
+      /** The name of the file's setting, for messages. @default "CONTROL_PLANE_API_KEY_FILE" */
       readonly settingName?: string;
-      /** The file is looked at no more often than this. @default 1000 */
+      /** The minimum interval between two checks of the file, in milliseconds. @default 1000 */
       readonly checkIntervalMs?: number;
     };
 
-/** Gives the key of the settings. A file is read again whenever it changes; white space around the key is dropped. */
+/**
+ * Makes a source that returns the key of the settings. A file is read again whenever it changes; white space around the
+ * key is removed.
+ */
 export function createKeySource(options: KeySourceOptions): KeySource {
   if ("file" in options) {
     return fileKeySource(options);
@@ -37,7 +42,7 @@ export function createKeySource(options: KeySourceOptions): KeySource {
 
 type FileOptions = Extract<KeySourceOptions, { readonly file: string }>;
 
-/** What the last look at the file gave. A failure has no fingerprint, so that the next look reads the file. */
+/** The result of the last read of the file. A failure has no fingerprint, so the next check reads the file again. */
 type Look =
   | { readonly atMs: number; readonly fingerprint: string; readonly key: string }
   | { readonly atMs: number; readonly fingerprint: undefined; readonly error: ControlPlaneError };
@@ -77,18 +82,21 @@ function fileKeySource(options: FileOptions): KeySource {
   };
 }
 
-/** Follows symbolic links: Kubernetes swaps a link to change a mounted Secret. */
+/**
+ * Returns a text that changes with the file. It follows symbolic links, because Kubernetes replaces a link to change a
+ * mounted Secret.
+ */
 async function fingerprintOf(file: string): Promise<string> {
   const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
   return [dev, ino, size, mtimeNs, ctimeNs].join(":");
 }
 
 /**
- * Checks what was read as a key.
- *
- * @param where the key was read, for the message.
+ * Checks that a text can be an API key.
+ * @param where where the key was read, for the message.
  * @returns the key without white space around it.
- * @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when it is empty or holds characters that a key cannot have.
+ * @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when the key is empty or has characters that a key
+ *   cannot have.
  */
 function checkedKey(text: string, where: string): string {
   const key = text.trim();
@@ -113,19 +121,19 @@ function keyError(message: string, cause?: unknown): ControlPlaneError {
   return new ControlPlaneError("Unauthorized", message, { effect: "NotApplied", cause });
 }
 
-/** How the key of a Secret is used. */
+/** The parts of a key source that reads a Secret. */
 interface SecretKeyOptions {
-  /** The value of the Secret as its watch shows it; `undefined`: there is none, or it cannot be read now. */
+  /** The watched Secret. Its value is `undefined` if it does not exist or cannot be read now. */
   readonly secret: { readonly firstRead: Promise<void>; value(): string | undefined };
-  /** The mounted file, which follows a change of the Secret after a minute or more. */
+  /** The mounted file. It follows a change of the Secret after a minute or more. */
   readonly fallback: KeySource;
   /** Called once for each text of the Secret that cannot be a key. */
   readonly onUnusable: (error: unknown) => void;
 }
 
 /**
- * Gives the key of a Secret that is watched. While the Secret shows none, it gives the key that the Secret showed last, and
- * the key of the file once the control plane has refused that one.
+ * Makes a source that returns the key of a watched Secret. While the Secret has none, it returns the last key that the
+ * Secret had. If the control plane has refused that key, it returns the key of the file.
  */
 export function createSecretKeySource({ secret, fallback, onUnusable }: SecretKeyOptions): KeySource {
   let known: { readonly text: string; readonly key: string | undefined } | undefined;

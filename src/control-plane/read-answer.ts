@@ -2,12 +2,12 @@ import type { z } from "zod";
 import { parseJson } from "../http/exchange.ts";
 import { wireIdOnly } from "./wire.ts";
 
-/** A body that could be read, or what stood there instead (completes "answered with …"). */
+/** A parsed body, or words for what was there instead (they complete "answered with …"). */
 export type Reading<Value> =
   | { readonly isReadable: true; readonly value: Value }
   | { readonly isReadable: false; readonly what: string };
 
-/** Reads a body by its schema. Never throws. */
+/** Parses a body by its schema. Never throws. */
 export function readAnswer<Value>(body: Uint8Array, schema: z.ZodType<Value>): Reading<Value> {
   const json = parseJson(body);
   if (json === undefined) {
@@ -22,11 +22,10 @@ export function readAnswer<Value>(body: Uint8Array, schema: z.ZodType<Value>): R
 }
 
 /**
- * Refuses well-formed content about another object: a list must contain only objects of the requested project, a read only
+ * Refuses an answer about another object. A list must contain only objects of the requested project, and a read only
  * the requested object.
- *
- * @param objects what the answer holds.
- * @param field that must equal `expected` in each of them.
+ * @param objects returns the objects of the answer.
+ * @param field the field that must equal `expected` in each of them.
  */
 export function expectEach<Value, Field extends string>(
   reading: Reading<Value>,
@@ -40,7 +39,7 @@ export function expectEach<Value, Field extends string>(
   return isStray ? unreadable(expectation.otherwise) : reading;
 }
 
-/** Turns a readable value into another one. */
+/** Converts a parsed value into another one. */
 export function mapReading<From, To>(reading: Reading<From>, change: (value: From) => To): Reading<To> {
   return reading.isReadable ? { isReadable: true, value: change(reading.value) } : reading;
 }
@@ -49,20 +48,20 @@ function unreadable(what: string): { readonly isReadable: false; readonly what: 
   return { isReadable: false, what };
 }
 
-/** Without positions in lists: they change from answer to answer. */
+/** Returns the path of a field, without positions in lists: they change from answer to answer. */
 function pathText(path: readonly PropertyKey[]): string {
   const text = path.map((part) => (typeof part === "number" ? "[]" : `.${String(part)}`)).join("");
   return text === "" ? "the top" : text.replace(/^\./, "");
 }
 
-/** The entries of one list, each parsed by itself. */
+/** The entries of one list. Each entry is parsed by itself. */
 interface ListEntries<Entry> {
   readonly entries: readonly Entry[];
-  /** Ids of entries that do not fit the schema, in the order of the list; "" for an entry without a readable id. */
+  /** Ids of entries that do not fit the schema, in the order of the list; "" if the id could not be read either. */
   readonly unreadableIds: readonly string[];
 }
 
-/** Parses each entry of a list. An entry that does not fit is left out and reported by its id. Never throws. */
+/** Parses each entry of a list. An entry that does not fit is left out, and its id is reported. Never throws. */
 export function readEntries<Entry>(list: readonly unknown[], schema: z.ZodType<Entry>): ListEntries<Entry> {
   const entries: Entry[] = [];
   const unreadableIds: string[] = [];

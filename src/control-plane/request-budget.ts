@@ -14,35 +14,33 @@ export interface RequestBudgetOptions {
   /** The maximum number of requests in any second. At least 1. */
   readonly requestsPerSecond: number;
   readonly observer: Pick<ControlPlaneObserver, "throttled" | "budgetWaited">;
-  /** A request that has waited for so long is refused. @default 240000 */
+  /** The longest wait of a request, in milliseconds. After it, the request is refused. @default 240000 */
   readonly maxWaitMs?: number;
 }
 
 /** After this many urgent requests in a row one background request is sent, so that polls never stop. */
 const urgentInARow = 16;
 
-/** Requests of one poll of a project: its operations and its endpoints. */
+/** The number of requests in one poll of a project: one for its operations and one for its endpoints. */
 const requestsPerPoll = 2;
 
-/** The largest number of requests that wait; a request beyond it is refused at once. */
+/** The maximum number of waiting requests. A further request is refused at once. */
 const maxWaiting = 10_000;
 
 /**
  * Makes a budget.
- *
- * Guarantees: in any second and in any minute no more requests than allowed, also when another process used its whole
- * budget right before this one started: the budget starts empty. Background requests use at most half of it. Urgent
- * requests go first, and namespaces take turns.
+ * Guarantees: in any second and in any minute, no more requests are sent than allowed. The budget starts empty, because
+ * another process may have used its whole budget right before this one started. Background requests use at most half of
+ * it. Urgent requests go first, and namespaces take turns.
  */
 export function createRequestBudget(options: RequestBudgetOptions): RequestBudget {
   return new FairRequestBudget(options);
 }
 
 /**
- * The control plane of one reconcile: every request waits until the budget allows it.
- *
- * A read whose connection broke is sent once more, because a kept connection may have been closed by the other side. The
- * second try counts as a request of its own. A write is never sent twice.
+ * Returns the control plane of one reconcile: every request waits until the budget allows it.
+ * If the connection of a read broke, the read is sent once more, because the server may have closed the kept
+ * connection. The second try counts as a request of its own. A write is never sent twice.
  */
 export function withRequestBudget(controlPlane: ControlPlane, budget: RequestBudget, caller: Caller): ControlPlane {
   const write = async <Answer>(send: () => Promise<Answer>): Promise<Answer> => {
@@ -74,15 +72,15 @@ export function withRequestBudget(controlPlane: ControlPlane, budget: RequestBud
   };
 }
 
-/** The two numbers of a token bucket. */
+/** Capacity and rate of a token bucket. */
 interface BucketSize {
   readonly capacity: number;
   readonly perSecond: number;
 }
 
 /**
- * The bucket that keeps both limits: `capacity + perSecond × t` is at most the limit for t = 1 second and t = 60 seconds.
- *
+ * Returns the bucket that keeps both limits: for t = 1 second and t = 60 seconds, `capacity + perSecond × t` is at most
+ * the limit.
  * With a capacity of 1 requests are evenly spaced, and only their distance matters.
  */
 export function bucketFor(requestsPerMinute: number, requestsPerSecond: number): BucketSize {
@@ -92,7 +90,7 @@ export function bucketFor(requestsPerMinute: number, requestsPerSecond: number):
     : { capacity: 1, perSecond: Math.min(requestsPerSecond, requestsPerMinute / 60) };
 }
 
-/** The bucket that keeps background requests within half of the same limits. */
+/** Returns the bucket that keeps background requests within half of these limits. */
 function halfOf({ capacity, perSecond }: BucketSize): BucketSize {
   return { capacity: Math.max(1, capacity / 2), perSecond: perSecond / 2 };
 }
@@ -111,7 +109,7 @@ class FairRequestBudget implements RequestBudget {
   readonly #all: TokenBucket;
   readonly #background: TokenBucket;
   readonly #waiting = { Urgent: new FairLine<Waiting>(), Background: new FairLine<Waiting>() };
-  /** Callers that were granted a request before. */
+  /** Callers that were granted a request before. They go first. */
   readonly #begun = new WeakSet<Caller>();
   readonly #allPerSecond: number;
   #urgentGranted = 0;
@@ -161,7 +159,7 @@ class FairRequestBudget implements RequestBudget {
     return promise;
   }
 
-  /** Grants whatever the buckets allow now, and sets the timer for the next token. */
+  /** Grants every request that the buckets allow now, and sets the timer for the next token. */
   #grantAll(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -175,7 +173,10 @@ class FairRequestBudget implements RequestBudget {
     }
   }
 
-  /** Whose turn it is: urgent requests, but one background request after some of them; `undefined` if nothing waits. */
+  /**
+   * Returns which kind of request comes next: urgent, but after some urgent requests one background request;
+   * `undefined`: nothing waits.
+   */
   #next(): Urgency | undefined {
     const { Urgent: urgent, Background: background } = this.#waiting;
     if (urgent.size === 0) {

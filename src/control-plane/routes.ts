@@ -3,11 +3,11 @@ import type { ControlPlaneSubject } from "../domain/control-plane-error.ts";
 /** One call of the control plane: how it is sent, counted and named in messages. */
 export interface Route {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Path below the base URL, with the ids as placeholders. */
+  /** The path below the base URL, with placeholders for ids. */
   readonly template: string;
-  /** Completes the message "cannot …". */
+  /** The call in words. It completes the message "cannot …". */
   readonly purpose: string;
-  /** The subject of a 404 whose message names none. */
+  /** What a 404 is about if its message names nothing. */
   readonly subject: ControlPlaneSubject;
 }
 
@@ -19,7 +19,7 @@ const branch = "/projects/{project_id}/branches/{branch_id}";
 const role = `${branch}/roles/{role_name}`;
 const database = `${branch}/databases/{database_name}`;
 
-/** Every call the operator makes. @see docs/sandbox.md */
+/** Every call that the operator makes. @see docs/sandbox.md */
 export const routes = {
   listEndpoints: { method: "GET", template: endpoints, purpose: "list the project's endpoints", subject: "Project" },
   getEndpoint: { method: "GET", template: endpoint, purpose: "read the endpoint", subject: "Endpoint" },
@@ -65,15 +65,15 @@ export const routes = {
   deleteDatabase: { method: "DELETE", template: database, purpose: "delete the database", subject: "Database" },
 } as const satisfies Record<string, Route>;
 
-/** Fills the placeholders in order. The ids are escaped: none can leave its path segment. */
+/** Fills the placeholders in order. The ids are escaped, so that an id cannot change the path. */
 export function pathOf(route: Route, ids: readonly string[]): string {
   const rest = ids.values();
   return route.template.replace(/\{\w+\}/g, () => escapeSegment(rest.next().value ?? ""));
 }
 
 /**
- * encodeURIComponent leaves dots alone, and a segment of one or two dots, even escaped once, means another path. No
- * object has such an id; escaped twice it names none either.
+ * A segment of one or two dots means another path, even if it is escaped once, and encodeURIComponent leaves dots
+ * unchanged. No object has such an id, and the id that is escaped twice names none either.
  */
 function escapeSegment(id: string): string {
   return /^\.{1,2}$/.test(id) ? id.replaceAll(".", "%252E") : encodeURIComponent(id.toWellFormed());
@@ -82,8 +82,7 @@ function escapeSegment(id: string): string {
 const shape = "expected http(s)://host[:port]/…/v2 without credentials, query or fragment";
 
 /**
- * Checks the base URL of the control plane and returns it in the form that ownership records contain.
- *
+ * Checks the base URL of the control plane and returns it in the form of ownership records.
  * @returns the URL without a trailing slash, scheme and host in lower case.
  * @throws Error whose message describes a valid URL. It never repeats the text, which may contain a password.
  * @see docs/control-plane.md, "Address"
@@ -99,7 +98,7 @@ export function parseServiceUrl(text: string): string {
   if (url.username !== "" || url.password !== "") {
     throw new Error(`the URL must not hold credentials, the key has a setting of its own: ${shape}`);
   }
-  // Compared with the text as well: an empty query ("?") leaves no trace in the parsed URL.
+  // The text is checked too, because an empty query ("?") leaves no trace in the parsed URL.
   if (url.search !== "" || url.hash !== "" || /[?#]/.test(text)) {
     throw new Error(`the URL must not have a query or a fragment: ${shape}`);
   }

@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { Logger } from "../domain/logger.ts";
 
-/** What reporting of unreadable objects needs. */
+/** What reporting unreadable objects needs. */
 export interface UnreadableObjectsOptions {
   readonly clock: Clock;
   readonly logger: Pick<Logger, "warn">;
@@ -11,7 +11,7 @@ export interface UnreadableObjectsOptions {
 /** A control plane that reports which objects of its lists cannot be parsed. */
 export interface ReportingControlPlane {
   readonly controlPlane: ControlPlane;
-  /** How many objects the latest lists showed that could not be parsed; for the gauge. */
+  /** Returns the number of objects in the latest lists that could not be parsed, for the gauge. */
   unreadableCount(): number;
 }
 
@@ -22,16 +22,16 @@ interface UnreadableList {
   readonly seenMs: number;
 }
 
-/** The count leaves out a project that has not been listed for this long: no resource names it any more. */
+/** After this many milliseconds without a list, a project is not counted any more: no resource names it. */
 const forgottenAfterMs = 3_600_000;
 
-/** Ids in one log line. */
+/** The maximum number of ids in one log line. */
 const maxLoggedIds = 20;
 
 /**
- * Counts the objects of each project's lists that could not be parsed, and logs at warn when new ones appear.
- *
- * The calls themselves do not change. The number of operations is that of the newest page.
+ * Returns a control plane that counts the objects of its lists that could not be parsed. When new ones appear, it logs
+ * them at warn.
+ * The calls themselves do not change. For operations, only the newest page counts.
  */
 export function withUnreadableReport(inner: ControlPlane, options: UnreadableObjectsOptions): ReportingControlPlane {
   const { clock, logger } = options;

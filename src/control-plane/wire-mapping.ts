@@ -8,7 +8,7 @@ const typeByWireType: ReadonlyMap<string, string> = new Map([
   ["read_only", "ReadOnly"],
 ]);
 
-/** Turns an endpoint of the wire into the domain type. An unknown type keeps the control plane's word. */
+/** Converts an endpoint of the API into the domain type. An unknown type keeps the control plane's word. */
 export function endpointFromWire(wire: WireEndpoint): ObservedEndpoint {
   return {
     id: wire.id,
@@ -32,7 +32,7 @@ export function endpointFromWire(wire: WireEndpoint): ObservedEndpoint {
   };
 }
 
-/** Turns an operation of the wire into the domain type. @param clean removes secrets from the error text */
+/** Converts an operation of the API into the domain type. @param clean removes secrets from the error text */
 export function operationFromWire(wire: WireOperation, clean: (text: string) => string): Operation {
   const error = presentText(wire.error);
   return {
@@ -50,7 +50,7 @@ export function operationFromWire(wire: WireOperation, clean: (text: string) => 
   };
 }
 
-/** A write's answer without operations started none. */
+/** Converts the answer of a write. An answer without operations means that the write started none. */
 export function mutationFromWire(wire: WireMutation, clean: (text: string) => string): Mutation {
   return {
     endpoint: endpointFromWire(wire.endpoint),
@@ -63,26 +63,26 @@ function settingsFromWire(settings: Readonly<Record<string, string | number | bo
   return Object.fromEntries(present.map(([name, value]) => [name, String(value)]));
 }
 
-/** `null` and "" both mean that there is none. */
+/** Returns a text, or `undefined` for `null` and "". */
 export function presentText(text: string | null | undefined): string | undefined {
   return text === null || text === "" ? undefined : text;
 }
 
 const wireTypes: Readonly<Record<EndpointType, string>> = { ReadWrite: "read_write", ReadOnly: "read_only" };
 
-/** The body of a create. @see docs/control-plane.md, "Create" */
+/** Returns the body of a create. @see docs/control-plane.md, "Create" */
 export function creationToWire(creation: EndpointCreation): string {
   return JSON.stringify({
     endpoint: { ...changedFields(creation), type: wireTypes[creation.type], name: creation.name },
   });
 }
 
-/** The body of an update: only the fields that are to change. */
+/** Returns the body of an update: only the fields to change. */
 export function changesToWire(changes: EndpointChanges): string {
   return JSON.stringify({ endpoint: changedFields(changes) });
 }
 
-/** JSON.stringify leaves out undefined members. */
+/** Returns the fields in the API's words. JSON.stringify leaves out `undefined` members. */
 function changedFields(changes: EndpointChanges): Readonly<Record<string, unknown>> {
   return {
     branch_id: changes.branchId,

@@ -15,7 +15,7 @@ const timestamp = z
   .refine((text) => !Number.isNaN(Date.parse(text)), "not a timestamp");
 const pgSetting = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-/** A compute endpoint. */
+/** The schema of a compute endpoint in the API. */
 export const wireEndpoint = z.looseObject({
   id,
   project_id: id,
@@ -38,7 +38,7 @@ export const wireEndpoint = z.looseObject({
 });
 export type WireEndpoint = z.infer<typeof wireEndpoint>;
 
-/** An operation. */
+/** The schema of an operation in the API. */
 export const wireOperation = z.looseObject({
   id,
   project_id: id,
@@ -54,25 +54,28 @@ export const wireOperation = z.looseObject({
 });
 export type WireOperation = z.infer<typeof wireOperation>;
 
-/** Answer of a list of endpoints. Each entry is parsed by itself, so that one malformed endpoint does not hide the others. */
+/**
+ * The answer to a list of endpoints. Each entry is parsed by itself, so that one malformed endpoint does not hide the
+ * others.
+ */
 export const wireEndpointList = z.looseObject({ endpoints: z.array(z.unknown()) });
 
-/** Answer of a read of one endpoint. */
+/** The answer to a read of one endpoint. */
 export const wireEndpointAnswer = z.looseObject({ endpoint: wireEndpoint });
 
-/** Answer of a list of operations. Each entry is parsed by itself, as in a list of endpoints. */
+/** The answer to a list of operations. Each entry is parsed by itself, as in a list of endpoints. */
 export const wireOperationList = z.looseObject({
   operations: z.array(z.unknown()),
   pagination: z.looseObject({ cursor: z.string().nullish() }).nullish(),
 });
 
-/** An entry of a list that could not be parsed: the id is all that may be left. */
+/** An entry of a list that could not be parsed. Only its id may be readable. */
 export const wireIdOnly = z.looseObject({ id });
 
-/** Answer of a read of one operation. */
+/** The answer to a read of one operation. */
 export const wireOperationAnswer = z.looseObject({ operation: wireOperation });
 
-/** Answer of every write. */
+/** The answer to every write. */
 export const wireMutation = z.looseObject({ endpoint: wireEndpoint, operations: z.array(wireOperation).nullish() });
 export type WireMutation = z.infer<typeof wireMutation>;
 
@@ -88,7 +91,7 @@ export const wireError = z.looseObject({ code: z.string(), message: z.string() }
 const name = z.string().min(1).max(256);
 const operations = z.array(wireOperation).nullish();
 
-/** A role. `password` is present only in the answer to the request that made it. */
+/** The schema of a role. `password` is present only in the answer to the request that made it. */
 const wireRole = z.looseObject({
   name,
   branch_id: z.string(),
@@ -98,7 +101,7 @@ const wireRole = z.looseObject({
 });
 export type WireRole = z.infer<typeof wireRole>;
 
-/** A database. */
+/** The schema of a database. */
 const wireDatabase = z.looseObject({ name, branch_id: z.string(), owner_name: z.string() });
 
 export const wireRoleList = z.looseObject({ roles: z.array(wireRole) });

@@ -5,14 +5,13 @@ import type { Operation } from "../domain/operation.ts";
 import type { Tracer } from "../domain/tracer.ts";
 import { type Route, routes } from "./routes.ts";
 
-/** The maximum number of operations of one answer that become events. */
+/** The maximum number of operations of one answer that are added to a span as events. */
 const maxOperations = 20;
 
 /**
- * Adds a span for each call, within the span of the reconcile that makes it.
- *
- * The operations of an answer become events of the span and the attribute `operation.ids`, so that a trace is found by
- * the id that the resource's status shows. `withRequestAttributes` adds how each request ended.
+ * Returns a control plane that records a trace span for each call, as a child of the span of its reconcile.
+ * The operations of an answer become events of the span and its attribute `operation.ids`, so that a trace is found by
+ * the id in the resource's status. `withRequestAttributes` adds how each request ended.
  */
 export function withCallSpans(inner: ControlPlane, tracer: Tracer): ControlPlane {
   const call = <Answer>(route: Route, ids: CallIds, make: () => Promise<Answer>): Promise<Answer> =>
@@ -60,7 +59,7 @@ export function withCallSpans(inner: ControlPlane, tracer: Tracer): ControlPlane
   };
 }
 
-/** Adds the outcome of the latest request to the span of its call. */
+/** Returns an observer that adds the result of each request to the span of its call. */
 export function withRequestAttributes(inner: ControlPlaneObserver, tracer: Tracer): ControlPlaneObserver {
   return {
     requestEnded(request) {

@@ -6,13 +6,13 @@ export interface CallDeadline {
   isTimedOut(): boolean;
   /** Milliseconds until the deadline; not below 0. */
   leftMs(): number;
-  /** Removes the time limit; the other signals still end the call. */
+  /** Removes the time limit. The other signals still end the call. */
   endTimer(): void;
-  /** The call is over. */
+  /** Must be called when the call is over: removes timer and listeners. */
   end(): void;
 }
 
-/** Makes a deadline. @param others each of these signals ends the call as well; `undefined` is ignored */
+/** Makes a deadline. @param others signals that also end the call; `undefined` is ignored */
 export function createCallDeadline(
   clock: Clock,
   timeoutMs: number,
@@ -63,7 +63,7 @@ export class GivenUpError extends Error {
   override readonly name = "GivenUpError";
 }
 
-/** Waits for a promise until the signal fires, even if the code behind the promise ignores the signal. */
+/** Waits for a promise until the signal fires, even if the code of the promise ignores the signal. */
 export async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const giveUp = () => reject(new GivenUpError("given up"));
@@ -71,7 +71,7 @@ export async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>):
   if (signal.aborted) {
     giveUp();
   }
-  // If the signal wins, a later rejection of the promise must not be unhandled.
+  // If the signal comes first, a later rejection of the promise must not count as unhandled.
   promise.catch(() => {});
   try {
     return await Promise.race([aborted, promise]);

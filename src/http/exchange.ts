@@ -4,52 +4,51 @@ import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 
 /** One request, ready to be sent. */
 export interface HttpRequest {
-  /** Scheme, host and port. */
+  /** Scheme, host and port of the server. */
   readonly origin: string;
   readonly method: Dispatcher.HttpMethod;
-  /** Path and query. */
+  /** The path with its query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
+  /** The body as JSON text; `undefined`: none. */
   readonly body?: string | undefined;
 }
 
-/** How the body of an answer ended. Only a `Complete` body may be read. */
+/** How the body of an answer ended. Only a `Complete` body may be used. */
 type BodyEnd = "Complete" | "TimedOut" | "ConnectionLost" | "TooLarge";
 
-/** What became of a request. */
+/** What happened with a request. */
 export type HttpOutcome =
   | {
       readonly kind: "Answered";
       readonly status: number;
-      /** The `Retry-After` header as it was sent. */
+      /** The `Retry-After` header as the server sent it; `undefined`: none. */
       readonly retryAfter: string | undefined;
-      /** The `Date` header as it was sent. */
+      /** The `Date` header as the server sent it; `undefined`: none. */
       readonly date: string | undefined;
       readonly body: Buffer;
       readonly bodyEnd: BodyEnd;
       readonly cause?: unknown;
     }
-  /** No byte of it was sent, so nothing can have been applied. */
+  /** No byte of the request was sent, so it cannot have had an effect. */
   | { readonly kind: "NotSent"; readonly timedOut: boolean; readonly cause?: unknown }
-  /** The server may have received it, and no status came back. */
+  /** The server may have received the request, but no status came back. */
   | { readonly kind: "Lost"; readonly timedOut: boolean; readonly cause?: unknown };
 
-/** Bounds of one exchange. */
+/** The limits of one exchange. */
 interface ExchangeLimits {
   readonly clock: Clock;
-  /** From the call to the last byte of the answer, the connection set-up included. */
+  /** The time limit from the call to the last byte of the answer, including the time to connect. */
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
-  /** Tells the server that no further request follows on this connection. @default false */
+  /** Sends `Connection: close`, because no further request follows on this connection. @default false */
   readonly isLastOnConnection?: boolean;
-  /** Ends the exchange early. @default nothing does */
+  /** A signal that ends the exchange early. @default none */
   readonly signal?: AbortSignal | undefined;
   /**
-   * The exchange asks it when the connection stands, before the first byte is written, for the time that is left then. A
-   * process that was paused while it connected must not go on when it wakes. If the fence refuses, the outcome is `NotSent`
-   * with a `LeaderFenceError`.
-   *
+   * The leader fence. The exchange asks it when the connection is open, before the first byte is written, with the time
+   * that is left then. A process that was paused while it connected must not send the request afterwards. If the fence
+   * refuses, the outcome is `NotSent` with a `LeaderFenceError`.
    * @default nothing is asked
    */
   readonly fence?: LeaderFence | undefined;
@@ -57,14 +56,13 @@ interface ExchangeLimits {
 
 /**
  * Sends one request and waits for its whole answer, or for the deadline.
- *
- * Guarantees: never throws; sends at most once; follows no redirect; knows whether anything was sent, because the
- * dispatcher calls `onRequestStart` when a connection stands and before it writes the first byte.
+ * Guarantees: never throws; sends at most once; follows no redirect. It knows whether anything was sent, because the
+ * dispatcher calls `onRequestStart` when a connection is open and before it writes the first byte.
  */
 export function exchange(dispatcher: Dispatcher, request: HttpRequest, limits: ExchangeLimits): Promise<HttpOutcome> {
   return new Promise((resolve) => {
     const handler = new ExchangeHandler(limits, resolve);
-    // A second limit beside the deadline, on the machine's own clock; 0 would mean none.
+    // A second time limit beside the deadline, on the machine's own clock. The value 0 would mean no limit.
     const timeoutMs = Math.max(1, Math.ceil(limits.timeoutMs));
     dispatcher.dispatch(
       {
@@ -109,7 +107,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#isSettled || this.#controller !== undefined) {
-      // Too late, or the dispatcher wants to repeat it on another connection: neither may go out.
+      // The request is too late, or the dispatcher wants to repeat it on another connection. Neither may be sent.
       controller.abort(new Error("not sent again"));
       this.#stop("ConnectionLost", new Error("the connection was replaced"));
       return;
@@ -191,9 +189,8 @@ function isTimeout(error: Error & { readonly code?: string }): boolean {
 }
 
 /**
- * Reads a body as JSON in UTF-8.
- *
- * @returns the value in a box (JSON may well be `null`), or `undefined` when the body is not JSON in UTF-8.
+ * Parses a body as JSON in UTF-8.
+ * @returns the value in an object, because the JSON may be `null`; `undefined` if the body is not JSON in UTF-8.
  */
 export function parseJson(body: Uint8Array): { readonly value: unknown } | undefined {
   try {

@@ -1,15 +1,16 @@
-/** The longest delay that a `Retry-After` can ask for. A wrong header must not stop the operator for days. */
+/**
+ * The longest delay that a `Retry-After` can cause, in milliseconds. A wrong header must not stop the operator for
+ * days.
+ */
 const longestRetryAfterMs = 10 * 60_000;
 
-/** The delay for a date that cannot be compared with the control plane's own clock. */
+/** The delay for a date that cannot be compared with the control plane's own clock, in milliseconds. */
 const unknownDateRetryAfterMs = 60_000;
 
 /**
- * Reads a `Retry-After` header: seconds or an HTTP date.
- *
- * A date is compared with the `Date` header of the same answer, because the operator's clock may differ from the control
- * plane's. Without a readable `Date` header it counts as one minute.
- *
+ * Parses a `Retry-After` header: seconds or an HTTP date.
+ * A date is compared with the `Date` header of the same answer, because the operator's clock may differ from the
+ * control plane's. Without a readable `Date` header the delay is one minute.
  * @param date the `Date` header of the same answer.
  * @returns a delay of 0 to ten minutes, in milliseconds; `undefined` for a missing or unreadable header.
  * @see RFC 9110, section 10.2.3
@@ -30,12 +31,11 @@ function delayUntilMs(text: string, date: string | undefined): number | undefine
 }
 
 /**
- * Reads an HTTP date.
- *
+ * Parses an HTTP date.
  * @returns epoch milliseconds; `undefined` for a missing or unreadable date.
  */
 export function parseHttpDate(text: string | undefined): number | undefined {
-  // Every form of an HTTP date begins with the name of a day. `Date.parse` alone would take a bare "-5" for a year.
+  // Every form of an HTTP date begins with the name of a day. `Date.parse` alone would read "-5" as a year.
   const epochMs = /^[A-Za-z]{3,9},? /.test(text?.trim() ?? "") ? Date.parse(text ?? "") : Number.NaN;
   return Number.isNaN(epochMs) ? undefined : epochMs;
 }

@@ -3,36 +3,39 @@ import type { Clock } from "../domain/clock.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import { exchange, type HttpOutcome, type HttpRequest } from "./exchange.ts";
 
-/** Bounds of the traffic with one origin. */
+/** The limits of the traffic with one server. */
 interface HttpTransportOptions {
-  /** Scheme, host and port. */
+  /** Scheme, host and port of the server. */
   readonly origin: string;
   readonly clock: Clock;
   readonly connectTimeoutMs: number;
   readonly maxResponseBytes: number;
   /** The maximum number of kept connections. */
   readonly connections: number;
-  /** Asked right before a request is sent on a connection of its own. @default nothing is asked */
+  /** The leader fence, asked right before `sendFresh` sends a request. @default nothing is asked */
   readonly fence?: LeaderFence | undefined;
 }
 
-/** A request to the one origin of a transport. */
+/** A request to the one server of a transport. */
 export type OriginRequest = Omit<HttpRequest, "origin">;
 
-/** Two ways to send, so that neither kind of call can harm the other. */
+/** Two ways to send: one for reads and one for writes. */
 export interface HttpTransport {
-  /** On a kept connection. The server may have closed it meanwhile, so a `Lost` read is worth a second try. */
+  /**
+   * Sends a request on a kept connection. The server may have closed it meanwhile, so a `Lost` read is worth a second
+   * try.
+   */
   sendPooled(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome>;
   /**
-   * On a connection of its own, closed afterwards. On a connection that the server has closed meanwhile, it would be unknown
-   * whether a write was applied.
+   * Sends a request on a new connection, which is closed afterwards. If the server had closed a kept connection, it
+   * would be unknown whether a write was applied.
    */
   sendFresh(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome>;
-  /** Closes the kept connections; requests in progress are lost. */
+  /** Closes the kept connections. Requests in progress fail. */
   close(): Promise<void>;
 }
 
-/** Makes a transport; every exchange over it is bounded in time and size. */
+/** Makes a transport. Every exchange over it has limits of time and size. */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const { origin, clock, maxResponseBytes, fence } = options;
   const pool = createPool(origin, options);
@@ -44,7 +47,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       try {
         return await exchange(client, { ...request, origin }, limits);
       } finally {
-        // Not awaited: the call must end at its deadline, whatever the socket does.
+        // The close is not awaited, because the call must end at its deadline, whatever the socket does.
         void client.destroy();
       }
     },
@@ -52,22 +55,20 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   };
 }
 
-/** An answer whose body arrives piece by piece, for as long as the server likes. */
+/** An answer whose body arrives in pieces for an unlimited time. */
 export interface StreamedAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly date: string | undefined;
   readonly body: AsyncIterable<Uint8Array>;
-  /** The whole body, for an answer that is not a stream; at most `maxBytes` of it. Never throws. */
+  /** Reads the whole body as text, at most `maxBytes` of it, for an answer that is not a stream. Never throws. */
   text(maxBytes: number): Promise<string>;
 }
 
 /**
- * Sends one request and returns when the headers of the answer are there.
- *
- * It sets no time limit: the caller ends it, and the body, by the signal.
- *
- * @throws what undici throws; with the signal's reason once the signal has fired.
+ * Sends one request, and returns when the headers of the answer have arrived.
+ * It sets no time limit: the caller ends request and body by the signal.
+ * @throws what undici throws; the signal's reason after the signal has fired.
  */
 export async function openStream(
   dispatcher: HttpDispatcher,
@@ -103,7 +104,7 @@ async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: number): Pro
       }
     }
   } catch {
-    // What has arrived is enough for an error text.
+    // The part that has arrived is enough for an error text.
   }
   return Buffer.concat(chunks).toString("utf8");
 }
@@ -117,29 +118,32 @@ function firstOf(header: string | string[] | undefined): string | undefined {
  * then costs one call, and a half-open one does not delay the others.
  */
 
-/** Sends requests over connections of its own. */
+/** Sends requests over its own connections. */
 export type HttpDispatcher = Dispatcher;
 
-/** CA, client certificate and the like; empty for the roots of the system. */
+/** TLS options such as CA and client certificate; empty: the root certificates of the system are used. */
 export type TlsMaterial = Partial<buildConnector.BuildOptions>;
 
 const common = { allowH2: false, keepAliveTimeout: 30_000, pipelining: 1 } as const;
 
-/** Below the idle limits of the usual load balancers. */
+/** The interval is shorter than the idle limits of the usual load balancers. */
 const keepAliveProbe = { keepAlive: true, keepAliveInitialDelay: 30_000, allowH2: false } as const;
 
-/** A pool of kept connections to one origin. */
+/** Makes a pool of kept connections to one server. */
 function createPool(origin: string, limits: { readonly connectTimeoutMs: number; readonly connections: number }) {
   const { connectTimeoutMs, connections } = limits;
   return new Pool(origin, { ...common, connect: { timeout: connectTimeoutMs }, connections });
 }
 
-/** One connection to one origin. */
+/** Makes one connection to one server. */
 function createSingle(origin: string, limits: { readonly connectTimeoutMs: number }): HttpDispatcher {
   return new Client(origin, { ...common, connect: { timeout: limits.connectTimeoutMs } });
 }
 
-/** Kept connections with TLS material, directly or through an HTTP proxy. @param route.proxyUrl `undefined`: directly */
+/**
+ * Makes an agent that keeps connections with TLS material, directly or through an HTTP proxy. @param route.proxyUrl
+ * `undefined`: directly
+ */
 export function createAgent(
   route: { readonly tls: TlsMaterial; readonly proxyUrl: string | undefined },
   limits: { readonly connectTimeoutMs: number },

@@ -15,7 +15,7 @@ import { systemClock } from "../runtime/system-clock.ts";
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Something that the user can correct: a missing setting, an unknown name. The message says how. */
+/** An error that the user can correct: a missing setting, an unknown name. The message says how. */
 export class PluginError extends Error {
   override readonly name = "PluginError";
 }
@@ -24,17 +24,17 @@ const timeoutMs = 10_000;
 const pageLimit = 500;
 const mostPages = 1_000;
 
-/** The cluster as the user's kubeconfig reaches it. */
+/** The cluster, with the rights of the user's kubeconfig. */
 export interface ClusterAccess {
-  /** Namespace of the kubeconfig's context; `default` without one. */
+  /** The namespace of the kubeconfig's context; `default` if there is none. */
   readonly namespace: string;
   get(namespace: string, name: string): Promise<ComputeEndpoint>;
   getAccess(namespace: string, name: string): Promise<DatabaseAccess>;
-  /** The stored object as it is, for a plan with another spec. */
+  /** Returns the stored object unparsed, so that a plan can be made with another spec. */
   getStored(namespace: string, name: string): Promise<unknown>;
-  /** Sets an annotation of a ComputeEndpoint; nothing else is ever written. */
+  /** Sets an annotation of a ComputeEndpoint. The plugin writes nothing else. */
   annotate(key: ResourceKey, annotation: string, value: string): Promise<void>;
-  /** Every ComputeEndpoint of the cluster. */
+  /** Returns every ComputeEndpoint of the cluster. */
   list(): Promise<readonly ComputeEndpoint[]>;
   clusterId(): Promise<string>;
   close(): Promise<void>;
@@ -95,9 +95,9 @@ async function listAll(connection: KubernetesConnection): Promise<readonly Compu
   throw new PluginError(`the cluster has more than ${mostPages * pageLimit} ComputeEndpoints`);
 }
 
-/** The control plane with the user's API key. */
+/** The control plane, with the user's API key. */
 export interface ServiceAccess extends ControlPlaneReads, Pick<ControlPlaneClient, "serviceUrl" | "close"> {
-  /** Starts or suspends the compute of an endpoint now. @throws PluginError with the control plane's words */
+  /** Starts or suspends the compute of an endpoint now. @throws PluginError with the control plane's message */
   change(projectId: string, endpointId: string, action: "start" | "suspend"): Promise<void>;
 }
 
@@ -150,7 +150,7 @@ async function changeCompute(
     throw new PluginError(`cannot ${action} the compute: the control plane answered ${answer.status} ${text}`);
 }
 
-/** Cluster and control plane of ownership records. */
+/** Returns the identity that ownership records name: cluster and control plane. */
 export async function identityOf(cluster: ClusterAccess, service: ServiceAccess, env: Environment): Promise<Identity> {
   return { clusterId: env.CLUSTER_ID || (await cluster.clusterId()), serviceUrl: service.serviceUrl };
 }

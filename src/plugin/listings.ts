@@ -2,7 +2,7 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { group, kind, version } from "../resource/names.ts";
 
-/** The operations of a resource, as status shows them. Pure. */
+/** Returns a table of the operations in a resource's status. Pure. */
 export function operationsText({ status }: ComputeEndpoint): string {
   const rows = (status.operations ?? []).map((operation) => [
     operation.createdTime,
@@ -16,7 +16,7 @@ export function operationsText({ status }: ComputeEndpoint): string {
   return tableText(["CREATED", "ACTION", "STATUS", "TOOK", "CAUSE", "OPERATION", "ERROR"], rows);
 }
 
-/** Endpoints that no resource of this cluster owns. Pure. */
+/** Returns the endpoints that no resource of this cluster owns. Pure. */
 export function unownedEndpoints(
   endpoints: readonly ObservedEndpoint[],
   resources: readonly ComputeEndpoint[],
@@ -25,13 +25,16 @@ export function unownedEndpoints(
   return endpoints.filter(({ id }) => !owned.has(id));
 }
 
-/** Endpoints as a table. Pure. */
+/** Returns a table of endpoints. Pure. */
 export function endpointsText(endpoints: readonly ObservedEndpoint[]): string {
   const rows = endpoints.map(({ id, projectId, branchId, type, state }) => [projectId, id, type, branchId, state]);
   return tableText(["PROJECT", "ENDPOINT", "TYPE", "BRANCH", "STATE"], rows);
 }
 
-/** The resource that adopts an endpoint as it is. It manages nothing but its identity, and retains it on deletion. Pure. */
+/**
+ * Returns the manifest of a resource that adopts an endpoint unchanged. It manages no field, and keeps the endpoint
+ * when it is deleted. Pure.
+ */
 export function adoptionManifest(endpoint: ObservedEndpoint, namespace: string): object {
   const { id, projectId, branchId, type } = endpoint;
   return {
@@ -46,12 +49,12 @@ export function adoptionManifest(endpoint: ObservedEndpoint, namespace: string):
   };
 }
 
-/** Manifests as one List, which kubectl applies. JSON is YAML too. Pure. */
+/** Returns manifests as the text of one List for kubectl. JSON is also YAML. Pure. */
 export function manifestsText(manifests: readonly object[]): string {
   return `${JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }, undefined, 2)}\n`;
 }
 
-/** Rows as text with aligned columns, the header first. Pure. */
+/** Returns rows as text with aligned columns, the header first. Pure. */
 function tableText(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)));

@@ -21,29 +21,30 @@ import { PluginError } from "./access.ts";
 /** What a plan is made from. */
 interface PlanInput {
   readonly resource: ComputeEndpoint;
-  /** Every other resource of the cluster. */
+  /** Every other ComputeEndpoint of the cluster. */
   readonly others: readonly ComputeEndpoint[];
   readonly identity: Identity;
   readonly clock: Clock;
   readonly controlPlane: ControlPlaneReads;
 }
 
-/** A plan, and what it waits for. */
+/** A plan, and the operation that it waits for. */
 export interface PlannedStep {
   readonly plan: Plan;
-  /** Id of the operation that locks the project: a change is sent after it has ended. `undefined`: nothing is in the way. */
+  /**
+   * The id of the operation that locks the project: the change is sent after its end. `undefined`: nothing delays the
+   * change.
+   */
   readonly afterOperation: string | undefined;
 }
 
-/** As the operator's defaults. */
+/** The operator's default settings. */
 const policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_000 };
 
 /**
  * Returns what a freshly started operator would do next for a resource.
- *
- * It runs the operator's own read and decision of one reconcile, with an empty memory, and writes nothing. An operator that runs
- * may wait where this plan acts, for instance after a failure, or because it first sends a change of another resource.
- *
+ * It runs the operator's own read and decision of one reconcile, with an empty memory, and writes nothing. A running
+ * operator may wait where this plan acts: after a failure, or because it first sends a change of another resource.
  * @throws ControlPlaneError when the project cannot be read
  */
 export async function planNow({ resource, others, identity, clock, controlPlane }: PlanInput): Promise<PlannedStep> {
@@ -70,13 +71,16 @@ export async function planNow({ resource, others, identity, clock, controlPlane 
   return { plan: first.plan, afterOperation: isMutation(first.plan) ? lockHolder : undefined };
 }
 
-/** People may not read their Namespace object, so what the operator said last about the grant stands. */
+/**
+ * Returns the grant that the status shows. The user may have no right to read the Namespace, so the operator's last
+ * result counts.
+ */
 function grantShownBy({ status }: ComputeEndpoint): ProjectGrant {
   const isRefused = conditionOf(status.conditions, "Stalled")?.reason === "ProjectNotGranted";
   return isRefused ? { mayChange: false, mayAdopt: false } : fullGrant;
 }
 
-/** A planned step as text for people. Pure. */
+/** Describes a planned step for people. Pure. */
 export function planText({ plan, afterOperation }: PlannedStep): string {
   const waits =
     afterOperation === undefined ? "" : `\n  First the operation ${afterOperation} must end: it locks the project.`;
@@ -114,7 +118,7 @@ function textOf(plan: Plan): string {
   }
 }
 
-/** A ComputeEndpoint of a file, as the API server would store it. */
+/** A ComputeEndpoint from a file, in the form in which the API server would store it. */
 interface FileManifest {
   readonly metadata: {
     readonly name: string;
@@ -127,10 +131,8 @@ interface FileManifest {
 }
 
 /**
- * Reads a ComputeEndpoint from YAML or JSON.
- *
- * It gets what the API server and the operator add first: a uid and the finalizer.
- *
+ * Parses a ComputeEndpoint from YAML or JSON.
+ * It adds what the API server and the operator would add: a uid and the finalizer.
  * @throws PluginError when the text is not YAML, or holds no ComputeEndpoint of this name.
  */
 export function manifestIn(text: string, name: string | undefined, namespace: string): FileManifest {

@@ -18,7 +18,7 @@ import { adoptionManifest, endpointsText, manifestsText, operationsText, unowned
 import { manifestIn, planNow, planText } from "./plan-now.ts";
 import { accessNextSteps, exitCodeOf, exitCodes, explain, explanationText, nextSteps } from "./why.ts";
 
-/** What the plugin is started with. */
+/** The input of a run of the plugin. */
 export interface PluginOptions {
   readonly env: Environment;
   readonly out: NodeJS.WritableStream;
@@ -33,8 +33,7 @@ interface CommonOptions {
 
 /**
  * Runs `kubectl endpoints`.
- *
- * @returns the exit code: 0 all is well, 1 failed, 2 wrong usage, 3 the operator has work left, 4 a person must act.
+ * @returns the exit code: 0 success, 1 failed, 2 wrong usage, 3 the operator still has work, 4 a person must act.
  */
 export async function runPlugin(args: readonly string[], options: PluginOptions): Promise<number> {
   const run = new PluginRun(options);
@@ -86,7 +85,7 @@ function commandsOf(run: PluginRun, { out, err, version }: PluginOptions): Comma
   return program;
 }
 
-/** One run: connections are opened when a command needs them, and closed at the end. */
+/** One run of the plugin. It opens connections when a command needs them, and closes them at the end. */
 class PluginRun {
   exitCode: number = exitCodes.ok;
   readonly #options: PluginOptions;
@@ -169,7 +168,10 @@ class PluginRun {
     );
   }
 
-  /** Without a way to the control plane the operator does it: a new value of the annotation acts once. */
+  /**
+   * Asks the operator by an annotation, because the plugin cannot reach the control plane. A new value of the
+   * annotation acts once.
+   */
   async #askOperator({ key }: ComputeEndpoint, options: CommonOptions, action: "start" | "suspend"): Promise<void> {
     const annotation = action === "start" ? annotations.wakeRequestedAt : annotations.suspendRequestedAt;
     const value = new Date().toISOString();
@@ -188,7 +190,10 @@ class PluginRun {
     return await cluster.getAccess(namespace ?? cluster.namespace, name);
   }
 
-  /** The stored resource, with the spec of the file if one is given; or the file alone, as it would be stored. */
+  /**
+   * Returns the resource to plan for: the stored one, with the spec of the file if a file is given; or the file's
+   * resource if none is stored.
+   */
   async #planned(name: string | undefined, options: CommonOptions & { filename?: string }): Promise<ComputeEndpoint> {
     const { filename } = options;
     if (filename === undefined) {

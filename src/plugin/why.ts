@@ -3,7 +3,7 @@ import type { AccessProgressReason, AccessStallReason } from "../resource/access
 import { type ConditionReason, conditionOf, isTrue } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
 
-/** Exit codes that scripts can rely on. */
+/** The exit codes, for scripts. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, goesOn: 3, personMustAct: 4 } as const;
 
 /** Why a resource is in its state, and what to do. */
@@ -13,15 +13,15 @@ interface Explanation {
   readonly reason: string;
   readonly message: string;
   readonly nextStep: string;
-  /** Who has the next move. */
+  /** What the resource waits for: nothing, the operator, or a person. */
   readonly waitsFor: "Nothing" | "Operator" | "Person";
-  /** Epoch of the state: when the condition last changed, RFC 3339. */
+  /** When the condition last changed, RFC 3339; `undefined`: not known. */
   readonly since: string | undefined;
-  /** Operations in flight, as `action (status)`. */
+  /** The unfinished operations, as `action (status)`. */
   readonly inFlight: readonly string[];
 }
 
-/** A resource of either kind, as far as its explanation depends on it. */
+/** The parts of a resource of either kind that its explanation needs. */
 interface Explained {
   readonly key: ResourceKey;
   readonly status: Pick<ComputeEndpointStatus, "conditions" | "operations">;
@@ -53,7 +53,7 @@ export function explain(resource: Explained, nextSteps: Readonly<Record<string, 
   };
 }
 
-/** The condition that matters most: what a person must do, a failed operation, else Ready. */
+/** Returns the most important condition: one that needs a person, else a failed operation, else Ready. */
 function decisiveOf({ status: { conditions } }: Explained): Condition | undefined {
   const stalled = conditionOf(conditions, "Stalled");
   if (stalled?.status === "True") return stalled;
@@ -62,7 +62,7 @@ function decisiveOf({ status: { conditions } }: Explained): Condition | undefine
   return isReady && failed?.status === "False" ? failed : conditionOf(conditions, "Ready");
 }
 
-/** These wait for a person although the operator tries again by itself. */
+/** Reasons that need a person although the operator also tries again. */
 const personReasons: ReadonlySet<string> = new Set(["Unauthorized", "Paused", "OperationFailed"]);
 
 function waitsFor({ status: { conditions } }: Explained, { type, reason }: Condition): Explanation["waitsFor"] {
@@ -70,12 +70,12 @@ function waitsFor({ status: { conditions } }: Explained, { type, reason }: Condi
   return isTrue(conditions, "Ready") ? "Nothing" : "Operator";
 }
 
-/** The exit code for an explanation. Pure. */
+/** Returns the exit code for an explanation. Pure. */
 export function exitCodeOf({ waitsFor }: Explanation): number {
   return { Nothing: exitCodes.ok, Operator: exitCodes.goesOn, Person: exitCodes.personMustAct }[waitsFor];
 }
 
-/** An explanation as text for people. Pure. */
+/** Returns an explanation as text for people. Pure. */
 export function explanationText(explanation: Explanation): string {
   const { resource, ready, reason, message, nextStep, since, inFlight } = explanation;
   const lines = [
@@ -87,7 +87,7 @@ export function explanationText(explanation: Explanation): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** What a person can do about each reason of a ComputeEndpoint. Pages of docs/ say more. */
+/** What a person can do about each reason of a ComputeEndpoint. The pages of docs/ say more. */
 export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   UpToDate: "Nothing to do.",
   NoFailure: "Nothing to do.",

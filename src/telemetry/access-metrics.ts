@@ -3,21 +3,21 @@ import { isTrue } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
-/** Counts what happens to Secrets and passwords. Never throws. */
+/** Counts what happens to Secrets and passwords. Its methods never throw. */
 export interface AccessCounters {
-  /** @param cause of a closed set: Created, ConnectionChanged, Restored or Rotated */
+  /** Counts a written Secret. @param cause one of Created, ConnectionChanged, Restored and Rotated */
   secretWritten(cause: string): void;
   passwordReset(): void;
 }
 
-/** What the gauges are computed from. */
+/** What the gauges of DatabaseAccesses are computed from. */
 export interface AccessMetricsOptions {
   readonly resources: () => readonly DatabaseAccess[];
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly nowMs: () => number;
 }
 
-/** Metrics of DatabaseAccesses. No label and no value comes from a Secret. */
+/** Makes the metrics of DatabaseAccesses. No label and no value comes from a Secret. */
 export function createAccessMetrics(registry: MetricsRegistry, options: AccessMetricsOptions): AccessCounters {
   registerGauges(registry, options);
   const writes = new Counter({

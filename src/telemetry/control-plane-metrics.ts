@@ -2,13 +2,15 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
-/** Upper bounds of the histogram in seconds, up to the longest deadline of a call. */
+/** The upper bounds of the request histogram in seconds, up to the longest deadline of a call. */
 const requestBucketsSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 15, 30];
 
-/** From a request that is sent at once to the longest wait. */
+/** The upper bounds of the budget histogram in seconds, from no wait to the longest wait. */
 const budgetBucketsSeconds = [0.01, 0.1, 0.5, 1, 5, 15, 60, 120, 240];
 
-/** Counts requests to the control plane. Its labels are bounded by the port: route templates, methods, codes. */
+/**
+ * Makes the metrics of requests to the control plane. Their labels have few values: route templates, methods, codes.
+ */
 export function createControlPlaneMetrics(
   registry: MetricsRegistry,
   unreadableCount: () => number,
@@ -53,7 +55,7 @@ export function createControlPlaneMetrics(
     registers,
     collect: () => unreadable.set(unreadableCount()),
   });
-  // Present from the start: a counter that first appears at 1 looks to Prometheus as if it had never risen.
+  // The series exists from the start: Prometheus cannot see the rise of a counter that first appears at 1.
   throttled.inc({ reason: "TooManyRequests" }, 0);
   throttled.inc({ reason: "HeldBack" }, 0);
   throttled.inc({ reason: "BudgetUsedUp" }, 0);

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { ReconcileObserver, ReconcileResult } from "../domain/worker.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
-/** The observer of the work queue; durations in seconds. */
+/** Observes the work queue for the metrics. Durations are in seconds. */
 export interface WorkqueueMetrics {
   added(): void;
   depthChanged(depth: number): void;
@@ -11,25 +11,24 @@ export interface WorkqueueMetrics {
   retried(): void;
 }
 
-/** The part of the queue statistics that each scrape reads. */
+/** The statistics of the queue that each scrape reads. */
 export interface WorkqueueStats {
-  /** Sum over the keys that are being worked on. */
+  /** The time for which the keys in work have been worked on, summed up, in seconds. */
   readonly unfinishedWorkSeconds: number;
-  /** 0 when nothing is being worked on. */
+  /** The longest of these times, in seconds; 0 if no key is in work. */
   readonly longestRunningSeconds: number;
 }
 
-/** From a key that is taken at once to one that waits behind a long backlog. */
+/** The upper bounds of the wait histogram in seconds, from no wait to a long backlog. */
 const waitBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];
 
-/** The one controller of this process, as controller-runtime would call it. */
+/** The name of the only controller of this process, as a metric label. */
 const controllerName = "computeendpoint";
 
 const labels = { name: controllerName, controller: controllerName };
 
 /**
- * Shows the work queue under the names that client-go and controller-runtime use.
- *
+ * Makes the metrics of the work queue, with the names that client-go and controller-runtime use.
  * @see sigs.k8s.io/controller-runtime, pkg/metrics/workqueue.go (read 2026-11-21)
  */
 export function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => WorkqueueStats): WorkqueueMetrics {
@@ -54,7 +53,7 @@ export function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => W
     help: "Keys added again after a failure.",
   });
   registerRunning(registry, stats);
-  // Present from the start: a counter that first appears at 1 looks to Prometheus as if it had never risen.
+  // The series exists from the start: Prometheus cannot see the rise of a counter that first appears at 1.
   depth.set(labels, 0);
   adds.inc(labels, 0);
   retries.inc(labels, 0);
@@ -88,9 +87,8 @@ const reconcileBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 const reconcileResults: readonly ReconcileResult[] = ["success", "error", "requeue", "requeue_after"];
 
 /**
- * Counts reconciles under controller-runtime's names, so that dashboards made for it work.
- *
- * @param workers the maximum number of reconciles that run at once.
+ * Makes the metrics of reconciles, with controller-runtime's names, so that dashboards made for it work.
+ * @param workers the maximum number of reconciles at the same time.
  * @see sigs.k8s.io/controller-runtime, pkg/internal/controller/metrics (read 2026-11-21)
  */
 export function createReconcileMetrics(registry: MetricsRegistry, workers: number): ReconcileObserver {
@@ -123,7 +121,7 @@ export function createReconcileMetrics(registry: MetricsRegistry, workers: numbe
     name: "controller_runtime_active_workers",
     help: "Number of currently used workers per controller.",
   });
-  // Present from the start: a counter that first appears at 1 looks to Prometheus as if it had never risen.
+  // The series exist from the start: Prometheus cannot see the rise of a counter that first appears at 1.
   for (const result of reconcileResults) {
     total.inc({ controller, result }, 0);
   }
@@ -147,11 +145,11 @@ export function createReconcileMetrics(registry: MetricsRegistry, workers: numbe
 export interface WatchStats {
   readonly hasSynced: boolean;
   readonly isWatching: boolean;
-  /** Milliseconds since the last byte of the API server, bookmarks included; `undefined` before the first list. */
+  /** Milliseconds since the last byte from the API server, bookmarks included; `undefined` before the first list. */
   readonly silentForMs: number | undefined;
-  /** Complete lists so far. */
+  /** The number of complete lists so far. */
   readonly lists: number;
-  /** Watches opened so far. */
+  /** The number of watches opened so far. */
   readonly watches: number;
 }
 

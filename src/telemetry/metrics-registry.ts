@@ -1,27 +1,28 @@
 import { type OpenMetricsContentType, Registry } from "prom-client";
 
-/** Where metrics are counted. Of the kind that keeps exemplars, which prom-client ties to a format of output. */
+/** The registry that holds the metrics. Its type allows exemplars, which prom-client ties to one output format. */
 export type MetricsRegistry = Registry<OpenMetricsContentType>;
 
-/** An empty one. Its own `metrics()` is not used: that renames counters for good. @see render-scrape.ts */
+/**
+ * Makes an empty registry. Its own `metrics()` is not used, because it renames counters for good. @see render-scrape.ts
+ */
 export function createMetricsRegistry(): MetricsRegistry {
   const registry = new Registry<OpenMetricsContentType>();
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   return registry;
 }
 
-/** No word of the control plane is longer. */
+/** The maximum length of a label value. No word of the control plane is longer. */
 const longestValue = 64;
 
-/** Stands for all values beyond the bound. */
+/** The label value that stands for all values beyond the limit. */
 const otherLabel = "other";
 
-/** Turns an open string into a label value, of which there are never more than the bound. */
+/** Turns an open string into a label value. The number of different label values is limited. */
 export type BoundedLabel = (value: string) => string;
 
 /**
- * Bounds the values of a label: the first `limit` different values are kept, every later one becomes `other`.
- *
+ * Limits the values of a label: the first `limit` different values are kept, and every later one becomes `other`.
  * @param limit the maximum number of values that are kept.
  */
 export function createBoundedLabel(limit: number): BoundedLabel {

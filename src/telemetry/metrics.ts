@@ -23,15 +23,15 @@ import { type ResourceGaugesOptions, registerResourceGauges } from "./resource-g
 export interface MetricsOptions extends Pick<ResourceGaugesOptions, "serviceNowMs" | "operationsAges"> {
   /** The version of this program. */
   readonly version: string;
-  /** The maximum number of reconciles at once. */
+  /** The maximum number of reconciles at the same time. */
   readonly workers: number;
-  /** Every resource of the cache. */
+  /** Returns every ComputeEndpoint of the cache. */
   readonly resources: () => readonly ComputeEndpoint[];
-  /** Every DatabaseAccess of the cache. @default none */
+  /** The sources of the DatabaseAccess metrics. @default none */
   readonly accesses?: AccessMetricsOptions | undefined;
-  /** How many endpoints carry this cluster's token and belong to no resource. */
+  /** Returns the number of endpoints that carry this cluster's token and belong to no resource. */
   readonly orphanCount: () => number;
-  /** How many objects the latest lists of the control plane showed that could not be parsed. */
+  /** Returns the number of objects in the control plane's latest lists that could not be parsed. */
   readonly unreadableCount: () => number;
   readonly queueStats: () => WorkqueueStats;
   readonly watchStats: () => WatchStats;
@@ -46,13 +46,13 @@ export interface Metrics {
   readonly controlPlane: ControlPlaneObserver;
   readonly ofProcess: ProcessMetrics;
   readonly access: AccessCounters;
-  /** One scrape. */
+  /** Returns the text of one scrape. */
   render(format: ScrapeFormat): Promise<Scrape>;
 }
 
 const noAccesses: AccessMetricsOptions = { resources: () => [], nowMs: () => 0 };
 
-/** About three times the number of actions and states that are known. */
+/** The maximum number of actions, and of states, in labels: about three times the known ones. */
 const maxActions = 100;
 const maxStates = 20;
 

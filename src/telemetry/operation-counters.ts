@@ -3,13 +3,13 @@ import type { EndedOperation, OperationMetrics } from "../domain/operation-metri
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { BoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 
-/** From an operation without work to the longest one that was seen to succeed. */
+/** The upper bounds of the duration histogram in seconds, up to the longest operation that was seen to succeed. */
 const durationBucketsSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1_800];
 
 /** The maximum length of an exemplar's name and value together, in characters, as OpenMetrics states it. */
 const longestExemplar = 128;
 
-/** Counts ended operations. The failure counters of a resource disappear with it. */
+/** Makes the counters of ended operations. When a resource is gone, its failure counters are removed. */
 export function createOperationCounters(registry: MetricsRegistry, boundAction: BoundedLabel): OperationMetrics {
   const registers = [registry];
   const duration = new Histogram({
@@ -37,7 +37,7 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
     help: "Gaps in the operation history: operations in them were not read or not waited for, and are not counted.",
     registers,
   });
-  /** The actions of each resource that have a failure counter. */
+  /** For each resource, the actions that have a failure counter. */
   const failedActions = new Map<string, Set<string>>();
 
   const countFailure = (key: ResourceKey, action: string) => {
@@ -69,7 +69,10 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
   };
 }
 
-/** Names the operation behind a duration. An id that is too long is left out, because prom-client would throw. */
+/**
+ * Returns the exemplar of a duration: the operation's id. An id that is too long is left out, because prom-client would
+ * throw.
+ */
 function exemplarOf({ operationId }: EndedOperation): Readonly<Record<string, string>> {
   const isAllowed = operationId !== "" && "operation_id".length + operationId.length <= longestExemplar;
   return isAllowed ? { operation_id: operationId } : {};

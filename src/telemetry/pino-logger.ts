@@ -4,19 +4,18 @@ import { withoutSecrets } from "../domain/without-secrets.ts";
 
 /** How the log is written. */
 interface PinoLoggerOptions {
-  /** pino's level names. */
+  /** The log level, one of pino's names. */
   readonly level: string;
-  /** The secrets in use right now; none of them is ever written. @default none */
+  /** Returns the secrets in use now. None of them is ever written. @default none */
   readonly knownSecrets?: () => readonly string[];
-  /** @default standard output */
+  /** Where the lines are written. @default standard output */
   readonly stream?: DestinationStream;
 }
 
 /**
- * JSON lines: `time` (RFC 3339), `level` (its name), `message`, and the fields.
- *
- * Each line is written before the call returns, so none is lost when the process exits. Fields and errors are
- * cleaned of secrets; the message is a constant of ours. Never throws.
+ * Makes a logger of JSON lines: `time` (RFC 3339), `level` (its name), `message`, and the fields.
+ * Each line is written before the call returns, so none is lost when the process exits. Secrets are removed from fields
+ * and errors; the message is a constant of the code. Never throws.
  */
 export function createPinoLogger(options: PinoLoggerOptions): Logger {
   const redact = createRedact(options.knownSecrets ?? (() => []));
@@ -43,15 +42,14 @@ const hidden = "[redacted]";
 const secretField =
   /password|passwd|secret|api[_-]?key|authorization|connection[_-]?(string|ur[il])|(access|bearer)token/i;
 
-/** The maximum depth: enough for an error with its causes. It also ends a cyclic object. */
+/** The maximum depth of a log field: enough for an error with its causes. It also ends a cyclic object. */
 const deepest = 6;
 
-/** Removes secrets from a text. */
+/** A function that removes secrets from a text. */
 type Redact = (text: string) => string;
 
 /**
- * Removes what looks like a secret, and the values of `knownSecrets`.
- *
+ * Makes a function that removes what looks like a secret, and the values of `knownSecrets`.
  * @param knownSecrets called for every text, because a key file may change.
  */
 export function createRedact(knownSecrets: () => readonly string[]): Redact {
@@ -91,7 +89,10 @@ function redactFields(fields: object, redact: Redact, depth: number): Record<str
   );
 }
 
-/** Only the fields of our own errors: other fields of a library's error may contain headers and bodies. */
+/**
+ * Returns the fields of our own errors. Fields of a library's error are left out, because they may contain headers and
+ * bodies.
+ */
 function fieldsOf(error: Error): Record<string, unknown> {
   const { reason, effect, code } = error as { reason?: unknown; effect?: unknown; code?: unknown };
   const { name, message, stack, cause } = error;

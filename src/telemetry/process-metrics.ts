@@ -2,16 +2,18 @@ import { getHeapStatistics } from "node:v8";
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
-/** Metrics of this process that are pushed. */
+/** The metrics of this process that other code reports. */
 export interface ProcessMetrics {
-  /** @param seconds how late a timer fired. */
+  /** Reports the lateness of a timer. @param seconds how late the timer fired */
   eventLoopDelayed(seconds: number): void;
 }
 
-/** From what a timer is late by anyhow to what readers of a probe would notice. */
+/**
+ * The upper bounds of the lateness histogram in seconds, from the usual lateness of a timer to one that probes notice.
+ */
 const delayBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** The few figures of the process that every dashboard of an operator shows. */
+/** Makes the metrics of the process that every dashboard of an operator shows. */
 export function createProcessMetrics(registry: MetricsRegistry, version: string): ProcessMetrics {
   const registers = [registry];
   const build: Gauge = new Gauge({

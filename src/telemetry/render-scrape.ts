@@ -9,12 +9,12 @@ export interface Scrape {
   readonly body: string;
 }
 
-/** The differences between the two formats. */
+/** What differs between the two text formats. */
 interface Dialect {
   readonly contentType: string;
-  /** The name in the head of a metric: OpenMetrics leaves out the suffix that each sample of a counter has. */
+  /** Returns the name in the head of a metric. OpenMetrics leaves out the suffix that each sample of a counter has. */
   familyOf(metric: Metric): string;
-  /** The upper bound of a bucket. */
+  /** Returns the upper bound of a bucket as text. */
   renderBound(bound: number): string;
   escapeHelp(help: string): string;
   renderExemplar(exemplar: StoredExemplar): string;
@@ -25,15 +25,15 @@ interface Dialect {
 type Metric = MetricObjectWithValues<MetricValue<string>>;
 type Sample = MetricValue<string> & { readonly metricName?: string; readonly exemplar?: StoredExemplar | null };
 
-/** The exemplar that prom-client keeps beside a bucket; its types do not declare it. */
+/** The exemplar that prom-client keeps for a bucket; its types do not declare it. */
 interface StoredExemplar {
   readonly labelSet: Readonly<Record<string, string>>;
   readonly value: number;
-  /** Seconds since 1970, when it was observed. */
+  /** When the exemplar was observed, in seconds since 1970. */
   readonly timestamp: number;
 }
 
-/** @see prometheus.io, "Exposition formats", text format 0.0.4 (read 2026-11-22) */
+/** The Prometheus text format. @see prometheus.io, "Exposition formats", text format 0.0.4 (read 2026-11-22) */
 const prometheusText: Dialect = {
   contentType: Registry.PROMETHEUS_CONTENT_TYPE,
   familyOf: ({ name }) => name,
@@ -44,11 +44,11 @@ const prometheusText: Dialect = {
   end: "",
 };
 
-/** @see OpenMetrics 1.0.0, "Text format" (read 2026-11-22) */
+/** The OpenMetrics format. @see OpenMetrics 1.0.0, "Text format" (read 2026-11-22) */
 const openMetricsText: Dialect = {
   contentType: Registry.OPENMETRICS_CONTENT_TYPE,
   familyOf: ({ name, type }) => (String(type) === "counter" ? name.replace(/_total$/, "") : name),
-  // Bounds look like floating point numbers, as Prometheus 3 writes them in any case.
+  // Bounds have a decimal point, as Prometheus 3 writes them in both formats.
   renderBound: (bound) => (Number.isInteger(bound) ? bound.toFixed(1) : String(bound)),
   escapeHelp: escapeText,
   renderExemplar: ({ labelSet, value, timestamp }) =>
@@ -61,17 +61,16 @@ const dialects: Readonly<Record<ScrapeFormat, Dialect>> = { Prometheus: promethe
 
 /**
  * Renders the whole registry as one scrape, in either format.
- *
- * prom-client itself can write only one format for a registry. Its OpenMetrics drops `_total` from the names of counters for
- * good, and writes bounds and quotes in a wrong form.
+ * prom-client itself can write only one format for a registry. Its OpenMetrics output removes `_total` from the names
+ * of counters for good, and writes bounds and quotes in a wrong form.
  */
 export async function renderScrape(
   registry: Pick<MetricsRegistry, "getMetricsAsJSON">,
   format: ScrapeFormat,
 ): Promise<Scrape> {
   const dialect = dialects[format];
-  // Gauges of resources and histograms show this moment. A counter shows its value at the time when its line is written, so
-  // it may be ahead of them.
+  // Gauges of resources and histograms show this moment. A counter shows its value when its line is written, so it may
+  // be newer.
   const metrics = await registry.getMetricsAsJSON();
   const families: string[] = [];
   for (const metric of metrics) {
@@ -80,12 +79,12 @@ export async function renderScrape(
   return { contentType: dialect.contentType, body: families.join(dialect.separator) + dialect.end };
 }
 
-/** After this many samples other work runs, because there are thousands of samples. */
+/** After this many samples other work of the process runs, because there are thousands of samples. */
 const samplesInARow = 1_000;
 
 async function renderFamily(metric: Metric, dialect: Dialect): Promise<string> {
   const family = dialect.familyOf(metric);
-  // One growing string, because there are thousands of samples.
+  // All lines are added to one string, because there are thousands of samples.
   let text = `# HELP ${family} ${dialect.escapeHelp(metric.help)}\n# TYPE ${family} ${metric.type}\n`;
   for (const [index, sample] of metric.values.entries()) {
     if (index > 0 && index % samplesInARow === 0) {
@@ -103,7 +102,7 @@ function renderSample(name: string, sample: Sample, dialect: Dialect): string {
   return `${metricName}${pairs === "" ? "" : `{${pairs}}`} ${renderNumber(value)}${tail}\n`;
 }
 
-/** @param renderBound for the one label that prom-client holds as a number. */
+/** Renders the labels of a sample. @param renderBound renders the one label that prom-client holds as a number */
 function renderPairs(
   labels: Readonly<Partial<Record<string, string | number>>>,
   renderBound: (bound: number) => string,
@@ -135,15 +134,15 @@ export type ScrapeFormat = "Prometheus" | "OpenMetrics";
 interface MediaRange {
   readonly type: string;
   readonly version: string | undefined;
-  /** 0 up to 1; 0: not wanted. */
+  /** The weight of this media range, from 0 to 1; 0: the client does not accept it. */
   readonly quality: number;
 }
 
-/** The maximum number of media ranges that are read. */
+/** The maximum number of media ranges that are read from the header. */
 const maxRanges = 32;
 
 /**
- * Chooses the format by the Accept header: OpenMetrics if the header names a supported version of it, and does not prefer
+ * Chooses the format by the Accept header: OpenMetrics if the header names a supported version and does not prefer
  * plain text. A browser, curl or an empty header gets plain text.
  */
 export function scrapeFormatFor(accept: string): ScrapeFormat {
@@ -171,26 +170,28 @@ function parseRange(text: string): MediaRange {
   return { type, version: parameterOf("version"), quality: Number.isFinite(quality) ? quality : 0 };
 }
 
-/** What sharing needs. */
+/** What the shared scrape needs. */
 interface SharedScrapeOptions {
   readonly clock: Clock;
   readonly render: (format: ScrapeFormat) => Promise<Scrape>;
 }
 
-/** A scrape as bytes, which all requests for it send. */
+/** A rendered scrape as bytes. All requests that share it send these bytes. */
 interface ScrapeBytes {
   readonly contentType: string;
   readonly body: Buffer;
 }
 
-/** A rendering is sent for twice the time that it took, so that many scrapers take at most a third of the processor. */
+/**
+ * A rendered scrape is reused for twice the time that rendering took, so that scrapes use at most a third of the
+ * processor.
+ */
 const reuseFactor = 2;
 const longestReuseMs = 1_000;
 
 /**
- * Renders the metrics once for all requests that come at the same time.
- *
- * The bytes are held while a request may still share them: one copy for each format, however many requests send them.
+ * Makes a function that renders the metrics once for all requests that come at the same time.
+ * It keeps the bytes while a request may still share them: one copy for each format, however many requests send them.
  */
 export function createSharedScrape({ clock, render }: SharedScrapeOptions) {
   const shared = new Map<ScrapeFormat, Promise<ScrapeBytes>>();

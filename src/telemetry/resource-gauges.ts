@@ -7,13 +7,13 @@ import { conditionOf } from "../resource/conditions.ts";
 import type { StatusOperation } from "../resource/status-schema.ts";
 import type { BoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 
-/** The sources of the gauges. */
+/** The sources of the gauges about resources. */
 export interface ResourceGaugesOptions {
-  /** The resources of the cache; called at each scrape. */
+  /** Returns the resources of the cache; called at each scrape. */
   readonly resources: () => readonly ComputeEndpoint[];
-  /** The control plane's clock, epoch milliseconds; `undefined`: it has not shown its clock in this project. */
+  /** Returns the control plane's time in epoch milliseconds; `undefined`: no answer about this project has shown it. */
   readonly serviceNowMs: (projectId: string) => number | undefined;
-  /** How old the operator's knowledge of each project's operations is; called at each scrape. */
+  /** Returns, for each project, the age of what the operator knows about its operations; called at each scrape. */
   readonly operationsAges: () => readonly OperationsAge[];
   readonly boundAction: BoundedLabel;
   readonly boundState: BoundedLabel;
@@ -22,7 +22,7 @@ export interface ResourceGaugesOptions {
 type Labels = Readonly<Record<string, string>>;
 type Series = readonly [labels: Labels, value: number];
 
-/** One gauge, and its series for one resource. */
+/** One gauge, and how its series for one resource are computed. */
 interface ResourceGauge {
   readonly name: string;
   readonly help: string;
@@ -31,8 +31,8 @@ interface ResourceGauge {
 }
 
 /**
- * Registers the gauges about resources. They are computed at each scrape from the cache, so a deleted resource leaves no
- * series behind.
+ * Registers the gauges about resources. Each scrape computes them from the cache, so a deleted resource leaves no
+ * series.
  */
 export function registerResourceGauges(registry: MetricsRegistry, options: ResourceGaugesOptions): void {
   const gauges = [conditionGauge(), infoGauge(), stateGauge(options), failedGauge(options), oldestGauge(options)];
@@ -44,8 +44,8 @@ export function registerResourceGauges(registry: MetricsRegistry, options: Resou
 }
 
 /**
- * A gauge that stores nothing, because prom-client would hash and copy thousands of series at each scrape. It does not check
- * that labels are declared and that no series comes twice.
+ * A gauge that stores nothing, because prom-client would hash and copy thousands of series at each scrape. It does not
+ * check that labels are declared, or that a series comes twice.
  */
 class ComputedGauge extends Gauge {
   readonly #seriesOf: ResourceGauge["seriesOf"];
@@ -69,7 +69,10 @@ class ComputedGauge extends Gauge {
   }
 }
 
-/** A sum over all resources. An action seen once stays at 0, so that a graph shows no gap. */
+/**
+ * Registers the number of running operations over all resources. An action that was seen once stays at 0, so that a
+ * graph shows no gap.
+ */
 function registerInFlight(registry: MetricsRegistry, options: ResourceGaugesOptions): void {
   const actions = new Set<string>();
   const gauge: Gauge = new Gauge({
@@ -96,7 +99,7 @@ function registerInFlight(registry: MetricsRegistry, options: ResourceGaugesOpti
   });
 }
 
-/** A project without resources has no series. */
+/** Registers the age of the operations of each project. A project without resources has no series. */
 function registerOperationsAge(registry: MetricsRegistry, { operationsAges }: ResourceGaugesOptions): void {
   const gauge: Gauge = new Gauge({
     name: "operations_age_seconds",
@@ -154,7 +157,10 @@ function stateGauge({ boundState }: ResourceGaugesOptions): ResourceGauge {
   };
 }
 
-/** Follows the condition: a failure that a person has acknowledged must not cause an alert. */
+/**
+ * Makes the gauge of failed operations. It follows the condition, because a failure that a person has acknowledged must
+ * not cause an alert.
+ */
 function failedGauge({ boundAction }: ResourceGaugesOptions): ResourceGauge {
   return {
     name: "compute_endpoint_operation_failed",
@@ -165,14 +171,17 @@ function failedGauge({ boundAction }: ResourceGaugesOptions): ResourceGauge {
         return [];
       }
       const failed = (status.failedActions ?? []).map(({ action }) => action);
-      // Several actions beyond the bound share the label `other`.
+      // All actions beyond the limit share the label `other`.
       const actions = new Set((failed.length > 0 ? failed : ["unknown"]).map(boundAction));
       return [...actions].map((action) => [{ ...keyLabels(key), action }, 1]);
     },
   };
 }
 
-/** By the control plane's clock alone: the operation's time is of that clock. */
+/**
+ * Makes the gauge of the oldest operation. It uses only the control plane's clock, because the operation's time comes
+ * from that clock.
+ */
 function oldestGauge({ serviceNowMs }: ResourceGaugesOptions): ResourceGauge {
   return {
     name: "compute_endpoint_operation_oldest_in_flight_seconds",
@@ -187,7 +196,10 @@ function oldestGauge({ serviceNowMs }: ResourceGaugesOptions): ResourceGauge {
   };
 }
 
-/** Only these two fields: an undeclared label would fail the whole scrape. */
+/**
+ * Returns the labels of a resource: only these two fields, because an undeclared label would make the whole scrape
+ * fail.
+ */
 function keyLabels({ namespace, name }: ResourceKey): Labels {
   return { namespace, name };
 }

@@ -6,26 +6,26 @@ import type { WatchStats } from "./controller-metrics.ts";
 import type { Metrics } from "./metrics.ts";
 import { createSharedScrape, scrapeFormatFor } from "./render-scrape.ts";
 
-/** The answer of a route. */
+/** What a route returns. */
 interface HttpAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string | Buffer;
 }
 
-/** The part of a request that a route sees. */
+/** The part of a request that a route needs. */
 interface HttpRequest {
-  /** The Accept header; empty when there is none. */
+  /** The Accept header; "" if there is none. */
   readonly accept: string;
 }
 
-/** A small server for probes and scrapes. */
+/** The options of a small server for probes and scrapes. */
 interface HttpListenerOptions {
-  /** The setting that contains the address; for messages. */
+  /** The name of the setting with the address, for messages. */
   readonly setting: string;
-  /** Port 0 lets the system choose. */
+  /** The address to listen on. With port 0 the system chooses a port. */
   readonly address: { readonly host: string; readonly port: number };
-  /** The routes for GET and HEAD, by exact path. */
+  /** The routes for GET and HEAD, by their exact path. */
   readonly routes: Readonly<Record<string, (request: HttpRequest) => Promise<HttpAnswer>>>;
   /** The server refuses connections beyond this number. @default 256 */
   readonly maxConnections?: number;
@@ -33,24 +33,23 @@ interface HttpListenerOptions {
   readonly logger: Logger;
 }
 
-/** A server that listens. */
+/** A server that is listening. */
 export interface HttpListener {
-  /** The port in use, also if the system chose it. */
+  /** The port in use, even if the system chose it. */
   readonly port: number;
   /** Stops accepting, waits one second for answers in progress, and closes the connections that are left. Never rejects. */
   close(): Promise<void>;
 }
 
-/** A request has a few hundred bytes. */
+/** The time limit for receiving a request, in milliseconds. A request has a few hundred bytes. */
 const requestTimeoutMs = 5_000;
-/** The server closes the connection of a client that has not read the whole answer after this time. */
+/** After this many milliseconds, the server closes the connection of a client that has not read the whole answer. */
 const writeTimeoutMs = 10_000;
 const closeGraceMs = 1_000;
 
 /**
- * Listens for GET and HEAD.
- *
- * @throws Error, with the setting and the address, when the address cannot be listened on.
+ * Starts a server for GET and HEAD.
+ * @throws Error with the setting and the address, when the address cannot be listened on.
  */
 async function startHttpListener(options: HttpListenerOptions): Promise<HttpListener> {
   const server = createServer(
@@ -126,37 +125,40 @@ function send(response: ServerResponse, { status, contentType, body }: HttpAnswe
   response.end(body);
 }
 
-/** A short answer in plain text. */
+/** Makes a short answer in plain text. */
 function plainText(status: number, body: string): HttpAnswer {
   return { status, contentType: "text/plain; charset=utf-8", body };
 }
 
 type Address = { readonly host: string; readonly port: number };
 
-/** Two scrapers for each of a few Prometheus servers, and people. Each connection may hold a whole scrape unsent. */
+/**
+ * The maximum number of connections to the metrics server: two scrapers for each of a few Prometheus servers, and
+ * people. Each connection may hold a whole scrape in memory.
+ */
 const maxScrapers = 32;
 
-/** `/livez` and `/readyz`. */
+/** The options of the server for `/livez` and `/readyz`. */
 interface HealthServerOptions {
-  /** HEALTH_ADDR. */
+  /** The value of HEALTH_ADDR. */
   readonly address: Address;
-  /** Problems that a restart would solve. @default none: an answer is enough */
+  /** Problems that a restart would solve. @default none: any answer means that the process is alive */
   readonly liveChecks?: readonly HealthCheck[];
   readonly readyChecks: readonly HealthCheck[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Starts the server of `/metrics`. */
+/** The options of the server for `/metrics`. */
 interface MetricsServerOptions {
-  /** METRICS_ADDR. */
+  /** The value of METRICS_ADDR. */
   readonly address: Address;
   readonly metrics: Pick<Metrics, "render">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** @throws Error that names HEALTH_ADDR when it cannot be listened on. */
+/** Starts the server for `/livez` and `/readyz`. @throws Error that names HEALTH_ADDR when it cannot be listened on */
 export function startHealthServer(options: HealthServerOptions): Promise<HttpListener> {
   const { address, liveChecks = [], readyChecks, clock, logger } = options;
   const routes = {
@@ -166,7 +168,7 @@ export function startHealthServer(options: HealthServerOptions): Promise<HttpLis
   return startHttpListener({ setting: "HEALTH_ADDR", address, routes, clock, logger });
 }
 
-/** @throws Error that names METRICS_ADDR when it cannot be listened on. */
+/** Starts the server for `/metrics`. @throws Error that names METRICS_ADDR when it cannot be listened on */
 export function startMetricsServer(options: MetricsServerOptions): Promise<HttpListener> {
   const { address, metrics, clock, logger } = options;
   const scrape = createSharedScrape({ clock, render: metrics.render });
@@ -180,14 +182,13 @@ export function startMetricsServer(options: MetricsServerOptions): Promise<HttpL
 export interface HealthCheck {
   /** The name in the answer, for instance `cache-synced`. */
   readonly name: string;
-  /** `undefined` if there is no problem, else one line about it. */
+  /** Returns one line about the problem; `undefined` if there is none. */
   readonly problem: () => string | undefined;
 }
 
 /**
- * Runs every check: 200 when none has a problem, else 503. The body lists each check.
- *
- * A check that throws counts as failed. Its error text is left out, because it may contain anything.
+ * Runs every check, and answers 200 if none has a problem, else 503. The body lists each check.
+ * A check that throws counts as failed. Its error text is left out, because it may contain secrets.
  */
 export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
   const results = checks.map((check) => ({ name: check.name, problem: problemOf(check) }));
@@ -198,7 +199,7 @@ export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
   return plainText(isWell ? 200 : 503, [...lines, isWell ? "ok" : "not ok", ""].join("\n"));
 }
 
-/** Checks that the cache is complete and that the watch received bytes lately. */
+/** Makes the checks that the cache is complete and that the watch has received bytes recently. */
 export function watchChecks(
   stats: () => Pick<WatchStats, "hasSynced" | "silentForMs"> & { readonly unlistedNamespaces: readonly string[] },
   staleAfterMs: number,
@@ -218,7 +219,7 @@ export function watchChecks(
   ];
 }
 
-/** Why one cannot be listed stands in the log. */
+/** Names the namespaces that are not listed. The log says why. */
 function notListed(namespaces: readonly string[]): string {
   const some = namespaces.slice(0, 10).join(", ");
   const where = some === "" ? "" : ` in ${some}${namespaces.length > 10 ? ", …" : ""}`;

@@ -10,16 +10,16 @@ import {
 } from "@opentelemetry/api";
 import { reasonOf, type SpanAttributes, type Tracer } from "../domain/tracer.ts";
 
-/** How spans are made. */
+/** What the tracer is made from. */
 export interface OtelTracerOptions {
   readonly tracer: OtelTracer;
-  /** Takes secrets out of every text that becomes an attribute. */
+  /** Removes secrets from every text that becomes an attribute. */
   readonly redact: (text: string) => string;
 }
 
 /**
- * The port on OpenTelemetry. Which span a caller is in is known from its asynchronous context; nothing global of
- * OpenTelemetry is used, so two tracers in one process do not meet.
+ * Makes the tracer over OpenTelemetry. It finds the current span by the asynchronous context. It uses nothing global of
+ * OpenTelemetry, so two tracers in one process do not affect each other.
  */
 export function createOtelTracer({ tracer, redact }: OtelTracerOptions): Tracer {
   const current = new AsyncLocalStorage<Span>();

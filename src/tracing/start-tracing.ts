@@ -14,37 +14,39 @@ import { createOtelTracer } from "./otel-tracer.ts";
 
 /** The receiver of the traces, and the attributes of this process. */
 interface TracingOptions extends ReportingOptions {
-  /** Base URL of an OTLP receiver over HTTP, without a trailing slash; `/v1/traces` is added. */
+  /** The base URL of an OTLP receiver over HTTP, without a trailing slash; `/v1/traces` is added. */
   readonly endpoint: string;
   readonly version: string;
-  /** This process among its replicas. */
+  /** The name of this process among its replicas. */
   readonly instance: string;
-  /** Takes secrets out of a text. */
+  /** Removes secrets from a text. */
   readonly redact: (text: string) => string;
 }
 
-/** Tracing that is on. */
+/** Tracing that is switched on. */
 export interface Tracing {
   readonly tracer: Tracer;
   /**
-   * Sends the remaining spans. It may take as long as the exporter's timeout, so the caller needs a limit. Spans that
-   * cannot be sent are lost; never rejects.
+   * Sends the remaining spans. It may take as long as the exporter's timeout, so the caller needs its own limit. Spans
+   * that cannot be sent are lost; never rejects.
    */
   shutDown(): Promise<void>;
 }
 
-/** Spans that wait to be sent; more are dropped, so that a receiver that is down costs a bounded amount of memory. */
+/**
+ * The maximum number of spans that wait to be sent. More spans are dropped, so that a receiver that is down costs
+ * little memory.
+ */
 const mostWaiting = 2_048;
 
-/** Characters of one attribute; longer texts are cut. */
+/** The maximum number of characters of one attribute; longer texts are cut. */
 const longestText = 256;
 
 /**
- * Turns tracing on: batches of spans as OTLP (protobuf over HTTP).
- *
- * The exporter reads further standard variables itself: `OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT`, `_COMPRESSION`,
- * `_CERTIFICATE`. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override the values set here. Nothing global
- * of OpenTelemetry is touched.
+ * Switches tracing on: spans are sent in batches as OTLP (protobuf over HTTP).
+ * The exporter itself reads further standard variables: `OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT`, `_COMPRESSION`,
+ * `_CERTIFICATE`. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override the values set here. Nothing global of
+ * OpenTelemetry is changed.
  */
 export function startTracing(options: TracingOptions): Tracing {
   const { endpoint, version, instance, redact } = options;
@@ -63,23 +65,23 @@ export function startTracing(options: TracingOptions): Tracing {
   });
   return {
     tracer: createOtelTracer({ tracer: provider.getTracer("endpoint-operator", version), redact }),
-    // The exporter has logged what could not be sent.
+    // The exporter has already logged spans that it could not send.
     shutDown: () => provider.shutdown().catch(() => undefined),
   };
 }
 
-/** What telling about an exporter needs. */
+/** What reporting about an exporter needs. */
 interface ReportingOptions {
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The state of an unstable receiver is logged at most once per interval. */
+/** The minimum interval between two log lines about an unstable receiver, in milliseconds. */
 const quietMs = 600_000;
 
 /**
- * The same exporter, which tells the log when spans begin to be lost and when they arrive again: one line each, and not
- * more often than every ten minutes. The line holds an HTTP status or an error code; never a text of the receiver.
+ * Returns the same exporter with log lines: one line when spans begin to be lost, and one when they arrive again, at
+ * most every ten minutes. A line holds an HTTP status or an error code, never a text of the receiver.
  */
 export function withReports(inner: SpanExporter, { clock, logger }: ReportingOptions): SpanExporter {
   let isToldLost = false;
@@ -114,7 +116,7 @@ export function withReports(inner: SpanExporter, { clock, logger }: ReportingOpt
   };
 }
 
-/** An HTTP status, or a code of Node; else the name of the error. */
+/** Returns the HTTP status, or Node's error code, or else the name of the error. */
 function codeOf(error: unknown): string | number {
   const { code, name, cause } = (error ?? {}) as {
     readonly code?: unknown;
