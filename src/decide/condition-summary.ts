@@ -16,8 +16,8 @@ import { waitingForProjectMessage, waitingMessage } from "./waiting.ts";
  * changes go on. Without this delay, a burst of hundreds of resources would cost hundreds of writes without new
  * information.
  */
-const silentStillMs = 20_000;
-const silentWaitMs = 120_000;
+const quietStillMs = 20_000;
+const quietWaitMs = 120_000;
 
 /**
  * How long a resource with a status may wait, in milliseconds, before it reports that. This limit is short because its
@@ -34,7 +34,7 @@ export function summaryOf(step: ResourceStep): ConditionSummary {
         ? summaryOfFailure(local, plan, outcome)
         : entryOf(plan).summary(plan, local);
     case "Deferred":
-      return isSilentWait(local, outcome)
+      return isQuietWait(local, outcome)
         ? { kind: "Unchanged" }
         : {
             kind: "Progressing",
@@ -81,13 +81,13 @@ function withEndpointGone(summary: ConditionSummary, { local, observation }: Res
   return isGone ? { ...summary, isEndpointGone: true, message: `${summary.message} The endpoint is gone.` } : summary;
 }
 
-function isSilentWait({ resource, memory }: LocalObservation, { waitedMs, stillMs }: WaitTimes): boolean {
+function isQuietWait({ resource, memory }: LocalObservation, { waitedMs, stillMs }: WaitTimes): boolean {
   const { status } = resource;
   if (isStalledByRow(status, resource.generation, memory.failure !== undefined)) {
     return true;
   }
   return status.conditions === undefined
-    ? stillMs < silentStillMs && waitedMs < silentWaitMs
+    ? stillMs < quietStillMs && waitedMs < quietWaitMs
     : waitedMs < shortWaitMs && conditionOf(status.conditions, "Stalled") === undefined;
 }
 

@@ -113,8 +113,8 @@ export function openService(env: Environment, version: string): ServiceAccess {
   }
   const keys = key ? createKeySource({ key }) : createKeySource({ file: file ?? "", clock: systemClock });
   const userAgent = `kubectl-endpoints/${version}`;
-  const silent = () => undefined;
-  const observer = { requestEnded: silent, throttled: silent, budgetWaited: silent, locked: silent };
+  const ignore = () => undefined;
+  const observer = { requestEnded: ignore, throttled: ignore, budgetWaited: ignore, locked: ignore };
   const client = createControlPlane({ baseUrl, keys, clock: systemClock, observer, userAgent });
   return {
     serviceUrl: client.serviceUrl,

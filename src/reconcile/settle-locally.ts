@@ -85,7 +85,7 @@ function catchUp(context: ReconcileContext, { facts }: Round, worked: WorkedReso
 function confirmWrites(context: ReconcileContext, { resource, entry }: WorkedResource): void {
   const landed = entry.unconfirmed.find((write) => hasLanded(write, resource.status));
   if (landed !== undefined) {
-    // Every one of these writes named the same version of the resource, so the API server stores no other one.
+    // All these writes named one version of the resource, so the API server can store only one of them.
     entry.unconfirmed = [];
     entry.storeFailures = 0;
     countEnded(context, resource.key, landed.ended);

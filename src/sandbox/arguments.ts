@@ -197,7 +197,7 @@ export function parseSandboxArguments(args: readonly string[]): SandboxArguments
   return problems.length > 0 ? { kind: "Wrong", problems } : startOf(values, isGiven);
 }
 
-/** What is wrong with a text that is no known option. A value behind `=` may be a key, so it is not repeated. */
+/** The error for an argument that is not an option. The text after `=` may be a key, so the error leaves it out. */
 function problemOf(given: string): string {
   const [name = ""] = given.split("=");
   if (!name.startsWith("-")) return `${given}: is not an option`;

@@ -141,7 +141,7 @@ async function serve(
     return {
       url: `${options.tls === true ? "https" : "http"}://${hostPart}:${bound}${apiPrefix}`,
       controlUrl: `http://${hostPart}:${bound}${controlPrefix}`,
-      isControlOn: parts.controlAccess !== "nobody",
+      isControlOn: parts.controlAccess !== "none",
       port: bound,
       proxyUrl,
       apiKey: state.apiKey,
@@ -178,7 +178,7 @@ function partsOf(
     faults: new FaultRegistry(),
     requestLog: new RequestLog(),
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit),
-    controlAccess: options.allowRemoteControl === true ? "anybody" : isLoopback(options.host) ? "loopback" : "nobody",
+    controlAccess: options.allowRemoteControl === true ? "everyone" : isLoopback(options.host) ? "loopback" : "none",
     onBug,
     databaseAddress: () => computes?.address(),
     schemaOf: computes && ((branchId, database) => computes.schema(branchId, database)),

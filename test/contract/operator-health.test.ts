@@ -8,7 +8,7 @@ import { type FakeApiServer, sendJson, startFakeApiServer } from "./kubernetes/f
 import { startOperatorAt } from "./start-operator-at.ts";
 
 /*
- * The whole operator on simulated time, with one worker: what its probes say while somebody it calls does not answer.
+ * The whole operator on simulated time, with one worker: what its probes say while a server that it calls does not answer.
  */
 
 interface Stored {
@@ -21,7 +21,7 @@ const stored = (name: string, finalizers: readonly string[]): Stored => ({
   spec: { projectId: `project-${name}`, branchId: "b", type: "ReadWrite" },
 });
 
-/** An API server with these resources, and a watch that stays open and silent. */
+/** An API server with these resources, and a watch that stays open and sends nothing. */
 function answerFrom(api: FakeApiServer, resources: Map<string, Stored>, doesWrite = true): void {
   api.answer((request, response: ServerResponse) => {
     const name = /\/computeendpoints\/([^/]+)/.exec(request.path)?.[1] ?? "";
@@ -78,7 +78,7 @@ async function advanceUntil(clock: FakeClock, what: string, isSo: () => boolean 
   await waitUntil(look, { what });
 }
 
-test("the API server goes silent for longer than three minutes → not ready, though alive; it is back → ready again", async () => {
+test("the API server sends nothing for longer than three minutes → not ready, though alive; it is back → ready again", async () => {
   const { clock, api, operator, resources } = await start([]);
   await waitUntil(async () => (await probe(operator, "/readyz")).status === 200 || undefined, { what: "ready" });
   api.answer(() => {});

@@ -40,7 +40,7 @@ async function monitoringPrograms(context: TestContext) {
   };
 }
 
-/** Until the test ends; what the pager was told is left then. */
+/** Until the test ends; what the pager received is left then. */
 async function startPaging(options: MonitoringStackOptions): Promise<MonitoringStack> {
   const stack = await startMonitoringStack(options);
   onTestFinished(async () => {
@@ -105,7 +105,7 @@ describe("a real Prometheus and Alertmanager", () => {
 /** Its value is the time since when the alert is active. */
 const activeSince = 'ALERTS_FOR_STATE{alertname="ComputeEndpointOperationFailed"}';
 
-/** The leader's end, and whether there must be a time in which nobody exports the resource. */
+/** The leader's end, and whether there must be a time in which no replica exports the resource. */
 const ends = [
   { how: "is stopped", end: (leader: OperatorProcess) => leader.stop(), hasGap: false },
   // Takes as long as the lease lasts.

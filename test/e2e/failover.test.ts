@@ -21,8 +21,8 @@ const sizes = { before: { minUnits: 0.25, maxUnits: 0.25 }, after: { minUnits: 0
 /**
  * A leader that is never at rest, and a standby.
  *
- * One resource wants a change that the service refuses as locked, four times a second; on another one somebody asks for a
- * pass, and for the next one as soon as it was made. So whoever may write does write, all the time.
+ * One resource wants a change that the service refuses as locked, four times a second; on another one a person asks for a
+ * pass, and for the next one as soon as it was made. So the replica that may write does write, all the time.
  */
 async function startPair(settingsOfLeader: (world: E2eWorld) => Promise<Record<string, string>> = async () => ({})) {
   const world = await E2eWorld.start(sandbox);

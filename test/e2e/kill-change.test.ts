@@ -61,7 +61,7 @@ interface CrashPoint {
   prepare(scene: Scene, change: Change): Promise<Arrival>;
   /** Changes that the service received before the kill. */
   readonly sentBefore: number;
-  /** Whether Kubernetes had been told of the change by then. @default false */
+  /** Whether the change was stored in Kubernetes by then. @default false */
   readonly isRecorded?: boolean;
 }
 

@@ -131,11 +131,11 @@ test.for(seeds)(
         );
         const ended = own.filter((each) => ["Succeeded", "Failed"].includes(outcomeOf(each))).length;
         const counted = countedIn(lines.filter((line) => line.name === name));
-        const told = `seed ${seed}, ${name}: ${ended} ended, ${counted} counted, ${interrupted.get(name)} passes interrupted`;
-        await annotate(told, "measured");
-        expect(counted, told).toBeLessThanOrEqual(ended);
-        expect(counted === ended || (interrupted.get(name) ?? 0) > 0, told).toBe(true);
-        expect(ended, told).toBeGreaterThan(3);
+        const story = `seed ${seed}, ${name}: ${ended} ended, ${counted} counted, ${interrupted.get(name)} passes interrupted`;
+        await annotate(story, "measured");
+        expect(counted, story).toBeLessThanOrEqual(ended);
+        expect(counted === ended || (interrupted.get(name) ?? 0) > 0, story).toBe(true);
+        expect(ended, story).toBeGreaterThan(3);
       }
       await last.stop();
     } finally {

@@ -15,7 +15,7 @@ import { imageCache, imageEpochSeconds } from "../support/warm-image.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8")) as { version: string };
-const silent = () => undefined;
+const ignore = () => undefined;
 const SOURCE_DATE_EPOCH = String(imageEpochSeconds);
 
 const toolProblem = await checkImageTools().then(
@@ -62,7 +62,7 @@ describe.skipIf(problem !== undefined)(`npm run release -- --dry-run${note}`, ()
     const outDir = path.join(directory, "second");
     const cache = isLong ? undefined : imageCache;
     const epochSeconds = imageEpochSeconds;
-    const second = await buildImage({ root, outDir, epochSeconds, cache, progress: silent });
+    const second = await buildImage({ root, outDir, epochSeconds, cache, progress: ignore });
     expect(second.digest).toBe((await readOciImage(fileOf(".oci"))).digest);
     expect(await sha256Of(second.archive)).toBe(await sha256Of(fileOf(".oci.tar")));
     expect(await readFile(second.sbom, "utf8")).toBe(await readFile(fileOf(".cdx.json"), "utf8"));
@@ -82,7 +82,7 @@ describe.skipIf(problem !== undefined)(`npm run release -- --dry-run${note}`, ()
     const copy = await copyOfRelease();
     const changed = [".oci.tar", ".cdx.json", ".tgz"].map((ending) => path.basename(fileOf(ending)));
     for (const name of changed) await changeByte(path.join(copy, name));
-    const named = (await releaseProblems(copy, trust(), silent)).map((line) => line.split(":")[0]);
+    const named = (await releaseProblems(copy, trust(), ignore)).map((line) => line.split(":")[0]);
     expect([...new Set(named)].sort()).toEqual(changed.sort());
     for (const name of changed) expect(named.filter((each) => each === name).length).toBeGreaterThanOrEqual(2);
   });
@@ -95,7 +95,7 @@ describe.skipIf(problem !== undefined)(`npm run release -- --dry-run${note}`, ()
     const sums = path.join(copy, "SHA256SUMS");
     const after = await sha256Of(path.join(copy, name));
     await writeFile(sums, (await readFile(sums, "utf8")).replace(before, after));
-    const problems = await releaseProblems(copy, trust(), silent);
+    const problems = await releaseProblems(copy, trust(), ignore);
     expect(problems.map((line) => line.split(":")[0])).toEqual([name, "SHA256SUMS"]);
   });
 
@@ -104,7 +104,7 @@ describe.skipIf(problem !== undefined)(`npm run release -- --dry-run${note}`, ()
     const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const other = path.join(copy, "other.pub");
     await writeFile(other, publicKey.export({ type: "spki", format: "pem" }));
-    expect(await releaseProblems(copy, { kind: "Key", publicKey: other }, silent)).toHaveLength(5);
+    expect(await releaseProblems(copy, { kind: "Key", publicKey: other }, ignore)).toHaveLength(5);
   });
 
   test("a layer of the layout is changed → its digest does not fit", async () => {

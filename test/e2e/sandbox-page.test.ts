@@ -319,7 +319,7 @@ describe("the page in a browser", () => {
     await create(control, "br-main");
     await page.reload();
     expect(await operation(page, "start_compute").innerText()).toContain("In progress");
-    // A browser that is told to run no script still counts as one that could.
+    // A browser that is set to run no script still counts as one that could.
     expect(await page.locator("noscript").textContent()).toContain("reload it");
     expect(await page.getByRole("button").count()).toBe(0);
   });

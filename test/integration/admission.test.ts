@@ -222,7 +222,7 @@ describe("a stored resource", () => {
     await adminKubectl().run(["create", "-f", "-"], { stdin: stored });
   });
 
-  test("starts with observedGeneration -1, so that nobody takes it for settled", async () => {
+  test("starts with observedGeneration -1, so that no tool takes it for settled", async () => {
     const resource = await adminKubectl().getJson<{ status: object }>(["-n", namespace, "get", "cpe", "kept"]);
     expect(resource.status).toEqual({ observedGeneration: -1 });
   });
@@ -240,7 +240,7 @@ describe("a stored resource", () => {
     expect((await patch({ spec: { branchId: "br-bold-river-123456" } })).code).toBe(0);
   });
 
-  test("status takes words that nobody knows today", async () => {
+  test("status takes words that this version does not know", async () => {
     const status = {
       state: "hibernating",
       operations: [

@@ -87,7 +87,7 @@ test("etcd is compacted while a watch is broken off, and between two pages of a 
 
 // Four starts of an API server.
 if (process.env.LONG === "1") {
-  test("etcd is put back to an earlier time under a watch → the cache is what is stored now, told of; also when its revision is raised", async () => {
+  test("etcd is put back to an earlier time under a watch → the cache is what is stored now, and each change is reported; also when its revision is raised", async () => {
     const { server, backUp, restore } = await startRestorableApiServer();
     const scene = await openWatchScene({ server, onTestFinished });
     const { editor, proxy, watch } = scene;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
-/** As in production: whoever depends on being looked at again by and by is seen here. */
+/** As in production, so that a resource that is never looked at again is noticed here. */
 const environment = { OPERATION_POLL_SECONDS: "5", PROJECT_POLL_SECONDS: "30" };
 const endpointsPath = `/api/v2/projects/${project}/endpoints`;
 
@@ -64,7 +64,7 @@ describe("a service whose lists lag", () => {
 });
 
 describe("a resource that was removed by force during its create", () => {
-  test("nobody wants its endpoint → deleted", async () => {
+  test("no resource claims its endpoint → deleted", async () => {
     const world = await startWorld({ sandbox: { operationLatencyMs: 1_000 } });
     await createdAfterItsEnd(world, "orders");
     await world.sandbox.untilNoEndpoint(project);

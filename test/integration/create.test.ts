@@ -46,7 +46,7 @@ describe.each(profiles)("profile %s", (profile) => {
     expect(endpoints.map(({ id }) => id).sort()).toEqual(owned);
   });
 
-  test("an endpoint that nobody manages, policy Never → Stalled, told how to adopt it, then adopted", async () => {
+  test("an endpoint that no resource manages, policy Never → Stalled, the message says how to adopt it, then adopted", async () => {
     const world = await startWorld({ sandbox: { profile } });
     const foreignId = await world.sandbox.createForeign(project, branches.staging);
     await world.apply("staging", { branchId: branches.staging, type: "ReadWrite" });
@@ -89,7 +89,7 @@ describe.each(profiles)("profile %s", (profile) => {
     await world.apply("missing", {
       branchId: branches.main,
       type: "ReadOnly",
-      adoption: { policy: "AdoptOnly", endpointId: "ep-nobody-knows-000000" },
+      adoption: { policy: "AdoptOnly", endpointId: "ep-not-there-000000" },
     });
     await world.untilStalled("missing", "AdoptionTargetMissing");
     await world.apply("replica", { branchId: branches.main, type: "ReadOnly", adoption });

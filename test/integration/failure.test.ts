@@ -78,8 +78,8 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
 
     test("an unknown project or branch → Reconciling and named, not Stalled at once, nothing created", async () => {
       const world = await startWorld({ sandbox: { profile } });
-      await world.apply("lost", { projectId: "nobody-knows-000000", branchId: branches.orders, type: "ReadWrite" });
-      await world.apply("astray", { branchId: "br-nobody-knows-000000", type: "ReadWrite" });
+      await world.apply("lost", { projectId: "not-there-000000", branchId: branches.orders, type: "ReadWrite" });
+      await world.apply("astray", { branchId: "br-not-there-000000", type: "ReadWrite" });
       for (const name of ["lost", "astray"]) {
         const { status } = await world.until(name, "says what is missing", (seen) => {
           return conditionOf(seen.status.conditions, "Ready")?.reason === "Retrying";

@@ -11,7 +11,7 @@ import {
 import { waitUntil } from "../support/wait-until.ts";
 
 /*
- * The product's list and watch against the real API server, through one fault after the other, while somebody changes
+ * The product's list and watch against the real API server, through one fault after the other, while another client changes
  * resources. Time goes ten times as fast for the client.
  */
 
@@ -69,19 +69,19 @@ beforeAll(async () => {
 });
 
 /** Only silence tells of these. Behind all others no silence is noticed, so that what a watch misses stays missed. */
-const silent = /half-open|opening a watch: never finished|has not reached/;
+const sendsNothing = /half-open|opening a watch: never finished|has not reached/;
 const noticesNoSilence = { inactivityMs: 24 * 3_600_000 };
 
 describe.concurrent("one fault, then quiet", () => {
   for (const { name, rule, provoke } of cases) {
     it(`${name} → the cache equals a fresh list, no event is missed`, async ({ onTestFinished }) => {
-      const timing = silent.test(name) ? {} : noticesNoSilence;
+      const timing = sendsNothing.test(name) ? {} : noticesNoSilence;
       const scene = await openWatchScene({ server, onTestFinished, timing });
       const { proxy, editor, watch } = scene;
       for (const each of ["updated", "recreated", "deleted-1", "deleted-2", "untouched"]) await editor.create(each);
       watch.start();
       await scene.untilWatching();
-      // So that there is something to be told again.
+      // So that there is a change to report again.
       await editor.update("untouched");
       await scene.untilEqual();
       const injected = proxy.inject(rule);

@@ -38,7 +38,7 @@ test("a grant withdrawn and given again → ProjectNotGranted for both kinds, no
   await access.untilSecret("app", "another password", ({ data }) => data.password !== secret?.data.password);
 });
 
-test("no grant any more → what the resources created is deleted with them all the same", async () => {
+test("the grant is withdrawn → a deletion still deletes the endpoint that the resource created", async () => {
   const access = await startAccessWorld({ environment: { PROJECT_GRANTS: "Required" } });
   const { world } = access;
   await grant(world, project);

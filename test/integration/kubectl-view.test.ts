@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
-/** The table that kubectl prints, by column name. Columns are told apart by where the header's words begin. */
+/** The table that kubectl prints, by column name. A column begins where a word of the header begins. */
 async function columnsOf(world: World, name: string, ...args: string[]): Promise<Readonly<Record<string, string>>> {
   const table = await world.kubectl.run(["-n", world.namespace, "get", "cpe", name, ...args]);
   const [header = "", row = ""] = table.split("\n");
@@ -43,12 +43,12 @@ test("from creation to failure and recovery → kubectl says what runs, since wh
   expect(await columnsOf(world, "orders", "--output=wide")).toMatchObject({
     ...{ STATE: "idle", READY: "True", REASON: "OperationFailed", FAILED: "start_compute" },
   });
-  const told = await describe(world, "orders");
-  expect(told).toContain(`Failed: start_compute (operation ${operationId}): no room in the region.`);
-  expect(told, "what to do next").toContain(
+  const shown = await describe(world, "orders");
+  expect(shown).toContain(`Failed: start_compute (operation ${operationId}): no room in the region.`);
+  expect(shown, "what to do next").toContain(
     `A later success of the same action clears it; to clear it by hand, annotate with endpoint-operator.dev/acknowledge-operation=${operationId}.`,
   );
-  expect(told, "the event").toMatch(/Warning +OperationFailed +.*Operation start_compute \(.*\) failed: no room/);
+  expect(shown, "the event").toMatch(/Warning +OperationFailed +.*Operation start_compute \(.*\) failed: no room/);
 
   await world.sandbox.api("POST", `/projects/${project}/endpoints/${status.ownership?.endpointId}/start`);
   await world.until("orders", "the failure is cleared", (seen) => seen.status.failedActions === undefined);
@@ -62,9 +62,9 @@ test("stalled → kubectl says what a person must do; at rest → events are qui
   await world.untilStalled("orders", "EndpointExists");
   expect(await columnsOf(world, "orders")).toMatchObject({ READY: "False", REASON: "EndpointExists", STATE: "" });
   const remedy = `To take it over, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${foreignId}}.`;
-  const told = await describe(world, "orders");
-  expect(told).toContain(remedy);
-  expect(told, "the event").toMatch(/Warning +EndpointExists +.*To take it over/);
+  const shown = await describe(world, "orders");
+  expect(shown).toContain(remedy);
+  expect(shown, "the event").toMatch(/Warning +EndpointExists +.*To take it over/);
 
   await world.apply("orders", { ...orders, adoption: { policy: "AdoptOrCreate", endpointId: foreignId } });
   await world.untilReady("orders");

@@ -78,7 +78,7 @@ describe("the store on a real API server", () => {
     }, 10_000);
   }
 
-  it("a resource from before the start → is listed, with the status of one nobody has looked at", () => {
+  it("a resource from before the start → is listed, with the status of one that no operator has looked at", () => {
     expect(changes).toContain("before-start Listed");
     expect(cached("before-start")).toMatchObject({
       key: keyOf("before-start"),
@@ -228,7 +228,7 @@ describe("the store on a real API server", () => {
     const resource = await createResource("stopped");
     const closed = createClosableFence();
     closed.close();
-    const silent = createResourceWatch({
+    const quiet = createResourceWatch({
       connection,
       namespaces: [namespace],
       onChange() {},
@@ -236,9 +236,9 @@ describe("the store on a real API server", () => {
       clock: systemClock,
       logger: quietLogger,
     });
-    await expect(silent.store.addFinalizer(resource)).rejects.toBeInstanceOf(LeaderFenceError);
-    await expect(silent.store.patchStatus(resource, { state: "x" })).rejects.toBeInstanceOf(LeaderFenceError);
-    expect((await silent.store.read(resource.key))?.resourceVersion).toBe(resource.resourceVersion);
+    await expect(quiet.store.addFinalizer(resource)).rejects.toBeInstanceOf(LeaderFenceError);
+    await expect(quiet.store.patchStatus(resource, { state: "x" })).rejects.toBeInstanceOf(LeaderFenceError);
+    expect((await quiet.store.read(resource.key))?.resourceVersion).toBe(resource.resourceVersion);
   });
 
   it("a write that took effect while its answer was lost, and no event of it → what is acted on is read first", async () => {
@@ -261,7 +261,7 @@ describe("the store on a real API server", () => {
     });
     const read = (await blind.store.read(stored.key)) as ComputeEndpoint;
     await expect(blind.store.addFinalizer(read)).rejects.toMatchObject({ reason: "TimedOut" });
-    expect(blind.store.get(stored.key)?.finalizers, "nobody has told the cache").toEqual([]);
+    expect(blind.store.get(stored.key)?.finalizers, "the cache has no event of it").toEqual([]);
     const current = await blind.store.current(stored.key);
     expect(current?.finalizers).toEqual([finalizer]);
     expect(blind.store.get(stored.key)).toEqual(current);

@@ -157,10 +157,10 @@ describe("the Lease on a real API server, with the shipped role", () => {
   test("taken by another hand → lost at once", async () => {
     const a = start("a");
     await until("a leads", () => mayAct(a));
-    const patch = JSON.stringify({ spec: { holderIdentity: "somebody" } });
+    const patch = JSON.stringify({ spec: { holderIdentity: "another" } });
     await kubectl.run(["-n", place.namespace, "patch", "lease", place.name, "--type=merge", "-p", patch]);
     await until("a has noticed", () => a.events.length === 2);
-    expect(a.events[1]).toBe("lost: the lease is held by somebody");
+    expect(a.events[1]).toBe("lost: the lease is held by another");
     expect(a.elector.mayStartEffect(0)).toBe(false);
   });
 

@@ -55,7 +55,7 @@ const steps: Readonly<Record<string, Step>> = {
   "handed over": (world) => world.handOver(),
 };
 
-/** Far more than one page of the log while nobody looks. */
+/** Far more than one page of the log while no operator looks. */
 async function sleepThroughMany(world: World): Promise<void> {
   await world.stopOperator();
   for (let round = 0; round < 60; round += 1) {
@@ -111,9 +111,9 @@ test.each(Array.from({ length: runs }, (_, index) => index + 1))(
     const logged = await operationsOf(world);
     const expected = expectedCounts(logged, owned);
     const counted = sumOf(world.lastPages.map(countsOf));
-    const told = `seed ${seed}, ${world.lastPages.length} processes: ${taken.join(", ")}`;
-    expect(differences(expected, counted), told).toEqual([]);
-    expect(counted.get("suspend_compute succeeded"), told).toBeGreaterThan(40);
+    const story = `seed ${seed}, ${world.lastPages.length} processes: ${taken.join(", ")}`;
+    expect(differences(expected, counted), story).toEqual([]);
+    expect(counted.get("suspend_compute succeeded"), story).toBeGreaterThan(40);
     const seconds = sumOf(world.lastPages.map(secondsOf));
     for (const [id, truth] of loggedSeconds(logged, new Set(owned.keys()))) {
       expect(seconds.get(id), `how long ${id} took, most of it while no operator ran`).toBeCloseTo(truth, 3);

@@ -71,7 +71,7 @@ function drawChange(random: SeededRandom, { sizes, deleted }: Wanted): Step {
 function drawRequestFault(random: SeededRandom): Step {
   const match = random.pick(requests);
   const [name, fault] = random.pick(quick(requestFaults));
-  // A read is made of who is in doubt alone: many that fail are all for the one key, whose pauses double each time.
+  // The operator reads a single resource only after a doubtful write. Failures of such reads all concern one key, and its pauses double each time.
   const times = match.verb === "get" ? 1 : 1 + random.below(3);
   return {
     words: `${JSON.stringify(match)}, ${times} times: ${name}`,
@@ -160,11 +160,11 @@ test("answers to writes are lost and the watch is half-open → Ready by what is
   const lost = proxy.inject({ match: { verb: "patch" }, fault: requestFaults["the answer is lost"] });
   await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
   await waitUntil(() => (lost.bites > 0 ? true : undefined), { what: "the first answer is lost" });
-  const silent = proxy.inject({
+  const muted = proxy.inject({
     match: { verb: "watch", resource: "computeendpoints" },
     fault: streamFaults["half-open"],
   });
-  expect(silent.bites).toBe(1);
+  expect(muted.bites).toBe(1);
   await world.untilReady("orders");
   expect(await world.sandbox.endpoints(project)).toHaveLength(1);
   expect((await world.sandbox.requests()).filter(({ method }) => method === "POST")).toHaveLength(1);

@@ -91,7 +91,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     expect(await world.sandbox.endpoints(project)).toMatchObject([{ id: foreignId, autoscaling_limit_min_cu: 3 }]);
   });
 
-  test("restarted while it refuses to adopt → refuses still, touches nothing, and adopts once told to", async () => {
+  test("restarted while it refuses to adopt → refuses still, touches nothing, and adopts when spec consents", async () => {
     const world = await startWorld({ sandbox: { profile } });
     const foreignId = await world.sandbox.createForeign(project, branches.orders);
     await world.apply("orders", orders);
@@ -129,7 +129,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([status.ownership?.endpointId]);
   });
 
-  test("an operation fails while the operator is down → seen, counted and told after the restart", async () => {
+  test("an operation fails while the operator is down → seen, counted and reported after the restart", async () => {
     const world = await startWorld({ sandbox: { profile } });
     await world.apply("orders", orders);
     const { status } = await world.untilReady("orders");

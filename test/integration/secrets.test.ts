@@ -51,7 +51,7 @@ test("errors of the service that quote key, password and connection string → s
 
 type Api = <Body>(method: string, path: string) => Promise<Body>;
 
-/** How somebody connects to the branch: its first role's password, and the string that holds it. */
+/** How a client connects to the branch: its first role's password, and the string that holds it. */
 async function connectionOf(api: Api): Promise<{ readonly uri: string; readonly password: string }> {
   const branchPath = `/projects/${project}/branches/${branches.orders}`;
   const { roles } = await api<{ roles: readonly { name: string }[] }>("GET", `${branchPath}/roles`);

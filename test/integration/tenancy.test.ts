@@ -10,7 +10,7 @@ const annotation = "endpoint-operator.dev/projects";
 const apiVersion = "endpoint-operator.dev/v1alpha1";
 
 /** A resource or an event, as far as it says something. */
-interface Told {
+interface ReadableObject {
   readonly note?: string;
   readonly status?: ComputeEndpointStatus;
 }
@@ -51,7 +51,7 @@ const attempts: Readonly<Record<string, Attempt>> = {
   },
 };
 
-test("a namespace tries to reach another's project, endpoint and password → each refused, and nothing told", async () => {
+test("a namespace tries to reach another's project, endpoint and password → each refused, and no message reveals anything", async () => {
   const access = await startAccessWorld();
   const { world } = access;
   const { kubectl, namespace } = world;
@@ -83,8 +83,8 @@ test("a namespace tries to reach another's project, endpoint and password → ea
       { what: `${name} is ${reason}`, timeoutMs: 30_000 },
     );
   }
-  const told = await kubectl.run(["-n", other, "get", "cpe,dba,events.events.k8s.io", "--output=json"]);
-  const { items: objects } = JSON.parse(told) as { readonly items: readonly Told[] };
+  const shown = await kubectl.run(["-n", other, "get", "cpe,dba,events.events.k8s.io", "--output=json"]);
+  const { items: objects } = JSON.parse(shown) as { readonly items: readonly ReadableObject[] };
   const messages = objects
     .flatMap(({ note = "", status }) => [note, ...(status?.conditions ?? []).map(({ message }) => message)])
     .join("\n");

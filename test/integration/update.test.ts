@@ -92,7 +92,7 @@ test("two resources that swap branches → said, nothing lost", async () => {
   );
 });
 
-test("somebody else changes the size → it is put back", async () => {
+test("another client changes the size → it is put back", async () => {
   const world = await startWorld();
   await world.apply("orders", { ...orders, ...small });
   const { status } = await world.untilReady("orders");

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 export interface LogEntry {
   /** True milliseconds. */
   readonly atMs: number;
-  /** Who did it: `operator-1`, `API server`, `control plane`, `user`, `network`. */
+  /** What did it: `operator-1`, `API server`, `control plane`, `user`, `network`. */
   readonly actor: string;
   /** Plain words; the verb comes first: `stores status of shop/orders`. */
   readonly text: string;

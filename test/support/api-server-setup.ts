@@ -4,7 +4,7 @@ import { startApiServer } from "../../tools/api-server/api-server.ts";
 import { resolveAssets } from "../../tools/assets/resolve-assets.ts";
 import { createKubectl } from "./kubectl.ts";
 
-/** What the files of a tier are told about the API server they share. Plain data: it crosses a process boundary. */
+/** What the files of a tier know about the API server that they share. Plain data: it crosses a process boundary. */
 export interface SharedApiServer {
   readonly url: string;
   /** Kubeconfig of an administrator. */

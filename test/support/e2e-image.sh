@@ -7,7 +7,7 @@
 #   NODE      the Node binary
 #   BUNDLE    folder with the bundle, as `npm run build` makes it
 #   MOUNTS    folder whose contents appear below the root
-#   USERSPEC  uid:gid to run as; empty: as whoever runs this
+#   USERSPEC  uid:gid to run as; empty: as the user that runs this
 #
 # The process that runs this becomes the program: its id stays the same.
 set -eu
@@ -34,7 +34,7 @@ touch "$root/usr/local/bin/node"
 mount --bind "$node" "$root/usr/local/bin/node"
 cp -R "$bundle" "$root/app"
 
-# The kubelet: files belong to the group of the pod's security context and nobody else may read them.
+# The kubelet: files belong to the group of the pod's security context, and no other user may read them.
 cp -R "$mounts/." "$root/"
 if [ -n "$userspec" ]; then
   (cd "$mounts" && find . -type f) | while read -r file; do

@@ -11,7 +11,7 @@ const imageUser = 65_532;
 
 const isRoot = process.getuid?.() === 0;
 
-/** What the program runs as here: the image's user if we may become it, else whoever we are. */
+/** What the program runs as here: the image's user if this process may become it, else the user of this process. */
 export const imageUid: number = isRoot ? imageUser : (process.getuid?.() ?? imageUser);
 
 /** Where the kubelet mounts the service account; the program looks nowhere else. */
@@ -20,7 +20,7 @@ export const serviceAccountFolder = "var/run/secrets/kubernetes.io/serviceaccoun
 /** Where deploy/base mounts the key of the control plane. */
 export const apiKeyFile = "etc/endpoint-operator/control-plane/api-key";
 
-/** Who may not make a mount namespace may still do so as the root of a user namespace. */
+/** A user without the right to make a mount namespace can make one as the root of a user namespace. */
 const unshareArgs = [...(isRoot ? [] : ["--user", "--map-root-user"]), "--mount", "--propagation", "private"];
 
 /** Why this machine cannot run anything so, in words for a test's name; `undefined` when it can. */

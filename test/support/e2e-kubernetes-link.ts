@@ -7,7 +7,7 @@ import { type ServiceAccountAccess, sharedApiServer } from "./api-server.ts";
 
 /**
  * A way to the shared API server that can be blocked, so that an operator can be stopped between what the service has
- * answered and what Kubernetes is told of it. It hands bytes on and understands none of them.
+ * answered and what the operator writes to Kubernetes about it. It hands bytes on and understands none of them.
  */
 export class KubernetesLink {
   /** Base URL of the API server this way. */

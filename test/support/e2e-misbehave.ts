@@ -11,7 +11,7 @@ const misbehaviours: Readonly<Record<string, () => void>> = {
     writeSync(process.stderr.fd, "stuck from now on\n");
     for (;;);
   },
-  /** Nobody handles this. What it says holds the key, as a careless error might. */
+  /** Nothing handles this error. Its text holds the key, as a careless error might. */
   Reject() {
     void Promise.reject(new Error(`a bug that says ${process.env.CONTROL_PLANE_API_KEY}`));
   },

@@ -34,7 +34,7 @@ export interface SandboxProcessOptions {
   readonly apiKey?: string;
 }
 
-/** A fault that stops the requests it matches until it is told otherwise. */
+/** A fault that stops the requests that it matches until the test lifts it. */
 export interface Fault {
   /** Waits until so many requests have been met. */
   untilHit(count?: number): Promise<void>;
@@ -49,7 +49,7 @@ export interface Fault {
 const projectCount = 40;
 const operationLatencyMs = 200;
 
-/** A key that nobody else has. */
+/** A key of its own. */
 export function newApiKey(): string {
   return newSecret("api-key");
 }

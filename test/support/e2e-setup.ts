@@ -13,7 +13,7 @@ declare module "vitest" {
 
 /**
  * Vitest's global set-up for the e2e tier: the program, bundled once, in a folder of its own, so that a `dist` of
- * somebody else is neither used nor touched. Vitest calls what it answers when the tier is done.
+ * another program is neither used nor touched. Vitest calls what it answers when the tier is done.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-bundle-"));

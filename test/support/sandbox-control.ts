@@ -33,7 +33,7 @@ export interface FaultMatch {
   readonly times?: number;
 }
 
-/** The sandbox as a test steers and inspects it: over HTTP, like anybody else. */
+/** The sandbox as a test steers and inspects it: over HTTP, like any other client. */
 export class SandboxControl {
   readonly #sandbox: Pick<RunningSandbox, "url" | "controlUrl" | "apiKey">;
 

@@ -22,7 +22,7 @@ interface Write {
 }
 
 /**
- * A client of one project that nobody else writes to. It sends writes one after the other until the connection breaks,
+ * The only client that writes to its project. It sends writes one after the other until the connection breaks,
  * and keeps what was acknowledged.
  */
 export class LoadWorker {
@@ -73,7 +73,8 @@ export class LoadWorker {
     const unknown = [...present.keys()].filter((id) => !this.#endpoints.has(id));
     const back = unknown.find((id) => this.#deleted.has(id));
     if (back !== undefined) throw new Error(`endpoint ${back} was deleted and is back`);
-    if (unknown.length > (open?.method === "POST" ? 1 : 0)) throw new Error(`nobody asked for ${unknown.join(", ")}`);
+    if (unknown.length > (open?.method === "POST" ? 1 : 0))
+      throw new Error(`no request asked for ${unknown.join(", ")}`);
     const operations = new Set((await reader.operations(this.projectId)).map(({ id }) => id));
     const lost = [...this.#operations].filter((id) => !operations.has(id));
     if (lost.length > 0) throw new Error(`operations ${lost.join(", ")} are lost`);

@@ -1,5 +1,5 @@
 /**
- * Audit policy used when none is given: who did what to which object, once per request, without bodies.
+ * Audit policy used when none is given: which user did what to which object, once per request, without bodies.
  *
  * kube-apiserver's calls to itself are left out. Covers the custom resource, Events of both groups and all else,
  * so that a test can prove that nothing was written.

@@ -1,7 +1,7 @@
 /** Where lines about long steps go. One call is one line, without its line end. */
 export type ProgressSink = (line: string) => void;
 
-/** How long a step may be silent before a line says that it still runs. */
+/** How long a step may print nothing before a line says that it still runs. */
 const repeatMs = 10_000;
 
 /**

@@ -79,7 +79,7 @@ export async function resolveAssets<Name extends AssetName>(
 }
 
 /**
- * Finds a binary without making it, for those who can do without.
+ * Finds a binary without making it, for callers that can do without.
  *
  * @throws AssetError `BadSetting`.
  */

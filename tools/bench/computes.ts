@@ -117,7 +117,10 @@ async function measureProxy(stage: Stage, sandbox: BenchServer, pgbench: string)
   await fillTables(pgbench, uri, 10);
   await suspend(sandbox, 0);
   const user = chooseSystemUser(process.getuid?.());
-  if (user === undefined) throw new Error("PostgreSQL does not run as root, and there is no user postgres or nobody");
+  if (user === undefined)
+    throw new Error(
+      "PostgreSQL refuses to run as root, and this machine has neither a user `postgres` nor a user `nobody`. Create one, or run the benchmark as another user",
+    );
   const source = path.join(stage.folder, "data/computes/branches/br-bench-0/data");
   const places = {
     postgres: path.join(stage.postgresBin, "postgres"),

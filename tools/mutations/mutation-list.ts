@@ -213,11 +213,11 @@ export const mutations: readonly Mutation[] = [
     caughtBy: { namedCase: "lost event" },
   },
   {
-    name: "a silent watch is trusted for ever",
+    name: "a watch that sends nothing is trusted for ever",
     file: "kubernetes/watch/reflector-parts.ts",
     find: "inactivityMs: 70_000,",
     replace: "inactivityMs: 70_000_000,",
-    caughtBy: { namedCase: "silent watch" },
+    caughtBy: { namedCase: "muted watch" },
   },
   {
     name: "the budget of a minute is not kept",

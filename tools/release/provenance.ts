@@ -5,7 +5,7 @@ export interface BuildFacts {
   /** Commit id. */
   readonly commit: string;
   readonly version: string;
-  /** Who ran the build: the address of a workflow, or a local run. */
+  /** What ran the build: the address of a workflow, or a local run. */
   readonly builder: string;
   /** Address of this very run; absent for a local one. */
   readonly invocation?: string;

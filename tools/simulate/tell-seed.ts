@@ -4,7 +4,7 @@ import { shrink } from "../../test/simulation/run/shrink.ts";
 import type { Violation } from "../../test/simulation/run/violation.ts";
 import { randomPlan } from "../../test/simulation/workloads/random-plan.ts";
 
-/** How a run is told. */
+/** How the events of a run are printed. */
 export interface TellOptions {
   /** The run is not made shorter. */
   readonly isWhole: boolean;

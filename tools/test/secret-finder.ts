@@ -11,7 +11,7 @@ export type FindSecrets = (text: string) => ReadonlySet<string>;
  * Looks for all secrets at once, in one walk over the text: hundreds of secrets in many forms and megabytes of text would
  * take too long one by one.
  *
- * @throws Error when a secret is too short to be told from any other word.
+ * @throws Error when a secret is so short that it may be any other word.
  */
 export function createSecretFinder(secrets: Iterable<string>): FindSecrets {
   const formsByKey = new Map<string, { readonly form: string; readonly secret: string }[]>();

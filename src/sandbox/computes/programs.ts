@@ -29,7 +29,7 @@ export async function findComputePrograms({ postgresBin, pgbouncerBin }: Compute
   const user = chooseSystemUser(process.getuid?.());
   if (user === undefined) {
     throw new ComputeSetupError(
-      "PostgreSQL refuses to run as root, and neither user postgres nor user nobody exists; run the sandbox as another user",
+      "PostgreSQL refuses to run as root, and there is neither a user `postgres` nor a user `nobody`; run the sandbox as another user",
     );
   }
   return { binaries: await findBinaries(postgresBin, user), user, pooler: findPooler(pgbouncerBin) };

@@ -33,7 +33,7 @@ export class TlsConnections {
     this.#tls.on("tlsClientError", (_error, socket) => socket.destroy());
   }
 
-  /** Makes the HTTP server's own port take both kinds of connection, told apart by their first byte. */
+  /** Makes the HTTP server's own port take both kinds of connection; the first byte says which kind it is. */
   detectOnPort(): void {
     this.#http.removeAllListeners("connection");
     this.#http.on("connection", (socket) => this.#detect(socket));

@@ -2,7 +2,7 @@
 import type { EndpointRecord, OperationRecord, OperationStatus } from "../engine/records.ts";
 import { defaultSuspendSeconds } from "../engine/settings.ts";
 
-/** A word for a state, with a sign beside it, so that the state can be told without its colour. */
+/** A word for a state, with a sign beside it, so that a reader recognizes the state without its colour. */
 export interface Label {
   readonly text: string;
   readonly sign: string;

@@ -77,8 +77,8 @@ function pageNamed(name: string | null): PageName {
 }
 
 function requireLocal(request: FastifyRequest, access: ServerParts["controlAccess"]): void {
-  if (access === "anybody") return;
-  if (access === "nobody") throw new ApiError(403, "the page is off: the sandbox is not bound to a loopback address");
+  if (access === "everyone") return;
+  if (access === "none") throw new ApiError(403, "the page is off: the sandbox is not bound to a loopback address");
   // A foreign web page could reach the sandbox under a name of its own that resolves to loopback.
   if (!isLoopback(hostnameOf(request.headers.host))) {
     throw new ApiError(403, "the page answers to a loopback host name only");

@@ -94,7 +94,7 @@ describe("connecting to a compute", () => {
     await expect(psql(plain, "SELECT 1")).rejects.toThrow(/connection is insecure[\s\S]*sslmode=require/);
   });
 
-  test("the sandbox's own role → nobody can log in as it", async () => {
+  test("the sandbox's own role → no client can log in as it", async () => {
     const admin = parameters(`host=${hostName} sslmode=require`).replace("neondb_owner", "cloud_admin");
     await expect(psql(admin, "SELECT 1")).rejects.toThrow(/password authentication failed/);
   });

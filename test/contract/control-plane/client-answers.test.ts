@@ -238,7 +238,7 @@ describe("a request", () => {
   });
 
   test("any outcome → the observer hears the route's template and the code", async () => {
-    const { told, observer } = recordingObserver();
+    const { reported, observer } = recordingObserver();
     await using service = await startRawService(json(200, { endpoints: [] }));
     await using client = clientOf(service.url, { observer });
     await client.listEndpoints(project);
@@ -248,7 +248,7 @@ describe("a request", () => {
     await expect(client.getEndpoint(project, leanEndpoint.id)).rejects.toThrow();
     service.answerWith(raw(200, "<html>"));
     await expect(client.getOperation(project, leanOperation.id)).rejects.toThrow();
-    expect(told).toEqual([
+    expect(reported).toEqual([
       "GET /projects/{project_id}/endpoints 200",
       "PATCH /projects/{project_id}/endpoints/{endpoint_id} 423",
       "locked ConflictingOperations",

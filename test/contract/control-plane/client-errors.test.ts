@@ -73,7 +73,7 @@ describe("an error status", () => {
     expect(first.message).toContain("no, see request");
   });
 
-  test("a code beside the message → both are told", async () => {
+  test("a code beside the message → the error has both", async () => {
     await using service = await startRawService(
       json(422, { code: "ENDPOINTS_LIMIT_EXCEEDED", message: "endpoints limit exceeded" }),
     );
@@ -326,18 +326,18 @@ describe("a connection that breaks", () => {
     expect((await client.createEndpoint(project, creation)).endpoint.id).toBe(leanEndpoint.id);
   });
 
-  test("nobody listens → Unreachable, nothing was applied", async () => {
+  test("no server listens → Unreachable, nothing was applied", async () => {
     const gone = await startRawService();
     await gone[Symbol.asyncDispose]();
-    const { told, observer } = recordingObserver();
+    const { reported, observer } = recordingObserver();
     await using client = clientOf(gone.url, { observer });
     for (const [name, , call] of everyCall) {
       const error = await failureOf(call(client));
       expect(error, name).toMatchObject({ reason: "Unreachable", effect: "NotApplied" });
       expect(error.message).toMatch(/^cannot .*: the control plane cannot be reached: connection refused$/);
     }
-    expect(told).toHaveLength(everyCall.length);
-    expect(told[0]).toBe("GET /projects/{project_id}/endpoints Unreachable");
+    expect(reported).toHaveLength(everyCall.length);
+    expect(reported[0]).toBe("GET /projects/{project_id}/endpoints Unreachable");
   });
 
   test("TLS towards a server without TLS → Unreachable, nothing was applied", async () => {

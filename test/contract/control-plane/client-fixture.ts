@@ -41,16 +41,16 @@ export const leanOperation = {
   updated_at: "2026-11-20T10:00:01Z",
 };
 
-/** Writes down what it is told. */
+/** Records what the client reports. */
 export function recordingObserver() {
-  const told: string[] = [];
+  const reported: string[] = [];
   const observer: ControlPlaneObserver = {
-    requestEnded: ({ route, method, code }) => told.push(`${method} ${route} ${code}`),
-    throttled: (reason) => told.push(`throttled ${reason}`),
+    requestEnded: ({ route, method, code }) => reported.push(`${method} ${route} ${code}`),
+    throttled: (reason) => reported.push(`throttled ${reason}`),
     budgetWaited: () => {},
-    locked: (reason) => told.push(`locked ${reason}`),
+    locked: (reason) => reported.push(`locked ${reason}`),
   };
-  return { told, observer };
+  return { reported, observer };
 }
 
 /** A client of the service at `baseUrl`, disposed of with `await using`. */

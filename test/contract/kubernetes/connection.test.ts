@@ -147,7 +147,7 @@ describe("a connection", () => {
     expect((await failureOf(connection.request(call({ timeoutMs: 50 })))).reason).toBe("TimedOut");
   });
 
-  it("nobody listens, or the connection is cut → Unavailable, and nothing is sent twice", async () => {
+  it("no server listens, or the connection is cut → Unavailable, and nothing is sent twice", async () => {
     server.answer((_request, response) => response.destroy());
     const cut = await failureOf(connection.request(call({ method: "PATCH", body: {} })));
     expect(cut.reason).toBe("Unavailable");

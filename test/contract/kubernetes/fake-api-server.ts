@@ -23,7 +23,7 @@ export interface FakeApiServer {
   stop(): Promise<void>;
 }
 
-/** Starts one that answers 404 until told otherwise. */
+/** Starts one that answers 404 until a test sets another answer. */
 export async function startFakeApiServer(): Promise<FakeApiServer> {
   const requests: ReceivedRequest[] = [];
   let handler: Parameters<FakeApiServer["answer"]>[0] = (_request, response) => response.writeHead(404).end();

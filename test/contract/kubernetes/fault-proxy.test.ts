@@ -139,7 +139,7 @@ describe("faults of requests", () => {
       const injected = proxy.inject({ match: { verb: "list" }, fault, times: 1 });
       const heard = ask(list);
       await until("it has bitten", () => injected.bites === 1);
-      // Whoever comes after has no part in it; by then the first has heard all that there is.
+      // A later watch has no part in the fault; by then the first one has received every event.
       expect(await answerTo(list)).toMatchObject({ status: 200, end: "Ended" });
       await until("what was to be heard", () =>
         Object.entries(expected).every(([key, value]) => heard[key as keyof Heard] === value),
@@ -147,7 +147,7 @@ describe("faults of requests", () => {
       expect(heard).toMatchObject(expected);
       expect(server.requests).toHaveLength(reachesServer ? 2 : 1);
       heard.leave();
-      await until("nobody is held", () => proxy.stats().held === 0);
+      await until("no request is held", () => proxy.stats().held === 0);
     },
   );
 
@@ -238,7 +238,7 @@ describe("faults of watches", () => {
     expect(injected.bites).toBe(1);
   });
 
-  it("nothing arrives on a watch that has gone silent, while the next one hears all", async () => {
+  it("nothing arrives on a watch that is muted, and the next one receives everything", async () => {
     const heard = await openWatch();
     const injected = proxy.inject({ match: { verb: "watch" }, fault: streamFaults["half-open"], times: 1 });
     expect(injected.bites).toBe(1);

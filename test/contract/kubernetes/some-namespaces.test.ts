@@ -34,11 +34,11 @@ async function startWatch() {
   });
   const credentials = countingCredentials(server.url);
   const connection = createConnection({ credentials, clock, userAgent: "agent/1" });
-  const [told, errors]: [string[], string[]] = [[], []];
+  const [reported, errors]: [string[], string[]] = [[], []];
   const warn = ({ err }: LogFields) => void errors.push(err instanceof Error ? err.message : "");
   const watch = createResourceWatch({
     ...{ connection, namespaces: ["shop", "crm", "shop"], fence: { mayStartEffect: () => true } },
-    onChange: ({ namespace }, origin) => void told.push(`${namespace} ${origin}`),
+    onChange: ({ namespace }, origin) => void reported.push(`${namespace} ${origin}`),
     ...{ clock, logger: { ...quietLogger, warn }, random: () => 0 },
   });
   onTestFinished(async () => {
@@ -46,20 +46,22 @@ async function startWatch() {
     await connection.close();
   });
   watch.start();
-  return { clock, server, forbidden, told, errors, watch };
+  return { clock, server, forbidden, reported, errors, watch };
 }
 
 test("one of two namespaces may not be listed → the other one is watched, and it is said which one is missing; then both", async () => {
-  const { clock, server, forbidden, told, errors, watch } = await startWatch();
-  await waitUntil(() => (told.length > 0 && clock.nextTimerInMs === 400) || undefined, { what: "one list, one pause" });
-  expect(told).toEqual(["shop Listed"]);
+  const { clock, server, forbidden, reported, errors, watch } = await startWatch();
+  await waitUntil(() => (reported.length > 0 && clock.nextTimerInMs === 400) || undefined, {
+    what: "one list, one pause",
+  });
+  expect(reported).toEqual(["shop Listed"]);
   expect(watch.stats()).toMatchObject({ hasSynced: false, unlistedNamespaces: ["crm"], resources: 1 });
   expect(errors).toEqual(['cannot list ComputeEndpoints of namespace crm: cannot list in the namespace "crm"']);
   forbidden.clear();
   await clock.advance(400);
   await waitUntil(() => watch.stats().isWatching || undefined, { what: "both are watched" });
   expect(watch.stats()).toMatchObject({ hasSynced: true, unlistedNamespaces: [], resources: 2, lists: 2 });
-  expect(told).toEqual(["shop Listed", "crm Listed"]);
+  expect(reported).toEqual(["shop Listed", "crm Listed"]);
   const paths = new Set(server.requests.map(({ path }) => path));
   expect([...paths].toSorted(), "nothing across namespaces is asked for").toEqual(
     ["crm", "shop"].map((name) => `/apis/endpoint-operator.dev/v1alpha1/namespaces/${name}/computeendpoints`),

@@ -174,7 +174,7 @@ describe("list and watch over HTTP", () => {
     });
   }
 
-  it("a resource watch on a server that goes silent (half-open) → reconnects and misses nothing", async () => {
+  it("a resource watch on a server that stops sending (half-open) → reconnects and misses nothing", async () => {
     server.answer((request, response) => {
       if (request.query.watch === undefined) {
         sendJson(response, 200, { metadata: { resourceVersion: "5" }, items: [stored("a", 4)] });

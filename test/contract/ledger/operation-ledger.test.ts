@@ -31,10 +31,10 @@ test.concurrent.for(seeds)(
     taken.push(...(await takeSteps(world, random, 20)));
     await world.settle();
     const [expected, counted] = [await world.expected(), await world.counted()];
-    const told = `seed ${seed}, ${world.processes} processes: ${taken.join(", ")}\n${await world.missing()}`;
-    expect(differences(expected, counted), told).toEqual([]);
-    expect(world.complaints, told).toEqual([]);
+    const story = `seed ${seed}, ${world.processes} processes: ${taken.join(", ")}\n${await world.missing()}`;
+    expect(differences(expected, counted), story).toEqual([]);
+    expect(world.complaints, story).toEqual([]);
     const sum = [...counted.values()].reduce((total, count) => total + count, 0);
-    expect(sum, told).toBeGreaterThan(5);
+    expect(sum, story).toBeGreaterThan(5);
   },
 );

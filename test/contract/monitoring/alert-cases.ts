@@ -61,13 +61,13 @@ const operationFailed: readonly AlertCase[] = [
   },
   {
     alert: "ComputeEndpointOperationFailed",
-    name: "its action has succeeded; a minute later nobody leads, or the resource is deleted → does not come back",
+    name: "its action has succeeded; a minute later no replica leads, or the resource is deleted → does not come back",
     series: { [exported(podA)]: "1x11 stale", [failed(podA)]: "1x9 stale" },
     firing: { "4m30s": startFailed, "5m": [], "6m": [], "7m": [] },
   },
   {
     alert: "ComputeEndpointOperationFailed",
-    name: "nobody leads any more, or the resource is deleted → resolves after three minutes",
+    name: "no replica leads any more, or the resource is deleted → resolves after three minutes",
     series: { [exported(podA)]: ofOldLeader, [failed(podA)]: ofOldLeader },
     firing: { "7m": startFailed, "8m30s": [] },
   },
@@ -82,7 +82,7 @@ const resources: readonly AlertCase[] = [
   },
   {
     alert: "ComputeEndpointOperationStuck",
-    name: "one operation after another, each short → silent",
+    name: "one operation after another, each short → no alert",
     series: { [exported(podA)]: "1x80", [oldest(podA)]: "0 300 600 0 300 600 0 300 600 0 300 600 0 300 600 0x20" },
     firing: { "5m": [], "10m": [] },
   },
@@ -109,7 +109,7 @@ const resources: readonly AlertCase[] = [
   },
   {
     alert: "ComputeEndpointNotReady",
-    name: "Ready in between, Unknown because it is paused → silent",
+    name: "Ready in between, Unknown because it is paused → no alert",
     series: {
       [exported(podA)]: "1x80",
       [condition("Ready", "False")]: "1x20 stale _x1 1x20 stale",
@@ -119,7 +119,7 @@ const resources: readonly AlertCase[] = [
   },
   {
     alert: "ComputeEndpointNotReady",
-    name: "Stalled, or the key is rejected → silent: those have alerts of their own",
+    name: "Stalled, or the key is rejected → no alert here: those have alerts of their own",
     series: {
       [exported(podA)]: "1x80",
       [condition("Ready", "False")]: "1x80",
@@ -169,7 +169,7 @@ const accesses: readonly AlertCase[] = [
   },
   {
     alert: "DatabaseAccessNotReady",
-    name: "Ready in between → silent",
+    name: "Ready in between → no alert",
     series: { [access(podA)]: "0x20 1 0x20 1x40" },
     firing: { "10m30s": [], "15m30s": [], "20m": [] },
   },

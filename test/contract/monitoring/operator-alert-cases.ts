@@ -23,7 +23,7 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "EndpointOperatorDown",
-    name: "one of two replicas goes → silent",
+    name: "one of two replicas goes → no alert",
     series: { [build(podA)]: "1x9 stale", [build(podB)]: "1x60" },
     firing: { "12m": [], "20m": [] },
   },
@@ -35,7 +35,7 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "EndpointOperatorWithoutLeader",
-    name: "a failover within a minute; another operator that has no leader → silent",
+    name: "a failover within a minute; another operator that has no leader → no alert",
     series: {
       [build(podA)]: "1x9 stale",
       [build(podB)]: "1x60",
@@ -53,7 +53,7 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "EndpointOperatorWatchStale",
-    name: "a replica that never gets a first list → fires; a start of a minute, and other reflectors → silent",
+    name: "a replica that never gets a first list → fires; a start of a minute, and other reflectors → no alert",
     series: {
       [`reflector_synced{name="computeendpoint",${podA}}`]: "1x80",
       [`reflector_synced{name="computeendpoint",${podB}}`]: "0 0 1x10 stale _x5 0x40",
@@ -85,7 +85,7 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "EndpointOperatorCredentialsRejected",
-    name: "the key is accepted → silent",
+    name: "the key is accepted → no alert",
     series: { [exported(podA)]: "1x60", [condition("CredentialsValid", "True")]: "1x60" },
     firing: { "10m": [] },
   },
@@ -109,7 +109,7 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "EndpointOperatorOperationsUnseen",
-    name: "none ever, and a restart → silent",
+    name: "none ever, and a restart → no alert",
     series: { [`compute_endpoint_operation_log_gaps_total{${podA}}`]: "3x20 0x60" },
     firing: { "5m": [], "20m": [] },
   },
@@ -131,7 +131,7 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "EndpointOperatorThrottled",
-    name: "a 429 now and then; no call at all → silent",
+    name: "a 429 now and then; no call at all → no alert",
     series: {
       [throttled("TooManyRequests")]: "0+1x60 60x80",
       [throttled("HeldBack")]: "0x140",
@@ -166,7 +166,7 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "EndpointOperatorQueueNotDraining",
-    name: "a short burst; another operator's queue → silent",
+    name: "a short burst; another operator's queue → no alert",
     series: {
       [queue("workqueue_queue_duration_seconds_sum")]: "0 6000x60",
       [queue("workqueue_queue_duration_seconds_count")]: "0 50x60",

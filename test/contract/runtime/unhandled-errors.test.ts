@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
 
-/** A process of its own that ends as ours does, and in which nobody handles an error. */
+/** A process of its own that ends as ours does, and in which nothing handles an error. */
 function runWith(bug: string) {
   const program = `
     import { endOnUnhandledErrors } from ${source("runtime/shutdown.ts")};
@@ -19,7 +19,7 @@ function runWith(bug: string) {
 
 test.each([
   ["an exception in a timer", "setTimeout(() => { throw new Error('a bug'); }, 1);", "uncaughtException"],
-  ["a rejection that nobody awaits", "void Promise.reject(new Error('a bug'));", "unhandledRejection"],
+  ["a rejection that nothing awaits", "void Promise.reject(new Error('a bug'));", "unhandledRejection"],
 ])("%s → exit code 1, and the last line says why", (_, bug, event) => {
   const { status, stdout, stderr } = runWith(bug);
   expect({ status, stderr }).toEqual({ status: 1, stderr: "" });

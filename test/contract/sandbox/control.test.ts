@@ -232,7 +232,7 @@ describe("access", () => {
     expect(status).toBe(403);
   });
 
-  test("a page of somebody else → 403, and nothing happens; a page of this machine, and no page → 200", async () => {
+  test("a page of another origin → 403, and nothing happens; a page of this machine, and no page → 200", async () => {
     const client = await freshSandbox();
     const id = await client.activeEndpoint(branches.orders);
     const reset = (headers: Record<string, string>) =>

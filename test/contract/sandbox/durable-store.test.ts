@@ -155,7 +155,7 @@ describe("a directory that cannot be used", () => {
     expect(readFileSync(join(directory, stateFileName), "utf8")).toBe(text);
   });
 
-  test("somebody else's database → refused, left as it is", () => {
+  test("the database of another program → refused, left as it is", () => {
     const directory = newDirectory();
     const file = join(directory, stateFileName);
     const other = new DatabaseSync(file);
@@ -224,7 +224,7 @@ function circular(): never {
 
 const namesIn = (store: Store) => store.projects.list().map(({ id }) => id);
 
-test("transactions of one turn → in the file together, once that is told and not before", async () => {
+test("transactions of one turn → in the file together, when the store says so and not before", async () => {
   const directory = newDirectory();
   const { store, written, file } = open(directory);
   expect(written()).toBeUndefined();
@@ -259,7 +259,7 @@ test("a clear among transactions of one turn → what came before is gone, what 
   expect(namesIn(open(directory).store)).toEqual(["new", "newer"]);
 });
 
-test("a write that fails → told to all who wait, nothing of it in the file, and nothing more is taken", async () => {
+test("a write that fails → every waiting caller gets the error, nothing of it is in the file, and no more writes are accepted", async () => {
   const directory = newDirectory();
   const { store, written, flush, close, failures } = open(directory);
   store.projects.put(project("kept", 1));

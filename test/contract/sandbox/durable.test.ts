@@ -204,7 +204,7 @@ describe("endpoint-operator sandbox --data", () => {
     await vi.waitFor(() => expect(third.written.out).toContain("API key as before"));
   });
 
-  test("directory that can no longer be written → 500 to whoever asked, 1, says why; what was answered is there", async () => {
+  test("directory that can no longer be written → the request gets 500, the program ends with 1 and says why; what was answered is there", async () => {
     const data = newDirectory();
     const args = ["--data", data, "--api-key", apiKey, "--clock", "stepped"];
     const urlOf = ({ written }: { written: { out: string } }) =>

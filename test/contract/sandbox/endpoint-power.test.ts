@@ -61,7 +61,7 @@ describe("power", () => {
   });
 });
 
-describe("bodies nobody asked for", () => {
+describe("bodies that no request needs", () => {
   test.each([
     ["text/plain", "{"],
     ["text/plain", "hello"],

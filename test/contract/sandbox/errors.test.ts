@@ -249,7 +249,7 @@ describe("other refusals", () => {
     const refused = await client.api("POST", `${paid}/endpoints`, readWrite(branches.orders));
     expect({ status: refused.status, after: refused.headers.get("retry-after") }).toEqual({ status: 429, after: "1" });
     await client.advance(400);
-    // Rounded up: who comes back after it is let in.
+    // Rounded up: a request that comes after it is accepted.
     expect((await client.api("GET", "/projects")).headers.get("retry-after")).toBe("1");
     await client.advance(600);
     expect((await client.api("GET", `${paid}/endpoints`)).body.endpoints).toEqual([]);

@@ -206,8 +206,8 @@ describe("what its buttons do", () => {
   });
 });
 
-describe("who may see it", () => {
-  test("→ nothing but its own files may be loaded, and nobody may frame it", async () => {
+describe("access to the page", () => {
+  test("→ nothing but its own files may be loaded, and no page may frame it", async () => {
     const client = await freshSandbox();
     const pages = ["/", "/requests", "/faults", "/connect", "/reference"];
     for (const path of [...pages, "/page/style.css", "/page/script.js", "/page/icon.svg"]) {

@@ -125,7 +125,7 @@ describe("odd requests", () => {
     expectRefused(await sendRaw(client.sandbox.port, [bytesFor(client)]), status);
   });
 
-  test("HTTP/1.0, and 100-continue → as anybody else", async () => {
+  test("HTTP/1.0, and 100-continue → as any other client", async () => {
     const client = await freshSandbox();
     const old = `GET ${endpoints} HTTP/1.0\r\nAuthorization: Bearer ${client.sandbox.apiKey}\r\n\r\n`;
     expect(await sendRaw(client.sandbox.port, [old])).toMatchObject([{ status: 200 }]);

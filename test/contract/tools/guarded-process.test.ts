@@ -39,14 +39,14 @@ describe("startGuardedProcess", () => {
     expect(await child.stop()).toEqual({ code: null, signal: "SIGKILL" });
   });
 
-  it("kill → the command's own end is told", async () => {
+  it("kill → the end of the command is reported", async () => {
     const child = await startGuardedProcess({ command: "sleep", args: ["600"] });
     expect(child.kill("SIGKILL")).toBe(true);
     expect(await child.exited).toEqual({ code: null, signal: "SIGKILL" });
   });
 
   it.each(["SIGKILL", "SIGTERM"])(
-    "the one who started it ends by %s → the command and what it started end too",
+    "its parent process ends by %s → the command and its children end too",
     async (signal) => {
       const script = `
       const { startGuardedProcess } = await import(${JSON.stringify(module)});

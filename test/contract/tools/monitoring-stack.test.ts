@@ -90,7 +90,7 @@ test("a stack whose Prometheus cannot start → the others are stopped too", asy
 
 test("Alertmanager → ready, and it looks for no peers", async (context) => {
   const binary = await monitoringTool("alertmanager", context);
-  const config = { route: { receiver: "nobody" }, receivers: [{ name: "nobody" }] };
+  const config = { route: { receiver: "none" }, receivers: [{ name: "none" }] };
   const alertmanager = await startAlertmanager({ binary, config });
   onTestFinished(() => alertmanager.stop());
   const answer = await fetch(`${alertmanager.url}/api/v2/status`);

@@ -143,7 +143,7 @@ describe("the download", () => {
     expect(await cachedFiles(home)).toEqual([]);
   });
 
-  it("nobody listens → each host is tried once, then built", async () => {
+  it("no host listens → each host is tried once, then built", async () => {
     const home = await createAssetHome();
     await installFakeGo(home);
     const server = await startDownloadServer({});

@@ -26,7 +26,7 @@ function tracingTo(endpoint: string): { readonly tracing: Tracing; readonly line
 const nothing = () => Promise.resolve();
 
 describe("startTracing", () => {
-  test("a span within a span → both arrive, one within the other, with what they say and who says it", async () => {
+  test("a span within a span → both arrive, one within the other, with their attributes and the name of the service", async () => {
     const receiver = await OtlpReceiver.start();
     const { tracing, lines } = tracingTo(receiver.endpoint);
     const before = BigInt(Date.now()) * 1_000_000n;

@@ -114,7 +114,7 @@ export const createCases: readonly NamedCase[] = [
   {
     id: "16a",
     name: "a pause is stored while the operator stands still between intent and POST → no POST",
-    why: "the person who paused has been told that nothing happens any more",
+    why: "the person who paused relies on it that nothing happens any more",
     plan: planOf({
       faults: scripted({ "patch status of ComputeEndpoint shop/orders #1": { kind: "Paused", durationMs: 20_000 } }),
       steps: [

@@ -293,8 +293,8 @@ export const guardCases: readonly NamedCase[] = [
     },
   },
   {
-    id: "silent watch",
-    name: "the watch falls silent, and an edit comes → it is carried out within two minutes",
+    id: "muted watch",
+    name: "the watch sends nothing any more, and an edit comes → it is carried out within two minutes",
     why: "nothing happens for hours, and the operator looks healthy",
     plan: planOf({
       steps: [

@@ -8,11 +8,11 @@ const adopting = (policy: "AdoptOrCreate" | "AdoptOnly") => ({ adoption: { polic
 const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =>
   ({ atMs, action: { kind: "Apply", name, spec } }) as const;
 
-/** Who may own an endpoint. */
+/** Which resource owns an endpoint. */
 export const ownerCases: readonly NamedCase[] = [
   {
     id: "4",
-    name: "a new leader whose watch was silent finds an endpoint that another resource owns → it lists before it acts",
+    name: "a new leader whose watch sent nothing finds an endpoint that another resource owns → it lists before it acts",
     why: "two owners fight over one database, and deleting one resource deletes the other's database",
     plan: planOf({
       world: { machines: [rightClock, rightClock], hasElection: true },

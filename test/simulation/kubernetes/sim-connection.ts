@@ -13,7 +13,7 @@ import type { ApiServer } from "./api-server.ts";
 import { parseResourcePath, type ResourcePath } from "./resource-path.ts";
 import type { WatchHub } from "./watch-hub.ts";
 
-/** Is told of every call; for oracles and the story. */
+/** Called for every call; for oracles and the event log. */
 export interface KubernetesTap {
   sent(call: KubernetesCall, process: Process, planned: PlannedCall): void;
   applied(call: KubernetesCall, process: Process, answer: Answer): void;

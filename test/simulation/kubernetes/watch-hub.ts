@@ -7,7 +7,7 @@ import type { ResourcePath } from "./resource-path.ts";
 /** What the network does to one event of one watch: it arrives after each of these delays; none: it is lost. */
 export type Delivery = (client: string) => readonly number[];
 
-/** Who watches what. */
+/** One watch that a client asks for. */
 export interface WatchRequest {
   /** Whose watch it is. */
   readonly client: string;

@@ -5,7 +5,7 @@ import type { Process } from "../replica/process.ts";
 import type { Refusal } from "../service/engine.ts";
 import type { SentCall } from "../service/sim-control-plane.ts";
 
-/** Watches a run for one promise. Is told of everything as it happens; reports by `world.violate`. */
+/** Watches a run for one promise. The world calls it for everything that happens; it reports by `world.violate`. */
 export interface Oracle {
   /** The operator sends a call to the control plane. */
   onServiceCall?(sent: SentCall): void;

@@ -59,5 +59,6 @@ function judgeReady(world: World, resource: StoredObject): void {
   const endpointId = ownershipOf(resource)?.endpointId ?? "";
   const goneMs = world.history.goneMs.get(endpointId);
   const shownMs = world.history.shownMs.get(String(specOf(resource).projectId)) ?? -1;
-  if (goneMs !== undefined && goneMs < shownMs) world.violate("S8", "Ready is said of an endpoint that is gone");
+  if (goneMs !== undefined && goneMs < shownMs && !world.history.unread.has(endpointId))
+    world.violate("S8", "Ready is said of an endpoint that is gone");
 }

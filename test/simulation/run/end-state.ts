@@ -6,7 +6,7 @@ import type { World } from "./world.ts";
 export interface EndState {
   /** Resources by name: whether Ready, why, and of which origin their endpoint is. */
   readonly resources: readonly string[];
-  /** Live endpoints: where they are, what they are like, and who made them. */
+  /** Live endpoints: where they are, what they are like, and what made them. */
   readonly endpoints: readonly string[];
 }
 

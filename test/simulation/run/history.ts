@@ -64,6 +64,8 @@ export class History {
   readonly readMs = new Map<string, number>();
   /** The time that the last such read showed: lists may lag behind. */
   readonly shownMs = new Map<string, number>();
+  /** Endpoints whose last read by id failed: nothing proves then that they are gone. */
+  readonly unread = new Set<string>();
   /**
    * Resources whose records a person or a restore has taken away, by uid; or whose nameless endpoint a person has changed
    * before a lost answer to its create was resolved: no client can recognize it then.
@@ -129,6 +131,10 @@ export class History {
     }
     if (error === undefined && call.purpose.startsWith("list the project's endpoints")) {
       this.listedMs.set(`${process.identity} ${call.projectId}`, sentAtMs);
+    }
+    if (call.method === "GET" && call.endpointId !== undefined) {
+      if (error === undefined) this.unread.delete(call.endpointId);
+      else this.unread.add(call.endpointId);
     }
     const post = this.posts.find((each) => each.sent === sent);
     if (post === undefined) return;

@@ -8,7 +8,7 @@ export function conditionOf({ status }: StoredObject, type: string): JsonObject 
   return conditions.filter(isObject).find((condition) => condition.type === type);
 }
 
-/** Whether a person has told the operator to keep away from it. */
+/** Whether a person has paused it by annotation. */
 export function isPausedByPerson({ metadata }: StoredObject): boolean {
   const given = metadata.annotations;
   return isObject(given) && given[annotations.paused] === "true";

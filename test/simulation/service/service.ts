@@ -22,7 +22,7 @@ import {
 } from "./engine.ts";
 import { type EndpointPlace, endpointView, operationView } from "./views.ts";
 
-/** Who really made an endpoint; no client can see it. */
+/** What really made an endpoint; no client can see it. */
 export type Creator =
   | { readonly by: "Operator"; readonly uid: string; readonly attempt: string; readonly replica: string }
   | { readonly by: "Person" }
@@ -53,7 +53,7 @@ export interface ServiceOptions {
 const allOperations = 1_000;
 
 /**
- * The control plane of a run: the sandbox's engine, what its clock shows, and who really made what.
+ * The control plane of a run: the sandbox's engine, what its clock shows, and what really made each endpoint.
  *
  * Errors: every method throws `Refusal` where the control plane refuses.
  */

@@ -28,7 +28,7 @@ export interface ServiceCall extends CallWords {
   readonly object?: string;
 }
 
-/** Is told of every call; for oracles and the story. Returns a mark that goes with the call. */
+/** Called for every call; for oracles and the event log. Returns a mark that goes with the call. */
 export interface ServiceTap {
   sent(call: ServiceCall, process: Process): SentCall;
   /** It has taken effect, or the control plane has refused it; each call once at most. */

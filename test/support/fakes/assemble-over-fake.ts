@@ -9,7 +9,7 @@ import type { FakeKubernetes } from "./fake-kubernetes.ts";
 export interface FakeSurroundings {
   readonly kubernetes: FakeKubernetes;
   readonly clock: FakeClock;
-  /** Of the control plane. @default where nobody listens */
+  /** Of the control plane. @default an address where nothing listens */
   readonly serviceUrl?: string;
 }
 

@@ -3,7 +3,7 @@ import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 /** What each test decides for itself. */
 type Given = Partial<ObservedEndpoint> & Pick<ObservedEndpoint, "id" | "projectId" | "branchId" | "createdTime">;
 
-/** An endpoint as the service might describe it: read-write, idle, nameless and never changed, unless told otherwise. */
+/** An endpoint as the service might describe it: read-write, idle, nameless and never changed, unless a test sets something else. */
 export function observedEndpoint(given: Given): ObservedEndpoint {
   return {
     type: "ReadWrite",

@@ -51,7 +51,7 @@ export class FaultProxy {
   readonly #history = new EventHistory();
   readonly #exchanges = new Set<Exchange>();
   readonly #streams = new Set<WatchStream>();
-  /** Oldest first; a lifted one hits nobody any more. */
+  /** Oldest first; a lifted one hits no request any more. */
   readonly #injected: InjectedFault[] = [];
 
   private constructor(server: Server, options: FaultProxyOptions) {

@@ -31,7 +31,7 @@ export class InjectedFault {
     return this.#bites;
   }
 
-  /** Hits nobody any more. What it has done to a connection stays done; only what it holds is let go. */
+  /** Hits no request any more. What it has done to a connection stays done; only what it holds is let go. */
   lift(): void {
     this.#left = 0;
     this.#lift();
@@ -44,7 +44,7 @@ export class InjectedFault {
     return true;
   }
 
-  /** Told by whoever carries the fault out. */
+  /** Reported by the code that carries the fault out. */
   noteBite(): void {
     this.#bites += 1;
   }

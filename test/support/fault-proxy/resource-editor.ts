@@ -1,7 +1,7 @@
 import type { KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 import { computeEndpointPath, computeEndpointsPath } from "../../../src/kubernetes/http/paths.ts";
 
-/** Somebody who changes the resources of one namespace, straight at the API server. */
+/** A client that changes the resources of one namespace, straight at the API server. */
 export class ResourceEditor {
   readonly #admin: KubernetesConnection;
   readonly #namespace: string;

@@ -20,9 +20,9 @@ import { ResourceEditor } from "./resource-editor.ts";
 export interface SceneServer {
   readonly url: string;
   readonly caFile: string;
-  /** Of whoever watches. */
+  /** Of the client that watches. */
   readonly token: string;
-  /** Of whoever edits. */
+  /** Of the client that edits. */
   readonly adminKubeconfigFile: string;
 }
 
@@ -44,7 +44,7 @@ const sceneTiming: Partial<ReflectorTiming> = {
   relistMs: 24 * 3_600_000,
 };
 
-/** The product's watch on one namespace through a fault proxy, and somebody who edits behind its back. */
+/** The product's watch on one namespace through a fault proxy, and another client that edits at the API server. */
 export interface WatchScene {
   readonly proxy: FaultProxy;
   readonly editor: ResourceEditor;
@@ -52,7 +52,7 @@ export interface WatchScene {
   readonly watch: ResourceWatch;
   /** Waits for the first list and an open watch. */
   untilWatching(): Promise<void>;
-  /** Waits until the cache equals a fresh list, and each key was told of after its last change. */
+  /** Waits until the cache equals a fresh list, and each key was reported after its last change. */
   untilEqual(): Promise<void>;
   /** The same, and then once more for one more change, which only a watch that lives can bring. */
   untilCaughtUp(): Promise<void>;
@@ -69,15 +69,15 @@ export async function openWatchScene(options: SceneOptions): Promise<WatchScene>
   const namespace = `watch-${randomBytes(4).toString("hex")}`;
   await createNamespace(admin, namespace);
   const connection = connect(kubeconfigFile, clock);
-  // By name, what the cache held when the handler was told of it last.
-  const told: Record<string, string> = {};
+  // By name, what the cache held when its handler was last called.
+  const reported: Record<string, string> = {};
   const cached = () =>
     Object.fromEntries(watch.store.list().map((resource) => [resource.key.name, describe(resource)]));
   let tellings = 0;
   const watch: ResourceWatch = createResourceWatch({
     ...{ connection, namespaces: [namespace], fence: { mayStartEffect: () => true }, clock },
     onChange(key) {
-      told[key.name] = describe(watch.store.get(key));
+      reported[key.name] = describe(watch.store.get(key));
       tellings += 1;
       if (tellings % 2 === 0) throw new Error("a bug in a handler");
     },
@@ -93,12 +93,12 @@ export async function openWatchScene(options: SceneOptions): Promise<WatchScene>
     let wanted: object = {};
     const isEqual = async () => {
       const fresh = await editor.list();
-      const missing = Object.fromEntries(Object.keys(told).map((name) => [name, gone]));
-      wanted = { cache: fresh, told: { ...missing, ...fresh } };
-      return isDeepStrictEqual(wanted, { cache: cached(), told }) ? true : undefined;
+      const missing = Object.fromEntries(Object.keys(reported).map((name) => [name, gone]));
+      wanted = { cache: fresh, reported: { ...missing, ...fresh } };
+      return isDeepStrictEqual(wanted, { cache: cached(), reported }) ? true : undefined;
     };
-    const lastSeen = () => ({ wanted, cache: cached(), told, stats: watch.stats(), proxy: proxy.stats() });
-    await waitUntil(isEqual, { what: "the cache equals a fresh list, and every change was told", lastSeen });
+    const lastSeen = () => ({ wanted, cache: cached(), reported, stats: watch.stats(), proxy: proxy.stats() });
+    await waitUntil(isEqual, { what: "the cache equals a fresh list, and every change was reported", lastSeen });
   };
   return {
     ...{ proxy, editor, watch, untilEqual },

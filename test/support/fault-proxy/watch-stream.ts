@@ -56,7 +56,7 @@ export class WatchStream {
     for (const line of lines) this.#passOn(line);
   }
 
-  /** The server has closed the watch; what a silent one is not told. */
+  /** The server has closed the watch; a muted watch does not learn of it. */
   finish(): void {
     if (this.isAlive) this.#end();
   }
@@ -79,7 +79,7 @@ export class WatchStream {
     this.#timers.add(timer);
   }
 
-  /** The client is gone, or nobody is to be told anything more. */
+  /** The client is gone, or no watch may receive anything more. */
   dispose(): void {
     this.#isOver = true;
     for (const timer of this.#timers) timer.cancel();

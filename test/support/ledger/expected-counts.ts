@@ -15,7 +15,7 @@ export interface LoggedOperation {
 
 /** Since when, and until when, an endpoint belonged to a resource. Epoch milliseconds of the service's clock. */
 export interface OwnedEndpoint {
-  /** What had ended by then was somebody else's. @default none: the operator made the endpoint */
+  /** What had ended by then belonged to another client. @default none: the operator made the endpoint */
   readonly historyUntilMs?: number;
   /** What ended between `historyUntilMs` and then may have been met at the moment of the adoption, or before it. */
   readonly undecidedUntilMs?: number;

@@ -41,7 +41,7 @@ const workers = 4;
 export class LedgerOperator {
   /** What should not have happened. */
   readonly errors: unknown[] = [];
-  /** Warnings, for whoever has to understand a failure. */
+  /** Warnings, to understand a failure by. */
   readonly warnings: { readonly message: string; readonly fields: LogFields }[] = [];
   /** Ids of what was counted, for the same reason. */
   readonly countedIds: string[] = [];

@@ -2,7 +2,7 @@ import type { ResourceKey } from "../../../src/domain/resource-store.ts";
 import type { SeededRandom } from "../seeded-random.ts";
 import { branchesOf, type LedgerWorld, projects } from "./ledger-world.ts";
 
-/** One thing that somebody does. */
+/** One action of a client. */
 interface Step {
   readonly name: string;
   /** How often it is chosen, against the others. */

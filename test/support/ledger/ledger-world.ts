@@ -130,11 +130,11 @@ export class LedgerWorld {
     }
   }
 
-  /** `kubectl delete`, and until it is gone. What ends meanwhile may be counted or not: nobody is left to do it. */
+  /** `kubectl delete`, and until it is gone. What ends meanwhile may be counted or not: no operator is left to count it. */
   async remove(key: ResourceKey): Promise<void> {
     const uid = this.store.get(key)?.uid ?? "";
     const fromMs = await this.serviceNowMs();
-    // What the lists do not show yet may be unknown to whoever lets the resource go.
+    // What the lists do not show yet may be unknown to the operator that lets the resource go.
     const undecidedFromMs = fromMs - this.#lagMs;
     this.store.delete(key);
     this.#running?.wake(key);

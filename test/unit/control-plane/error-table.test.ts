@@ -18,7 +18,7 @@ describe("meaningOf", () => {
     [504, "ServerError", "Unknown"],
     [524, "ServerError", "Unknown"],
     [599, "ServerError", "Unknown"],
-  ])("%i → %s, %s, whoever wrote the body", (status, reason, writeEffect) => {
+  ])("%i → %s, %s, whatever server wrote the body", (status, reason, writeEffect) => {
     expect(meaningOf(status, true)).toEqual({ reason, writeEffect });
     expect(meaningOf(status, false)).toEqual({ reason, writeEffect });
   });

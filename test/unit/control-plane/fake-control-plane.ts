@@ -12,7 +12,7 @@ export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoi
   return observedEndpoint({ id: "ep-one-1", projectId: project, branchId: "br-one-1", createdTime, ...change });
 }
 
-/** The nth operation of the project: the higher, the newer. Finished unless told otherwise. */
+/** The nth operation of the project: the higher, the newer. Finished by default. */
 export function operation(n: number, change: Partial<Operation> = {}): Operation {
   const createdTime = new Date(Date.UTC(2026, 10, 20) + n * 1_000).toISOString();
   const given = { id: `op-${n}`, projectId: project, branchId: "br-one-1", endpointId: "ep-one-1", createdTime };

@@ -70,7 +70,7 @@ describe("credential gate", () => {
     expect(await outcomeOf(gated)).toBe("ok");
   });
 
-  test("the key is another one → one probe at once, whoever else waits; refused too → delays start over", async () => {
+  test("the key is another one → one probe at once, whatever else waits; refused too → delays start over", async () => {
     const { clock, inner, settings, gated } = startCredentialGate();
     inner.beforeAnswer = failWith("Unauthorized");
     await outcomeOf(gated);
@@ -158,14 +158,14 @@ describe("credential gate", () => {
 function startThrottleGate() {
   const clock = new FakeClock();
   const inner = new FakeControlPlane();
-  const told: string[] = [];
-  const gated = withThrottleGate(inner, { clock, observer: { throttled: (reason) => told.push(reason) } });
-  return { clock, inner, told, gated };
+  const reported: string[] = [];
+  const gated = withThrottleGate(inner, { clock, observer: { throttled: (reason) => reported.push(reason) } });
+  return { clock, inner, reported, gated };
 }
 
 describe("throttle gate", () => {
   test("429 with a time → every caller fails fast with what remains of it, then goes through", async () => {
-    const { clock, inner, told, gated } = startThrottleGate();
+    const { clock, inner, reported, gated } = startThrottleGate();
     inner.beforeAnswer = failWith("Throttled", 7_000);
     expect(await outcomeOf(gated)).toBe("Throttled 7000");
     inner.beforeAnswer = succeed;
@@ -174,7 +174,7 @@ describe("throttle gate", () => {
     await clock.advance(3_999);
     expect(await outcomeOf(gated)).toBe("Throttled 1");
     expect(inner.calls).toHaveLength(1);
-    expect(told).toEqual(["HeldBack", "HeldBack"]);
+    expect(reported).toEqual(["HeldBack", "HeldBack"]);
     await clock.advance(1);
     expect(await outcomeOf(gated)).toBe("ok");
   });

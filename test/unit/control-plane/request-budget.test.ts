@@ -17,15 +17,15 @@ interface Sent {
 
 function start(limits: { perMinute?: number; perSecond?: number; maxWaitMs?: number } = {}) {
   const clock = new FakeClock();
-  const told: string[] = [];
+  const reported: string[] = [];
   const budget = createRequestBudget({
     clock,
     requestsPerMinute: limits.perMinute ?? 700,
     requestsPerSecond: limits.perSecond ?? 40,
     ...(limits.maxWaitMs === undefined ? {} : { maxWaitMs: limits.maxWaitMs }),
     observer: {
-      throttled: (reason) => void told.push(reason),
-      budgetWaited: (urgency, seconds) => void told.push(`${urgency} ${seconds}`),
+      throttled: (reason) => void reported.push(reason),
+      budgetWaited: (urgency, seconds) => void reported.push(`${urgency} ${seconds}`),
     },
   });
   const sent: Sent[] = [];
@@ -35,7 +35,7 @@ function start(limits: { perMinute?: number; perSecond?: number; maxWaitMs?: num
       () => sent.push({ label, urgency: caller.urgency, atMs: clock.monotonicMs() }),
       (error: unknown) => errors.push(error),
     );
-  return { clock, budget, told, sent, errors, send };
+  return { clock, budget, reported, sent, errors, send };
 }
 
 /** The largest number of times within a window of this length, its end left out. */
@@ -178,14 +178,14 @@ describe("the order", () => {
 
 describe("waiting", () => {
   it("longer than allowed → Throttled, not applied, with the time to wait; counted; no timer is left of it", async () => {
-    const { clock, sent, errors, told, send } = start({ perMinute: 10, perSecond: 1, maxWaitMs: 30_000 });
+    const { clock, sent, errors, reported, send } = start({ perMinute: 10, perSecond: 1, maxWaitMs: 30_000 });
     for (let index = 0; index < 8; index += 1) send(urgent());
     await clock.advance(30_000);
     expect([sent.length, errors.length]).toEqual([4, 4]);
     expect(errors[0]).toBeInstanceOf(ControlPlaneError);
     expect(errors[0]).toMatchObject({ reason: "Throttled", effect: "NotApplied", retryAfterMs: expect.any(Number) });
-    expect(told.filter((each) => each === "BudgetUsedUp")).toHaveLength(4);
-    expect(told.filter((each) => each === "Urgent 30")).toHaveLength(4);
+    expect(reported.filter((each) => each === "BudgetUsedUp")).toHaveLength(4);
+    expect(reported.filter((each) => each === "Urgent 30")).toHaveLength(4);
     await clock.advance(30_000);
     expect(clock.pendingTimers).toBe(0);
   });

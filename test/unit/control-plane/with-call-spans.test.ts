@@ -80,7 +80,7 @@ describe("withCallSpans", () => {
     expect(JSON.stringify(spans())).not.toContain("words");
   });
 
-  test("an answer with more operations than anybody reads → the first twenty", async () => {
+  test("an answer with more operations than the operator reads → the first twenty", async () => {
     const { inner, traced, spans } = tracedFake();
     inner.updateEndpoint = async () => ({ endpoint: endpoint(), operations: operations(1, 500) });
     await traced.updateEndpoint(project, "ep-one-1", {});
@@ -90,15 +90,15 @@ describe("withCallSpans", () => {
 });
 
 describe("withRequestAttributes", () => {
-  test("requests of a call → told on, and the latest status on the call's span; a reason is no status", async () => {
+  test("requests of a call → reported on, and the latest status on the call's span; a reason is no status", async () => {
     const { tracer, spans } = recordSpans();
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const observer = withRequestAttributes(
       {
-        requestEnded: (request) => void told.push(request.code),
-        throttled: (reason) => void told.push(reason),
-        budgetWaited: (urgency) => void told.push(urgency),
-        locked: (reason) => void told.push(reason),
+        requestEnded: (request) => void reported.push(request.code),
+        throttled: (reason) => void reported.push(reason),
+        budgetWaited: (urgency) => void reported.push(urgency),
+        locked: (reason) => void reported.push(reason),
       },
       tracer,
     );
@@ -110,7 +110,7 @@ describe("withRequestAttributes", () => {
       observer.locked("ConflictingOperations");
     });
     await tracer.inSpan({ name: "lost", attributes: {} }, async () => observer.requestEnded(ended("ConnectionLost")));
-    expect(told).toEqual(["ConnectionLost", "423", "TooManyRequests", "ConflictingOperations", "ConnectionLost"]);
+    expect(reported).toEqual(["ConnectionLost", "423", "TooManyRequests", "ConflictingOperations", "ConnectionLost"]);
     expect(spans().map(({ attributes }) => attributes)).toEqual([{ "http.response.status_code": 423 }, {}]);
   });
 });

@@ -112,7 +112,7 @@ describe("the watch of one Secret", () => {
     expect(connection.calls.length).toBeLessThan(25);
   });
 
-  test("the watch ends, or is silent for 70 s → the Secret is read again", async () => {
+  test("the watch ends, or sends nothing for 70 s → the Secret is read again", async () => {
     const { connection, clock, watch } = await scene(() => secretOf("one"));
     expect(watch.value()).toBe("one");
     await connection.close();

@@ -56,7 +56,7 @@ async function modelAfter(moves: readonly Move[], given: LogNature): Promise<Log
   return model;
 }
 
-const told = ({ log }: LogModel) =>
+const story = ({ log }: LogModel) =>
   log.map(({ id, endpointId, status, createdTime }) => `${id} ${endpointId} ${status} ${createdTime}`).join("\n");
 
 describe("random histories, lags of the list, restarts, lost status writes, failing reads by id", () => {
@@ -66,7 +66,7 @@ describe("random histories, lags of the list, restarts, lost status writes, fail
     await fc.assert(
       fc.asyncProperty(weighed(restart, 80), nature, async (moves, given) => {
         const model = await modelAfter(moves, given);
-        expect([...model.counted].sort(), told(model)).toEqual([...model.truth].sort());
+        expect([...model.counted].sort(), story(model)).toEqual([...model.truth].sort());
         expect(model.gaps).toEqual([]);
       }),
       { numRuns: runs },
@@ -85,7 +85,7 @@ describe("random histories, lags of the list, restarts, lost status writes, fail
         async (before, steps, after, given) => {
           const moves = [...before, ...steps.map((seconds) => ({ kind: "StepBack" as const, seconds })), ...after];
           const model = await modelAfter(moves, given);
-          expect([...model.counted].sort(), told(model)).toEqual([...model.truth].sort());
+          expect([...model.counted].sort(), story(model)).toEqual([...model.truth].sort());
         },
       ),
       { numRuns: runs },

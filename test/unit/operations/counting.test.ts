@@ -135,7 +135,7 @@ describe("an operation dated ahead", () => {
   });
 });
 
-describe("a status nobody knows", () => {
+describe("an unknown status", () => {
   const waitedFor = (seconds: number) => {
     const [step] = reduceAll([{ listed: [op("a", 0, "levitating"), op("b", 1, "running"), op("c", seconds)] }]);
     return step?.state.operationWatermark?.unfinishedIds;

@@ -7,7 +7,7 @@ import { parseDatabaseAccess } from "../../../src/resource/database-access.ts";
 import { accessSaying, everyAccessReason, everyReason, resourceSaying } from "../../support/status-saying.ts";
 
 describe("why", () => {
-  test.each(everyReason)("%s → the message, a next step, and who has the next move", (reason) => {
+  test.each(everyReason)("%s → the message, the next step, and what the resource waits for", (reason) => {
     const explanation = explain(parseComputeEndpoint(resourceSaying(reason)), nextSteps);
     const isBesideReady = reason === "NoFailure" || reason === "Accepted";
     expect(explanation.reason).toBe(isBesideReady ? "UpToDate" : reason);
@@ -19,14 +19,17 @@ describe("why", () => {
     expect(exitCodeOf(explanation)).toBe(wantedExitCode(reason));
   });
 
-  test.each(everyAccessReason)("DatabaseAccess, %s → the message, a next step, and who has the next move", (reason) => {
-    const explanation = explain(parseDatabaseAccess(accessSaying(reason)), accessNextSteps);
-    expect(explanation).toMatchObject({ reason, message: `The message of ${reason}.` });
-    expect(explanation.nextStep).toMatch(/^[A-Z].*\.$/);
-    expect(explanation.nextStep).not.toContain("See docs/conditions.md");
-    const isPersons = isIn(accessStallReasons, reason) || ["Unauthorized", "Paused"].includes(reason);
-    expect(exitCodeOf(explanation)).toBe(isPersons ? 4 : reason === "UpToDate" ? 0 : 3);
-  });
+  test.each(everyAccessReason)(
+    "DatabaseAccess, %s → the message, the next step, and what the resource waits for",
+    (reason) => {
+      const explanation = explain(parseDatabaseAccess(accessSaying(reason)), accessNextSteps);
+      expect(explanation).toMatchObject({ reason, message: `The message of ${reason}.` });
+      expect(explanation.nextStep).toMatch(/^[A-Z].*\.$/);
+      expect(explanation.nextStep).not.toContain("See docs/conditions.md");
+      const isPersons = isIn(accessStallReasons, reason) || ["Unauthorized", "Paused"].includes(reason);
+      expect(exitCodeOf(explanation)).toBe(isPersons ? 4 : reason === "UpToDate" ? 0 : 3);
+    },
+  );
 
   test("a resource without status → the operator has not looked at it yet, exit code 3", () => {
     const { status: _, ...fresh } = resourceSaying("UpToDate");

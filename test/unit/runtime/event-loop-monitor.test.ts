@@ -9,7 +9,7 @@ function lateClock(lateMs: () => number) {
   return { clock, late: { nowMs: () => clock.nowMs(), monotonicMs: () => clock.monotonicMs(), after } };
 }
 
-test("timers that fire in time, then late → each delay told in seconds, never below 0", async () => {
+test("timers that fire in time, then late → each delay reported in seconds, never below 0", async () => {
   const lateness = [0, 250, 0];
   const { clock, late } = lateClock(() => lateness.shift() ?? 0);
   const delays: number[] = [];
@@ -19,13 +19,13 @@ test("timers that fire in time, then late → each delay told in seconds, never 
   expect(delays).toEqual([0, 0.25, 0]);
 });
 
-test("stopped → no timer is left, nothing more is told", async () => {
+test("stopped → no timer is left, nothing more is reported", async () => {
   const { clock, late } = lateClock(() => 0);
-  let told = 0;
+  let reported = 0;
   const monitor = createEventLoopMonitor({
     clock: late,
     onDelay: () => {
-      told += 1;
+      reported += 1;
     },
   });
   monitor.stop();
@@ -34,5 +34,5 @@ test("stopped → no timer is left, nothing more is told", async () => {
   monitor.stop();
   expect(clock.pendingTimers).toBe(0);
   await clock.advance(1_000);
-  expect(told).toBe(1);
+  expect(reported).toBe(1);
 });

@@ -68,7 +68,7 @@ describe("the watchdog", () => {
     expect(problems()).toEqual([]);
   });
 
-  it("no timer fires any more → stuck, though nobody ticks", async () => {
+  it("no timer fires any more → stuck, although nothing ticks", async () => {
     const { clock, problems } = start();
     clock.lateMs = 1e9;
     await clock.advance(2_000 + defaultLivenessLimits.silenceMs);

@@ -90,7 +90,7 @@ describe("adding and taking", () => {
     expect(calls).toBe(3);
   });
 
-  it("letting go of a key that nobody holds → changes nothing", () => {
+  it("release of a key that no worker holds → changes nothing", () => {
     const { queue } = startQueue();
     queue.done("a");
     queue.add("a");
@@ -248,7 +248,7 @@ describe("groups", () => {
     },
   );
 
-  it("12: bursts of three groups → they take turns, each in its own order; who comes back waits for its turn", () => {
+  it("12: bursts of three groups → they take turns, each in its own order; a key that comes back waits for its turn", () => {
     const { queue } = startQueue({ groupOf });
     for (const key of ["a/1", "a/2", "a/3", "b/1", "c/1", "c/2"]) queue.add(key);
     const first = [queue.take(), queue.take()];
@@ -290,8 +290,8 @@ describe("observation", () => {
 
   it("13: a key lifted out of the backlog → has waited since it was first added", async () => {
     const taken: number[] = [];
-    const silent = { added() {}, depthChanged() {}, finished() {}, retried() {} };
-    const { clock, queue } = startQueue({ observer: { ...silent, taken: (seconds) => taken.push(seconds) } });
+    const ignored = { added() {}, depthChanged() {}, finished() {}, retried() {} };
+    const { clock, queue } = startQueue({ observer: { ...ignored, taken: (seconds) => taken.push(seconds) } });
     queue.add("a", "Background");
     await clock.advance(2_000);
     queue.add("a");

@@ -85,7 +85,7 @@ function perform(stage: Stage, asked: Command): string {
     }
     const endpoints = engine.endpoints(projectId);
     const target = endpoints[asked.pick % Math.max(1, endpoints.length)];
-    return target === undefined ? "nobody" : JSON.stringify(call(engine, asked.kind, target));
+    return target === undefined ? "none" : JSON.stringify(call(engine, asked.kind, target));
   } catch (error) {
     if (error instanceof Refusal) return error.reason;
     throw error;
@@ -176,7 +176,7 @@ describe("any sequence of requests and time", () => {
         for (const asked of sequence) {
           const isLocked = stage.everything().operations.some(holdsLock);
           const answer = perform(stage, asked);
-          const isWrite = asked.kind !== "step" && asked.kind !== "fail" && answer !== "nobody";
+          const isWrite = asked.kind !== "step" && asked.kind !== "fail" && answer !== "none";
           if (isWrite) expect(answer === "Locked").toBe(isLocked);
           expectSound(stage);
         }

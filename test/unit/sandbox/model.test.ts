@@ -25,7 +25,7 @@ describe("any sequence of requests and steps of the clock", { timeout }, () => {
     );
   });
 
-  test("→ every operation ends, and the lock is held by nobody once those that held it have ended", () => {
+  test("→ every operation ends, and no operation holds the lock when those that held it have ended", () => {
     fc.assert(
       fc.property(commands, (sequence) => {
         const both = new SideBySide(2);

@@ -27,7 +27,7 @@ async function untilCarriedOut(engine: Engine): Promise<void> {
 
 const creation = { branchId: "br-quiet-sun-123456", type: "read_write" } as const;
 
-test("something falls due and nobody asks → it is carried out", async () => {
+test("something falls due without a request → it is carried out", async () => {
   const { engine, pacemaker } = paced();
   engine.createEndpoint("green-fox-123456", creation);
   pacemaker.look();

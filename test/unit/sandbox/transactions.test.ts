@@ -30,8 +30,8 @@ test("a transaction → handed on once, each key once, with what it holds in the
 
 test("a transaction that changes nothing, or throws → nothing is handed on", () => {
   const { store, commits } = recorded();
-  store.transaction(() => store.projects.remove("nobody"));
-  store.transaction(() => store.timers.remove("nobody"));
+  store.transaction(() => store.projects.remove("none"));
+  store.transaction(() => store.timers.remove("none"));
   const failing = () =>
     store.transaction(() => {
       store.projects.put(projectRecord("a"));

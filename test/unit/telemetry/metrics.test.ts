@@ -174,7 +174,7 @@ describe("gauges of resources", () => {
     expect(await series("compute_endpoint_operation_failed")).toEqual([]);
   });
 
-  test("a failed condition without a remembered action → still one series, so that somebody is told", async () => {
+  test("a failed condition without a remembered action → still one series, so that an alert fires", async () => {
     const { series } = metricsOf(() => [
       resource("orders", { conditions: [condition("LastOperationSucceeded", "False")] }),
     ]);

@@ -22,7 +22,7 @@ test.each([
     'Application/OpenMetrics-Text ; Version="1.0.0" ; Q=0.9',
     "OpenMetrics",
   ],
-  ["only a version nobody writes any more", "application/openmetrics-text;version=0.0.1", "Prometheus"],
+  ["only a version that is no longer written", "application/openmetrics-text;version=0.0.1", "Prometheus"],
   ["both alike", "text/plain, application/openmetrics-text", "OpenMetrics"],
   ["OpenMetrics, but rather plain text", "application/openmetrics-text;q=0.4, text/plain;q=0.5", "Prometheus"],
   ["OpenMetrics, but rather anything", "application/openmetrics-text;q=0.4, */*", "Prometheus"],

@@ -91,7 +91,7 @@ describe("panels", () => {
     }
   });
 
-  test("queries of a panel → told apart; either over the time range or of now", () => {
+  test("queries of a panel → distinct legends; either over the time range or of now", () => {
     for (const panel of panels) {
       const queries = targetsOf(panel);
       const { title } = panel;

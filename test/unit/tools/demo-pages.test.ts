@@ -3,15 +3,15 @@ import { Terminal } from "../../../tools/demo/scene/terminal.ts";
 import { tellPages } from "../../../tools/demo/steps/page.ts";
 
 test("no Prometheus to be had → the story ends with where the alert is, why nothing fired, and how to get the rest", () => {
-  let told = "";
+  let shown = "";
   const write = (text: string) => {
-    told += text;
+    shown += text;
   };
   const terminal = new Terminal({ write, columns: 100, isColoured: false });
   const why =
     "prometheus v3.13.5 is missing:\n  - the download is switched off\n  - install it, for instance: apt-get install prometheus";
   tellPages(terminal, { kind: "Missing", why });
-  expect(told).toContain("deploy/monitoring/rules.yaml has the alert, ComputeEndpointOperationFailed");
-  expect(told).toContain("apt-get install prometheus");
-  expect(told).not.toMatch(/^ok/m);
+  expect(shown).toContain("deploy/monitoring/rules.yaml has the alert, ComputeEndpointOperationFailed");
+  expect(shown).toContain("apt-get install prometheus");
+  expect(shown).not.toMatch(/^ok/m);
 });

@@ -53,7 +53,7 @@ test("a part is missing → failed where everything was to be there, else not", 
   expect((await outputs.judge([])).counts.passed).toBe(1);
 });
 
-test("nothing was left by anybody → no test, unless it was to be there", async () => {
+test("no output was left → no test, unless it was to be there", async () => {
   expect((await outputs.judge([marksOfAll])).counts.failed).toBe(1);
   expect(await outputs.judge([])).toEqual({ counts: { passed: 0, failed: 0, skipped: 0 }, problems: [] });
 });

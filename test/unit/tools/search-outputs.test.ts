@@ -69,7 +69,7 @@ describe("searchOutputs", () => {
     expect((await searchOutputs(directory, expected)).leaks).toHaveLength(2);
   });
 
-  test("a secret too short to be told from a word → an error, and no silent pass", async () => {
+  test("a secret that is as short as a word → an error, never a pass", async () => {
     await put(secretsFolder, "2.txt", `"short"\n`);
     await expect(searchOutputs(directory, expected)).rejects.toThrow("too short");
   });

@@ -70,7 +70,7 @@ describe("judgeTier", () => {
     expect(judgeTier({ report: passed, exitCode: 0 })).toEqual({ counts: passed.counts, problems: [] });
   });
 
-  it("skipped tests that say why → no failure, but told", () => {
+  it("skipped tests that say why → no failure, but listed", () => {
     const report = { counts: { ...passed.counts, skipped: 1 }, files: 1, skipReasons: ["there is no browser"] };
     const problems = ["skipped, because there is no browser"];
     expect(judgeTier({ report, exitCode: 0 })).toEqual({ counts: report.counts, problems });

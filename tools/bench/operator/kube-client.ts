@@ -66,7 +66,7 @@ export class KubeClient {
   }
 }
 
-/** Who a client is. */
+/** The identity of a client. */
 export interface ServiceAccount {
   readonly namespace: string;
   readonly name: string;

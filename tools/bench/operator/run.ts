@@ -197,9 +197,9 @@ class SizeBench {
     }
   }
 
-  #say(who: string, { seconds, cpuMs }: BringUp): void {
+  #say(subject: string, { seconds, cpuMs }: BringUp): void {
     this.#options.say(
-      `${this.#name}: ${who} ${seconds.toFixed(1)} s, ${(cpuMs / 1000).toFixed(1)} s of processor time`,
+      `${this.#name}: ${subject} ${seconds.toFixed(1)} s, ${(cpuMs / 1000).toFixed(1)} s of processor time`,
     );
   }
 }

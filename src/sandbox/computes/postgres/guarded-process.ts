@@ -42,7 +42,7 @@ export class GuardedProcess {
     };
     this.#shell.stdout?.on("data", keep);
     this.#shell.stderr?.on("data", keep);
-    // All who could write to it have ended: the server ended by itself, or the shell's work is done.
+    // Every process that could write to it has ended: the server ended by itself, or the shell's work is done.
     this.#shell.stderr?.on("end", () => this.#shell.stdin?.end());
     this.#shell.stdin?.on("error", () => {});
     this.ended = new Promise((resolve) => {

@@ -55,7 +55,7 @@ export class ComputeProxy {
   #serve(socket: Socket): void {
     this.#clients.add(socket);
     socket.once("close", () => this.#clients.delete(socket));
-    // Errors of a connection end it; whoever reads at that moment hears of it.
+    // An error of a connection ends it; a read that is pending at that moment fails with it.
     socket.on("error", () => {});
     const parts: SessionParts = { ...this.#parts, upgrade: (plain) => this.#upgrade(plain) };
     serveClient(socket, parts).catch(this.#parts.onBug);

@@ -43,8 +43,8 @@ export function controlRoutes(app: FastifyInstance, parts: ServerParts, known: K
 
 /** @throws ApiError 403 */
 function requireAccess(parts: ServerParts, request: FastifyRequest): void {
-  if (parts.controlAccess === "anybody") return;
-  if (parts.controlAccess === "nobody") {
+  if (parts.controlAccess === "everyone") return;
+  if (parts.controlAccess === "none") {
     throw new ApiError(403, "the control API is off: the sandbox is not bound to a loopback address");
   }
   // A page in a browser could reach us under a name of its own that resolves to loopback.

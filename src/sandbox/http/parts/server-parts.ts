@@ -34,7 +34,7 @@ export interface ServerParts {
   /** Ends when every change so far will outlive the process, or fails with `StorageError`; `undefined`: it will. */
   readonly written: () => Promise<void> | undefined;
   /** Which clients may call `/sandbox/v1`: those of this machine, under a loopback host name; all; none (not bound to loopback). */
-  readonly controlAccess: "loopback" | "anybody" | "nobody";
+  readonly controlAccess: "loopback" | "everyone" | "none";
   /** The sandbox's own certificate authority; made at the first call. @throws AuthorityFileError */
   readonly authority: () => CertificateAuthority;
   /** Where clients of databases connect; `undefined`: no computes run, and host names lead nowhere. */

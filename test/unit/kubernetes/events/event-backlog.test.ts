@@ -84,7 +84,7 @@ describe("more events than go out at once", () => {
     expect(uids().slice(100)).toEqual(["restarting", "u100"]);
   });
 
-  it("a size change of the whole fleet → all restarts are told at once, and what is paced keeps its pace", async () => {
+  it("a size change of the whole fleet → all restarts are published at once, and what is paced keeps its pace", async () => {
     const { clock, recordMany, uids } = startRecorder();
     recordMany(300, failed);
     await settlePromises();

@@ -35,7 +35,7 @@ it("a quiet time → at most the burst is saved up", async () => {
   expect(turns.slice(3).map((ms) => ms - sinceMs)).toEqual([0, 0, 0, 500]);
 });
 
-it("a hurry → who waits goes on, and nobody waits any more", async () => {
+it("a hurry → every waiting event goes on, and none waits any more", async () => {
   const { clock, pace, turns, take } = start();
   const taken = take(10);
   await clock.advance(0);

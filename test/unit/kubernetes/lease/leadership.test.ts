@@ -57,7 +57,7 @@ describe("elected leadership", () => {
   };
   const stored = (resourceVersion: string, spec: object) => ({ metadata: { uid: "u", resourceVersion }, spec });
 
-  it("a Lease of nobody → taken by a patch of exactly that version, given back by another, nothing else touched", async () => {
+  it("a Lease without a holder → taken by a patch of exactly that version, given back by another, nothing else touched", async () => {
     const connection = new ScriptedConnection();
     let version = 7;
     connection.respond = ({ method, body }) => {

@@ -150,7 +150,7 @@ describe("taking the lease", () => {
     const fate = (call: "read" | "write"): CallFate => (call === "write" && ++writes === 1 ? "AnswerLost" : "Answered");
     const a = process(here, "a", { fate });
     await here.clock.advance(0);
-    expect(a.may(0), "nobody knows yet").toBe(false);
+    expect(a.may(0), "no replica knows yet").toBe(false);
     await here.clock.advance(10_000);
     expect(a.may()).toBe(true);
   });
@@ -226,7 +226,7 @@ describe("the permit", () => {
     expect(a.said).toEqual(["leading"]);
   });
 
-  it("never renewed again → given up at the deadline, before anybody else may act", async () => {
+  it("never renewed again → given up at the deadline, before another replica may act", async () => {
     for (const fate of ["NotApplied", "AnswerLost", "Hangs"] as const) {
       const here = world();
       let now: CallFate = "Answered";
@@ -247,7 +247,7 @@ describe("the permit", () => {
     }
   });
 
-  it("somebody else holds it → lost at once, and never taken back", async () => {
+  it("another replica holds it → lost at once, and never taken back", async () => {
     const here = world();
     const a = process(here, "a");
     await here.clock.advance(0);
@@ -332,7 +332,7 @@ describe("handing over", () => {
     expect(here.lease.stored?.holder).toBe("");
   });
 
-  it("somebody else has it by then → it stays theirs", async () => {
+  it("another replica has it by then → it keeps the lease", async () => {
     const here = world();
     const a = process(here, "a");
     await here.clock.advance(0);

@@ -11,8 +11,8 @@ import {
   startWatching,
 } from "./reflector-scene.ts";
 
-describe("what the cache is told", () => {
-  it("a list after a gap → what is gone, new, changed, or another by its uid is told; what is the same is not", async () => {
+describe("what reaches the cache", () => {
+  it("a list after a gap → what is gone, new, changed, or another by its uid is reported; what is the same is not", async () => {
     const { server, clock, versions, changes, cache } = await startWatching();
     server.lastWatch.send(added("b", 21), added("c", 22), added("reborn", 23, "first"));
     server.lastWatch.send(errorEvent(500, "InternalError"));
@@ -26,7 +26,7 @@ describe("what the cache is told", () => {
     expect(changes.toSorted()).toEqual(["b", "c", "d", "reborn"]);
   });
 
-  it("an empty list → the cache is empty, and it is told", async () => {
+  it("an empty list → the cache is empty, and that is reported", async () => {
     const { server, clock, versions, changes } = await startWatching();
     server.lastWatch.end(failure("Expired"));
     await clock.advance(800);
@@ -43,7 +43,7 @@ describe("what the cache is told", () => {
     expect(cache.get({ namespace: "n", name: "a" })).toMatchObject({ uid: "second", resourceVersion: "30" });
   });
 
-  it("a change → the cache is ahead of the handler that is told of it", async () => {
+  it("a change → the cache has it before the handler is called", async () => {
     const found: (string | undefined)[] = [];
     const look = () => found.push(cache.get({ namespace: "n", name: "a" })?.resourceVersion);
     const { server, clock, cache } = await startWatching({ onChange: look });
@@ -146,7 +146,7 @@ describe("what does not get through", () => {
     expect(server.lastWatch.resourceVersion).toBe("20");
   });
 
-  it("a namespace that goes, and our rights with it → empty, few requests; it comes back → listed and told", async () => {
+  it("a namespace that goes, and our rights with it → empty, few requests; it comes back → listed and reported", async () => {
     const { server, clock, versions, changes } = await startWatching();
     server.lastWatch.send(deleted("a", 30));
     await clock.advance(10_000);
@@ -167,7 +167,7 @@ describe("what does not get through", () => {
     expect(changes).toEqual(["a", "a", "a"]);
   });
 
-  it("stopped → what still arrives, a page or an event, changes nothing and tells nobody", async () => {
+  it("stopped → what still arrives, a page or an event, changes nothing and reports nothing", async () => {
     const watching = await startWatching();
     await watching.reflector.stop();
     watching.server.lastWatch.send(modified("a", 30), added("b", 31));

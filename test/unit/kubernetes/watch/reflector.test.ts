@@ -24,7 +24,7 @@ import type { ScriptedListWatch } from "./scripted-list-watch.ts";
  *   6  any other failure: pause, resume from the same version, and after a few in vain list again
  *   7  the pause comes before the list, not between list and watch
  *   8  a quiet watch that the server closes is no failure
- *   9  silence: reconnect after 70 s, list when three in a row are silent; a page or an opening without an answer is given up
+ *   9  silence: reconnect after 70 s, list when three in a row send nothing; a page or an opening without an answer is given up
  *  10  everything is listed again after 10 min at the latest
  *  11  stop at any moment: nothing is opened any more
  *  12  an object that cannot be read, a handler that throws, an unknown event type: nothing ends
@@ -174,7 +174,7 @@ describe("failures", () => {
     ["410 in the stream", (server: ScriptedListWatch) => server.lastWatch.end(failure("Expired"))],
     ["a line that cannot be read", (server: ScriptedListWatch) => server.lastWatch.end(failure("UnreadableAnswer"))],
   ] as const) {
-    it(`4, 5, 7: ${name} → a pause, then a list, then at once a watch; what was missed is told`, async () => {
+    it(`4, 5, 7: ${name} → a pause, then a list, then at once a watch; what was missed is reported`, async () => {
       const { server, clock, versions, changes } = await startWatching();
       await clock.advance(60_000);
       end(server);
@@ -365,7 +365,7 @@ describe("silence and age", () => {
     expect(server.lists).toHaveLength(1);
   });
 
-  it("9, 14: three silent watches in a row → a list, which may start over; one that speaks is believed", async () => {
+  it("9, 14: three watches in a row that send nothing → a list, which may start over; one that sends is believed", async () => {
     const { server, clock, versions } = await startWatching();
     server.lastWatch.send(modified("a", 1_000));
     await clock.advance(70_000);

@@ -82,7 +82,7 @@ describe("events", () => {
 });
 
 describe("own writes", () => {
-  it("the answer → cached at once; the watch events up to it, its own included → told to nobody", () => {
+  it("the answer → cached at once; the watch events up to it, its own included → not reported", () => {
     const { cache, scope, changes, version } = createCache();
     const before = thing("a", 10);
     scope.applyChange(before);
@@ -95,10 +95,10 @@ describe("own writes", () => {
     scope.applyChange(thing("a", 12));
     expect(changes).toHaveLength(1);
     scope.applyChange(thing("a", 13));
-    expect(changes, "what somebody else changes after it").toHaveLength(2);
+    expect(changes, "what another client changes after it").toHaveLength(2);
   });
 
-  it("a write onto what a read had shown before the watch → its event tells what nobody was told of", () => {
+  it("a write onto what a read had shown before the watch → its event reports what was not reported yet", () => {
     const { cache, scope, changes } = createCache();
     scope.applyChange(thing("a", 10));
     cache.putRead(thing("a", 11));
@@ -138,7 +138,7 @@ describe("own writes", () => {
     expect(version("a")).toBe("7");
   });
 
-  it("our write was its end → gone, told at once, and late events do not bring it back", () => {
+  it("our write was its end → gone, reported at once, and late events do not bring it back", () => {
     const { cache, scope, changes, version } = createCache();
     scope.applyChange(thing("a", 10));
     cache.putOwnDeletion(thing("a", 10));
@@ -150,7 +150,7 @@ describe("own writes", () => {
 });
 
 describe("lists", () => {
-  it("the first → everything is told as Listed; the second → only what differs", () => {
+  it("the first → everything is reported as Listed; the second → only what differs", () => {
     const { changes, list, version } = createCache();
     list(20, thing("a", 10), thing("b", 11), thing("c", 12));
     expect(changes).toEqual(["a Listed", "b Listed", "c Listed"]);
@@ -266,7 +266,7 @@ describe("the index and the handler", () => {
     expect(["p1", "p2", "p3"].flatMap((project) => cache.inProject(project))).toEqual([]);
   });
 
-  it("a handler that throws → is reported, and the next change is told all the same", () => {
+  it("a handler that throws → is reported, and the next change reaches the handler all the same", () => {
     const { cache, scope, changes, errors } = createCache((name) => {
       if (name === "bad") throw new Error("a bug in the handler");
     });

@@ -77,7 +77,7 @@ class EventStream implements AsyncIterableIterator<WatchEvent> {
   readonly #waiting: ((result: Result) => void)[] = [];
 
   push(result: Result): void {
-    // A rejection that nobody takes is part of the script.
+    // A rejection that nothing handles is part of the script.
     if (result instanceof Promise) result.catch(() => {});
     const resolve = this.#waiting.shift();
     if (resolve === undefined) this.#ready.push(result);
