@@ -28,7 +28,7 @@ const atOnce = 4;
 /** The maximum number of waiting resources that one reconcile decides again. */
 const waitingLimit = 20;
 /** A resource whose change waits reports that after this many milliseconds. */
-const silentWaitMs = 5_000;
+const quietWaitMs = 5_000;
 
 type Decided =
   | { readonly kind: "Access"; readonly plan: AccessPlan; readonly observation: AccessObservation }
@@ -305,7 +305,7 @@ export class AccessRound implements KindRound {
     }
     if (decided.kind === "Release" || isAccessMutation(decided.plan)) {
       await this.#storeWait(worked);
-      worked.entry.dueAtMs = clock.monotonicMs() + silentWaitMs;
+      worked.entry.dueAtMs = clock.monotonicMs() + quietWaitMs;
       return;
     }
     await storeStep(this.#context, worked, await this.#stepOf(worked, decided.plan, decided.observation));
@@ -345,8 +345,8 @@ export class AccessRound implements KindRound {
   async #storeWait(worked: WorkedAccess): Promise<void> {
     const { entry, resource } = worked;
     const waitedMs = this.#start.monotonicMs - (entry.waiting?.sinceMs ?? this.#start.monotonicMs);
-    const isSilent = waitedMs < silentWaitMs || isTrue(resource.status.conditions, "Stalled");
-    const summary: AccessSummary = isSilent
+    const isQuiet = waitedMs < quietWaitMs || isTrue(resource.status.conditions, "Stalled");
+    const summary: AccessSummary = isQuiet
       ? { kind: "Unchanged" }
       : {
           kind: "Progressing",

@@ -114,9 +114,9 @@ async function* watchFromNow(
   listWatch: ListWatch,
   { clock, timeoutSeconds, signal }: WatchLimits,
 ): AsyncGenerator<WatchEvent> {
-  const silent = new AbortController();
-  const opening = createCallDeadline(clock, defaultTiming.openTimeoutMs, [signal, silent.signal]);
-  const silence = createInactivityTimer(clock, defaultTiming.inactivityMs, () => silent.abort());
+  const inactive = new AbortController();
+  const opening = createCallDeadline(clock, defaultTiming.openTimeoutMs, [signal, inactive.signal]);
+  const silence = createInactivityTimer(clock, defaultTiming.inactivityMs, () => inactive.abort());
   try {
     const request = { resourceVersion: "", timeoutSeconds, signal: opening.signal, onBytes: () => silence.touch() };
     const events = await listWatch.watch(request);

@@ -207,11 +207,11 @@ export class Reflector<Resource extends StoredIdentity> {
   async #followWatch(signal: AbortSignal): Promise<void> {
     const { clock, listWatch } = this.#options;
     const { minWatchMs, maxWatchMs, openTimeoutMs, inactivityMs } = this.#timing;
-    const silent = new AbortController();
-    const opening = createCallDeadline(clock, openTimeoutMs, [signal, silent.signal]);
+    const inactive = new AbortController();
+    const opening = createCallDeadline(clock, openTimeoutMs, [signal, inactive.signal]);
     const silence = createInactivityTimer(clock, inactivityMs, () => {
       this.#silentWatches += 1;
-      silent.abort();
+      inactive.abort();
     });
     const onBytes = () => {
       silence.touch();
