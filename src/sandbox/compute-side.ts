@@ -109,11 +109,12 @@ async function needsAddresses(
 }
 
 function recordsOf({ store, written }: SandboxState): Parameters<Computes["attach"]>[0]["records"] {
-  const { endpoints, branches, roles, databases, operations, trash } = store;
+  const { endpoints, branches, snapshots, roles, databases, operations, trash } = store;
   const isMoving = (id: string): boolean => [...operations.unfinishedOfEndpoint(id)].some(movesCompute);
   return {
     endpoint: (id) => endpoints.get(id),
     branch: (id) => branches.get(id),
+    snapshot: (id) => snapshots.get(id),
     needsData: (id) => branches.get(id) !== undefined || trash.list().some((kept) => kept.branches.some(isBranch(id))),
     endpoints: () => store.export().endpoints,
     rolesOf: (branchId) => roles.ofBranch(branchId),

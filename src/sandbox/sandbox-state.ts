@@ -103,7 +103,10 @@ export function openState(options: StateOptions): SandboxState {
 
 function fill({ store, written, close }: DurableStore, options: StateOptions): SandboxState {
   const profile = profileOf(store, options);
-  const saveAnchor = (anchor: ClockAnchor) => store.values.set(valueNames.clock, JSON.stringify(anchor));
+  const saveAnchor = (anchor: ClockAnchor) => {
+    store.values.set(valueNames.clock, JSON.stringify(anchor));
+    options.driver?.noteClock?.(anchor);
+  };
   const clock = new SandboxClock(undefined, saveAnchor);
   const engine = new Engine({
     store,

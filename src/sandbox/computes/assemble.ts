@@ -2,7 +2,7 @@ import type { CertificateAuthority } from "../certificates/certificate-authority
 import type { Engine } from "../engine/engine.ts";
 import { versionProblem } from "./branch-data.ts";
 import { ComputeAccess } from "./compute-access.ts";
-import { ComputeFleet } from "./compute-fleet.ts";
+import { ComputeFleet, type FleetParts } from "./compute-fleet.ts";
 import type { ComputeRecords } from "./compute-records.ts";
 import { quoteText } from "./postgres/admin-connection.ts";
 import { ComputeSetupError } from "./postgres/compute-error.ts";
@@ -51,15 +51,13 @@ export interface Assembled {
 
 /** @throws ComputeSetupError */
 async function prepareDirectories(directories: ComputeDirectories, version: number): Promise<void> {
-  for (const kind of ["branches", "replicas"] as const) {
-    for (const holder of directories.list(kind)) {
-      const data = directories.dataOf(holder);
-      await endOldServer(data);
-      // A standby is copied anew at each start.
-      if (kind === "replicas") await directories.remove(directories.of(holder));
-      else if (dataVersionOf(data) !== version) {
-        throw new ComputeSetupError(versionProblem(data, dataVersionOf(data), version));
-      }
+  for (const holder of directories.listAll()) {
+    const data = directories.dataOf(holder);
+    await endOldServer(data);
+    // A standby is copied anew at each start.
+    if (holder.kind === "replicas") await directories.remove(directories.of(holder));
+    else if (dataVersionOf(data) !== version) {
+      throw new ComputeSetupError(versionProblem(data, dataVersionOf(data), version));
     }
   }
   const template = dataVersionOf(`${directories.template}/data`);
@@ -76,7 +74,7 @@ export async function assemble(
   {
     options,
     ...parts
-  }: ComputePrograms & { readonly directories: ComputeDirectories; readonly options: ComputeOptions },
+  }: ComputePrograms & Pick<FleetParts, "directories" | "wallTimeOf"> & { readonly options: ComputeOptions },
 ): Promise<Assembled> {
   const { engine, records, isTemporary, onChange, onBug } = host;
   await prepareDirectories(parts.directories, parts.binaries.version);
@@ -113,6 +111,7 @@ export async function assemble(
     // Endpoints of a recovered project have had no operation yet.
     listenForAll().catch(onBug);
     fleet.sweep().catch(onBug);
+    fleet.rollHistories().catch(onBug);
   };
   const sweeping = setInterval(sweep, sweepIntervalMs).unref();
   return { host, sweeping, directories: parts.directories, fleet, proxy, access, port, listenFor, startSettled };

@@ -1,7 +1,8 @@
 import type { OperationRecord } from "../engine/records.ts";
-import type { BranchData } from "./branch-data.ts";
+import type { BranchData, DataSource } from "./branch-data.ts";
 import type { ComputeRecords } from "./compute-records.ts";
 import type { KeyedQueue } from "./keyed-queue.ts";
+import { ComputeError } from "./postgres/compute-error.ts";
 import type { PostgresServer } from "./postgres/postgres-server.ts";
 import type { ComputeDirectories, Holder } from "./storage/compute-directories.ts";
 
@@ -13,11 +14,13 @@ export interface BranchCopiesParts {
   readonly queue: KeyedQueue;
   /** `undefined`: the primary of the branch does not run. */
   readonly primaryOf: (branchId: string) => PostgresServer | undefined;
+  /** The moment of the machine's clock for a time of the sandbox's, both epoch milliseconds. @throws ComputeError */
+  readonly wallTimeOf: (timeMs: number) => number;
   /** Stops all servers of a branch. Called while the queue holds the branch. */
   readonly stopAllOf: (branchId: string) => Promise<void>;
 }
 
-/** Gives branches the data of other branches. Each call may be repeated after a crash. */
+/** Gives branches the data of other branches, of earlier times and of snapshots. Each call may be repeated after a crash. */
 export class BranchCopies {
   readonly #parts: BranchCopiesParts;
 
@@ -26,38 +29,81 @@ export class BranchCopies {
   }
 
   /** The work of create_branch. @throws ComputeError, PostgresError, or Error of the file system */
-  async carryOut({ branchId, restore }: Pick<OperationRecord, "branchId" | "restore">): Promise<void> {
-    await (restore === undefined ? this.#create(branchId) : this.#restore(branchId, restore));
+  async carryOut({ branchId, restore, schemaOf, snapshotId }: OperationRecord): Promise<void> {
+    if (snapshotId !== undefined) await this.#takeSnapshot(branchId, snapshotId);
+    else if (restore !== undefined) await this.#restore(branchId, restore);
+    else await this.#create(branchId, schemaOf);
   }
 
-  async #create(branchId: string): Promise<void> {
-    const { directories, records, queue } = this.#parts;
-    const parentId = records.branch(branchId)?.parentId;
-    if (parentId === undefined) return;
-    await queue.run([parentId, branchId], async () => {
+  async #create(branchId: string, schemaOf: string | undefined): Promise<void> {
+    const branch = this.#parts.records.branch(branchId);
+    if (branch?.restoredFrom !== undefined) return await this.#createFromSnapshot(branchId, branch.restoredFrom);
+    const sourceId = schemaOf ?? branch?.parentId;
+    if (sourceId === undefined) return;
+    const { directories, queue } = this.#parts;
+    await queue.run([sourceId, branchId], async () => {
       // A repeated operation finds the copy that it made; a parent that never ran has nothing to copy.
-      if (directories.has(holderOf(branchId)) || !directories.has(holderOf(parentId))) return;
-      await this.#copy(parentId, branchId);
+      if (directories.has(holderOf(branchId)) || !directories.has(holderOf(sourceId))) return;
+      const timeMs = branch?.parentTimestampMs;
+      await this.#copy({ sourceId, timeMs }, branchId, { isSchemaOnly: schemaOf !== undefined });
+    });
+  }
+
+  async #createFromSnapshot(branchId: string, snapshotId: string): Promise<void> {
+    const { directories, records, queue, data } = this.#parts;
+    const holder: Holder = { kind: "snapshots", id: snapshotId };
+    await queue.run([snapshotId, branchId], async () => {
+      if (directories.has(holderOf(branchId))) return;
+      if (!directories.has(holder)) {
+        throw new ComputeError("the snapshot has no data: the operation that took it failed, or it was deleted since");
+      }
+      await data.copy({ holder, running: undefined }, holderOf(branchId), { objects: objectsOf(records, branchId) });
+    });
+  }
+
+  async #takeSnapshot(branchId: string, snapshotId: string): Promise<void> {
+    const { directories, records, queue, data } = this.#parts;
+    const holder: Holder = { kind: "snapshots", id: snapshotId };
+    await queue.run([branchId, snapshotId], async () => {
+      const snapshot = records.snapshot(snapshotId);
+      if (snapshot === undefined || directories.has(holder)) return;
+      // A branch that never ran is as empty as the template.
+      await data.ensureBranch(branchId);
+      const timeMs = snapshot.timestampMs === snapshot.createdMs ? undefined : snapshot.timestampMs;
+      await data.copy(this.#sourceAt({ sourceId: branchId, timeMs }), holder);
     });
   }
 
   async #restore(branchId: string, restore: NonNullable<OperationRecord["restore"]>): Promise<void> {
     const { directories, records, queue, data, stopAllOf } = this.#parts;
-    const { sourceBranchId, preservedId } = restore;
+    const { sourceBranchId, sourceMs: timeMs, preservedId } = restore;
     const keys = [sourceBranchId, branchId, ...(preservedId === undefined ? [] : [preservedId])];
     await queue.run(keys, async () => {
       if (records.branch(branchId) === undefined) return;
       // An operation before this one should have suspended them; it may have failed.
       await stopAllOf(branchId);
       if (preservedId !== undefined) await data.moveBranch(branchId, preservedId, objectsOf(records, preservedId));
-      if (directories.has(holderOf(sourceBranchId))) await this.#copy(sourceBranchId, branchId);
+      // What a branch restored from itself held, with its history, is the preserved branch's by now.
+      const sourceId = sourceBranchId === branchId && preservedId !== undefined ? preservedId : sourceBranchId;
+      if (directories.has(holderOf(sourceId))) await this.#copy({ sourceId, timeMs }, branchId);
       else await directories.remove(directories.of(holderOf(branchId)));
     });
   }
 
-  async #copy(from: string, to: string): Promise<void> {
-    const { data, records, primaryOf } = this.#parts;
-    await data.copyBranch(from, holderOf(to), { running: primaryOf(from), objects: objectsOf(records, to) });
+  async #copy(
+    from: { readonly sourceId: string; readonly timeMs: number | undefined },
+    to: string,
+    how: { readonly isSchemaOnly?: boolean } = {},
+  ): Promise<void> {
+    const { data, records } = this.#parts;
+    await data.copy(this.#sourceAt(from), holderOf(to), { ...how, objects: objectsOf(records, to) });
+  }
+
+  /** @param timeMs on the sandbox's clock; `undefined`: now. @throws ComputeError */
+  #sourceAt({ sourceId, timeMs }: { readonly sourceId: string; readonly timeMs: number | undefined }): DataSource {
+    const { primaryOf, wallTimeOf } = this.#parts;
+    const present = { holder: holderOf(sourceId), running: primaryOf(sourceId) };
+    return timeMs === undefined ? present : { ...present, wallMs: wallTimeOf(timeMs) };
   }
 }
 

@@ -1,6 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { BranchHistory } from "./history/branch-history.ts";
+import { withBriefServer } from "./history/brief-server.ts";
+import { emptyTables } from "./history/empty-tables.ts";
+import { markPresent, recoverData } from "./history/recover-data.ts";
 import { type AppliedObjects, appliedForm, nothingApplied, type WantedObjects } from "./objects/plan-objects.ts";
 import type { PostgresBinaries } from "./postgres/binaries.ts";
 import { ComputeError } from "./postgres/compute-error.ts";
@@ -19,13 +23,31 @@ export interface BranchDataParts {
   readonly user: SystemUser;
 }
 
+/** Data that is copied. */
+export interface DataSource {
+  readonly holder: Holder;
+  /** The primary of the branch. `undefined`: it does not run. */
+  readonly running: PostgresServer | undefined;
+  /** Of a branch: the moment whose data is copied, epoch milliseconds of the machine's clock. @default the present */
+  readonly wallMs?: number | undefined;
+}
+
+/** What was applied until a moment of the machine's clock, epoch milliseconds. */
+interface EarlierApplied {
+  readonly untilMs: number;
+  readonly applied: AppliedObjects;
+}
+
 /** Makes and copies the data directories of branches and standbys. Each appears whole, or not at all. */
 export class BranchData {
   readonly #parts: BranchDataParts;
+  /** Of the data of branches. */
+  readonly history: BranchHistory;
   #template: Promise<void> | undefined;
 
   constructor(parts: BranchDataParts) {
     this.#parts = parts;
+    this.history = new BranchHistory(parts);
   }
 
   /** PostgreSQL's data directory of the template; there after `prepare`. */
@@ -50,27 +72,49 @@ export class BranchData {
     const holder: Holder = { kind: "branches", id: branchId };
     if (directories.has(holder)) return;
     await this.prepare();
-    await this.#place(holder, (target) => copyAtRest({ source: this.templateData, target, user: this.#parts.user }));
+    await this.#place(holder, async (target, staged) => {
+      await copyAtRest({ source: this.templateData, target, user: this.#parts.user });
+      await this.history.beginAtTemplate(staged);
+    });
   }
 
   /**
-   * Copies the data of a branch, running or not.
+   * Copies data.
    *
-   * @param running the branch's primary; `undefined`: it does not run.
    * @param objects set for a new branch: what the copied roles and databases are to the API.
+   * @throws ComputeError, PostgresError, or Error of the file system
    */
-  async copyBranch(
-    branchId: string,
+  async copy(
+    source: DataSource,
     to: Holder,
-    { running, objects }: { readonly running: PostgresServer | undefined; readonly objects?: WantedObjects },
+    { objects, isSchemaOnly = false }: { readonly objects?: WantedObjects; readonly isSchemaOnly?: boolean } = {},
   ): Promise<void> {
-    const { directories, user } = this.#parts;
-    const source: Holder = { kind: "branches", id: branchId };
-    await this.#place(to, async (target, staged) => {
-      if (running === undefined) await copyAtRest({ source: directories.dataOf(source), target, user });
-      else await copyRunning(running, { target, user });
-      if (objects !== undefined) await writeApplied(staged, adopted(this.applied(branchId), objects));
+    const { binaries, user } = this.#parts;
+    await this.#place(to, async (dataDirectory, staged) => {
+      await this.#fill(source, dataDirectory);
+      if (isSchemaOnly) {
+        const socketDirectory = this.#parts.directories.socketDirectory();
+        await withBriefServer({ binaries, user, isTemporary: true, dataDirectory, socketDirectory }, emptyTables);
+      }
+      if (to.kind === "branches" && source.holder.kind === "branches" && !isSchemaOnly) {
+        await this.history.inherit(source.holder.id, staged, source.wallMs);
+      }
+      const applied = this.#appliedAt(source.holder, source.wallMs);
+      await writeApplied(staged, objects === undefined ? applied : adopted(applied, objects));
     });
+  }
+
+  async #fill({ holder, running, wallMs }: DataSource, dataDirectory: string): Promise<void> {
+    const { directories, binaries, user } = this.#parts;
+    if (wallMs !== undefined) {
+      if (running !== undefined) await markPresent(running);
+      const period = this.history.periodAt(holder.id, wallMs);
+      if (period === undefined) throw new ComputeError("the history of the branch's data does not reach back so far");
+      const socketDirectory = directories.socketDirectory();
+      await recoverData({ period, wallMs, binaries, user, dataDirectory, socketDirectory });
+    } else if (running === undefined)
+      await copyAtRest({ source: directories.dataOf(holder), target: dataDirectory, user });
+    else await copyRunning(running, { target: dataDirectory, user });
   }
 
   /** Gives what a branch holds to another branch, which must not run. Repeated, it finds the work done. */
@@ -85,12 +129,29 @@ export class BranchData {
 
   /** What was last brought to the branch's roles and databases. */
   applied(branchId: string): AppliedObjects {
-    const file = path.join(this.#parts.directories.of({ kind: "branches", id: branchId }), appliedFileName);
-    return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as AppliedObjects) : nothingApplied;
+    return this.#appliedAt({ kind: "branches", id: branchId }, undefined);
   }
 
   async noteApplied(branchId: string, objects: WantedObjects): Promise<void> {
-    await writeApplied(this.#parts.directories.of({ kind: "branches", id: branchId }), appliedForm(objects));
+    const holder: Holder = { kind: "branches", id: branchId };
+    const earlier = [...this.#earlierApplied(holder), { untilMs: Date.now(), applied: this.applied(branchId) }];
+    const directory = this.#parts.directories.of(holder);
+    await writeWhole(path.join(directory, earlierAppliedFileName), JSON.stringify(earlier.slice(-mostEarlierApplied)));
+    await writeApplied(directory, appliedForm(objects));
+  }
+
+  /** @param wallMs `undefined`: now. */
+  #appliedAt(holder: Holder, wallMs: number | undefined): AppliedObjects {
+    const then =
+      wallMs === undefined ? undefined : this.#earlierApplied(holder).find(({ untilMs }) => untilMs > wallMs);
+    if (then !== undefined) return then.applied;
+    const file = path.join(this.#parts.directories.of(holder), appliedFileName);
+    return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as AppliedObjects) : nothingApplied;
+  }
+
+  #earlierApplied(holder: Holder): readonly EarlierApplied[] {
+    const file = path.join(this.#parts.directories.of(holder), earlierAppliedFileName);
+    return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as readonly EarlierApplied[]) : [];
   }
 
   /** The connections that the branch's primary last ran with; a standby needs as many. 0: it never ran. */
@@ -142,9 +203,16 @@ export function versionProblem(dataDirectory: string, found: number | undefined,
 
 const appliedFileName = "applied.json";
 
+const earlierAppliedFileName = "applied-earlier.json";
+
+const mostEarlierApplied = 500;
+
 async function writeApplied(directory: string, applied: AppliedObjects): Promise<void> {
-  const file = path.join(directory, appliedFileName);
-  await writeFile(`${file}.new`, JSON.stringify(applied), { mode: 0o600 });
+  await writeWhole(path.join(directory, appliedFileName), JSON.stringify(applied));
+}
+
+async function writeWhole(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text, { mode: 0o600 });
   await rename(`${file}.new`, file);
 }
 

@@ -1,14 +1,6 @@
-import type { BranchData } from "./branch-data.ts";
 import { AdminConnection, PostgresError } from "./postgres/admin-connection.ts";
-import { PostgresServer, type ServerPlace } from "./postgres/postgres-server.ts";
+import type { PostgresServer } from "./postgres/postgres-server.ts";
 import { schemaStatements } from "./postgres/schema-statements.ts";
-import { serverSettings } from "./postgres/server-settings.ts";
-
-/** What a server for one look at a schema is started with. */
-export interface SchemaReading extends ServerPlace {
-  readonly data: BranchData;
-  readonly isTemporary: boolean;
-}
 
 /**
  * Reads the schema of a database from a running server.
@@ -26,21 +18,6 @@ export async function readSchema(server: PostgresServer, database: string): Prom
     return rows.map(([text]) => `${text};\n`).join("\n");
   } finally {
     connection.close();
-  }
-}
-
-/** The same of data on which no server runs: one is started for the look. @throws ComputeError, PostgresError */
-export async function readSchemaAtRest(reading: SchemaReading, database: string): Promise<string> {
-  const { data, isTemporary, ...place } = reading;
-  const { dataDirectory, socketDirectory, maxConnections } = place;
-  data.requireVersion(dataDirectory);
-  const needs = { maxConnections, isTemporary, socketDirectory, pgSettings: {}, primarySocketDirectory: undefined };
-  await data.write(dataDirectory, "postgresql.conf", serverSettings(needs));
-  const server = await PostgresServer.start(place);
-  try {
-    return await readSchema(server, database);
-  } finally {
-    await server.stop();
   }
 }
 

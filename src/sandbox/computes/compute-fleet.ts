@@ -3,8 +3,9 @@ import { maxConnectionsOf } from "../engine/compute-sizes.ts";
 import type { EndpointRecord, OperationRecord } from "../engine/records.ts";
 import { BranchCopies, objectsOf } from "./branch-copies.ts";
 import { BranchData, type BranchDataParts } from "./branch-data.ts";
-import { readSchema, readSchemaAtRest } from "./branch-schema.ts";
+import { readSchema } from "./branch-schema.ts";
 import type { ComputeRecords } from "./compute-records.ts";
+import { withBriefServer } from "./history/brief-server.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import { applyObjects } from "./objects/apply-objects.ts";
 import { planObjects } from "./objects/plan-objects.ts";
@@ -24,6 +25,8 @@ export interface FleetParts extends BranchDataParts {
   readonly maxComputes: number;
   /** Whether the data is thrown away at the end. */
   readonly isTemporary: boolean;
+  /** The moment of the machine's clock for a time of the sandbox's, both epoch milliseconds. @throws ComputeError */
+  readonly wallTimeOf: (timeMs: number) => number;
   /** The server of a compute has ended by itself. */
   readonly onLoss: (endpointId: string, why: string) => void;
 }
@@ -58,6 +61,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     this.#copies = new BranchCopies({
       ...{ records: parts.records, directories: parts.directories, data: this.#data, queue: this.#queue },
       primaryOf: (branchId) => this.#primaryOf(branchId)?.server,
+      wallTimeOf: parts.wallTimeOf,
       stopAllOf: async (branchId) => {
         for (const compute of [...this.#running.values()]) if (compute.branchId === branchId) await this.#end(compute);
       },
@@ -106,10 +110,14 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
       if (running !== undefined) return await readSchema(running, database);
       const holder: Holder = { kind: "branches", id: branchId };
       if (!directories.has(holder)) return "";
-      const socketDirectory = this.#socketDirectoryOf(branchId);
-      const maxConnections = data.lastMaxConnections(branchId);
-      const place = { binaries, user, socketDirectory, maxConnections, dataDirectory: directories.dataOf(holder) };
-      return await readSchemaAtRest({ ...place, data, isTemporary }, database);
+      data.requireVersion(directories.dataOf(holder));
+      const place = {
+        ...{ binaries, user, isTemporary, dataDirectory: directories.dataOf(holder) },
+        socketDirectory: this.#socketDirectoryOf(branchId),
+        maxConnections: data.lastMaxConnections(branchId),
+        archiveDirectory: await data.history.prepare(branchId),
+      };
+      return await withBriefServer(place, (server) => readSchema(server, database));
     });
   }
 
@@ -163,9 +171,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   async clear(): Promise<void> {
     await this.stopAll();
     const { directories } = this.#parts;
-    for (const holder of [...directories.list("branches"), ...directories.list("replicas")]) {
-      await directories.remove(directories.of(holder));
-    }
+    for (const holder of directories.listAll()) await directories.remove(directories.of(holder));
   }
 
   /** Ends servers and removes data of endpoints and branches that are not there any more. */
@@ -174,17 +180,42 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     for (const compute of this.#running.values()) {
       if (records.endpoint(compute.endpointId) === undefined) await this.suspend(compute.endpointId);
     }
-    const isGone = ({ kind, id }: Holder): boolean =>
-      kind === "branches" ? !records.needsData(id) : !this.#running.has(id) && !this.#starting.has(id);
-    const gone = [...directories.list("branches"), ...directories.list("replicas")].filter(isGone);
+    const isGone = ({ kind, id }: Holder): boolean => {
+      if (kind === "branches") return !records.needsData(id);
+      if (kind === "snapshots") return records.snapshot(id) === undefined;
+      return !this.#running.has(id) && !this.#starting.has(id);
+    };
+    const gone = directories.listAll().filter(isGone);
     // The records must not come back after a crash, when the data is gone.
     if (gone.length > 0) await records.written();
     for (const holder of gone) {
-      const branchId = holder.kind === "branches" ? holder.id : (records.endpoint(holder.id)?.branchId ?? holder.id);
+      const branchId = holder.kind === "replicas" ? (records.endpoint(holder.id)?.branchId ?? holder.id) : holder.id;
       await this.#queue.run([branchId], async () => {
         if (isGone(holder)) await directories.remove(directories.of(holder));
       });
     }
+  }
+
+  /** Begins new periods in the histories of branches that have changed much since the last. */
+  async rollHistories(): Promise<void> {
+    const { history } = this.#data;
+    for (const { endpointId, branchId, type } of [...this.#running.values()]) {
+      if (type !== "read_write" || !history.isPeriodFull(branchId)) continue;
+      await this.#queue.run([branchId], async () => {
+        const endpoint = this.#parts.records.endpoint(endpointId);
+        const compute = this.#primaryOf(branchId);
+        if (endpoint?.branchId !== branchId || compute?.endpointId !== endpointId) return;
+        history.openPeriod(branchId);
+        await this.#configure(endpoint, compute.server.place);
+        await compute.server.admin.query("SELECT pg_reload_conf()");
+        await history.completePeriod(branchId, compute.server);
+      });
+    }
+  }
+
+  /** The first moment that can be recovered of a branch, epoch milliseconds of the machine's clock; 0: all since it exists. */
+  historyFromMs(branchId: string): number {
+    return this.#data.history.firstMs(branchId);
   }
 
   async #startNow(endpoint: EndpointRecord): Promise<void> {
@@ -209,6 +240,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   async #startPrimary(endpoint: EndpointRecord): Promise<void> {
     const { branchId } = endpoint;
     await this.#data.ensureBranch(branchId);
+    await this.#data.history.prepare(branchId);
     const compute = await this.#launch(
       endpoint,
       { kind: "branches", id: branchId },
@@ -228,7 +260,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     const holder: Holder = { kind: "replicas", id: endpoint.id };
     await this.#data.ensureBranch(branchId);
     // A new copy at each start: it has everything of the primary, whether that runs or not.
-    await this.#data.copyBranch(branchId, holder, { running: this.#primaryOf(branchId)?.server });
+    const source: Holder = { kind: "branches", id: branchId };
+    await this.#data.copy({ holder: source, running: this.#primaryOf(branchId)?.server }, holder);
     await this.#data.write(this.#parts.directories.dataOf(holder), "standby.signal", "");
     await this.#launch(endpoint, holder, this.#standbyConnections(endpoint));
   }
@@ -265,8 +298,12 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     { type, branchId, pgSettings }: EndpointRecord,
     { dataDirectory, ...place }: Pick<ServerPlace, "dataDirectory" | "socketDirectory" | "maxConnections">,
   ): Promise<void> {
-    const primary = type === "read_only" ? this.#primaryOf(branchId)?.server.place.socketDirectory : undefined;
-    const needs = { ...place, pgSettings, primarySocketDirectory: primary, isTemporary: this.#parts.isTemporary };
+    const isStandby = type === "read_only";
+    const needs = {
+      ...{ ...place, pgSettings, isTemporary: this.#parts.isTemporary },
+      primarySocketDirectory: isStandby ? this.#primaryOf(branchId)?.server.place.socketDirectory : undefined,
+      archiveDirectory: isStandby ? undefined : this.#data.history.archiveOf(branchId),
+    };
     await this.#data.write(dataDirectory, "postgresql.conf", serverSettings(needs));
   }
 

@@ -1,9 +1,10 @@
-import type { BranchRecord, DatabaseRecord, EndpointRecord, RoleRecord } from "../engine/records.ts";
+import type { BranchRecord, DatabaseRecord, EndpointRecord, RoleRecord, SnapshotRecord } from "../engine/records.ts";
 
 /** What the computes read of the control plane's records, as they are now. */
 export interface ComputeRecords {
   endpoint(id: string): EndpointRecord | undefined;
   branch(id: string): BranchRecord | undefined;
+  snapshot(id: string): SnapshotRecord | undefined;
   /** Whether the branch is there, or comes back when its deleted project is recovered. */
   needsData(branchId: string): boolean;
   rolesOf(branchId: string): readonly RoleRecord[];

@@ -1,6 +1,9 @@
+import path from "node:path";
 import type { ComputeDriver } from "../engine/compute-driver.ts";
 import type { OperationRecord } from "../engine/records.ts";
 import { type Assembled, assemble, type ComputeHost } from "./assemble.ts";
+import { ClockRecord, sandboxTimeOf, wallTimeOf } from "./history/clock-record.ts";
+import { ComputeError } from "./postgres/compute-error.ts";
 import type { ComputeOptions, ComputePrograms } from "./programs.ts";
 import { ComputeDirectories } from "./storage/compute-directories.ts";
 
@@ -12,6 +15,8 @@ import { ComputeDirectories } from "./storage/compute-directories.ts";
 export class Computes {
   readonly #programs: ComputePrograms;
   readonly #options: ComputeOptions;
+  /** How the sandbox's clock ran. */
+  readonly #clock = new ClockRecord();
   readonly #attached = Promise.withResolvers<Assembled>();
   #current: Assembled | undefined;
   /** Ends when the servers are those of the present records. */
@@ -26,7 +31,8 @@ export class Computes {
   /** Carries out the operations of the engine. */
   readonly driver: ComputeDriver = {
     carryOut: (operation) => this.#carryOut(operation),
-    abilities: new Set(["BranchRestore", "ProjectRecovery"]),
+    noteClock: (anchor) => this.#clock.note(anchor),
+    pastProblem: (branchId, timeMs) => this.#pastProblem(branchId, timeMs),
     isInUse: (endpointId) => this.#current?.access.isInUse(endpointId) ?? false,
   };
 
@@ -43,7 +49,9 @@ export class Computes {
   async attach(host: ComputeHost): Promise<void> {
     const directories = await ComputeDirectories.open(host.dataDirectory, this.#programs.user);
     try {
-      const attached = await assemble(host, { ...this.#programs, directories, options: this.#options });
+      await this.#clock.open(path.join(directories.root, "clock"));
+      const wallTimeOf = (timeMs: number): number => this.#wallTimeOf(timeMs);
+      const attached = await assemble(host, { ...this.#programs, directories, wallTimeOf, options: this.#options });
       this.#current = attached;
       this.#attached.resolve(attached);
       attached.startSettled();
@@ -90,6 +98,23 @@ export class Computes {
     void replaced.then(() => {
       if (this.#replaced === replaced) attached.startSettled();
     });
+  }
+
+  /** @throws ComputeError */
+  #wallTimeOf(timeMs: number): number {
+    const wallMs = wallTimeOf(this.#clock.spans, timeMs);
+    if (wallMs === undefined) throw new ComputeError("the clock was changed too often since that time");
+    return wallMs;
+  }
+
+  /** Why the data of a branch at a time cannot be recovered. @param timeMs on the sandbox's clock, epoch milliseconds. */
+  #pastProblem(branchId: string, timeMs: number): string | undefined {
+    const fromMs = this.#current?.fleet.historyFromMs(branchId) ?? 0;
+    const { spans } = this.#clock;
+    const wallMs = wallTimeOf(spans, timeMs);
+    if (wallMs !== undefined && wallMs >= fromMs) return undefined;
+    const first = new Date(Math.ceil(Math.max(sandboxTimeOf(spans, fromMs), spans[0]?.sandboxMs ?? 0))).toISOString();
+    return `the sandbox keeps the latest changes of a branch only, and this branch has them from ${first} on`;
   }
 
   async #carryOut(operation: OperationRecord): Promise<void> {

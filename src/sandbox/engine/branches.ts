@@ -67,14 +67,13 @@ export function createBranch(world: World, projectId: string, creation: BranchCr
   const name = creation.name ?? id;
   requireFreeName(world, projectId, name);
   const { parentTimestampMs, initSource, expiresMs, annotation } = creation;
-  if (parentTimestampMs !== undefined) world.work.requireAbility("PastData", "branch from an earlier time");
-  if (initSource === "schema-only") world.work.requireAbility("SchemaOnly", "make a branch without data");
+  const schemaOf = initSource === "schema-only" ? parent.id : undefined;
   const contents = contentsAt(world, parent, parentTimestampMs);
   const branch = addBranch(world, {
     id,
     projectId,
     name,
-    parentId: initSource === "schema-only" ? undefined : parent.id,
+    parentId: schemaOf === undefined ? parent.id : undefined,
     parentTimestampMs,
     initSource,
     annotation,
@@ -85,7 +84,7 @@ export function createBranch(world: World, projectId: string, creation: BranchCr
   armExpiry(world, branch);
   const { roles, databases } = putContents(world, branch, contents);
   const endpoints = creation.endpoints.map((endpoint) => addEndpoint(world, project, { ...endpoint, branchId: id }));
-  return { branch, endpoints, roles, databases, operations: beginBranch(world, branch, endpoints) };
+  return { branch, endpoints, roles, databases, operations: beginBranch(world, branch, { endpoints, schemaOf }) };
 }
 
 /** Adds the record of a branch that its create operation has not finished. */
@@ -118,11 +117,11 @@ function expiryOf(
 
 function beginBranch(
   world: World,
-  branch: BranchRecord,
-  endpoints: readonly EndpointRecord[],
+  { id: branchId, projectId }: BranchRecord,
+  { endpoints, schemaOf }: { readonly endpoints: readonly EndpointRecord[]; readonly schemaOf: string | undefined },
 ): readonly OperationRecord[] {
   return startWork(world, [
-    { projectId: branch.projectId, branchId: branch.id, endpointId: undefined, action: "create_branch" },
+    { projectId, branchId, endpointId: undefined, action: "create_branch", schemaOf },
     ...endpoints.map(startStep),
   ]);
 }

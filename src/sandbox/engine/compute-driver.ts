@@ -1,10 +1,5 @@
+import type { ClockAnchor } from "./clock.ts";
 import type { OperationRecord } from "./records.ts";
-
-/**
- * What real data may be asked for beyond branches with their parent's present data: a restore to the present state of a
- * branch, the data of an earlier time, snapshots of a branch, a branch without rows, a deleted project once more.
- */
-export type DataAbility = "BranchRestore" | "PastData" | "Snapshots" | "SchemaOnly" | "ProjectRecovery";
 
 /**
  * Carries operations out on real computes. Without a driver, an operation is over as soon as its time has passed.
@@ -20,8 +15,15 @@ export interface ComputeDriver {
    * @throws Error: the operation ends as `failed`, with the message as its error.
    */
   carryOut(operation: OperationRecord): Promise<void>;
-  /** What the driver can do with data. The engine refuses requests that need anything else with 501. @default nothing */
-  readonly abilities?: ReadonlySet<DataAbility>;
+  /** Takes how the clock runs from now on; times of the clock are found in the data by it. */
+  noteClock?(anchor: ClockAnchor): void;
+  /**
+   * Whether the data of a branch at an earlier time can be had.
+   *
+   * @param timeMs epoch milliseconds of the sandbox's clock, not in the future.
+   * @returns `undefined`: yes; else why not, in words for the client.
+   */
+  pastProblem?(branchId: string, timeMs: number): string | undefined;
   /** Whether clients are connected to the compute. One that is in use is not suspended for inactivity. */
   isInUse(endpointId: string): boolean;
 }

@@ -41,8 +41,17 @@ export function contentsAt(world: World, branch: BranchRecord, timeMs: number | 
   if (timeMs < branch.createdMs || timeMs < world.nowMs - historyRetentionSeconds * 1000) {
     throw new Refusal("NotAllowed", "the timestamp is before the history that the branch retains");
   }
+  requirePastData(world, branch, timeMs);
   const version = world.store.versions.ofBranch(branch.id).find(({ untilMs }) => untilMs > timeMs);
   return version ?? contentsOf(world, branch.id);
+}
+
+/** A branch that was restored has the history of its data from then on only. @throws Refusal NotAllowed */
+function requirePastData({ work }: World, { id, lastResetMs = 0 }: BranchRecord, timeMs: number): void {
+  if (!work.isReal) return;
+  const problem =
+    timeMs < lastResetMs ? "the timestamp is before the last restore of the branch" : work.pastProblem(id, timeMs);
+  if (problem !== undefined) throw new Refusal("NotAllowed", problem);
 }
 
 /** The roles and databases of a branch as they are now, without what is theirs alone. */

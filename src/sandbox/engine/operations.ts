@@ -35,9 +35,10 @@ export function startOperations(
 }
 
 /** One operation to be started. */
-export interface WorkStep extends OperationSubject {
+export interface WorkStep
+  extends OperationSubject,
+    Partial<Pick<OperationRecord, "restore" | "schemaOf" | "snapshotId">> {
   readonly action: Action;
-  readonly restore?: OperationRecord["restore"];
 }
 
 /** As `startOperations`, but each step has its own subject. Without steps nothing happens. */

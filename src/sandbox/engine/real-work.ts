@@ -1,6 +1,5 @@
-import type { ComputeDriver, DataAbility } from "./compute-driver.ts";
+import type { ComputeDriver } from "./compute-driver.ts";
 import type { OperationRecord } from "./records.ts";
-import { Refusal } from "./refusal.ts";
 
 /** How the real work of an operation ended; `error` is `undefined` when it succeeded. */
 export interface WorkOutcome {
@@ -28,14 +27,9 @@ export class RealWork {
     return this.#driver !== undefined;
   }
 
-  /**
-   * For a request that is about data: without a driver there is no data, and the request changes records only.
-   *
-   * @throws Refusal NotPlayed
-   */
-  requireAbility(ability: DataAbility, what: string): void {
-    if (this.#driver === undefined || this.#driver.abilities?.has(ability) === true) return;
-    throw new Refusal("NotPlayed", `the sandbox cannot ${what} with real computes: docs/sandbox.md#not-played`);
+  /** @see ComputeDriver.pastProblem; without a driver there is no data, and no problem. */
+  pastProblem(branchId: string, timeMs: number): string | undefined {
+    return this.#driver?.pastProblem?.(branchId, timeMs);
   }
 
   /** Starts the work of an operation that runs. Calling it again for the same operation does nothing. */

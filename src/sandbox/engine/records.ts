@@ -210,9 +210,13 @@ export const operationRecord = z.object({
   plannedError: z.string().optional(),
   runsAtMs: time,
   endsAtMs: time,
-  /** Of a create_branch that restores a branch which is already there: where its data comes from, and the new
-   * branch that gets what it held. */
-  restore: z.object({ sourceBranchId: id, sourceMs: time, preservedId: id.optional() }).optional(),
+  /** Of a create_branch that restores a branch which is already there: where its data comes from (`sourceMs` absent: the
+   * present), and the new branch that gets what it held. */
+  restore: z.object({ sourceBranchId: id, sourceMs: time.optional(), preservedId: id.optional() }).optional(),
+  /** Of a create_branch without rows: the branch whose schema it gets. */
+  schemaOf: id.optional(),
+  /** Of a create_branch that copies the data of its branch for this snapshot of the API. */
+  snapshotId: id.optional(),
   ...stamps,
 });
 

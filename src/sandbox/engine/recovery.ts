@@ -39,7 +39,7 @@ export function recoverableProjects({ store, nowMs }: World): readonly ProjectRe
 /**
  * Brings a deleted project back with its branches and endpoints; no compute runs.
  *
- * @throws Refusal NotFound (never there, or too late), NotAllowed (not deleted, too many projects), Locked, NotPlayed
+ * @throws Refusal NotFound (never there, or too late), NotAllowed (not deleted, too many projects), Locked
  */
 export function recoverProject(
   world: World,
@@ -52,7 +52,6 @@ export function recoverProject(
     throw new Refusal("NotFound", "the project can no longer be recovered");
   }
   requireUnlocked(world, projectId);
-  world.work.requireAbility("ProjectRecovery", "recover a project");
   requireRoom(
     world.store.projects.list().filter(({ deletedMs }) => deletedMs === undefined).length,
     projectLimit,

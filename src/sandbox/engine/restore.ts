@@ -30,7 +30,7 @@ export interface RestoredBranch {
  * Replaces what a branch holds. Active computes are suspended before, and started after it. With `preserveUnderName` a
  * new branch keeps the former state, and becomes the parent of the branch's children.
  *
- * @throws Refusal NotFound, Locked, Invalid, NotAllowed, Conflict, NotPlayed
+ * @throws Refusal NotFound, Locked, Invalid, NotAllowed, Conflict
  */
 export function restoreBranch(
   world: World,
@@ -40,7 +40,6 @@ export function restoreBranch(
   const before = world.branch(projectId, branchId);
   requireUnlocked(world, projectId);
   const source = world.branch(projectId, sourceBranchId);
-  world.work.requireAbility(sourceMs === undefined ? "BranchRestore" : "PastData", "restore a branch");
   const isOwn = source.id === before.id;
   if (isOwn && sourceMs === undefined) {
     throw new Refusal("Invalid", "source_timestamp: is needed to restore a branch from itself");
@@ -51,7 +50,6 @@ export function restoreBranch(
     throw new Refusal("Invalid", `preserve_under_name: is needed ${why}`);
   }
   const contents = contentsAt(world, source, sourceMs);
-  const from = { sourceBranchId, sourceMs: sourceMs ?? world.nowMs };
   const kept = preserveUnderName === undefined ? undefined : preserve(world, before, preserveUnderName);
   if (kept !== undefined) {
     for (const child of children) world.store.branches.put({ ...child, parentId: kept.id, updatedMs: world.nowMs });
@@ -69,7 +67,7 @@ export function restoreBranch(
   armExpiry(world, branch);
   noteVersion(world, branch);
   putContents(world, branch, contents);
-  return { branch, operations: startRestore(world, branch, { ...from, preservedId: kept?.id }) };
+  return { branch, operations: startRestore(world, branch, { sourceBranchId, sourceMs, preservedId: kept?.id }) };
 }
 
 function preserve(world: World, branch: BranchRecord, name: string): BranchRecord {
@@ -117,15 +115,20 @@ export interface SnapshotCreation {
   readonly expiresMs: number | undefined;
 }
 
-/** Takes a snapshot of a branch. Starts nothing. @throws Refusal NotFound, Locked, Invalid, NotAllowed, NotPlayed */
+/** A new snapshot, and the operation that copies its data: none where there is no data. */
+export interface NewSnapshot {
+  readonly snapshot: SnapshotRecord;
+  readonly operations: readonly OperationRecord[];
+}
+
+/** Takes a snapshot of a branch. @throws Refusal NotFound, Locked, Invalid, NotAllowed */
 export function createSnapshot(
   world: World,
   { projectId, branchId }: { readonly projectId: string; readonly branchId: string },
   { name, timestampMs, expiresMs }: SnapshotCreation,
-): SnapshotRecord {
+): NewSnapshot {
   const branch = world.branch(projectId, branchId);
   requireUnlocked(world, projectId);
-  world.work.requireAbility("Snapshots", "take a snapshot");
   requireRoom(world.store.snapshots.ofProject(projectId).length, snapshotLimit, "SNAPSHOTS");
   const contents = contentsAt(world, branch, timestampMs);
   requireFuture(world, expiresMs);
@@ -143,7 +146,9 @@ export function createSnapshot(
   };
   world.store.snapshots.put(snapshot);
   armExpiry(world, snapshot);
-  return snapshot;
+  if (!world.work.isReal) return { snapshot, operations: [] };
+  const step = { projectId, branchId, endpointId: undefined, action: "create_branch", snapshotId: id } as const;
+  return { snapshot, operations: startWork(world, [step]) };
 }
 
 /** @throws Refusal Invalid */
@@ -179,7 +184,7 @@ export function deleteSnapshot(world: World, projectId: string, snapshotId: stri
   disarmExpiry(world, snapshotId);
 }
 
-/** Makes a new branch of a snapshot, without endpoints. @throws Refusal NotFound, Locked, Conflict, NotAllowed, NotPlayed */
+/** Makes a new branch of a snapshot, without endpoints. @throws Refusal NotFound, Locked, Conflict, NotAllowed */
 export function restoreSnapshot(
   world: World,
   { projectId, snapshotId }: { readonly projectId: string; readonly snapshotId: string },
@@ -187,7 +192,6 @@ export function restoreSnapshot(
 ): NewBranch {
   const snapshot = snapshotAt(world, projectId, snapshotId);
   requireUnlocked(world, projectId);
-  world.work.requireAbility("Snapshots", "restore a snapshot");
   const { plan } = world.project(projectId);
   requireRoom(world.store.branches.ofProject(projectId).length, branchLimits[plan], "BRANCHES");
   const id = freshBranchId(world);

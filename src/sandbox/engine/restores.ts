@@ -5,6 +5,7 @@ import {
   type BranchRestore,
   createSnapshot,
   deleteSnapshot,
+  type NewSnapshot,
   type RestoredBranch,
   renameSnapshot,
   restoreBranch,
@@ -34,7 +35,7 @@ export class Restores {
     return this.#call(() => this.#world.store.snapshots.ofProject(this.#world.project(projectId).id));
   }
 
-  createSnapshot(projectId: string, branchId: string, creation: SnapshotCreation): SnapshotRecord {
+  createSnapshot(projectId: string, branchId: string, creation: SnapshotCreation): NewSnapshot {
     return this.#call(() => createSnapshot(this.#world, { projectId, branchId }, creation));
   }
 

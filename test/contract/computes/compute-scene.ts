@@ -72,7 +72,7 @@ export class ComputeClient {
     const answer = await this.api(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.body.message}`);
     const ended: string[] = [];
-    for (const { id } of answer.body.operations) ended.push(await this.#end(id));
+    for (const { id } of answer.body.operations) ended.push(await this.ended(id));
     return { ...answer, ended };
   }
 
@@ -114,15 +114,16 @@ export class ComputeClient {
     if (response.status !== 200) throw new Error(`clock/advance answered ${response.status}`);
   }
 
-  /** Waits until a condition holds, for at most 20 s. */
-  async until(what: string, holds: () => Promise<boolean>): Promise<void> {
-    const deadlineMs = performance.now() + 20_000;
+  /** Waits until a condition holds. */
+  async until(what: string, holds: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+    const deadlineMs = performance.now() + timeoutMs;
     while (!(await holds())) {
-      if (performance.now() > deadlineMs) throw new Error(`after 20 s: not ${what}`);
+      if (performance.now() > deadlineMs) throw new Error(`after ${timeoutMs} ms: not ${what}`);
     }
   }
 
-  async #end(operationId: string): Promise<string> {
+  /** Waits until an operation has ended. @returns its action and status */
+  async ended(operationId: string): Promise<string> {
     let title = "";
     await this.until(`${operationId} ended`, async () => {
       const { operation } = (await this.api("GET", `/operations/${operationId}`)).body;

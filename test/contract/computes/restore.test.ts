@@ -127,15 +127,6 @@ describe("restore, reset, recovery and schemas with real data", () => {
     );
   });
 
-  test("to an earlier time → 501, and nothing changes", async () => {
-    const answer = await scene.api("POST", `/branches/${child.id}/restore`, {
-      source_branch_id: mainBranch,
-      source_timestamp: new Date(Date.now() - 1000).toISOString(),
-    });
-    expect(answer.status).toBe(501);
-    expect(answer.body.message).toContain("docs/sandbox.md#not-played");
-  });
-
   test("a deleted project is recovered → its branches have their data", async () => {
     await scene.api("DELETE", "");
     // Until its computes have ended, the project is locked.

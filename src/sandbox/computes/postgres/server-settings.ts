@@ -9,16 +9,28 @@ export interface ServerNeeds {
   readonly socketDirectory: string;
   /** Directory of the Unix socket of the primary that a hot standby follows. `undefined`: it follows none. */
   readonly primarySocketDirectory: string | undefined;
+  /** Where finished segments of the write-ahead log are linked. `undefined`: nowhere. */
+  readonly archiveDirectory?: string | undefined;
+  /** Set: the server recovers the data of an earlier moment, and then goes on from there. */
+  readonly recovery?: Recovery | undefined;
   /** Whether a crash of the machine may damage the data: right for a temporary directory. */
   readonly isTemporary: boolean;
 }
 
+/** What a server recovers. */
+export interface Recovery {
+  /** Directories with segments of the write-ahead log; the first that has one is used. */
+  readonly logs: readonly string[];
+  /** The last moment of the machine's clock whose commits count, epoch milliseconds. `undefined`: all of the log. */
+  readonly targetMs: number | undefined;
+}
+
+/** The size of a segment of the write-ahead log, megabytes. */
+export const walSegmentMb = 4;
+
 /** Prefixes and names of settings that belong to the control plane; a user cannot change them. */
 const ownedNames = new Set([
   "allow_alter_system",
-  "archive_command",
-  "archive_library",
-  "archive_mode",
   "config_file",
   "data_directory",
   "dynamic_library_path",
@@ -36,9 +48,7 @@ const ownedNames = new Set([
   "port",
   "primary_conninfo",
   "primary_slot_name",
-  "recovery_target_timeline",
   "restart_after_crash",
-  "restore_command",
   "shared_buffers",
   "ssl",
   "superuser_reserved_connections",
@@ -47,12 +57,18 @@ const ownedNames = new Set([
   "unix_socket_permissions",
   "wal_keep_size",
   "wal_level",
+  "wal_recycle",
   "wal_sync_method",
 ]);
 
+/** They run programs, or decide what is recovered. */
+const ownedPrefixes = /^(archive|recovery|restore|ssl)_/i;
+
 /** The settings of a user without those that the control plane owns. */
 export function userSettings(pgSettings: Readonly<Record<string, string>>): readonly (readonly [string, string])[] {
-  return Object.entries(pgSettings).filter(([name]) => !ownedNames.has(name.toLowerCase()) && !/^ssl_/i.test(name));
+  return Object.entries(pgSettings).filter(
+    ([name]) => !ownedNames.has(name.toLowerCase()) && !ownedPrefixes.test(name),
+  );
 }
 
 /** Name of the socket file below its directory. */
@@ -62,6 +78,14 @@ export const socketFileName = ".s.PGSQL.5432";
 export function maxConnectionsIn(settings: string): number {
   return Number(/^max_connections = '(\d+)'$/m.exec(settings)?.[1] ?? 0);
 }
+
+/** For data that is thrown away: nothing makes the system write it to the disk early, where its removal would wait for it. */
+const temporarySettings = {
+  fsync: "off",
+  full_page_writes: "off",
+  checkpoint_flush_after: "0",
+  bgwriter_flush_after: "0",
+};
 
 /** The text of `postgresql.conf`. The control plane's settings come last, so that they win. */
 export function serverSettings(needs: ServerNeeds): string {
@@ -80,10 +104,12 @@ export function serverSettings(needs: ServerNeeds): string {
     ssl: "off",
     logging_collector: "off",
     log_destination: "stderr",
-    ...(isTemporary ? { fsync: "off", full_page_writes: "off" } : {}),
+    ...(isTemporary ? temporarySettings : {}),
     ...(primarySocketDirectory === undefined
       ? {}
       : { primary_conninfo: `host=${primarySocketDirectory} port=5432 user=cloud_admin` }),
+    ...archiveSettings(needs.archiveDirectory),
+    ...recoverySettings(needs.recovery),
   };
   const defaults = {
     // A short timeout makes a new standby, and one whose primary comes back, follow at once.
@@ -95,6 +121,37 @@ export function serverSettings(needs: ServerNeeds): string {
   };
   const lines = [...Object.entries(defaults), ...userSettings(needs.pgSettings), ...Object.entries(owned)];
   return lines.map(([name, value]) => `${name} = ${quoted(String(value))}\n`).join("");
+}
+
+/** Finished segments are linked, not copied; so the server must not write to them again. */
+function archiveSettings(directory: string | undefined): Readonly<Record<string, string>> {
+  const command = directory === undefined ? "" : `ln -f "%p" ${shellWord(`${directory}/`)}"%f"`;
+  return { archive_mode: directory === undefined ? "off" : "on", archive_command: command, wal_recycle: "off" };
+}
+
+function recoverySettings(recovery: Recovery | undefined): Readonly<Record<string, string>> {
+  if (recovery === undefined) return {};
+  const copies = recovery.logs.map((directory) => `cp ${shellWord(`${directory}/`)}"%f" "%p" 2>/dev/null`);
+  return {
+    // No client may see the data before the moment is reached.
+    hot_standby: "off",
+    restore_command: copies.join(" || "),
+    recovery_target_timeline: "latest",
+    recovery_target_action: "promote",
+    ...(recovery.targetMs === undefined ? {} : { recovery_target_time: timestampOf(recovery.targetMs) }),
+  };
+}
+
+/** With microseconds, as PostgreSQL notes its commits. */
+function timestampOf(timeMs: number): string {
+  const wholeMs = Math.floor(timeMs);
+  const micros = Math.floor((timeMs - wholeMs) * 1000);
+  return `${new Date(wholeMs).toISOString().slice(0, -1)}${String(micros).padStart(3, "0")}+00`;
+}
+
+/** A word of a command that PostgreSQL gives to a shell; PostgreSQL reads `%` itself. */
+function shellWord(text: string): string {
+  return `'${text.replaceAll("'", "'\\''").replaceAll("%", "%%")}'`;
 }
 
 function quoted(value: string): string {

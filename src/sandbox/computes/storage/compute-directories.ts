@@ -10,14 +10,14 @@ import { makeTemporaryFolder, type TemporaryFolder } from "./temporary-folder.ts
 
 const run = promisify(execFile);
 
-/** Whose data a directory holds: a branch (its primary), or a read-only endpoint (its standby). */
-export type Holder = { readonly kind: "branches" | "replicas"; readonly id: string };
+/** Whose data a directory holds: a branch (its primary), a read-only endpoint (its standby), or a snapshot of the API. */
+export type Holder = { readonly kind: "branches" | "replicas" | "snapshots"; readonly id: string };
 
 /**
  * The directories of all computes below the sandbox's data directory.
  *
- * `branches/<id>` and `replicas/<id>` each hold `data`, PostgreSQL's own directory, and are there whole or not at all:
- * what is being made lies in `new`, which is emptied at each start.
+ * `branches/<id>`, `replicas/<id>` and `snapshots/<id>` each hold `data`, PostgreSQL's own directory, and are there whole or
+ * not at all: what is being made lies in `new`, which is emptied at each start.
  */
 export class ComputeDirectories {
   readonly root: string;
@@ -44,7 +44,8 @@ export class ComputeDirectories {
     try {
       letThrough(path.resolve(data), user);
       rmSync(directories.#staging, { recursive: true, force: true, maxRetries: 10 });
-      for (const name of ["", "branches", "replicas", "new"]) directories.#make(path.join(root, name));
+      for (const name of ["", "branches", "replicas", "snapshots", "new"])
+        directories.makeFolder(path.join(root, name));
       directories.#give(directories.#sockets.path);
       await requireReachable(root, user);
       return directories;
@@ -82,6 +83,10 @@ export class ComputeDirectories {
     return readdirSync(path.join(this.root, kind)).map((id) => ({ kind, id }));
   }
 
+  listAll(): readonly Holder[] {
+    return [...this.list("branches"), ...this.list("replicas"), ...this.list("snapshots")];
+  }
+
   /** The template, from which branches without a parent are copied. */
   get template(): string {
     return path.join(this.root, "template");
@@ -90,7 +95,7 @@ export class ComputeDirectories {
   /** A new, empty directory of the servers' user. */
   stage(): string {
     const directory = this.#unusedName();
-    this.#make(directory);
+    this.makeFolder(directory);
     return directory;
   }
 
@@ -111,7 +116,7 @@ export class ComputeDirectories {
   socketDirectory(): string {
     this.#counter += 1;
     const directory = path.join(this.#sockets.path, String(this.#counter));
-    this.#make(directory);
+    this.makeFolder(directory);
     return directory;
   }
 
@@ -120,7 +125,8 @@ export class ComputeDirectories {
     return path.join(this.#staging, randomUUID());
   }
 
-  #make(directory: string): void {
+  /** Makes a directory of the servers' user, unless it is there. */
+  makeFolder(directory: string): void {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     this.#give(directory);
   }

@@ -6,7 +6,7 @@ import { ComputeError } from "../postgres/compute-error.ts";
 import { writeOwned } from "../postgres/copy-tree.ts";
 import { GuardedProcess } from "../postgres/guarded-process.ts";
 import { PostgresServer } from "../postgres/postgres-server.ts";
-import { accessRules, serverSettings } from "../postgres/server-settings.ts";
+import { accessRules, serverSettings, walSegmentMb } from "../postgres/server-settings.ts";
 import type { SystemUser } from "../postgres/system-user.ts";
 import { templateStatements } from "../postgres/template-statements.ts";
 import type { ComputeDirectories } from "./compute-directories.ts";
@@ -46,7 +46,7 @@ async function initialize({ binaries, user }: TemplateParts, dataDirectory: stri
     "--locale=C",
     "--no-sync",
     "--no-instructions",
-    "--wal-segsize=4",
+    `--wal-segsize=${walSegmentMb}`,
   ];
   const initdb = new GuardedProcess({
     program: binaries.initdb,

@@ -16,7 +16,7 @@ import {
   timestamp,
   timeText,
 } from "../codecs/codec.ts";
-import { operationBody } from "../codecs/operation.ts";
+import { operationBody, operationView } from "../codecs/operation.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
 const field = fieldsOf<SnapshotRecord>();
@@ -62,12 +62,15 @@ export function snapshotRoutes(app: FastifyInstance, parts: ServerParts): void {
       },
     },
     async ({ params, query }) => {
-      const made = restores.createSnapshot(params.project_id, params.branch_id, {
+      const { snapshot: made, operations: started } = restores.createSnapshot(params.project_id, params.branch_id, {
         name: query.name,
         timestampMs: timeOf(query.timestamp),
         expiresMs: timeOf(query.expires_at),
       });
-      return { snapshot: view(made), operations: [] };
+      return {
+        snapshot: view(made),
+        operations: started.map((operation) => operationView(operation, parts.engine.profile)),
+      };
     },
   );
   changeRoutes(app, parts);

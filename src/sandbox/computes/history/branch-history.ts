@@ -1,0 +1,219 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { link, rm } from "node:fs/promises";
+import path from "node:path";
+import { writeOwned } from "../postgres/copy-tree.ts";
+import type { PostgresServer } from "../postgres/postgres-server.ts";
+import { walSegmentMb } from "../postgres/server-settings.ts";
+import type { SystemUser } from "../postgres/system-user.ts";
+import type { ComputeDirectories, Holder } from "../storage/compute-directories.ts";
+import { copyAtRest, copyRunning } from "../storage/copy-data.ts";
+
+/** What histories are kept with. */
+export interface HistoryParts {
+  readonly directories: ComputeDirectories;
+  readonly user: SystemUser;
+}
+
+/** A copy of a branch's data, and the write-ahead log from it on. */
+export interface Period {
+  /** Data directory of PostgreSQL, on which no server runs. */
+  readonly base: string;
+  /** Directories with segments of the write-ahead log. Of segments of one name, that of the first directory counts. */
+  readonly logs: readonly string[];
+}
+
+/** A period begins anew when it has this much of the write-ahead log, or as much as its base, whichever is more. */
+const periodMb = 64;
+
+/** The period before the present one is kept: otherwise a new one would leave almost no history. */
+const keptPeriods = 2;
+
+/**
+ * The history of the data of branches: for each branch a base copy and the write-ahead log since then, from which every
+ * later moment can be recovered. PostgreSQL's archiver links finished segments into the directory of the newest period.
+ *
+ * `<branch>/history/<n>` is a period: `wal`, `data` (absent: the template is its base), and `from`, the moment from which it
+ * is good. Without `from` its base is not complete, and the period before goes on. `inherited` has the log of the branch
+ * from which the data was copied, so that a copy of a branch whose base is the template needs no base of its own.
+ */
+export class BranchHistory {
+  readonly #parts: HistoryParts;
+
+  constructor(parts: HistoryParts) {
+    this.#parts = parts;
+  }
+
+  /** Notes in a staged directory of a branch that its data is a copy of the template, which then serves as base. */
+  async beginAtTemplate(staged: string): Promise<void> {
+    const period = path.join(staged, "history", "1");
+    this.#makeFolders(period);
+    await this.#complete(period, 0);
+  }
+
+  /**
+   * Begins the history of a branch in its staged directory, whose data is that of another branch. If the other has a base
+   * of its own, nothing happens, and `prepare` makes a base later.
+   *
+   * @param wallMs the moment of the data; `undefined`: now.
+   */
+  async inherit(sourceId: string, staged: string, wallMs: number | undefined): Promise<void> {
+    const period = this.periodAt(sourceId, wallMs ?? Number.POSITIVE_INFINITY);
+    if (period?.base !== this.#templateData) return;
+    const inherited = path.join(staged, "history", "1", inheritedName);
+    await this.beginAtTemplate(staged);
+    this.#parts.directories.makeFolder(inherited);
+    // The first directory of the source that has a name wins there too.
+    for (const log of period.logs) await linkLog(log, inherited);
+  }
+
+  /**
+   * Gives a branch whose primary does not run a base, unless it has one.
+   *
+   * @returns where finished segments of the write-ahead log go.
+   */
+  async prepare(branchId: string): Promise<string> {
+    const { directories, user } = this.#parts;
+    if (this.#periods(branchId).length === 0) {
+      const source = directories.dataOf(holderOf(branchId));
+      this.openPeriod(branchId);
+      await this.#fillPeriod(branchId, { fromMs: 0, copy: (target) => copyAtRest({ source, target, user }) });
+    }
+    return this.archiveOf(branchId);
+  }
+
+  /** Where finished segments of the write-ahead log go. */
+  archiveOf(branchId: string): string {
+    return path.join(this.#pathOf(branchId, this.#folders(branchId).at(-1) ?? 1), "wal");
+  }
+
+  /** Whether the present period has so much of the write-ahead log that a new one should begin. */
+  isPeriodFull(branchId: string): boolean {
+    const last = this.#periods(branchId).at(-1);
+    if (last === undefined) return false;
+    const folder = this.#pathOf(branchId, last);
+    const logMb = (countOf(path.join(folder, "wal")) + countOf(path.join(folder, inheritedName))) * walSegmentMb;
+    return logMb >= periodMb && logMb >= sizeMb(path.join(folder, "data"));
+  }
+
+  /** Makes the folder of a new period. Its archive is to be used before `completePeriod`. */
+  openPeriod(branchId: string): void {
+    const folders = this.#folders(branchId);
+    if (folders.at(-1) !== this.#periods(branchId).at(-1)) return;
+    this.#makeFolders(this.#pathOf(branchId, (folders.at(-1) ?? 0) + 1));
+  }
+
+  /** Gives the new period its base, a copy of the running primary, and removes periods that are too old. */
+  async completePeriod(branchId: string, primary: PostgresServer): Promise<void> {
+    const { directories, user } = this.#parts;
+    await this.#fillPeriod(branchId, { fromMs: undefined, copy: (target) => copyRunning(primary, { target, user }) });
+    const dropped = this.#periods(branchId).slice(0, -keptPeriods);
+    for (const period of dropped) await directories.remove(this.#pathOf(branchId, period));
+  }
+
+  /** The first moment of the machine's clock that can be recovered, epoch milliseconds; 0: the whole life of the branch. */
+  firstMs(branchId: string): number {
+    const [first] = this.#periods(branchId);
+    return first === undefined ? 0 : this.#fromMs(branchId, first);
+  }
+
+  /** From what a moment can be recovered; `undefined`: the history begins later, or the branch has none. */
+  periodAt(branchId: string, wallMs: number): Period | undefined {
+    const { directories } = this.#parts;
+    const number = this.#periods(branchId).findLast((period) => this.#fromMs(branchId, period) <= wallMs);
+    if (number === undefined) return undefined;
+    const own = path.join(this.#pathOf(branchId, number), "data");
+    const later = this.#folders(branchId).filter((folder) => folder >= number);
+    return {
+      base: existsSync(own) ? own : this.#templateData,
+      // What was not archived yet is still with the server. What was inherited ends where the branch goes its own way.
+      logs: [
+        ...later.map((folder) => path.join(this.#pathOf(branchId, folder), "wal")),
+        path.join(directories.dataOf(holderOf(branchId)), "pg_wal"),
+        path.join(this.#pathOf(branchId, number), inheritedName),
+      ],
+    };
+  }
+
+  get #templateData(): string {
+    return path.join(this.#parts.directories.template, "data");
+  }
+
+  /** Numbers of all periods, also of one without a base, in the order of time. */
+  #folders(branchId: string): readonly number[] {
+    const folder = path.join(this.#parts.directories.of(holderOf(branchId)), "history");
+    if (!existsSync(folder)) return [];
+    return readdirSync(folder)
+      .map(Number)
+      .sort((a, b) => a - b);
+  }
+
+  /** Numbers of the periods that are complete. */
+  #periods(branchId: string): readonly number[] {
+    return this.#folders(branchId).filter((folder) => existsSync(path.join(this.#pathOf(branchId, folder), "from")));
+  }
+
+  #pathOf(branchId: string, period: number): string {
+    return path.join(this.#parts.directories.of(holderOf(branchId)), "history", String(period));
+  }
+
+  #fromMs(branchId: string, period: number): number {
+    return Number(readFileSync(path.join(this.#pathOf(branchId, period), "from"), "utf8"));
+  }
+
+  /** @param fill `fromMs`: from when the base is good; `undefined`: the end of the copy. */
+  async #fillPeriod(
+    branchId: string,
+    { fromMs, copy }: { readonly fromMs: number | undefined; readonly copy: (target: string) => Promise<void> },
+  ): Promise<void> {
+    const { directories } = this.#parts;
+    const folder = this.#pathOf(branchId, this.#folders(branchId).at(-1) ?? 1);
+    const staged = directories.stage();
+    try {
+      await copy(path.join(staged, "data"));
+      // An attempt that a crash cut off may have left one.
+      await directories.remove(path.join(folder, "data"));
+      await directories.settle(path.join(staged, "data"), path.join(folder, "data"));
+      await this.#complete(folder, fromMs ?? Date.now());
+    } finally {
+      await rm(staged, { recursive: true, force: true }).catch(() => {});
+    }
+  }
+
+  #makeFolders(period: string): void {
+    const { directories } = this.#parts;
+    for (const folder of [path.dirname(period), period, path.join(period, "wal")]) directories.makeFolder(folder);
+  }
+
+  async #complete(period: string, fromMs: number): Promise<void> {
+    await writeOwned(path.join(period, "from"), String(fromMs), this.#parts.user);
+  }
+}
+
+function holderOf(id: string): Holder {
+  return { kind: "branches", id };
+}
+
+const inheritedName = "inherited";
+
+/** Links what a directory of the write-ahead log has. Of a segment that is still written to, the branch has a copy of its own. */
+async function linkLog(from: string, to: string): Promise<void> {
+  if (!existsSync(from)) return;
+  for (const name of readdirSync(from).filter((file) => /^[0-9A-F]{8}([0-9A-F]{16}|\.history)$/.test(file))) {
+    await link(path.join(from, name), path.join(to, name)).catch((error: NodeJS.ErrnoException) => {
+      // Removed meanwhile, because it was archived or is not needed any more; or linked already.
+      if (error.code !== "ENOENT" && error.code !== "EEXIST") throw error;
+    });
+  }
+}
+
+function countOf(directory: string): number {
+  return existsSync(directory) ? readdirSync(directory).length : 0;
+}
+
+/** Size of the files below a directory; 0: there is none. */
+function sizeMb(directory: string): number {
+  if (!existsSync(directory)) return 0;
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const bytes = files.map(({ parentPath, name }) => statSync(path.join(parentPath, name)).size);
+  return bytes.reduce((sum, size) => sum + size, 0) / 1_000_000;
+}

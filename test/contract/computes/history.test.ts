@@ -1,0 +1,244 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { startSandbox } from "../../../src/sandbox/index.ts";
+import { ComputeClient, ComputeScene, clientKey, fixture, mainBranch, primary, psql } from "./compute-scene.ts";
+
+/** Data directories have a thousand files each, which a busy disk copies and removes slowly. */
+const slowMs = 120_000;
+
+const allNames = "SELECT string_agg(name, ' ' ORDER BY name) FROM item";
+
+/** A moment that no other statement shares. @returns ISO 8601, milliseconds */
+async function moment(): Promise<string> {
+  await wait(2);
+  const now = new Date().toISOString();
+  await wait(2);
+  return now;
+}
+
+/** Makes an endpoint on a branch. @returns its connection string */
+async function open(client: ComputeClient, branchId: string): Promise<string> {
+  const made = await client.write("POST", "/endpoints", { endpoint: { branch_id: branchId, type: "read_write" } });
+  expect(made.ended).toEqual(["start_compute finished"]);
+  return await client.uri(made.body.endpoint.id);
+}
+
+async function branchId(client: ComputeClient, name: string): Promise<string> {
+  const { branches } = (await client.api("GET", "/branches")).body;
+  return branches.find((branch: { readonly name: string }) => branch.name === name).id;
+}
+
+describe("the data of an earlier time", () => {
+  let scene: ComputeScene;
+  let uri: string;
+  beforeAll(async () => {
+    scene = await ComputeScene.start();
+    uri = await scene.uri(primary);
+    await psql(uri, "CREATE TABLE item (id serial PRIMARY KEY, name text)", "INSERT INTO item (name) VALUES ('a')");
+  });
+  afterAll(() => scene.stop(), slowMs);
+
+  test("a new branch from an earlier time → what was committed by then, to the millisecond", {
+    timeout: slowMs,
+  }, async () => {
+    const times: string[] = [];
+    for (const name of ["b", "c"]) {
+      await psql(uri, `INSERT INTO item (name) VALUES ('${name}')`);
+      times.push(await moment());
+    }
+    for (const [index, names] of ["a b", "a b c"].entries()) {
+      const made = await scene.write("POST", "/branches", {
+        branch: { parent_id: mainBranch, parent_timestamp: times[index] },
+        endpoints: [{ type: "read_write" }],
+      });
+      expect(made.ended).toEqual(["create_branch finished", "start_compute finished"]);
+      expect(await psql(await scene.uri(made.body.endpoints[0].id), allNames)).toBe(names);
+    }
+    // It goes on from there.
+    expect(await psql(uri, allNames)).toBe("a b c");
+  });
+
+  test("a branch is restored to an earlier time of itself, running and idle → its data then; what it held is kept", {
+    timeout: slowMs,
+  }, async () => {
+    const made = await scene.write("POST", "/branches", { branch: { parent_id: mainBranch, name: "work" } });
+    const work: string = made.body.branch.id;
+    const workUri = await open(scene, work);
+    const [endpoint] = (await scene.api("GET", `/branches/${work}/endpoints`)).body.endpoints;
+    await psql(workUri, "UPDATE item SET name = name || '1'");
+    for (const [kept, isIdle] of [
+      ["running", false],
+      ["idle", true],
+    ] as const) {
+      const then = await moment();
+      await psql(workUri, "DELETE FROM item");
+      if (isIdle) await scene.power(endpoint.id, "suspend");
+      const restored = await scene.write("POST", `/branches/${work}/restore`, {
+        source_branch_id: work,
+        source_timestamp: then,
+        preserve_under_name: kept,
+      });
+      expect(restored.ended).toContain("create_branch finished");
+      expect(await psql(workUri, allNames)).toBe("a1 b1 c1");
+      expect(await psql(await open(scene, await branchId(scene, kept)), "SELECT count(*) FROM item")).toBe("0");
+    }
+    const before = await scene.api("POST", `/branches/${work}/restore`, {
+      source_branch_id: work,
+      source_timestamp: made.body.branch.created_at,
+      preserve_under_name: "too-early",
+    });
+    expect([before.status, before.body.message]).toEqual([
+      422,
+      "the timestamp is before the last restore of the branch",
+    ]);
+  });
+
+  test("roles and databases that came later are not in the data of the earlier time", { timeout: slowMs }, async () => {
+    const then = await moment();
+    await scene.write("POST", `/branches/${mainBranch}/roles`, { role: { name: "later" } });
+    await scene.write("POST", `/branches/${mainBranch}/databases`, {
+      database: { name: "laterdb", owner_name: "neondb_owner" },
+    });
+    const made = await scene.write("POST", "/branches", { branch: { parent_id: mainBranch, parent_timestamp: then } });
+    const list =
+      "SELECT count(*) FROM (SELECT rolname FROM pg_roles UNION SELECT datname FROM pg_database) AS n (n) WHERE n LIKE 'later%'";
+    expect(await psql(uri, list)).toBe("2");
+    expect(await psql(await open(scene, made.body.branch.id), list)).toBe("0");
+  });
+
+  test("a snapshot → the data of its moment, also of an earlier one, after its branch is gone; deleted → its data is gone", {
+    timeout: slowMs,
+  }, async () => {
+    const made = await scene.write("POST", "/branches", { branch: { parent_id: mainBranch, name: "photographed" } });
+    const source: string = made.body.branch.id;
+    const sourceUri = await open(scene, source);
+    await psql(sourceUri, "DELETE FROM item WHERE name > 'b'");
+    const then = await moment();
+    await psql(sourceUri, "INSERT INTO item (name) VALUES ('new')");
+    const present = await scene.write("POST", `/branches/${source}/snapshot?name=present`);
+    expect(present.ended).toEqual(["create_branch finished"]);
+    const past = await scene.write("POST", `/branches/${source}/snapshot?name=past&timestamp=${then}`);
+    await psql(sourceUri, "DROP TABLE item");
+    await scene.write("DELETE", `/branches/${source}`);
+    for (const [taken, names] of [
+      [present, "a b new"],
+      [past, "a b"],
+    ] as const) {
+      const restored = await scene.write("POST", `/snapshots/${taken.body.snapshot.id}/restore`);
+      expect(restored.ended).toEqual(["create_branch finished"]);
+      expect(await psql(await open(scene, restored.body.branch.id), allNames)).toBe(names);
+      expect((await scene.api("DELETE", `/snapshots/${taken.body.snapshot.id}`)).status).toBe(200);
+    }
+    expect((await scene.api("GET", "/snapshots")).body.snapshots).toEqual([]);
+  });
+
+  test("a schema-only branch → every definition, privilege and policy of its source, and no row", {
+    timeout: slowMs,
+  }, async () => {
+    await psql(
+      uri,
+      "CREATE TABLE line (item int REFERENCES item, note text)",
+      "INSERT INTO line VALUES (1, 'x')",
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION $$no$$; END'",
+      "CREATE TRIGGER never_empty BEFORE TRUNCATE ON line EXECUTE FUNCTION refuse()",
+      "ALTER TABLE line ENABLE ROW LEVEL SECURITY",
+      "CREATE POLICY everything ON line USING (true)",
+      "COMMENT ON TABLE line IS 'of an item'",
+      "GRANT SELECT ON line TO PUBLIC",
+      "CREATE MATERIALIZED VIEW total AS SELECT count(*) FROM line",
+      "SELECT lo_from_bytea(0, 'secret')",
+    );
+    const made = await scene.write("POST", "/branches", {
+      branch: { parent_id: mainBranch, init_source: "schema-only" },
+    });
+    expect(made.ended).toEqual(["create_branch finished"]);
+    const emptyUri = await open(scene, made.body.branch.id);
+    const described = `SELECT obj_description('line'::regclass), relrowsecurity, relacl::text LIKE '%=r/%',
+      (SELECT count(*) FROM pg_policies), (SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal) FROM pg_class WHERE relname = 'line'`;
+    expect(await psql(emptyUri, described)).toBe(await psql(uri, described));
+    const rows =
+      "SELECT (SELECT count(*) FROM item) + (SELECT count(*) FROM line) + (SELECT count(*) FROM pg_largeobject_metadata)";
+    expect(await psql(emptyUri, rows)).toBe("0");
+    expect(await psql(emptyUri, "INSERT INTO item (name) VALUES ('first') RETURNING id")).toBe("1");
+    expect(await psql(emptyUri, "SELECT relispopulated FROM pg_class WHERE relname = 'total'")).toBe("f");
+    expect(await psql(uri, rows)).toBe("5");
+  });
+});
+
+test(
+  "a clock that stands and jumps → a time is the last state that it showed",
+  async () => {
+    const scene = await ComputeScene.start({ clock: "stepped", operationLatencyMs: { min: 0, max: 0 } });
+    onTestFinished(() => scene.stop(), slowMs);
+    const clock = async (): Promise<string> =>
+      ((await (await fetch(`${scene.controlUrl}/clock`)).json()) as { readonly now: string }).now;
+    const uri = await scene.uri(primary);
+    await psql(uri, "CREATE TABLE item (name text)", "INSERT INTO item VALUES ('a')");
+    const first = await clock();
+    await scene.advance(60_000);
+    await psql(uri, "INSERT INTO item VALUES ('b')");
+    const second = await clock();
+    await scene.advance(60_000);
+    await psql(uri, "INSERT INTO item VALUES ('c')");
+    const between = new Date(Date.parse(second) + 30_000).toISOString();
+    for (const [time, names] of [
+      [first, "a"],
+      [second, "a b"],
+      [between, "a b"],
+      [await clock(), "a b c"],
+    ] as const) {
+      const made = await scene.write("POST", "/branches", {
+        branch: { parent_id: mainBranch, parent_timestamp: time },
+      });
+      expect(await psql(await open(scene, made.body.branch.id), allNames)).toBe(names);
+    }
+  },
+  slowMs,
+);
+
+test(
+  "more changes than are kept, then a stop → an early time is refused, a late one is there after the next start",
+  async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "computes-history's 100%f-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const options = { apiKey: clientKey, fixture, compute: { port: 0 }, profile: "public", data: folder } as const;
+    let sandbox = await startSandbox(options);
+    onTestFinished(() => sandbox.stop(), slowMs);
+    let client = new ComputeClient(sandbox);
+    const uri = await client.uri(primary);
+    await psql(uri, "CREATE TABLE item (name text)", "INSERT INTO item VALUES ('a')");
+    const early = await moment();
+    // The name is taken: 409 as long as the time is in the history.
+    const fromEarly = () =>
+      client.api("POST", `/branches/${mainBranch}/restore`, {
+        source_branch_id: mainBranch,
+        source_timestamp: early,
+        preserve_under_name: "main",
+      });
+    expect((await fromEarly()).status).toBe(409);
+    const filler = "CREATE TABLE filler AS SELECT md5(n::text) FROM generate_series(1, 1000000) AS n";
+    await client.until(
+      "without the first period",
+      async () => {
+        await psql(uri, filler, "DROP TABLE filler");
+        return (await fromEarly()).status === 422;
+      },
+      slowMs / 2,
+    );
+    expect((await fromEarly()).body.message).toMatch(/this branch has them from \d{4}-.*Z on$/);
+    await psql(uri, "INSERT INTO item VALUES ('b')");
+    const late = await moment();
+    await psql(uri, "INSERT INTO item VALUES ('c')");
+    await sandbox.stop();
+    sandbox = await startSandbox({ ...options, profile: undefined });
+    client = new ComputeClient(sandbox);
+    const made = await client.write("POST", "/branches", { branch: { parent_id: mainBranch, parent_timestamp: late } });
+    expect(made.ended).toEqual(["create_branch finished"]);
+    expect(await psql(await open(client, made.body.branch.id), allNames)).toBe("a b");
+    expect((await fromEarly()).status).toBe(422);
+  },
+  slowMs,
+);
