@@ -3,19 +3,19 @@ import { type Profile, profiles } from "./engine/profile.ts";
 import { publicRateLimit } from "./http/parts/rate-limit.ts";
 import type { SandboxOptions } from "./sandbox.ts";
 
-/** What the command line asks for. */
+/** The parsed command line of the sandbox. */
 export type SandboxArguments =
   | { readonly kind: "Help" }
   | {
       readonly kind: "Start";
       readonly options: SandboxOptions;
-      /** `undefined`: the built-in fixture. */
+      /** The path of the fixture file; `undefined`: the built-in fixture is used. */
       readonly fixtureFile: string | undefined;
     }
-  /** Everything that is wrong, each naming its option. Never holds the key. */
+  /** The command line is wrong. Each problem is one text that names its option. No text holds the API key. */
   | { readonly kind: "Wrong"; readonly problems: readonly string[] };
 
-/** The value an option has; a string: why it cannot have it. */
+/** Parses the value of an option. A string result says why the value is wrong. */
 type Read<V> = (given: string) => { readonly value: V } | string;
 
 const wholeNumber =
@@ -51,7 +51,7 @@ const readRateLimit: Read<SandboxOptions["rateLimit"]> = (text) => {
     : "must be off, public, or requests a minute and a second, such as 700:40";
 };
 
-/** A check that only says no; `problem` says what the value must be. */
+/** Makes a parser from a check that returns true or false; `problem` says what the value must be. */
 const matching =
   (pattern: RegExp, problem: string): Read<string> =>
   (given) =>
@@ -64,7 +64,7 @@ const oneOf =
     return value === undefined ? `must be one of ${words.join(", ")}` : { value };
   };
 
-/** An option with a value: how its help names the value, its help, and how its text is read. */
+/** An option with a value: the name of the value in the help, the help text, and the parser. */
 interface ValueOption<V> {
   readonly value: string;
   readonly help: string;
@@ -76,7 +76,7 @@ const option = <V>(value: string, read: Read<V>, help: string): ValueOption<V> =
 const port = wholeNumber(0, 65_535);
 const profileNames = Object.keys(profiles) as Profile["name"][];
 
-/** In the order of the help text. */
+/** The options with a value, in the order of the help text. */
 const valueOptions = {
   port: option("PORT", port, "port to listen on, 0 for a free one (default 8787)"),
   host: option("HOST", matching(/^\S+$/, "must be an address"), "address to listen on (default 127.0.0.1)"),
@@ -137,7 +137,7 @@ const valueOptions = {
   ),
 } as const;
 
-/** Options without a value, with their help. */
+/** The options without a value, with their help texts. */
 const flags = {
   tls: "answer https on the port too, with a certificate of the sandbox's own authority (GET /sandbox/v1/ca.crt; with --data: DIR/ca.crt)",
   "allow-remote-control": "let every client that reaches the port use /sandbox/v1",
@@ -149,15 +149,15 @@ type Values = {
   [N in OptionName]?: Extract<ReturnType<(typeof valueOptions)[N]["read"]>, { value: unknown }>["value"];
 };
 
-/** Options that only real computes have. */
+/** The options that need real computes. */
 const computeOptions = ["compute-port", "compute-hosts", "postgres-bin", "pgbouncer-bin", "max-computes"] as const;
 
-/** The command with every option. What commander reads from the command line goes into `values` and `problems`. */
+/** Makes the command with every option. commander puts what it reads into `values` and `problems`. */
 function sandboxCommand(values: Values = {}, problems: string[] = []): Command {
   const command = new Command("endpoint-operator sandbox")
     .description("A local control plane. Without --data everything it knows is gone when it stops.")
     .helpOption(false)
-    // The value stands in brackets only so that a missing one is reported together with all other problems.
+    // The value stands in brackets only so that a missing value is reported together with all other problems.
     .configureHelp({ optionTerm: ({ flags: term }) => term.replace(/\[(.*)\]/, "$1") });
   for (const [name, { value, help, read }] of Object.entries(valueOptions)) {
     const readInto = (given: string) => {
@@ -174,15 +174,14 @@ function sandboxCommand(values: Values = {}, problems: string[] = []): Command {
   return command;
 }
 
-/** The text of `--help`. */
+/** Returns the text of `--help`. */
 export function sandboxUsage(): string {
   return sandboxCommand().helpInformation();
 }
 
 /**
- * Reads the command line of `endpoint-operator sandbox`. An option given twice counts the last time.
- *
- * @param args what follows `sandbox`.
+ * Parses the command line of `endpoint-operator sandbox`. If an option is given twice, the last value counts.
+ * @param args the arguments after `sandbox`.
  */
 export function parseSandboxArguments(args: readonly string[]): SandboxArguments {
   const values: Values = {};
@@ -214,7 +213,10 @@ function computeChoice(values: Values): SandboxOptions["compute"] {
   };
 }
 
-/** Addresses are of no use without a port that is the same for all, and that clients know. */
+/**
+ * Returns the problem of `--compute-hosts=addresses` without a fixed port: all addresses need one port, which clients
+ * know.
+ */
 function hostsProblem(values: Values): string | undefined {
   if (values["compute-hosts"] !== "addresses") return undefined;
   if (values["compute-port"] === 0) return "--compute-hosts: addresses need a port that is not 0";

@@ -8,25 +8,24 @@ import { publicHostName } from "./https/https-side.ts";
 import { type RunningSandbox, type SandboxOptions, startSandbox } from "./sandbox.ts";
 import { StorageError } from "./storage/sqlite-file.ts";
 
-/** What the command needs of its process. */
+/** What the command needs from its process. */
 export interface CommandIo {
   readonly out: { write(text: string): unknown };
   readonly err: { write(text: string): unknown };
-  /** Aborted when the process is asked to stop. */
+  /** A signal that is aborted when the process is asked to stop. */
   readonly stop: AbortSignal;
 }
 
-/** Exit code after a clean stop. */
+/** The exit code after a clean stop. */
 const stopped = 0;
-/** Exit code when the sandbox could not do its work. */
+/** The exit code when the sandbox failed. */
 const failed = 1;
-/** Exit code when it was asked for something that cannot be. */
+/** The exit code when the settings or the command line are wrong. */
 const badConfiguration = 2;
 
 /**
  * Runs `endpoint-operator sandbox` until it is asked to stop.
- *
- * @param args what follows `sandbox` on the command line.
+ * @param args the arguments after `sandbox`.
  * @returns the exit code: 0 clean stop, 1 failure, 2 bad configuration (every problem is named).
  */
 export async function runSandboxCommand(args: readonly string[], io: CommandIo): Promise<number> {

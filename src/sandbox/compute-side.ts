@@ -5,53 +5,52 @@ import type { ComputeDriver } from "./engine/compute-driver.ts";
 import type { Pacemaker } from "./engine/pacemaker.ts";
 import type { SandboxState } from "./sandbox-state.ts";
 
-/** How endpoints get real PostgreSQL servers. */
+/** The options of real PostgreSQL servers behind the endpoints. */
 export interface ComputeChoice {
-  /** Folder with `postgres` and `initdb`. @default that of the npm package of this platform */
+  /** The folder with `postgres` and `initdb`. @default the folder of the npm package for this platform */
   readonly postgresBin?: string | undefined;
-  /** The program PgBouncer. @default that of the system, if there is one */
+  /** The path of the program PgBouncer. @default the installed one, if there is one */
   readonly pgbouncerBin?: string | undefined;
   /**
-   * What the API shows as the host of an endpoint: its name, or a loopback address of its own (on Linux).
-   *
-   * @default addresses where names do not resolve, if the port is 5432, which clients take by default
+   * What the API shows as the host of an endpoint: a name, or a loopback address of its own (on Linux).
+   * @default addresses, if names do not resolve and the port is 5432, the default of clients
    */
   readonly hosts?: "names" | "addresses" | undefined;
-  /** Port for clients of databases. @default 5432; 0: a free one */
+  /** The port for clients of databases. @default 5432; 0: a free port */
   readonly port?: number | undefined;
-  /** Computes that may run at once. @default 20, the control plane's own limit */
+  /** The maximum number of computes that run at the same time. @default 20, the control plane's own limit */
   readonly maxComputes?: number | undefined;
 }
 
-/** What computes are attached to once the state is open. */
+/** What the computes are connected to after the state is open. */
 export interface ComputeSurroundings {
   readonly state: SandboxState;
-  /** `undefined`: state is in memory only. */
+  /** The sandbox's data directory; `undefined`: its state is in memory only. */
   readonly data: string | undefined;
   readonly pacemaker: Pacemaker;
   readonly authority: () => CertificateAuthority;
   readonly onBug: (error: unknown) => void;
 }
 
-/** Real computes beside a sandbox. Without them, nothing of them is loaded. */
+/** The real computes of a sandbox. A sandbox without computes loads none of their code. */
 export interface ComputeSide {
   readonly driver: ComputeDriver;
-  /** Set: endpoints have addresses in this block. */
+  /** The number of the block of loopback addresses that endpoints use; `undefined`: endpoints have names. */
   readonly addressBlock: number | undefined;
-  /** Whether pooled host names lead through PgBouncer. */
+  /** Whether connections to pooled host names go through PgBouncer. */
   readonly isPooling: boolean;
-  /** `undefined` before `attach`. */
+  /** Returns where clients of databases connect; `undefined` before `attach`. */
   address(): DatabaseAddress | undefined;
-  /** @throws ComputeSetupError */
+  /** Connects the computes to the state, and starts them. @throws ComputeSetupError */
   attach(surroundings: ComputeSurroundings): Promise<DatabaseAddress>;
-  /** The schema of a database of a branch, as SQL. @throws Error in words for the client */
+  /** Returns the schema of a branch's database as SQL. @throws Error with a message for the client */
   schema(branchId: string, database: string): Promise<string>;
-  /** After the records were replaced. @param keep whether branches that are still there keep their data. */
+  /** Must be called after all records were replaced. @param keep whether branches that still exist keep their data */
   replace(how: { readonly keep: boolean }): void;
   stop(): Promise<void>;
 }
 
-/** Finds PostgreSQL. Nothing runs yet. @throws ComputeSetupError */
+/** Finds PostgreSQL, and starts nothing yet. @throws ComputeSetupError */
 export async function openComputeSide(choice: ComputeChoice, host: string): Promise<ComputeSide> {
   const {
     Computes: ComputesClass,
@@ -100,7 +99,7 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
   };
 }
 
-/** Loopback addresses other than 127.0.0.1 exist on Linux only. */
+/** Whether endpoints need loopback addresses. Addresses other than 127.0.0.1 exist on Linux only. */
 async function needsAddresses(
   resolvesNames: () => Promise<boolean>,
   { host, port }: DatabaseAddress,

@@ -11,55 +11,57 @@ import { KeyRing } from "./http/parts/key-ring.ts";
 import { openDurable, unreadable } from "./storage/durable.ts";
 import { StorageError } from "./storage/sqlite-file.ts";
 
-/** What a sandbox's state is made of; used only where the directory does not say otherwise. */
+/** The options of a sandbox's state. They count only where a state directory does not hold the value already. */
 export interface StateOptions {
-  /** `undefined`: in memory. */
+  /** The state directory; `undefined`: the state is in memory only. */
   readonly directory: string | undefined;
-  /** `undefined`: that of the directory, or seed. */
+  /** The profile; `undefined`: the profile of the directory, else seed. */
   readonly profile: Profile["name"] | undefined;
   readonly settings: EngineSettings;
   readonly fixture: Fixture;
-  /** `undefined`: made up for a new state; an old one keeps its own. */
+  /** The API key; `undefined`: a new state gets a random key, an old state keeps its own. */
   readonly apiKey: string | undefined;
-  /** How the clock runs after a start and after a reset; `undefined`: as it did, or in real time. */
+  /** How the clock runs after a start and after a reset; `undefined`: as before, or in real time. */
   readonly pace: ClockChange | undefined;
-  /** Carries operations out on real computes. @default none */
+  /** Does the real work of operations. @default none */
   readonly driver?: ComputeDriver | undefined;
-  /** Gets the error of the first transaction that could not be written to the directory. */
+  /** Called with the error of the first transaction that could not be written to the directory. */
   readonly onWriteFailure: (error: StorageError) => void;
 }
 
-/** Everything of a sandbox that lasts as long as its directory. */
+/** The parts of a sandbox that live as long as its directory. */
 export interface SandboxState {
   readonly store: Store;
   readonly clock: SandboxClock;
   readonly engine: Engine;
   readonly keyRing: KeyRing;
-  /** Empty: the state was there already, and of its key only a hash. */
+  /** The API key; "": the state existed before, and holds only a hash of its key. */
   readonly apiKey: string;
-  /** Back to the fixture, the start key and the start mode of the clock; time does not go back. */
+  /** Resets everything to the fixture, the start key and the start mode of the clock. Time does not go back. */
   reset(): void;
-  /** Replaces every record. The clock keeps its mode; it goes forward where the records are later. */
+  /** Replaces all records. The clock keeps its mode; if the records are later, it moves forward. */
   restore(content: StoreContent): void;
-  /** Ends when every change so far will outlive the process, or fails with `StorageError`; `undefined`: it will. */
+  /**
+   * Resolves when every change so far is stored on disk, or rejects with `StorageError`; `undefined`: it is stored
+   * already.
+   */
   written(): Promise<void> | undefined;
   close(): void;
 }
 
-/** A store, and what makes its transactions last. */
+/** A store, and what stores its transactions on disk. */
 export interface DurableStore {
   readonly store: Store;
-  /** @see Durable.written */
+  /** Waits until all changes are on disk. @see Durable.written */
   written(): Promise<void> | undefined;
-  /** @see Durable.flush */
+  /** Writes all changes now. @see Durable.flush */
   flush(): void;
-  /** @see Durable.close */
+  /** Closes the directory. @see Durable.close */
   close(): void;
 }
 
 /**
- * Reads the state in a directory into memory. From then on every transaction is also written to the directory.
- *
+ * Reads the state of a directory into memory. Every later transaction is also written to the directory.
  * @throws StorageError
  */
 export function openDurableStore(options: Parameters<typeof openDurable>[0]): DurableStore {
@@ -74,16 +76,15 @@ export function openDurableStore(options: Parameters<typeof openDurable>[0]): Du
   return { store, written, flush, close };
 }
 
-/** Under which names the store keeps what belongs to no record. */
+/** The names under which the store keeps values that belong to no record. */
 const valueNames = { profile: "profile", clock: "clock", startKeyId: "startKeyId" } as const;
 
 const realTime: ClockChange = { mode: "real", scale: 1 };
 
 /**
- * Opens the state in a directory, or makes a new one there or in memory. What was going on when it was last used goes
- * on: operations end at the times at which they would have ended. Checks of availability that were missed are left aside.
- *
- * @throws StorageError, or Refusal when the fixture is not possible in the profile
+ * Opens the state of a directory, or makes a new state there or in memory. Unfinished operations continue and end at
+ * their planned times. Missed availability checks are skipped.
+ * @throws StorageError, or Refusal when the profile does not allow the fixture
  */
 export function openState(options: StateOptions): SandboxState {
   const { directory, onWriteFailure } = options;
@@ -143,7 +144,7 @@ function fill({ store, written, close }: DurableStore, options: StateOptions): S
       const kept = startKeyOf(store);
       engine.restore(content);
       store.values.set(valueNames.profile, profile);
-      // The client that restores goes on with its key.
+      // The client that restores the records can continue with its key.
       if (kept !== undefined) keepStartKey(store, keyRing.readmit(kept));
       else if (apiKey !== "" && keyRing.authenticate(`Bearer ${apiKey}`) === undefined) admitStartKey();
       clock.advanceTo(latestMs(content));
@@ -174,7 +175,7 @@ function keepStartKey(store: Store, key: KeyRecord): void {
   store.values.set(valueNames.startKeyId, key.id);
 }
 
-/** The latest time at which anything in the records happened, epoch milliseconds; 0 when there is nothing. */
+/** Returns the latest time of anything in the records, in epoch milliseconds; 0 if there is nothing. */
 function latestMs({ projects, endpoints, operations }: StoreContent): number {
   let latest = 0;
   for (const records of [projects, endpoints, operations]) {

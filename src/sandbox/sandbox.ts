@@ -20,72 +20,83 @@ import { pageRoutes } from "./page/page-routes.ts";
 import { openState, type SandboxState } from "./sandbox-state.ts";
 import { StorageError } from "./storage/sqlite-file.ts";
 
-/** How to start a sandbox. Everything has a default. */
+/** The options of a sandbox. Each has a default. */
 export interface SandboxOptions {
-  /** @default 127.0.0.1 */
+  /** The address to listen on. @default 127.0.0.1 */
   readonly host?: string | undefined;
-  /** @default 0: a free one */
+  /** The port of the API. @default 0: a free port */
   readonly port?: number | undefined;
-  /** Not empty. @default one made up at random; a state that was there before keeps its own */
+  /** The API key, not empty. @default a random key; an existing state keeps its own */
   readonly apiKey?: string | undefined;
-  /** Directory in which state is kept; made if it is not there. @default none: in memory */
+  /** The directory for the state; it is made if it does not exist. @default none: the state is in memory */
   readonly data?: string | undefined;
-  /** @default that of the state in the directory, else seed */
+  /** The profile of the API. @default the profile of the state in the directory, else seed */
   readonly profile?: Profile["name"] | undefined;
-  /** @default the built-in one */
+  /** The objects that exist at the start. @default the built-in fixture */
   readonly fixture?: Fixture | undefined;
-  /** @default as before in the directory, else real, or scaled when a time scale is given */
+  /** The mode of the clock. @default as before in the directory, else real; scaled if a time scale is given */
   readonly clock?: ClockMode | undefined;
-  /** Sandbox seconds per second; counts when the clock is scaled. @default 1 */
+  /** Sandbox seconds per real second, for a scaled clock. @default 1 */
   readonly timeScale?: number | undefined;
   /** How long an operation runs, in milliseconds of the sandbox's clock. @default 300 to 1000 */
   readonly operationLatencyMs?: number | EngineSettings["operationLatencyMs"] | undefined;
-  /** @default 24 hours */
+  /** The time between two availability checks, in milliseconds. @default 24 hours */
   readonly availabilityCheckIntervalMs?: number | undefined;
-  /** Start of the randomness of ids and latencies. @default made up at random */
+  /** The seed of the randomness of ids and latencies. @default random */
   readonly seed?: number | undefined;
-  /** @default no limit */
+  /** The rate limit of the API. @default no limit */
   readonly rateLimit?: RateLimitRules | undefined;
-  /** Lets every client that reaches the port use `/sandbox/v1`. @default false */
+  /** Whether every client that reaches the port may use `/sandbox/v1`. @default false */
   readonly allowRemoteControl?: boolean | undefined;
-  /** Makes the port answer https as well, with a certificate of the sandbox's own authority. @default false */
+  /** Whether the port also answers https, with a certificate of the sandbox's own authority. @default false */
   readonly tls?: boolean | undefined;
-  /** An HTTP proxy beside the API. @default none */
+  /** The options of an HTTP proxy beside the API. @default none */
   readonly proxy?: ProxyOptions | undefined;
-  /** Real PostgreSQL servers behind the endpoints. @default none: an endpoint is a state */
+  /** The options of real PostgreSQL servers behind the endpoints. @default none: an endpoint is only a record */
   readonly compute?: ComputeChoice | undefined;
-  /** Gets what should never happen. @default written to stderr */
+  /** Called with errors that are bugs of the sandbox. @default they are written to stderr */
   readonly onBug?: ((error: unknown) => void) | undefined;
 }
 
-/** A sandbox that answers. */
+/** A sandbox that is running. */
 export interface RunningSandbox {
-  /** Base URL of the API, ends in `/api/v2`; https with `tls`. */
+  /** The base URL of the API, which ends in `/api/v2`; https with `tls`. */
   readonly url: string;
-  /** Base URL of the control API, ends in `/sandbox/v1`; always http, so that a client needs no certificate. */
+  /**
+   * The base URL of the control API, which ends in `/sandbox/v1`. It is always http, so that a client needs no
+   * certificate.
+   */
   readonly controlUrl: string;
-  /** Whether the control API and the page answer; if not, they answer 403. */
+  /** Whether the control API and the page answer. If not, they answer 403. */
   readonly isControlOn: boolean;
   readonly port: number;
-  /** Address of the proxy; `undefined`: there is none. */
+  /** The address of the proxy; `undefined`: there is none. */
   readonly proxyUrl: string | undefined;
   /** Where clients of databases connect; `undefined`: no computes run. */
   readonly databaseAddress: DatabaseAddress | undefined;
-  /** Whether pooled host names lead through PgBouncer. */
+  /** Whether connections to pooled host names go through PgBouncer. */
   readonly isPooling: boolean;
-  /** Empty: the state was there before, and no key was given; the one of then is good. */
+  /** The API key; "": the state existed before and no key was given, so the former key is valid. */
   readonly apiKey: string;
-  /** Resolves when state can no longer be written: nothing was acknowledged that is not there, and it should stop. */
+  /**
+   * Resolves when the state can no longer be written. Everything that was acknowledged is stored, and the sandbox
+   * should stop.
+   */
   readonly writeFailure: Promise<StorageError>;
-  /** Closes every connection; state is forgotten, or stays in its directory. Calling it again does nothing. */
+  /**
+   * Stops the sandbox and closes every connection. A state in a directory stays, any other is lost. A second call does
+   * nothing.
+   */
   stop(): Promise<void>;
 }
 
 /**
  * Starts a sandbox in this process.
  *
- * @throws Error when the address cannot be bound, `ComputeSetupError` when computes cannot run, `StorageError` when the directory cannot be used, or `Refusal` when
- * the fixture is not possible in the profile.
+ * @throws Error when the address cannot be bound
+ * @throws ComputeSetupError when computes cannot run
+ * @throws StorageError when the directory cannot be used
+ * @throws Refusal when the profile does not allow the fixture
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<RunningSandbox> {
   const writeFailure = Promise.withResolvers<StorageError>();
@@ -166,7 +177,7 @@ function partsOf(
 ): Omit<ServerParts, "entrances"> {
   const { engine, clock, keyRing } = state;
   const onBug = (error: unknown): void => {
-    // `writeFailure` reports a failure to write.
+    // `writeFailure` already reports a failure to write.
     if (!(error instanceof StorageError)) (options.onBug ?? writeBug)(error);
   };
   let opened: CertificateAuthority | undefined;
@@ -221,7 +232,7 @@ function settingsOf({
     typeof operationLatencyMs === "number" ? { min: operationLatencyMs, max: operationLatencyMs } : operationLatencyMs;
   return {
     ...defaultEngineSettings,
-    // Operations on real computes take as long as their work.
+    // With real computes, operations take as long as their work.
     operationLatencyMs:
       latencyMs ?? (compute === undefined ? defaultEngineSettings.operationLatencyMs : { min: 0, max: 0 }),
     availabilityCheckIntervalMs: availabilityCheckIntervalMs ?? defaultEngineSettings.availabilityCheckIntervalMs,

@@ -17,24 +17,27 @@ import { joinServer } from "./proxy/join-server.ts";
 import { type ComputeDirectories, dataVersionOf } from "./storage/compute-directories.ts";
 import { endOldServer } from "./storage/old-servers.ts";
 
-/** What the computes are attached to. */
+/** What the computes are connected to. */
 export interface ComputeHost {
   readonly engine: Engine;
   readonly records: ComputeRecords;
-  /** The sandbox's data directory, which only this sandbox uses. */
+  /** The sandbox's data directory. Only this sandbox uses it. */
   readonly dataDirectory: string;
-  /** Whether the data is thrown away at the end. */
+  /** Whether the data is deleted when the sandbox stops. */
   readonly isTemporary: boolean;
   readonly authority: CertificateAuthority;
-  /** To be called after an operation may have been started. */
+  /** Called after an operation may have been started. */
   readonly onChange: () => void;
   readonly onBug: (error: unknown) => void;
 }
 
-/** Deleted branches without an active compute start no operation; their data is removed after this time at most. */
+/**
+ * The interval at which data of deleted branches is removed, in milliseconds. Deleting a branch without an active
+ * compute starts no operation that would remove it.
+ */
 const sweepIntervalMs = 5_000;
 
-/** Everything that runs for a sandbox with computes. */
+/** Everything that runs in a sandbox with computes. */
 export interface Assembled {
   readonly host: ComputeHost;
   readonly directories: ComputeDirectories;
@@ -49,12 +52,15 @@ export interface Assembled {
   startSettled(): void;
 }
 
-/** @throws ComputeSetupError */
+/**
+ * Prepares the data directories after a start: ends servers that are still running, and checks versions. @throws
+ * ComputeSetupError
+ */
 async function prepareDirectories(directories: ComputeDirectories, version: number): Promise<void> {
   for (const holder of directories.listAll()) {
     const data = directories.dataOf(holder);
     await endOldServer(data);
-    // A standby is copied anew at each start.
+    // A standby is copied again at each start.
     if (holder.kind === "replicas") await directories.remove(directories.of(holder));
     else if (dataVersionOf(data) !== version) {
       throw new ComputeSetupError(versionProblem(data, dataVersionOf(data), version));
@@ -65,8 +71,7 @@ async function prepareDirectories(directories: ComputeDirectories, version: numb
 }
 
 /**
- * Ends what a killed sandbox has left, and listens for clients.
- *
+ * Ends the servers that a killed sandbox has left, and starts to listen for clients.
  * @throws ComputeSetupError
  */
 export async function assemble(
@@ -108,7 +113,7 @@ export async function assemble(
   };
   const sweep = (): void => {
     addresses.drop(proxy, (endpointId) => records.endpoint(endpointId) !== undefined);
-    // Endpoints of a recovered project have had no operation yet.
+    // The endpoints of a recovered project have had no operation that would make the proxy listen.
     listenForAll().catch(onBug);
     fleet.sweep().catch(onBug);
     fleet.rollHistories().catch(onBug);

@@ -6,17 +6,17 @@ import { ComputeError } from "./postgres/compute-error.ts";
 import type { PostgresServer } from "./postgres/postgres-server.ts";
 import type { ComputeDirectories, Holder } from "./storage/compute-directories.ts";
 
-/** What branches are created and restored with. */
+/** What is needed to create and restore branches. */
 export interface BranchCopiesParts {
   readonly records: ComputeRecords;
   readonly directories: ComputeDirectories;
   readonly data: BranchData;
   readonly queue: KeyedQueue;
-  /** `undefined`: the primary of the branch does not run. */
+  /** Returns the server of the branch's primary; `undefined`: it does not run. */
   readonly primaryOf: (branchId: string) => PostgresServer | undefined;
   /** The moment of the machine's clock for a time of the sandbox's, both epoch milliseconds. @throws ComputeError */
   readonly wallTimeOf: (timeMs: number) => number;
-  /** Stops all servers of a branch. Called while the queue holds the branch. */
+  /** Stops all servers of a branch. It is called while the queue holds the branch. */
   readonly stopAllOf: (branchId: string) => Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export class BranchCopies {
     this.#parts = parts;
   }
 
-  /** The work of create_branch. @throws ComputeError, PostgresError, or Error of the file system */
+  /** Does the work of create_branch. @throws ComputeError, PostgresError, or Error of the file system */
   async carryOut({ branchId, restore, schemaOf, snapshotId }: OperationRecord): Promise<void> {
     if (snapshotId !== undefined) await this.#takeSnapshot(branchId, snapshotId);
     else if (restore !== undefined) await this.#restore(branchId, restore);
@@ -42,7 +42,7 @@ export class BranchCopies {
     if (sourceId === undefined) return;
     const { directories, queue } = this.#parts;
     await queue.run([sourceId, branchId], async () => {
-      // A repeated operation finds the copy that it made; a parent that never ran has nothing to copy.
+      // If the operation is repeated, the copy exists already. If the parent never ran, there is nothing to copy.
       if (directories.has(holderOf(branchId)) || !directories.has(holderOf(sourceId))) return;
       const timeMs = branch?.parentTimestampMs;
       await this.#copy({ sourceId, timeMs }, branchId, { isSchemaOnly: schemaOf !== undefined });
@@ -80,7 +80,7 @@ export class BranchCopies {
     const keys = [sourceBranchId, branchId, ...(preservedId === undefined ? [] : [preservedId])];
     await queue.run(keys, async () => {
       if (records.branch(branchId) === undefined) return;
-      // An operation before this one should have suspended them; it may have failed.
+      // An earlier operation should have suspended them, but it may have failed.
       await stopAllOf(branchId);
       if (preservedId !== undefined) await data.moveBranch(branchId, preservedId, objectsOf(records, preservedId));
       // What a branch restored from itself held, with its history, is the preserved branch's by now.
@@ -107,7 +107,7 @@ export class BranchCopies {
   }
 }
 
-/** The roles and databases that the API shows of a branch. */
+/** Returns the roles and databases of a branch, as the API shows them. */
 export function objectsOf(records: ComputeRecords, branchId: string) {
   return { roles: records.rolesOf(branchId), databases: records.databasesOf(branchId) };
 }

@@ -16,7 +16,7 @@ import { type ComputeDirectories, dataVersionOf, type Holder } from "./storage/c
 import { copyAtRest, copyRunning } from "./storage/copy-data.ts";
 import { ensureTemplate } from "./storage/template.ts";
 
-/** What data directories are made with. */
+/** What is needed to make data directories. */
 export interface BranchDataParts {
   readonly directories: ComputeDirectories;
   readonly binaries: PostgresBinaries;
@@ -38,7 +38,7 @@ interface EarlierApplied {
   readonly applied: AppliedObjects;
 }
 
-/** Makes and copies the data directories of branches and standbys. Each appears whole, or not at all. */
+/** Makes and copies the data directories of branches and standbys. A directory appears only when it is complete. */
 export class BranchData {
   readonly #parts: BranchDataParts;
   /** Of the data of branches. */
@@ -50,12 +50,12 @@ export class BranchData {
     this.history = new BranchHistory(parts);
   }
 
-  /** PostgreSQL's data directory of the template; there after `prepare`. */
+  /** The template's PostgreSQL data directory. It exists after `prepare`. */
   get templateData(): string {
     return path.join(this.#parts.directories.template, "data");
   }
 
-  /** Makes the template, once; after a failure the next call tries again. @throws ComputeError */
+  /** Makes the template, once. After a failure the next call tries again. @throws ComputeError */
   async prepare(): Promise<void> {
     this.#template ??= ensureTemplate(this.#parts);
     try {
@@ -66,7 +66,7 @@ export class BranchData {
     }
   }
 
-  /** Makes the directory of a branch that has none, empty. @throws ComputeError */
+  /** Makes an empty data directory for a branch that has none. @throws ComputeError */
   async ensureBranch(branchId: string): Promise<void> {
     const { directories } = this.#parts;
     const holder: Holder = { kind: "branches", id: branchId };
@@ -117,7 +117,7 @@ export class BranchData {
     else await copyRunning(running, { target: dataDirectory, user });
   }
 
-  /** Gives what a branch holds to another branch, which must not run. Repeated, it finds the work done. */
+  /** Moves the data of one branch to another branch, which must not run. If it is repeated, it finds the work done. */
   async moveBranch(fromId: string, toId: string, objects: WantedObjects): Promise<void> {
     const { directories } = this.#parts;
     const from: Holder = { kind: "branches", id: fromId };
@@ -127,7 +127,7 @@ export class BranchData {
     if (directories.has(to)) await writeApplied(directories.of(to), adopted(this.applied(toId), objects));
   }
 
-  /** What was last brought to the branch's roles and databases. */
+  /** Returns the roles and databases that were last applied to the branch's server. */
   applied(branchId: string): AppliedObjects {
     return this.#appliedAt({ kind: "branches", id: branchId }, undefined);
   }
@@ -154,25 +154,28 @@ export class BranchData {
     return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as readonly EarlierApplied[]) : [];
   }
 
-  /** The connections that the branch's primary last ran with; a standby needs as many. 0: it never ran. */
+  /**
+   * Returns the maximum number of connections with which the branch's primary last ran; 0: it never ran. A standby
+   * needs at least as many.
+   */
   lastMaxConnections(branchId: string): number {
     const file = path.join(this.#parts.directories.dataOf({ kind: "branches", id: branchId }), "postgresql.conf");
     return existsSync(file) ? maxConnectionsIn(readFileSync(file, "utf8")) : 0;
   }
 
-  /** Writes a file of a data directory, whole or not at all. */
+  /** Writes a file of a data directory. After a crash it is complete or absent. */
   async write(dataDirectory: string, name: string, text: string): Promise<void> {
     await writeOwned(path.join(dataDirectory, name), text, this.#parts.user);
   }
 
-  /** @throws ComputeError when another version of PostgreSQL has written the directory */
+  /** Checks the version of a data directory. @throws ComputeError when another version of PostgreSQL has written it */
   requireVersion(dataDirectory: string): void {
     const version = dataVersionOf(dataDirectory);
     if (version === this.#parts.binaries.version) return;
     throw new ComputeError(versionProblem(dataDirectory, version, this.#parts.binaries.version));
   }
 
-  /** Statistics count from the start of a compute. */
+  /** Removes the statistics, because they count from the start of a compute. */
   async forgetStatistics(dataDirectory: string): Promise<void> {
     await rm(path.join(dataDirectory, "pg_stat", "pgstat.stat"), { force: true });
   }
@@ -191,7 +194,7 @@ export class BranchData {
   }
 }
 
-/** Why a data directory cannot be used, and what to do. */
+/** Says why a data directory cannot be used, and what to do. */
 export function versionProblem(dataDirectory: string, found: number | undefined, needed: number): string {
   if (found === undefined)
     return `${dataDirectory} is not a data directory of PostgreSQL; remove it to start the branch empty`;
@@ -216,7 +219,7 @@ async function writeWhole(file: string, text: string): Promise<void> {
   await rename(`${file}.new`, file);
 }
 
-/** The copied objects under the ids that they have in the new branch. Names are those of the parent at the copy. */
+/** Returns the parent's objects with the ids of the new branch. Their names are those of the parent at the copy. */
 function adopted(parent: AppliedObjects, { databases }: WantedObjects): AppliedObjects {
   return {
     roles: parent.roles,
@@ -227,7 +230,7 @@ function adopted(parent: AppliedObjects, { databases }: WantedObjects): AppliedO
   };
 }
 
-/** Says what to do about a full disk; other errors stay. */
+/** Adds to the error of a full disk what to do; other errors are returned unchanged. */
 function withRemedy(error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code !== "ENOSPC") return error;
   return new ComputeError("the disk is full: nothing was changed; free some space, then try again", { cause: error });

@@ -4,15 +4,14 @@ import { schemaStatements } from "./postgres/schema-statements.ts";
 
 /**
  * Reads the schema of a database from a running server.
- *
- * @returns SQL; empty for a database that is not in the server yet, because its compute has not run since.
+ * @returns SQL; "" for a database that the server does not have yet, because its compute has not run since.
  * @throws PostgresError
  */
 export async function readSchema(server: PostgresServer, database: string): Promise<string> {
   const connection = await openOrAbsent(server.socketPath, database);
   if (connection === undefined) return "";
   try {
-    // All names in full, whatever the database's own search path is.
+    // With this search path all names are written in full, whatever the database's own search path is.
     await connection.query("SET search_path = pg_catalog");
     const rows = await connection.query(schemaStatements);
     return rows.map(([text]) => `${text};\n`).join("\n");

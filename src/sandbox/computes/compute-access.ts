@@ -4,23 +4,26 @@ import { Refusal } from "../engine/refusal.ts";
 import type { ComputeFleet, RunningCompute } from "./compute-fleet.ts";
 import { ClientError } from "./proxy/client-error.ts";
 
-/** What connections of clients do to computes. */
+/** What is needed when clients connect to computes. */
 export interface AccessParts {
   readonly engine: Pick<Engine, "connect" | "compute" | "operation" | "loseCompute" | "onProgress">;
   readonly fleet: Pick<ComputeFleet, "running" | "isExpected">;
-  /** Whether an operation moves the compute. */
+  /** Whether an operation is starting or suspending the compute. */
   readonly isMoving: (endpointId: string) => boolean;
-  /** To be called after a connection may have started an operation. */
+  /** Called after a connection may have started an operation. */
   readonly onChange: () => void;
 }
 
-/** How long a client waits for an idle compute, milliseconds. */
+/** How long a client waits for an idle compute, in milliseconds. */
 const wakeDeadlineMs = 60_000;
 
-/** The engine reports the end of work; this is for operations whose planned time is longer. Milliseconds. */
+/**
+ * The interval at which the wait checks again, in milliseconds. It is for operations whose planned time is longer than
+ * their work; otherwise the engine reports the end.
+ */
 const lookAgainMs = 20;
 
-/** Wakes computes for clients, and counts open connections as activity. */
+/** Starts computes for clients, and counts open connections as activity. */
 export class ComputeAccess {
   readonly #parts: AccessParts;
   readonly #open = new Map<string, number>();
@@ -35,8 +38,7 @@ export class ComputeAccess {
   }
 
   /**
-   * Waits until the compute of an endpoint accepts connections; starts it if it is idle.
-   *
+   * Waits until the compute of an endpoint accepts connections. If it is idle, it is started.
    * @throws ClientError when there is no such endpoint, it is disabled, or its start fails
    */
   async reach(endpointId: string): Promise<RunningCompute> {
@@ -53,7 +55,7 @@ export class ComputeAccess {
         !this.#parts.fleet.isExpected(endpointId) &&
         !this.#parts.isMoving(endpointId)
       ) {
-        // Its server ended before the start was over; the next look starts it again.
+        // The server ended before its start was complete. The next try starts it again.
         this.#parts.engine.loseCompute(endpointId);
         continue;
       }
@@ -70,7 +72,7 @@ export class ComputeAccess {
     });
   }
 
-  /** Notes an open connection. @returns what to call when it has closed. */
+  /** Counts an open connection. @returns a function to call when the connection has closed */
   hold(endpointId: string): () => void {
     this.#open.set(endpointId, (this.#open.get(endpointId) ?? 0) + 1);
     return () => {

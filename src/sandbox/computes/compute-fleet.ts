@@ -16,42 +16,42 @@ import { PostgresServer, type ServerPlace } from "./postgres/postgres-server.ts"
 import { serverSettings } from "./postgres/server-settings.ts";
 import type { Holder } from "./storage/compute-directories.ts";
 
-/** What the fleet works with. */
+/** What the fleet is made from. */
 export interface FleetParts extends BranchDataParts {
   readonly records: ComputeRecords;
-  /** The program PgBouncer; `undefined`: it is not installed, and pooled names connect directly. */
+  /** The path of PgBouncer; `undefined`: it is not installed, and clients of pooled names connect directly. */
   readonly pooler: string | undefined;
-  /** Computes that may run at once. */
+  /** The maximum number of computes that run at the same time. */
   readonly maxComputes: number;
-  /** Whether the data is thrown away at the end. */
+  /** Whether the data is deleted when the sandbox stops. */
   readonly isTemporary: boolean;
   /** The moment of the machine's clock for a time of the sandbox's, both epoch milliseconds. @throws ComputeError */
   readonly wallTimeOf: (timeMs: number) => number;
-  /** The server of a compute has ended by itself. */
+  /** Called when the server of a compute has ended by itself. */
   readonly onLoss: (endpointId: string, why: string) => void;
 }
 
-/** A server that runs for an endpoint. */
+/** The server that runs for an endpoint. */
 export interface RunningCompute {
   readonly endpointId: string;
-  /** The branch whose data it serves; a move changes the endpoint's branch first. */
+  /** The branch whose data the server has. During a move, the endpoint's record already names another branch. */
   readonly branchId: string;
   readonly type: EndpointRecord["type"];
   readonly server: PostgresServer;
-  /** Started by the first pooled connection. */
+  /** PgBouncer for this server. The first pooled connection starts it; `undefined`: there was none yet. */
   pooler: Promise<Pooler> | undefined;
 }
 
-/** All servers of a sandbox. Work on one branch is done one after the other. */
+/** All servers of a sandbox. Only one piece of work on a branch runs at a time. */
 export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   readonly #parts: FleetParts;
   readonly #data: BranchData;
   readonly #copies: BranchCopies;
   readonly #queue = new KeyedQueue();
   readonly #running = new Map<string, RunningCompute>();
-  /** Endpoints whose server is to be started. */
+  /** Ids of endpoints whose server must be started. */
   readonly #wanted = new Set<string>();
-  /** Endpoints whose server is being started. */
+  /** Ids of endpoints whose server is being started. */
   readonly #starting = new Set<string>();
   readonly #socketDirectories = new Map<string, string>();
 
@@ -68,24 +68,23 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     });
   }
 
-  /** Makes what the first compute needs, ahead of it. Failures show again at the first start. */
+  /** Makes the template that the first compute needs. A failure is reported at the first start. */
   prepare(): void {
     this.#data.prepare().catch(() => {});
   }
 
-  /** `undefined`: no server runs for the endpoint. */
+  /** Returns the server of an endpoint; `undefined`: none runs. */
   running(endpointId: string): RunningCompute | undefined {
     return this.#running.get(endpointId);
   }
 
-  /** Whether a server runs for the endpoint, or will soon. */
+  /** Whether a server runs for the endpoint, or is being started. */
   isExpected(endpointId: string): boolean {
     return this.#running.has(endpointId) || this.#wanted.has(endpointId);
   }
 
   /**
-   * The socket for pooled connections to a compute that runs.
-   *
+   * Returns the socket for pooled connections to a running compute.
    * @throws ComputeError when PgBouncer does not start
    */
   async pooledSocket(compute: RunningCompute): Promise<string> {
@@ -98,8 +97,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   }
 
   /**
-   * The schema of a database as SQL; empty for a branch that never ran.
-   *
+   * Returns the schema of a database as SQL; "" for a branch that never ran.
    * @throws ComputeError, PostgresError
    */
   async schema(branchId: string, database: string): Promise<string> {
@@ -142,7 +140,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     await this.sweep();
   }
 
-  /** Starts the server of an endpoint, unless it runs. @throws ComputeError */
+  /** Starts the server of an endpoint, if it does not run. @throws ComputeError */
   async start(endpointId: string): Promise<void> {
     const endpoint = this.#parts.records.endpoint(endpointId);
     if (endpoint === undefined) throw new ComputeError("the endpoint was deleted");
@@ -161,7 +159,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     await this.#queue.run([compute.branchId], () => this.#stop(compute));
   }
 
-  /** Stops all servers, after the work that is going on; they stay active in the records. */
+  /** Stops all servers after the present work. In the records their endpoints stay active. */
   async stopAll(): Promise<void> {
     await this.#queue.idle();
     await Promise.all([...this.#running.values()].map((compute) => this.#end(compute)));
@@ -174,7 +172,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     for (const holder of directories.listAll()) await directories.remove(directories.of(holder));
   }
 
-  /** Ends servers and removes data of endpoints and branches that are not there any more. */
+  /** Ends the servers and removes the data of endpoints and branches that no longer exist. */
   async sweep(): Promise<void> {
     const { directories, records } = this.#parts;
     for (const compute of this.#running.values()) {
@@ -186,7 +184,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
       return !this.#running.has(id) && !this.#starting.has(id);
     };
     const gone = directories.listAll().filter(isGone);
-    // The records must not come back after a crash, when the data is gone.
+    // The deletion of the records must be stored before the data is removed. After a crash, the records must not come
+    // back without data.
     if (gone.length > 0) await records.written();
     for (const holder of gone) {
       const branchId = holder.kind === "replicas" ? (records.endpoint(holder.id)?.branchId ?? holder.id) : holder.id;
@@ -259,14 +258,14 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     const { branchId } = endpoint;
     const holder: Holder = { kind: "replicas", id: endpoint.id };
     await this.#data.ensureBranch(branchId);
-    // A new copy at each start: it has everything of the primary, whether that runs or not.
+    // The standby is copied again at each start. The copy has all data of the primary, whether the primary runs or not.
     const source: Holder = { kind: "branches", id: branchId };
     await this.#data.copy({ holder: source, running: this.#primaryOf(branchId)?.server }, holder);
     await this.#data.write(this.#parts.directories.dataOf(holder), "standby.signal", "");
     await this.#launch(endpoint, holder, this.#standbyConnections(endpoint));
   }
 
-  /** A standby needs at least the connections of its primary. */
+  /** Returns the number of connections for a standby, which needs at least as many as its primary. */
   #standbyConnections({ minUnits, branchId }: EndpointRecord): number {
     const primary = this.#primaryOf(branchId)?.server.place.maxConnections ?? this.#data.lastMaxConnections(branchId);
     return Math.max(maxConnectionsOf(minUnits), primary);
@@ -288,7 +287,10 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     return compute;
   }
 
-  /** Before PostgreSQL reads them from a file, where it only says that the file has errors. */
+  /**
+   * Checks the settings with PostgreSQL before they are written to its file. From the file, PostgreSQL would only say
+   * that it has errors.
+   */
   async #checkSettings({ pgSettings }: EndpointRecord): Promise<void> {
     await this.#data.prepare();
     await checkSettings(pgSettings, { ...this.#parts, dataDirectory: this.#data.templateData });
@@ -325,7 +327,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     if (compute.type === "read_write") await this.#followPrimary(compute.branchId);
   }
 
-  /** Brings new settings, roles and databases to an endpoint. Of an idle one only the settings are checked. */
+  /** Applies new settings, roles and databases to an endpoint. If the endpoint is idle, it only checks the settings. */
   async #applyConfig(endpointId: string): Promise<void> {
     const endpoint = this.#parts.records.endpoint(endpointId);
     if (endpoint === undefined) return;
@@ -347,7 +349,10 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     await this.#data.noteApplied(branchId, wanted);
   }
 
-  /** Lets the standbys of a branch follow its primary, or none; those with too few connections restart. */
+  /**
+   * Makes the standbys of a branch follow its running primary, or no server. A standby with too few connections is
+   * restarted.
+   */
   async #followPrimary(branchId: string): Promise<void> {
     for (const { endpointId, server, ...standby } of [...this.#running.values()]) {
       const endpoint = this.#parts.records.endpoint(endpointId);

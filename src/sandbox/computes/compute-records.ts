@@ -1,20 +1,20 @@
 import type { BranchRecord, DatabaseRecord, EndpointRecord, RoleRecord, SnapshotRecord } from "../engine/records.ts";
 
-/** What the computes read of the control plane's records, as they are now. */
+/** The records of the control plane that the computes read, as they are now. */
 export interface ComputeRecords {
   endpoint(id: string): EndpointRecord | undefined;
   branch(id: string): BranchRecord | undefined;
   snapshot(id: string): SnapshotRecord | undefined;
-  /** Whether the branch is there, or comes back when its deleted project is recovered. */
+  /** Whether the branch exists, or its deleted project can still be recovered. */
   needsData(branchId: string): boolean;
   rolesOf(branchId: string): readonly RoleRecord[];
   databasesOf(branchId: string): readonly DatabaseRecord[];
-  /** Every endpoint. */
+  /** Returns every endpoint. */
   endpoints(): readonly EndpointRecord[];
-  /** Endpoints whose compute should run, because they are active and no operation moves them. */
+  /** Returns endpoints whose compute should run: they are active, and no operation is starting or suspending them. */
   settledActive(): readonly EndpointRecord[];
-  /** Whether an operation starts or suspends the compute. */
+  /** Whether an operation is starting or suspending the compute. */
   isMoving(endpointId: string): boolean;
-  /** Ends when every change so far will outlive the process; `undefined`: it will. */
+  /** Resolves when every change so far is stored on disk; `undefined`: it is stored already. */
   written(): Promise<void> | undefined;
 }

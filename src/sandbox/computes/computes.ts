@@ -9,8 +9,8 @@ import { ComputeDirectories } from "./storage/compute-directories.ts";
 
 /**
  * Real PostgreSQL servers behind the endpoints of a sandbox, and the proxy through which clients reach them.
- *
- * The driver exists before the engine that needs it; work that is asked of it waits until the computes are attached.
+ * The engine needs the driver when it is made, so the driver exists first. Its work waits until the computes are
+ * attached.
  */
 export class Computes {
   readonly #programs: ComputePrograms;
@@ -19,7 +19,7 @@ export class Computes {
   readonly #clock = new ClockRecord();
   readonly #attached = Promise.withResolvers<Assembled>();
   #current: Assembled | undefined;
-  /** Ends when the servers are those of the present records. */
+  /** Resolves when the servers match the present records. */
   #replaced: Promise<void> = Promise.resolve();
 
   constructor(programs: ComputePrograms, options: ComputeOptions) {
@@ -28,7 +28,7 @@ export class Computes {
     this.#attached.promise.catch(() => {});
   }
 
-  /** Carries out the operations of the engine. */
+  /** Does the real work of the engine's operations. */
   readonly driver: ComputeDriver = {
     carryOut: (operation) => this.#carryOut(operation),
     noteClock: (anchor) => this.#clock.note(anchor),
@@ -42,8 +42,7 @@ export class Computes {
   }
 
   /**
-   * Ends what a killed sandbox has left, listens for clients, and starts the computes that should run.
-   *
+   * Ends the servers that a killed sandbox has left, listens for clients, and starts the computes that should run.
    * @throws ComputeSetupError
    */
   async attach(host: ComputeHost): Promise<void> {
@@ -62,7 +61,7 @@ export class Computes {
     }
   }
 
-  /** The schema of a database of a branch, as SQL. @throws ComputeError, PostgresError */
+  /** Returns the schema of a branch's database as SQL. @throws ComputeError, PostgresError */
   async schema(branchId: string, database: string): Promise<string> {
     const attached = await this.#attached.promise;
     await this.#replaced;
@@ -81,10 +80,9 @@ export class Computes {
   }
 
   /**
-   * After the records were replaced: ends every server, and starts those that the new records want. Operations that begin
-   * meanwhile wait.
-   *
-   * @param keep whether branches that are still there keep their data.
+   * Must be called after all records were replaced: it ends every server, and starts those that the new records need.
+   * Operations that begin meanwhile wait.
+   * @param keep whether branches that still exist keep their data.
    */
   replace({ keep }: { readonly keep: boolean }): void {
     const attached = this.#current;
@@ -121,7 +119,7 @@ export class Computes {
     const attached = await this.#attached.promise;
     await this.#replaced;
     await attached.listenFor(operation.endpointId);
-    // What an operation does to data must not be ahead of the records.
+    // The records must be stored before an operation changes data.
     await attached.host.records.written();
     await attached.fleet.carryOut(operation);
   }

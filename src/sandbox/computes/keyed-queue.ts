@@ -1,17 +1,17 @@
-/** Runs work one at a time for each key; work for different keys runs at once. */
+/** Runs work one at a time for each key. Work for different keys runs at the same time. */
 export class KeyedQueue {
   readonly #tails = new Map<string, Promise<void>>();
 
-  /** Waits until no work is going on. */
+  /** Waits until no work is running. */
   async idle(): Promise<void> {
     while (this.#tails.size > 0) await Promise.all(this.#tails.values());
   }
 
-  /** @param keys all are held while the work runs. Work that holds keys must not wait for other work of this queue. */
+  /** Runs work that holds all of these keys. Work that holds keys must not wait for other work of this queue. */
   async run<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
     const held = [...new Set(keys)];
     const earlier = held.map((key) => this.#tails.get(key));
-    // Every key is taken at once, so two pieces of work never wait for each other.
+    // Every key is taken in one step, so two pieces of work never wait for each other.
     const done = Promise.withResolvers<void>();
     for (const key of held) this.#tails.set(key, done.promise);
     try {

@@ -3,28 +3,28 @@ import { ComputeSetupError } from "./postgres/compute-error.ts";
 import { findPooler } from "./postgres/pooler.ts";
 import { chooseSystemUser, type SystemUser } from "./postgres/system-user.ts";
 
-/** How to run computes. */
+/** The options of computes. */
 export interface ComputeOptions {
-  /** Folder with `postgres` and `initdb`. `undefined`: that of the npm package. */
+  /** The folder with `postgres` and `initdb`. `undefined`: the folder of the npm package. */
   readonly postgresBin: string | undefined;
-  /** The program PgBouncer. `undefined`: that of the system, if there is one. */
+  /** The path of PgBouncer. `undefined`: the installed one, if there is one. */
   readonly pgbouncerBin: string | undefined;
-  /** Computes that may run at once. */
+  /** The maximum number of computes that run at the same time. */
   readonly maxComputes: number;
-  /** Address and port at which clients of databases connect; port 0: a free one. */
+  /** The address at which clients of databases connect, and the port; port 0: a free port. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Binaries that were found and tried out. Nothing runs yet, and nothing was written. */
+/** The programs that were found and tested. Nothing runs yet, and nothing was written. */
 export interface ComputePrograms {
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;
-  /** `undefined`: PgBouncer is not installed. */
+  /** The path of PgBouncer; `undefined`: it is not installed. */
   readonly pooler: string | undefined;
 }
 
-/** @throws ComputeSetupError */
+/** Finds PostgreSQL and PgBouncer. @throws ComputeSetupError */
 export async function findComputePrograms({ postgresBin, pgbouncerBin }: ComputeOptions): Promise<ComputePrograms> {
   const user = chooseSystemUser(process.getuid?.());
   if (user === undefined) {

@@ -6,26 +6,29 @@ import { Refusal } from "./refusal.ts";
 import { objectsPerBranch, requireRoom } from "./settings.ts";
 import type { World } from "./world.ts";
 
-/** Starts apply_config for changed roles and databases, on the branch's read-write endpoint if it has one. */
+/** Starts apply_config after a change of roles or databases, on the branch's read-write endpoint if it has one. */
 export function applyConfig(world: World, { id: branchId, projectId }: BranchRecord): readonly OperationRecord[] {
   const endpoint = world.store.endpoints.ofBranch(branchId).find(({ type }) => type === "read_write");
   return startOperations(world, { projectId, branchId, endpointId: endpoint?.id }, { actions: ["apply_config"] });
 }
 
-/** Which role of which branch of which project. */
+/** The names that lead to a role: project, branch and role. */
 export interface RolePath {
   readonly projectId: string;
   readonly branchId: string;
   readonly roleName: string;
 }
 
-/** A role after its change (if deleted: before it), and the operations that the change started. */
+/**
+ * The result of a change of a role: the role after the change (after a deletion: before it), and the started
+ * operations.
+ */
 export interface RoleMutation {
   readonly role: RoleRecord;
   readonly operations: readonly OperationRecord[];
 }
 
-/** @throws Refusal NotFound */
+/** Returns a role. @throws Refusal NotFound */
 export function roleAt(world: World, { projectId, branchId, roleName }: RolePath): RoleRecord {
   world.branch(projectId, branchId);
   const role = world.store.roles.get(roleId(branchId, roleName));
@@ -33,7 +36,7 @@ export function roleAt(world: World, { projectId, branchId, roleName }: RolePath
   return role;
 }
 
-/** @throws Refusal NotFound, Locked, Conflict, NotAllowed */
+/** Creates a role. @throws Refusal NotFound, Locked, Conflict, NotAllowed */
 export function createRole(world: World, path: RolePath, { canLogIn }: { readonly canLogIn: boolean }): RoleMutation {
   const branch = world.branch(path.projectId, path.branchId);
   requireUnlocked(world, path.projectId);
@@ -72,7 +75,7 @@ export function resetPassword(world: World, path: RolePath): RoleMutation {
   return { role: changed, operations: applyConfig(world, world.branch(path.projectId, path.branchId)) };
 }
 
-/** @throws Refusal NotFound, Locked, NotAllowed (the role owns a database) */
+/** Deletes a role. @throws Refusal NotFound, Locked, NotAllowed (the role owns a database) */
 export function deleteRole(world: World, path: RolePath): RoleMutation {
   const role = roleAt(world, path);
   requireUnlocked(world, path.projectId);
@@ -88,33 +91,36 @@ function roleId(branchId: string, name: string): string {
   return `${branchId}/${name}`;
 }
 
-/** Which database of which branch of which project. */
+/** The names that lead to a database: project, branch and database. */
 export interface DatabasePath {
   readonly projectId: string;
   readonly branchId: string;
   readonly databaseName: string;
 }
 
-/** What a request may set. A field that is undefined stays. */
+/** The fields that a request may change. An undefined field stays as it is. */
 export interface DatabaseChanges {
   readonly name?: string | undefined;
   readonly ownerName?: string | undefined;
 }
 
-/** A database after its change (if deleted: before it), and the operations that the change started. */
+/**
+ * The result of a change of a database: the database after the change (after a deletion: before it), and the started
+ * operations.
+ */
 export interface DatabaseMutation {
   readonly database: DatabaseRecord;
   readonly operations: readonly OperationRecord[];
 }
 
-/** @throws Refusal NotFound */
+/** Returns a database. @throws Refusal NotFound */
 export function databaseAt(world: World, { projectId, branchId, databaseName }: DatabasePath): DatabaseRecord {
   const database = named(world, world.branch(projectId, branchId).id, databaseName);
   if (database === undefined) throw new Refusal("NotFound", "database not found");
   return database;
 }
 
-/** @throws Refusal NotFound (also of the owner), Locked, Conflict, NotAllowed */
+/** Creates a database. @throws Refusal NotFound (also of the owner), Locked, Conflict, NotAllowed */
 export function createDatabase(world: World, path: DatabasePath, ownerName: string): DatabaseMutation {
   const { projectId, branchId, databaseName } = path;
   const branch = world.branch(projectId, branchId);
@@ -147,7 +153,10 @@ export function addDatabase(
   return database;
 }
 
-/** Changes a database. Without a difference it starts nothing. @throws Refusal NotFound (also of the owner), Locked, Conflict */
+/**
+ * Changes a database. If nothing differs, it starts nothing. @throws Refusal NotFound (also of the owner), Locked,
+ * Conflict
+ */
 export function updateDatabase(world: World, path: DatabasePath, changes: DatabaseChanges): DatabaseMutation {
   const { projectId, branchId } = path;
   const before = databaseAt(world, path);
@@ -162,7 +171,7 @@ export function updateDatabase(world: World, path: DatabasePath, changes: Databa
   return { database, operations: applyConfig(world, world.branch(projectId, branchId)) };
 }
 
-/** @throws Refusal NotFound, Locked */
+/** Deletes a database. @throws Refusal NotFound, Locked */
 export function deleteDatabase(world: World, path: DatabasePath): DatabaseMutation {
   const database = databaseAt(world, path);
   requireUnlocked(world, path.projectId);
@@ -179,7 +188,7 @@ function requireFreeName(world: World, branchId: string, name: string): void {
   if (named(world, branchId, name) !== undefined) throw new Refusal("Conflict", "database already exists");
 }
 
-/** Gives a branch these roles and databases, and no others. */
+/** Replaces the roles and databases of a branch. */
 export function putContents(world: World, branch: BranchRecord, { roles, databases }: BranchContents) {
   for (const { id } of world.store.roles.ofBranch(branch.id)) world.store.roles.remove(id);
   for (const { id } of world.store.databases.ofBranch(branch.id)) world.store.databases.remove(id);

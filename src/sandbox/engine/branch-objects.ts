@@ -17,10 +17,13 @@ import type { DatabaseRecord, EndpointRecord, RoleRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";
 
-/** The engine's calls about roles and databases. Errors: every method throws `Refusal`, and nothing else on purpose. */
+/**
+ * The engine's calls about roles and databases. Every method throws `Refusal` if a request is refused; any other error
+ * is a bug.
+ */
 export class BranchObjects {
   readonly #world: World;
-  /** Carries out what is due, then the work as one transaction. */
+  /** Carries out what is due, and then runs the work as one transaction. */
   readonly #call: <T>(work: () => T) => T;
 
   constructor(world: World, call: <T>(work: () => T) => T) {
@@ -36,7 +39,10 @@ export class BranchObjects {
     return this.#call(() => roleAt(this.#world, path));
   }
 
-  /** @throws Refusal NotFound, NotAllowed (there is none, or the project does not store passwords) */
+  /**
+   * Returns the password of a role. @throws Refusal NotFound, NotAllowed (it has none, or the project does not store
+   * passwords)
+   */
   password(path: RolePath): string {
     return this.#call(() => {
       const { password } = roleAt(this.#world, path);
@@ -87,28 +93,28 @@ export class BranchObjects {
 
 /** What a client wants to connect to. */
 export interface ConnectionTarget {
-  /** `undefined`: the endpoint's, or else the primary one. */
+  /** The branch. `undefined`: the endpoint's branch, else the primary branch. */
   readonly branchId: string | undefined;
-  /** `undefined`: the branch's read-write endpoint. */
+  /** The endpoint. `undefined`: the branch's read-write endpoint. */
   readonly endpointId: string | undefined;
   readonly databaseName: string;
   readonly roleName: string;
 }
 
-/** Where clients of databases connect, when computes run. */
+/** The address at which clients of databases connect, if computes run. */
 export interface DatabaseAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** What a connection string is made of. */
+/** The parts of a connection string. */
 export interface Connection {
   readonly endpoint: EndpointRecord;
   readonly role: RoleRecord;
   readonly databaseName: string;
 }
 
-/** @throws Refusal NotFound */
+/** Returns the parts of the connection string for a target. @throws Refusal NotFound */
 export function connectionTo(world: World, projectId: string, target: ConnectionTarget): Connection {
   const endpoint = endpointOf(world, projectId, target);
   const { branchId } = endpoint;

@@ -10,41 +10,44 @@ import { branchLimits, requireRoom } from "./settings.ts";
 import { armExpiry, disarmAvailabilityCheck, disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
-/** An endpoint that comes with its branch. */
+/** An endpoint that is created together with its branch. */
 export type BranchEndpoint = Omit<EndpointCreation, "branchId">;
 
-/** What a create asks for. */
+/** The fields of a request that creates a branch. */
 export interface BranchCreation {
-  /** `undefined`: the branch is named after its id. */
+  /** The name of the branch. `undefined`: its id is its name. */
   readonly name: string | undefined;
-  /** `undefined`: the primary branch. */
+  /** The parent branch. `undefined`: the primary branch. */
   readonly parentId: string | undefined;
   readonly protected: boolean;
   readonly endpoints: readonly BranchEndpoint[];
-  /** Epoch milliseconds: the branch gets what its parent held then. `undefined`: the present state. */
+  /** The branch gets the data that its parent had at this time, epoch milliseconds. `undefined`: the present data. */
   readonly parentTimestampMs?: number | undefined;
-  /** `schema-only`: a root branch without rows. @default parent-data */
+  /** `schema-only` makes a root branch without rows. @default parent-data */
   readonly initSource?: BranchRecord["initSource"];
-  /** Epoch milliseconds. @default never */
+  /** When the branch expires, epoch milliseconds. @default never */
   readonly expiresMs?: number | undefined;
   readonly annotation?: BranchRecord["annotation"];
 }
 
-/** What a request may set. A field that is undefined stays. */
+/** The fields that a request may change. An undefined field stays as it is. */
 export interface BranchChanges {
   readonly name?: string | undefined;
   readonly protected?: boolean | undefined;
-  /** Epoch milliseconds; `null`: the branch no longer expires. */
+  /** When the branch expires, epoch milliseconds; `null`: it no longer expires. */
   readonly expiresMs?: number | null | undefined;
 }
 
-/** A branch after its change (if deleted: before it), and the operations that the change started. */
+/**
+ * The result of a change of a branch: the branch after the change (after a deletion: before it), and the started
+ * operations.
+ */
 export interface BranchMutation {
   readonly branch: BranchRecord;
   readonly operations: readonly OperationRecord[];
 }
 
-/** A new branch with everything that came with it. */
+/** A new branch with everything that was created with it. */
 export interface NewBranch extends BranchMutation {
   readonly endpoints: readonly EndpointRecord[];
   readonly roles: readonly RoleRecord[];
@@ -52,9 +55,8 @@ export interface NewBranch extends BranchMutation {
 }
 
 /**
- * Makes a branch: create_branch runs, and a start_compute for each of its endpoints waits for it. The branch gets the roles and
- * databases of its parent.
- *
+ * Creates a branch. It starts create_branch, and for each endpoint of the branch a start_compute that waits for it. The
+ * branch gets the roles and databases of its parent.
  * @throws Refusal NotFound, Locked, Conflict, NotAllowed, Invalid
  * @see docs/sandbox.md "What is started by what"
  */
@@ -87,7 +89,7 @@ export function createBranch(world: World, projectId: string, creation: BranchCr
   return { branch, endpoints, roles, databases, operations: beginBranch(world, branch, { endpoints, schemaOf }) };
 }
 
-/** Adds the record of a branch that its create operation has not finished. */
+/** Adds the record of a branch whose create operation has not ended. */
 export function addBranch(
   world: World,
   given: Omit<BranchRecord, "sequence" | "state" | "createdMs" | "updatedMs">,
@@ -103,7 +105,10 @@ export function addBranch(
   return branch;
 }
 
-/** @param isKept the branch is primary or protected, so it cannot expire. @throws Refusal Invalid, NotAllowed */
+/**
+ * Returns when the branch expires. @param isKept the branch is primary or protected, so it cannot expire. @throws
+ * Refusal Invalid, NotAllowed
+ */
 function expiryOf(
   world: World,
   { isKept }: { readonly isKept: boolean },
@@ -126,12 +131,12 @@ function beginBranch(
   ]);
 }
 
-/** The first start of an endpoint that was made along with its branch. */
+/** Returns the step that starts an endpoint for the first time, after it was created with its branch. */
 export function startStep(endpoint: EndpointRecord): WorkStep {
   return { ...subjectOf(endpoint), action: endpoint.disabled ? "apply_config" : "start_compute" };
 }
 
-/** Changes a branch. Starts nothing. @throws Refusal NotFound, Locked, Conflict, Invalid, NotAllowed */
+/** Changes a branch. It starts no operation. @throws Refusal NotFound, Locked, Conflict, Invalid, NotAllowed */
 export function updateBranch(
   world: World,
   { projectId, branchId }: { readonly projectId: string; readonly branchId: string },
@@ -158,7 +163,7 @@ export function updateBranch(
   return { branch, operations: [] };
 }
 
-/** Makes a branch the project's primary one. Starts nothing. @throws Refusal NotFound, Locked */
+/** Makes a branch the primary branch of its project. It starts no operation. @throws Refusal NotFound, Locked */
 export function makePrimary(world: World, projectId: string, branchId: string): BranchMutation {
   const before = world.branch(projectId, branchId);
   requireUnlocked(world, projectId);
@@ -172,8 +177,7 @@ export function makePrimary(world: World, projectId: string, branchId: string): 
 
 /**
  * Deletes a branch and its endpoints at once. An operation suspends each active compute.
- *
- * @throws Refusal NotFound, Locked, NotAllowed (primary, protected, or another branch comes from it)
+ * @throws Refusal NotFound, Locked, NotAllowed (the branch is primary or protected, or has a child branch)
  */
 export function deleteBranch(world: World, projectId: string, branchId: string): BranchMutation {
   const branch = world.branch(projectId, branchId);
@@ -202,14 +206,14 @@ export function dropBranch(world: World, branch: BranchRecord): readonly WorkSte
     .map((endpoint) => ({ ...subjectOf(endpoint), action: "suspend_compute" }));
 }
 
-/** @throws Refusal Conflict */
+/** Checks that no branch of the project has this name. @throws Refusal Conflict */
 export function requireFreeName(world: World, projectId: string, name: string): void {
   if (world.store.branches.ofProject(projectId).some((branch) => branch.name === name)) {
     throw new Refusal("Conflict", "branch with the provided name already exists");
   }
 }
 
-/** Draws an id that no branch has. */
+/** Returns a random id that no branch has. */
 export function freshBranchId(world: World): string {
   for (;;) {
     const id = wordyId("br-", world.draw);

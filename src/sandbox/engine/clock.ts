@@ -1,38 +1,44 @@
-/** `real`: as fast as the machine's clock. `scaled`: `scale` times as fast. `stepped`: stands until it is advanced. */
+/**
+ * `real`: as fast as the machine's clock. `scaled`: `scale` times as fast. `stepped`: time stands still until a client
+ * advances it.
+ */
 export type ClockMode = "real" | "scaled" | "stepped";
 
-/** How the sandbox's time runs. */
+/** The state of the sandbox's clock. */
 export interface ClockState {
   readonly mode: ClockMode;
   /** Sandbox milliseconds per millisecond of the machine; 1 in `real`, 0 in `stepped`. */
   readonly scale: number;
-  /** Epoch milliseconds. */
+  /** The sandbox's time, in epoch milliseconds. */
   readonly nowMs: number;
 }
 
-/** What to change; a field that is absent stays. `scale` counts in `scaled` only. */
+/** The changes of a clock. An absent field stays as it is. `scale` matters in `scaled` only. */
 export interface ClockChange {
   readonly mode?: ClockMode | undefined;
   readonly scale?: number | undefined;
   readonly nowMs?: number | undefined;
 }
 
-/** From where a clock counts: at `wallMs` of the machine's clock it was `sandboxMs`. Epoch milliseconds. */
+/**
+ * The start point of a clock: when the machine's clock showed `wallMs`, the sandbox's time was `sandboxMs`. Both in
+ * epoch milliseconds.
+ */
 export interface ClockAnchor {
   readonly mode: ClockMode;
-  /** As asked for; counts in `scaled`. */
+  /** The requested scale. It matters in `scaled` only. */
   readonly scale: number;
   readonly sandboxMs: number;
   readonly wallMs: number;
 }
 
-/** Where time ends, so that every date has four digits for its year. Epoch milliseconds. */
+/** The last time of a sandbox, in epoch milliseconds. Until then, every year has four digits. */
 export const endOfTimeMs = Date.UTC(9000, 0);
 
-/** A wall clock that never goes back. Epoch milliseconds, may have fractions. */
+/** Returns epoch milliseconds of a wall clock that never goes back. They may have fractions. */
 export const steadyWallMs = (): number => performance.timeOrigin + performance.now();
 
-/** The sandbox's own time. Never goes back, and stands still at `endOfTimeMs`. */
+/** The sandbox's own time. It never goes back, and stops at `endOfTimeMs`. */
 export class SandboxClock {
   readonly #wallMs: () => number;
   #mode: ClockMode = "real";
@@ -41,7 +47,10 @@ export class SandboxClock {
   #wallAnchorMs: number;
   readonly #onChange: (anchor: ClockAnchor) => void;
 
-  /** @param onChange gets what to remember in order to `resume` later. What it throws, the change throws. */
+  /**
+   * @param onChange called with the new start point, which `resume` needs later. If it throws, the change of the
+   *   clock throws.
+   */
   constructor(wallMs: () => number = steadyWallMs, onChange: (anchor: ClockAnchor) => void = () => {}) {
     this.#wallMs = wallMs;
     this.#onChange = onChange;
@@ -58,9 +67,9 @@ export class SandboxClock {
     return { mode: this.#mode, scale: this.#rate(), nowMs: this.nowMs() };
   }
 
-  /** @throws RangeError when it would go back or past the end, or the scale is not above 0 */
+  /** Changes the clock. @throws RangeError when it would go back or past the end, or the scale is not above 0 */
   set({ mode = this.#mode, scale = this.#scale, nowMs }: ClockChange): void {
-    // Read once: a running clock would be later at the next look.
+    // The time is read once, because a running clock would be later at the next read.
     const currentMs = this.nowMs();
     if (nowMs !== undefined && nowMs < currentMs) throw new RangeError("now: the clock cannot go back");
     requireBeforeEnd(nowMs ?? currentMs);
@@ -71,9 +80,8 @@ export class SandboxClock {
   }
 
   /**
-   * Goes on from an anchor, as if it had run all the time.
-   *
-   * @param notBeforeMs a time that has been before: the machine's own clock may have been set back since.
+   * Continues from a stored start point, as if the clock had run all the time.
+   * @param notBeforeMs the new time is not before this, because the machine's clock may have been set back.
    */
   resume({ mode, scale, sandboxMs, wallMs }: ClockAnchor, notBeforeMs: number): void {
     this.#mode = mode;
@@ -82,21 +90,24 @@ export class SandboxClock {
     this.#anchorAt(Math.max(notBeforeMs, sandboxMs + passedMs));
   }
 
-  /** Jumps forward, in every mode. @throws RangeError when that is past the end */
+  /** Moves the clock forward, in every mode. @throws RangeError when that is past the end */
   advance(milliseconds: number): void {
     const nowMs = this.nowMs() + milliseconds;
     requireBeforeEnd(nowMs);
     this.#anchorAt(nowMs);
   }
 
-  /** Jumps forward to a time, in every mode; one that has been already changes nothing. */
+  /** Moves the clock forward to a time, in every mode. A time in the past changes nothing. */
   advanceTo(timeMs: number): void {
-    // Read once: a running clock would be later at the next look.
+    // The time is read once, because a running clock would be later at the next read.
     const currentMs = this.nowMs();
     if (timeMs > currentMs) this.#anchorAt(timeMs);
   }
 
-  /** Milliseconds of the machine until the sandbox's time is `dueMs`, at least 0; `undefined`: never by itself. */
+  /**
+   * Returns the milliseconds of the machine until the sandbox's time is `dueMs`, at least 0; `undefined`: never by
+   * itself.
+   */
   wallDelayMs(dueMs: number): number | undefined {
     if (this.#mode === "stepped" || dueMs > endOfTimeMs) return undefined;
     return Math.max(0, (dueMs - this.nowMs()) / this.#rate());

@@ -2,16 +2,14 @@ import type { ClockAnchor } from "./clock.ts";
 import type { OperationRecord } from "./records.ts";
 
 /**
- * Carries operations out on real computes. Without a driver, an operation is over as soon as its time has passed.
- *
- * The driver reads what it needs (sizes, settings, roles, databases) from the records at the time of the call.
+ * Does the real work of operations. Without a driver, an operation ends when its planned time has passed.
+ * The driver reads sizes, settings, roles and databases from the records at the time of the call.
  */
 export interface ComputeDriver {
   /**
-   * Does the work of one operation, which runs from now on. Must be safe to repeat: after a restart of the sandbox the
-   * engine calls it again for every operation that still runs.
-   *
-   * @returns when the work is done; for actions without real work, at once.
+   * Does the work of one operation that has begun to run. It must be safe to repeat: after a restart of the sandbox,
+   * the engine calls it again for every running operation.
+   * @returns when the work is done; at once for actions without real work.
    * @throws Error: the operation ends as `failed`, with the message as its error.
    */
   carryOut(operation: OperationRecord): Promise<void>;
@@ -24,6 +22,6 @@ export interface ComputeDriver {
    * @returns `undefined`: yes; else why not, in words for the client.
    */
   pastProblem?(branchId: string, timeMs: number): string | undefined;
-  /** Whether clients are connected to the compute. One that is in use is not suspended for inactivity. */
+  /** Whether clients are connected to the compute. If so, it is not suspended for inactivity. */
   isInUse(endpointId: string): boolean;
 }

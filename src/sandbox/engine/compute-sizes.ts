@@ -7,7 +7,7 @@ export interface ComputeSize {
   readonly maxConnections: number;
 }
 
-/** The sizes of the profile `seed`, with what each one has. */
+/** The compute sizes of the profile `seed`. */
 export const computeSizes: readonly ComputeSize[] = [
   { units: 0.25, vcpu: 0.25, ramGb: 1, fileCacheGb: 0.8, maxConnections: 112 },
   { units: 0.5, vcpu: 0.5, ramGb: 2, fileCacheGb: 1.6, maxConnections: 225 },
@@ -21,12 +21,12 @@ export const computeSizes: readonly ComputeSize[] = [
   { units: 8, vcpu: 8, ramGb: 32, fileCacheGb: 25.6, maxConnections: 3604 },
 ];
 
-/** The maximum for larger computes, which only the profile `public` has. */
+/** The maximum number of connections of larger computes, which only the profile `public` has. */
 const maxConnectionsCap = 4000;
 
 /**
- * The connections a compute allows: those of its **minimum** size; they do not grow as it scales.
- *
+ * Returns the maximum number of connections of a compute. It depends on the **minimum** size and does not grow when the
+ * compute scales.
  * @param minUnits a size of the profile in use.
  */
 export function maxConnectionsOf(minUnits: number): number {
@@ -36,12 +36,11 @@ export function maxConnectionsOf(minUnits: number): number {
 /** The maximum number of clients of a connection pooler. */
 export const pooledConnections = 10_000;
 
-/** `shared_buffers` of Postgres, the same for every size. */
+/** The value of Postgres' `shared_buffers` in MB, the same for every size. */
 export const sharedBuffersMb = 128;
 
 /**
- * What a compute of this size has: 1 vCPU and 4 GB for each unit. Four fifths of the memory may be file cache.
- *
+ * Returns what a compute of this size has: 1 vCPU and 4 GB for each unit. Four fifths of the memory may be file cache.
  * @param units a size of the profile in use.
  */
 export function computeSizeOf(units: number): Omit<ComputeSize, "maxConnections"> {
@@ -50,20 +49,20 @@ export function computeSizeOf(units: number): Omit<ComputeSize, "maxConnections"
   return known ?? { units, vcpu: units, ramGb, fileCacheGb: Math.round(ramGb * 8) / 10 };
 }
 
-/** Which sizes a profile has. */
+/** The sizes that a profile allows. */
 export interface SizeRules {
-  /** Allowed as fixed size and as either end of an autoscaling range. */
+  /** Sizes that are allowed as a fixed size and as an end of an autoscaling range. */
   readonly scalable: readonly number[];
-  /** Allowed as fixed size only. */
+  /** Sizes that are allowed as a fixed size only. */
   readonly fixedOnly: readonly number[];
-  /** Largest max - min of an autoscaling range. */
+  /** The largest difference between maximum and minimum of an autoscaling range. */
   readonly widestRange: number;
 }
 
 /** The only size of the free tier. */
 export const freeTierUnits = 0.25;
 
-/** Why a size is refused: `Invalid` is no size, `Limit` is above the maximum. */
+/** Why a size is refused. `Invalid`: there is no such size. `Limit`: it is above the maximum. */
 export interface SizeProblem {
   readonly kind: "Invalid" | "Limit";
   readonly message: string;
@@ -71,8 +70,7 @@ export interface SizeProblem {
 
 /**
  * Checks one pair of sizes.
- *
- * @returns `undefined` when the profile has a compute of this size or range.
+ * @returns `undefined` if the profile has a compute of this size or range.
  */
 export function sizeProblem(minUnits: number, maxUnits: number, rules: SizeRules): SizeProblem | undefined {
   const known = [...rules.scalable, ...rules.fixedOnly];

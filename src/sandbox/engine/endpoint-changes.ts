@@ -13,18 +13,19 @@ import type {
 } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 
-/** The fields that a request changes. A field that is missing or undefined stays. */
+/** The fields that a request changes. A missing or undefined field stays as it is. */
 export type EndpointChanges = { readonly [Field in keyof EndpointConfig]?: EndpointConfig[Field] | undefined };
 
-/** What a create asks for. Other fields get defaults. */
+/** The fields of a request that creates an endpoint. Missing fields get defaults. */
 export interface EndpointCreation extends EndpointChanges {
   readonly branchId: string;
   readonly type: EndpointType;
 }
 
-/** `before` with the fields of `changes` that are set. */
+/** Returns `before` with the defined fields of `changes`. */
 export function changed<C extends EndpointConfig>(before: C, changes: EndpointChanges): C {
-  // A copy changed field by field keeps the layout of its fields, which V8 reads faster.
+  // The object is copied first and then changed field by field. So all records have the same field order, which V8
+  // reads faster.
   const after = { ...before };
   for (const [field, value] of Object.entries(changes)) {
     if (value !== undefined) (after as Record<string, unknown>)[field] = value;
@@ -38,8 +39,9 @@ export function isSame(before: EndpointRecord, after: EndpointRecord): boolean {
 }
 
 /**
- * The configuration of a new endpoint: what the request says, then the project's defaults, then the service's. A size that
- * only one side names keeps the range in order: the other end moves.
+ * Returns the configuration of a new endpoint: values of the request, else the project's defaults, else the control
+ * plane's. If a request gives only one end of the size range, the other end moves if needed, so that the range stays in
+ * order.
  */
 export function newConfig(branchId: string, changes: EndpointChanges, defaults: EndpointDefaults = {}): EndpointConfig {
   const { minUnits: defaultMin = freeTierUnits, maxUnits: defaultMax = defaultMin } = defaults;
@@ -62,16 +64,15 @@ export function newConfig(branchId: string, changes: EndpointChanges, defaults: 
   return changed(config, changes);
 }
 
-/** @throws Refusal NotAllowed */
+/** Checks that the plan allows the endpoint type. @throws Refusal NotAllowed */
 export function requireTypeAllowed(type: EndpointType, plan: Plan): void {
   if (type === "read_write" || plan === "paid") return;
   throw new Refusal("NotAllowed", "read replicas need a paid plan", "READ_ONLY_ENDPOINTS_LIMIT_EXCEEDED");
 }
 
 /**
- * Refuses a configuration that the plan or the profile does not allow.
- *
- * @throws Refusal Invalid (sizes that make no sense), NotAllowed (a limit)
+ * Checks that plan and profile allow a configuration.
+ * @throws Refusal Invalid (impossible sizes), NotAllowed (a limit)
  */
 export function requireAllowed(config: EndpointConfig, plan: Plan, profile: Profile): void {
   const problem = sizeProblem(config.minUnits, config.maxUnits, profile.sizes);
@@ -87,7 +88,7 @@ export function requireAllowed(config: EndpointConfig, plan: Plan, profile: Prof
   }
 }
 
-/** The operations that an update starts, and the state that the compute moves to. */
+/** The operations that an update starts, and the state that the compute changes to. */
 export interface UpdatePlan {
   readonly actions: readonly Action[];
   readonly course: Course;
@@ -95,17 +96,15 @@ export interface UpdatePlan {
 }
 
 /**
- * Which operations carry an update out.
- *
- * A move suspends. Another size restarts an active compute: its configuration is applied first, then it is suspended
- * and started. Nothing else restarts one, and nothing wakes an idle one.
- *
+ * Returns the operations of an update.
+ * A move suspends an active compute. Another size restarts it: apply_config first, then suspend and start. Nothing else
+ * restarts a compute, and nothing starts an idle one.
  * @see docs/sandbox.md "What is started by what"
  */
 export function planUpdate(before: EndpointRecord, after: EndpointRecord): UpdatePlan {
   const isActive = before.state === "active";
   if (after.branchId !== before.branchId) {
-    // An active compute is suspended before it moves: both operations run, and the suspend ends first.
+    // An active compute is suspended before it moves. Both operations run at the same time, and the suspend ends first.
     const actions = ["apply_config", "suspend_compute"] as const;
     return { actions, course: isActive ? "together" : "sequence", pendingState: "idle" };
   }

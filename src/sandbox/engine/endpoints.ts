@@ -18,13 +18,19 @@ import { armAutoSuspend, armAvailabilityCheck, disarmAutoSuspend } from "./timer
 import { noteRunEnded } from "./usage.ts";
 import type { World } from "./world.ts";
 
-/** An endpoint after its change (if deleted: before it), and the operations that the change started. */
+/**
+ * The result of a change of an endpoint: the endpoint after the change (after a deletion: before it), and the started
+ * operations.
+ */
 export interface Mutation {
   readonly endpoint: EndpointRecord;
   readonly operations: readonly OperationRecord[];
 }
 
-/** @throws Refusal NotFound, Locked, NotFound (the branch named), Conflict, NotAllowed, Invalid; in this order */
+/**
+ * Creates an endpoint. @throws Refusal NotFound, Locked, NotFound (the branch named), Conflict, NotAllowed, Invalid; in
+ * this order
+ */
 export function createEndpoint(world: World, projectId: string, creation: EndpointCreation): Mutation {
   const project = world.project(projectId);
   requireUnlocked(world, projectId);
@@ -35,8 +41,7 @@ export function createEndpoint(world: World, projectId: string, creation: Endpoi
 }
 
 /**
- * Records a new endpoint without starting it; the branch is known to exist.
- *
+ * Adds the record of a new endpoint without starting it. The branch must exist.
  * @throws Refusal Conflict, NotAllowed, Invalid
  */
 export function addEndpoint(world: World, project: ProjectRecord, creation: EndpointCreation): EndpointRecord {
@@ -58,7 +63,10 @@ function newEndpoint(world: World, project: ProjectRecord, { type, ...changes }:
   });
 }
 
-/** The host name, or a loopback address that no endpoint has had before (the first 65,000 endpoints). */
+/**
+ * Returns the host name of a new endpoint, or a loopback address that no endpoint has had before (for the first 65,000
+ * endpoints).
+ */
 function hostOf({ store, settings }: World, name: string): string {
   if (settings.addressBlock === undefined) return name;
   const index = (store.counters.get("address") % 65_000) + 1;
@@ -66,7 +74,7 @@ function hostOf({ store, settings }: World, name: string): string {
   return `127.${settings.addressBlock}.${index >> 8}.${index & 255}`;
 }
 
-/** Gives a new endpoint what the control plane chooses: id, host names, times. */
+/** Sets the fields of a new endpoint that the control plane chooses: id, host names, times. */
 export function placeEndpoint(
   world: World,
   project: ProjectRecord,
@@ -91,7 +99,10 @@ export function placeEndpoint(
   };
 }
 
-/** @throws Refusal NotFound, Locked, NotFound (the branch named), Conflict, NotAllowed, Invalid; in this order */
+/**
+ * Changes an endpoint. @throws Refusal NotFound, Locked, NotFound (the branch named), Conflict, NotAllowed, Invalid; in
+ * this order
+ */
 export function updateEndpoint(
   world: World,
   projectId: string,
@@ -110,7 +121,9 @@ export function updateEndpoint(
   return { endpoint, operations: startOperations(world, subjectOf(endpoint), { actions, course }) };
 }
 
-/** Deletes the endpoint at once; an operation suspends its compute if it is active. @throws Refusal NotFound, Locked */
+/**
+ * Deletes the endpoint at once. If its compute is active, an operation suspends it. @throws Refusal NotFound, Locked
+ */
 export function deleteEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
@@ -119,14 +132,16 @@ export function deleteEndpoint(world: World, projectId: string, endpointId: stri
   return { endpoint: { ...endpoint, pendingState: undefined }, operations };
 }
 
-/** Removes an endpoint. The caller suspends its compute. */
+/** Removes the record of an endpoint. The caller suspends its compute. */
 export function dropEndpoint(world: World, endpoint: EndpointRecord): void {
   noteRunEnded(world, endpoint);
   world.removeEndpoint(endpoint);
   disarmAutoSuspend(world, endpoint.id);
 }
 
-/** Starts an idle compute. An active one counts this as activity. @throws Refusal NotFound, Locked, NotAllowed */
+/**
+ * Starts an idle compute. For an active one the call counts as activity. @throws Refusal NotFound, Locked, NotAllowed
+ */
 export function startEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
@@ -137,7 +152,7 @@ export function startEndpoint(world: World, projectId: string, endpointId: strin
   return moveTo(world, endpoint, { pendingState: "active", actions: ["start_compute"] });
 }
 
-/** Suspends an active compute; for another nothing happens. @throws Refusal NotFound, Locked */
+/** Suspends an active compute. For any other compute nothing happens. @throws Refusal NotFound, Locked */
 export function suspendEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
@@ -145,7 +160,7 @@ export function suspendEndpoint(world: World, projectId: string, endpointId: str
   return moveTo(world, endpoint, { pendingState: "idle", actions: ["suspend_compute"] });
 }
 
-/** @throws Refusal NotFound, Locked, NotAllowed (the compute is not active) */
+/** Restarts an active compute. @throws Refusal NotFound, Locked, NotAllowed (the compute is not active) */
 export function restartEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
@@ -166,7 +181,7 @@ function begin(world: World, endpoint: EndpointRecord, actions: readonly Action[
   return startOperations(world, subjectOf(endpoint), { actions });
 }
 
-/** The subject of an operation on the endpoint. */
+/** Returns the subject of an operation on the endpoint. */
 export function subjectOf({ projectId, branchId, id }: EndpointRecord): Parameters<typeof startOperations>[1] {
   return { projectId, branchId, endpointId: id };
 }
@@ -177,7 +192,7 @@ function requireNoReadWrite(world: World, branchId: string): void {
   }
 }
 
-/** An endpoint can move only to a branch without endpoints. */
+/** Checks that a branch has no endpoints, because an endpoint can move only to such a branch. */
 function requireFreeBranch(world: World, projectId: string, branchId: string): void {
   world.branch(projectId, branchId);
   requireNoReadWrite(world, branchId);
@@ -193,7 +208,7 @@ function freshEndpointId(world: World): string {
   }
 }
 
-/** An endpoint of any project. @throws Refusal NotFound */
+/** Returns an endpoint of any project. @throws Refusal NotFound */
 export function anyEndpoint(world: World, endpointId: string): EndpointRecord {
   const endpoint = world.store.endpoints.get(endpointId);
   if (endpoint === undefined) throw new Refusal("NotFound", "endpoint not found");
@@ -201,9 +216,9 @@ export function anyEndpoint(world: World, endpointId: string): EndpointRecord {
 }
 
 /**
- * A client connects. This is no request of the API, so the project lock does not matter. The connection wakes an idle
- * compute and keeps an active one awake. While a compute is being suspended, its next start is queued.
- *
+ * Handles a client that connects. This is no request of the API, so the project lock does not matter. The connection
+ * starts an idle compute, and counts as activity of an active one. While a compute is being suspended, its next start
+ * is queued.
  * @throws Refusal NotFound, NotAllowed (disabled)
  */
 export function connectTo(world: World, endpointId: string, use: FileCacheUse | undefined): Mutation {
@@ -228,7 +243,7 @@ function wake(world: World, endpoint: EndpointRecord, course: Course): Mutation 
   };
 }
 
-/** An active compute whose server has ended is idle; any other endpoint stays as it is. */
+/** Sets the endpoint of an ended server to idle, if it was active. Any other endpoint stays as it is. */
 export function loseCompute(world: World, endpointId: string): void {
   const endpoint = world.store.endpoints.get(endpointId);
   if (endpoint?.state !== "active") return;
@@ -237,7 +252,7 @@ export function loseCompute(world: World, endpointId: string): void {
   world.saveEndpoint({ ...endpoint, state: "idle", suspendedMs: world.nowMs, updatedMs: world.nowMs });
 }
 
-/** apply_config neither starts nor stops a compute. */
+/** Whether an operation starts or stops a compute; apply_config does neither. */
 function movesCompute({ action }: OperationRecord): boolean {
   return action === "start_compute" || action === "suspend_compute";
 }

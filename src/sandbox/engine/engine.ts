@@ -58,35 +58,35 @@ import type { OperationPosition, Store } from "./store.ts";
 import { checkAvailability, rearm, skipMissedChecks, suspendIfInactive } from "./timers.ts";
 import { World } from "./world.ts";
 
-/** Where the engine reads the time. May stand still; going back counts as standing still. */
+/** Where the engine reads the time. It may stand still. If it goes back, the engine's time stands still. */
 export interface EngineClock {
-  /** Epoch milliseconds. */
+  /** Returns epoch milliseconds. */
   nowMs(): number;
 }
 
-/** What an engine is made of. */
+/** What an engine is made from. */
 export interface EngineParts {
   readonly store: Store;
   readonly clock: EngineClock;
   readonly profile: Profile;
   readonly settings: EngineSettings;
-  /** Carries operations out on real computes. @default none: an operation is over when its time has passed */
+  /** Does the real work of operations. @default none: an operation ends when its planned time has passed */
   readonly driver?: ComputeDriver | undefined;
 }
 
 /**
- * The control plane without HTTP and without disk: every object, every rule, and time.
+ * The control plane without HTTP and disk: every object, every rule, and time.
  *
- * Synchronous and deterministic: state depends on the calls, their times and the seed only. Whatever has become due is
- * carried out at the start of each call, in the order and at the times at which it was due, so that one long step of the
- * clock gives what many short ones give. Each call is one transaction of the store.
- * Errors: every method that takes an id throws `Refusal`, and nothing else on purpose.
+ * It is synchronous and deterministic: its state depends only on the calls, their times and the seed. At the start of
+ * each call it carries out everything that has become due, in order and at the due times. So one long step of the clock
+ * has the same result as many short ones. Each call is one transaction of the store.
+ * Errors: every method that takes an id throws `Refusal` if it refuses the request; any other error is a bug.
  */
 export class Engine {
   readonly profile: Profile;
-  /** What is inside a branch: its roles, its databases, and ways to connect to them. */
+  /** The calls about the content of branches: roles, databases, and connection strings. */
   readonly objects: BranchObjects;
-  /** The past: restores, snapshots of branches, recovery of projects, usage. */
+  /** The calls about the past: restores, snapshots of branches, recovery of projects, usage. */
   readonly restores: Restores;
   readonly #world: World;
   readonly #clock: EngineClock;
@@ -103,7 +103,7 @@ export class Engine {
     this.objects = new BranchObjects(this.#world, (work) => this.#run(work));
   }
 
-  /** Empties the store and fills it with the fixture; planned failures and list lag are forgotten too. */
+  /** Replaces all records by the fixture. Planned failures and list lag are removed too. */
   reset(fixture: Fixture): void {
     this.#world.failures.clear();
     this.#world.work.forgetAll();
@@ -115,17 +115,16 @@ export class Engine {
     });
   }
 
-  /** Everything the engine has stored, as it is now. Planned failures and list lag are not part of it. */
+  /** Returns a copy of everything that the engine stores. Planned failures and list lag are not part of it. */
   snapshot(): StoreContent {
     this.advance();
     return this.#world.store.export();
   }
 
   /**
-   * Puts a snapshot in the place of everything. Time does not go back: what has become due since is carried out,
-   * checks of availability that were missed aside.
-   *
-   * @param content checked by the caller.
+   * Replaces all records by a copy. Time does not go back: what has become due since is carried out, except
+   * availability checks that were missed.
+   * @param content must be checked by the caller.
    */
   restore(content: StoreContent): void {
     this.#world.failures.clear();
@@ -140,7 +139,7 @@ export class Engine {
     this.advance();
   }
 
-  /** After time has passed without the engine: leaves aside the checks of availability that were due in it. */
+  /** Skips availability checks that became due while the engine did not run. */
   skipMissedChecks(): void {
     this.#world.store.transaction(() => skipMissedChecks(this.#world, this.#clock.nowMs()));
   }
@@ -162,25 +161,25 @@ export class Engine {
   }
 
   /**
-   * For a sandbox that starts again on records with operations in flight: begins the real work of those that run.
-   * Without a driver there is nothing to begin.
+   * Begins the real work of running operations again, after the sandbox was restarted. Without a driver there is
+   * nothing to begin.
    */
   resumeWork(): void {
     this.#run(() => resumeWork(this.#world));
   }
 
-  /** Calls the listener after real work has changed the records without a request. */
+  /** Sets a listener that is called when real work, not a request, has changed the records. */
   onProgress(listener: () => void): void {
     this.#progress.add(listener);
   }
 
-  /** The server of an active compute has ended by itself: the compute is idle from now on. */
+  /** Handles a server that has ended by itself: its compute is idle from now on. */
   loseCompute(endpointId: string): void {
     this.#run(() => loseCompute(this.#world, endpointId));
     for (const listener of this.#progress) listener();
   }
 
-  /** When something becomes due next, epoch milliseconds; `undefined`: nothing will by itself. */
+  /** Returns when something becomes due next, in epoch milliseconds; `undefined`: nothing will become due by itself. */
   nextDueMs(): number | undefined {
     return this.#world.store.timers.next()?.dueMs;
   }
@@ -201,7 +200,7 @@ export class Engine {
     return this.#run(() => deleteProject(this.#world, projectId));
   }
 
-  /** Ids of the regions that a project can be in; the first is the default. */
+  /** Returns the ids of the regions for projects. The first one is the default. */
   regionIds(): readonly string[] {
     return this.#run(() => regionIds(this.#world));
   }
@@ -234,17 +233,17 @@ export class Engine {
     return this.#run(() => deleteBranch(this.#world, projectId, branchId));
   }
 
-  /** The host name that the project's endpoints share. */
+  /** Returns the host name that all endpoints of the project share. */
   proxyHost(project: ProjectRecord): string {
     return regionHost(project.regionId, this.#world.settings.hostSuffix);
   }
 
-  /** In the order of creation. Shows the past while a list lag is set. */
+  /** Lists the endpoints of a project in the order of creation. While a list lag is set, it shows an earlier state. */
   endpoints(projectId: string): readonly EndpointRecord[] {
     return this.#run(() => this.#lists.endpoints(projectId));
   }
 
-  /** As it is now, whatever the list lag. */
+  /** Returns the endpoint as it is now, whatever the list lag is. */
   endpoint(projectId: string, endpointId: string): EndpointRecord {
     return this.#run(() => this.#world.endpoint(projectId, endpointId));
   }
@@ -273,12 +272,14 @@ export class Engine {
     return this.#run(() => restartEndpoint(this.#world, projectId, endpointId));
   }
 
-  /** A client of the database connects. `use`: what it did to the file cache of a running compute. */
+  /**
+   * Handles a client that connects to a database. @param use what the client did to the file cache of a running compute
+   */
   connect(endpointId: string, use: FileCacheUse | undefined): Mutation {
     return this.#run(() => connectTo(this.#world, endpointId, use));
   }
 
-  /** An endpoint of any project, and the statistics of its compute; `undefined`: it does not run. */
+  /** Returns an endpoint of any project, and the statistics of its compute; `undefined`: the compute does not run. */
   compute(endpointId: string): { readonly endpoint: EndpointRecord; readonly fileCache: FileCacheUse | undefined } {
     return this.#run(() => {
       const endpoint = anyEndpoint(this.#world, endpointId);
@@ -286,7 +287,10 @@ export class Engine {
     });
   }
 
-  /** Newest first, at most `limit`, strictly after the position. Shows the past while a list lag is set. */
+  /**
+   * Lists operations, newest first: at most `limit`, strictly after the position. While a list lag is set, it shows an
+   * earlier state.
+   */
   operations(
     projectId: string,
     page: { readonly limit: number; readonly after: OperationPosition | undefined },
@@ -294,7 +298,7 @@ export class Engine {
     return this.#run(() => this.#lists.operations(projectId, page));
   }
 
-  /** As it is now, whatever the list lag. */
+  /** Returns the operation as it is now, whatever the list lag is. */
   operation(projectId: string, operationId: string): OperationRecord {
     return this.#run(() => {
       const operation = this.#world.store.operations.get(operationId);
@@ -305,22 +309,22 @@ export class Engine {
     });
   }
 
-  /** Makes operations fail that start from now on. @throws Refusal NotAllowed (too many are planned) */
+  /** Plans failures for operations that start later. @throws Refusal NotAllowed (too many are planned) */
   failNext(failure: PlannedFailure): void {
     this.#world.failures.add(failure);
   }
 
-  /** Failures that are planned and not used up yet. */
+  /** Returns the planned failures that are not used up yet. */
   plannedFailures(): readonly PlannedFailureState[] {
     return this.#world.failures.list();
   }
 
-  /** @returns whether the failure was planned and not used up yet. */
+  /** Removes a planned failure. @returns whether it existed and was not used up yet */
   cancelFailure(id: string): boolean {
     return this.#world.failures.remove(id);
   }
 
-  /** From now on lists of endpoints and operations show what was `lagMs` ago; 0: what is. */
+  /** Sets the list lag: lists of endpoints and operations show the state of `lagMs` before; 0: the present state. */
   setListLag(lagMs: number): void {
     this.#run(() => this.#lists.setLag(lagMs));
   }

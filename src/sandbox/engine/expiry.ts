@@ -1,10 +1,13 @@
-/** Deletes what has expired: branches and snapshots of the API. */
+/** Deletes branches and API snapshots that have expired. */
 import { deleteBranch } from "./branches.ts";
 import { Refusal } from "./refusal.ts";
 import { armExpiry, disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
-/** When to try again to delete a branch that still has children, or whose project has work running. */
+/**
+ * After this time the deletion of a branch is tried again, if the branch has children or its project is locked. In
+ * milliseconds.
+ */
 const retryMs = 60_000;
 
 /** Deletes the branch or snapshot. A branch that cannot be deleted now is tried again later. */

@@ -1,48 +1,48 @@
 import type { Action } from "./records.ts";
 import { controlLimit, requireRoom } from "./settings.ts";
 
-/** Operations that a test wants to fail. */
+/** A request of a test that operations fail. */
 export interface PlannedFailure {
   readonly action: Action;
-  /** `undefined`: of any endpoint. */
+  /** The endpoint whose operations fail; `undefined`: any endpoint. */
   readonly endpointId: string | undefined;
-  /** How many of them. */
+  /** The number of operations that fail. */
   readonly times: number;
-  /** What the operation's `error` says, where the profile shows it. */
+  /** The text of the operation's `error`, if the profile shows it. */
   readonly error: string;
 }
 
 /** A planned failure that is not used up yet. */
 export interface PlannedFailureState extends PlannedFailure {
-  /** Rises with every failure that is planned. */
+  /** The id of the planned failure. Ids rise. */
   readonly id: string;
 }
 
-/** The planned failures that are not used up. The first that fits an operation is used. */
+/** The planned failures that are not used up. The first one that fits an operation is used. */
 export class FailurePlan {
   #planned: readonly PlannedFailureState[] = [];
   #latest = 0;
 
-  /** @throws Refusal NotAllowed */
+  /** Adds a planned failure. @throws Refusal NotAllowed */
   add(failure: PlannedFailure): void {
     requireRoom(this.#planned.length, controlLimit, "PLANNED_FAILURES");
     this.#latest += 1;
     this.#planned = [...this.#planned, { ...failure, id: String(this.#latest) }];
   }
 
-  /** In the order in which they were planned; `times` is how many are left. */
+  /** Returns the planned failures in the order in which they were added; `times` is the number that is left. */
   list(): readonly PlannedFailureState[] {
     return this.#planned;
   }
 
-  /** @returns whether there was one. */
+  /** Removes a planned failure. @returns whether it existed */
   remove(id: string): boolean {
     const before = this.#planned;
     this.#planned = before.filter((failure) => failure.id !== id);
     return this.#planned.length < before.length;
   }
 
-  /** The error for an operation that is being made; `undefined`: it will succeed. Uses one failure up. */
+  /** Returns the error for a new operation, and uses one planned failure; `undefined`: the operation will succeed. */
   take(action: Action, endpointId: string | undefined): string | undefined {
     const fits = (failure: PlannedFailure): boolean =>
       failure.action === action && (failure.endpointId === undefined || failure.endpointId === endpointId);

@@ -1,26 +1,26 @@
 import type { EndpointRecord } from "./records.ts";
 
-/** Accesses to the local file cache of a compute, in pages. */
+/** The accesses to the local file cache of a compute, in pages. */
 export interface FileCacheUse {
   readonly hits: number;
   readonly misses: number;
   readonly writes: number;
-  /** Pages in the cache. */
+  /** The number of pages in the cache. */
   readonly used: number;
 }
 
 const nothing: FileCacheUse = { hits: 0, misses: 0, writes: 0, used: 0 };
 
-/** Hits in percent of all accesses; `undefined`: there was no access. */
+/** Returns the hits in percent of all accesses; `undefined`: there was no access. */
 export function fileCacheHitRatio({ hits, misses }: FileCacheUse): number | undefined {
   return hits + misses === 0 ? undefined : (hits / (hits + misses)) * 100;
 }
 
-/** File cache statistics of the running computes. They count from the start of the compute, and a stop clears them. */
+/** The file cache statistics of the running computes. They count from the start of the compute; a stop clears them. */
 export class FileCaches {
   readonly #uses = new Map<string, { readonly startedMs: number | undefined; readonly use: FileCacheUse }>();
 
-  /** `undefined`: the compute does not run. */
+  /** Returns the statistics of a compute; `undefined`: it does not run. */
   of({ id, state, startedMs }: EndpointRecord): FileCacheUse | undefined {
     if (state !== "active") return undefined;
     const kept = this.#uses.get(id);

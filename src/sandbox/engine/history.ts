@@ -1,12 +1,12 @@
-/** What the branches of a project held at earlier times: roles and databases, for as long as the project retains history. */
+/** Keeps the roles and databases that branches had at earlier times, as long as the project keeps its history. */
 import type { BranchContents, BranchRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";
 
-/** Versions of one branch; the oldest goes first. */
+/** The maximum number of versions of one branch. The oldest is removed first. */
 const mostVersions = 1000;
 
-/** Keeps the roles and databases of a branch as they are now. To be called before they change. */
+/** Stores the present roles and databases of a branch. It must be called before they change. */
 export function noteVersion(world: World, branch: BranchRecord): void {
   const { store, nowMs } = world;
   const retainedFromMs = nowMs - world.project(branch.projectId).historyRetentionSeconds * 1000;
@@ -14,7 +14,7 @@ export function noteVersion(world: World, branch: BranchRecord): void {
     if (version.untilMs < retainedFromMs) store.versions.remove(version.id);
   }
   const kept = store.versions.ofBranch(branch.id);
-  // What lasted for no time at all cannot be asked for.
+  // A version that lasted for 0 ms cannot be asked for.
   if (kept.at(-1)?.untilMs === nowMs) return;
   if (kept.length >= mostVersions) store.versions.remove(kept[0]?.id ?? "");
   const sequence = world.nextSequence();
@@ -30,9 +30,9 @@ export function noteVersion(world: World, branch: BranchRecord): void {
 }
 
 /**
- * The roles and databases of a branch at a time.
- *
- * @throws Refusal Invalid (the time is to come), NotAllowed (the time is before the branch, or before its history)
+ * Returns the roles and databases that a branch had at a time.
+ * @throws Refusal Invalid (the time is in the future), NotAllowed (the time is before the branch, or before its
+ *   history)
  */
 export function contentsAt(world: World, branch: BranchRecord, timeMs: number | undefined): BranchContents {
   if (timeMs === undefined) return contentsOf(world, branch.id);
@@ -54,7 +54,9 @@ function requirePastData({ work }: World, { id, lastResetMs = 0 }: BranchRecord,
   if (problem !== undefined) throw new Refusal("NotAllowed", problem);
 }
 
-/** The roles and databases of a branch as they are now, without what is theirs alone. */
+/**
+ * Returns the present roles and databases of a branch, without the fields that belong to this branch only, such as ids.
+ */
 export function contentsOf({ store }: World, branchId: string): BranchContents {
   return {
     roles: store.roles.ofBranch(branchId).map(({ name, password }) => ({ name, password })),

@@ -1,11 +1,11 @@
-/** One step of a small generator with 32 bits of state (a Weyl sequence and a mixer). Not for secrets. */
+/** One step of a small random generator with 32 bits of state (a Weyl sequence and a mixer). It is not for secrets. */
 export interface RandomStep {
   readonly state: number;
-  /** At least 0, less than 1. */
+  /** The number: at least 0, less than 1. */
   readonly value: number;
 }
 
-/** The next random number after `state`. The same state always gives the same number. */
+/** Returns the next random number after `state`. The same state always gives the same number. */
 export function nextRandom(state: number): RandomStep {
   const next = (state + 0x9e3779b9) >>> 0;
   let mixed = next;
@@ -15,7 +15,7 @@ export function nextRandom(state: number): RandomStep {
   return { state: next, value: mixed / 2 ** 32 };
 }
 
-/** Draws numbers from 0 (inclusive) to 1 (exclusive). */
+/** A function that returns a random number from 0 (inclusive) to 1 (exclusive). */
 export type Draw = () => number;
 
 const adjectives = [
@@ -141,14 +141,14 @@ const nouns = [
   "wood",
 ];
 
-/** `<prefix><word>-<word>-<8 digits>`, as `ep-cool-dawn-12345678`. */
+/** Returns an id like `ep-cool-dawn-12345678`: prefix, two words and eight digits. */
 export function wordyId(prefix: string, draw: Draw): string {
   const pick = (words: readonly string[]): string => words[Math.floor(draw() * words.length)] as string;
   const digits = 10_000_000 + Math.floor(draw() * 90_000_000);
   return `${prefix}${pick(adjectives)}-${pick(nouns)}-${digits}`;
 }
 
-/** A version 4 UUID from the given numbers. */
+/** Returns a version 4 UUID from the given random numbers. */
 export function uuid(draw: Draw): string {
   const bytes = Buffer.allocUnsafe(16);
   for (let at = 0; at < 16; at += 4) bytes.writeUInt32BE(Math.floor(draw() * 2 ** 32), at);
@@ -158,7 +158,7 @@ export function uuid(draw: Draw): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** A password for a role. It protects nothing: a client that knows the seed can draw the same. */
+/** Returns a password for a role. It protects nothing: a client that knows the seed can compute it. */
 export function password(draw: Draw): string {
   const part = (): string =>
     Math.floor(draw() * 2 ** 32)

@@ -1,26 +1,25 @@
 interface Change<R> {
   readonly atMs: number;
   readonly id: string;
-  /** `undefined`: it did not exist. */
+  /** The record before the change; `undefined`: it did not exist. */
   readonly before: R | undefined;
 }
 
 /**
- * Lets lists show the past: remembers, for as long as the lag asks for, what each record was before it changed.
- *
- * What was before the lag was switched on is not known: until the lag has passed once, lists show that moment.
+ * Remembers what each record was before it changed, so that lists can show an earlier state.
+ * The time before the lag was switched on is not known. Until the lag has passed once, lists show that moment.
  */
 export class ListHistory<R extends { readonly id: string }> {
   #lagMs = 0;
   #changes: Change<R>[] = [];
 
-  /** 0 switches it off and forgets everything. */
+  /** Sets the lag in milliseconds. 0 switches it off and forgets everything. */
   setLag(lagMs: number): void {
     this.#lagMs = lagMs;
     if (lagMs === 0) this.#changes = [];
   }
 
-  /** To be called before each change, with the record as it was. */
+  /** Notes a record as it was. It must be called before each change. */
   note(atMs: number, id: string, before: R | undefined): void {
     if (this.#lagMs === 0) return;
     const keepFromMs = atMs - this.#lagMs;
@@ -31,7 +30,10 @@ export class ListHistory<R extends { readonly id: string }> {
     this.#changes.push({ atMs, id, before });
   }
 
-  /** The records that have changed since `asOfMs`, as they were then; `undefined` for one that did not exist. */
+  /**
+   * Returns the records that have changed since `asOfMs`, as they were then; `undefined` for a record that did not
+   * exist.
+   */
   changedSince(asOfMs: number): ReadonlyMap<string, R | undefined> {
     const first = new Map<string, R | undefined>();
     for (const change of this.#changes) {

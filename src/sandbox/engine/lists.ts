@@ -2,11 +2,11 @@ import type { EndpointRecord, OperationRecord } from "./records.ts";
 import { cursorModulus, type OperationPosition } from "./store.ts";
 import type { World } from "./world.ts";
 
-/** What lists show: the present, or the past while a lag is set. */
+/** What lists show: the present state, or an earlier one while a list lag is set. */
 export class ListViews {
   readonly #world: World;
   #lagMs = 0;
-  /** The newest operation position when the lag was set: older ones are never hidden. */
+  /** The newest operation position when the lag was set. Older operations are never hidden. */
   #setAt: OperationPosition = { createdMs: 0, sequence: 0 };
 
   constructor(world: World) {
@@ -45,8 +45,8 @@ export class ListViews {
   }
 
   /**
-   * The position that a cursor means. The operation of that millisecond with these last digits of its sequence, or else a
-   * time: everything older comes after it.
+   * Returns the position of a cursor: the operation with this creation time and these last digits of its sequence. If
+   * there is none, it is a time, and everything older comes after it.
    */
   #resolve(projectId: string, { createdMs, sequence }: OperationPosition): OperationPosition {
     const latestUpTo = (upTo: OperationPosition): OperationRecord | undefined =>

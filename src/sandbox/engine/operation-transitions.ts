@@ -5,19 +5,19 @@ import { armAutoSuspend } from "./timers.ts";
 import { noteRunEnded } from "./usage.ts";
 import type { World } from "./world.ts";
 
-/** Moves an operation that is due to its next status: scheduling → running → finished or failed. */
+/** Changes the status of an operation that is due: scheduling → running → finished or failed. */
 export function advanceOperation(world: World, operationId: string): void {
   world.store.timers.remove(`operation ${operationId}`);
   const operation = world.store.operations.get(operationId);
   if (operation === undefined) return;
   if (operation.status === "scheduling") {
-    // An earlier operation of the request takes longer than planned; its end sets the timer again.
+    // An earlier operation of the request takes longer than planned. Its end sets the timer of this one again.
     if (world.work.isReal && earlierSiblings(world, operation).length > 0) return;
     armOperationTimer(world, world.saveOperation({ ...operation, status: "running", updatedMs: world.nowMs }));
     return;
   }
   const outcome = world.work.outcomeOf(operation);
-  // The real work takes longer than planned; its end sets the timer again.
+  // The real work takes longer than planned. Its end sets the timer again.
   if (outcome === undefined) return;
   const ended = world.saveOperation({ ...operation, ...outcomeFields(operation, outcome), updatedMs: world.nowMs });
   world.work.forget(operationId);
@@ -35,7 +35,7 @@ function makesBranch({ action }: OperationRecord): boolean {
   return action === "create_branch" || action === "create_timeline";
 }
 
-/** The real work of an operation has ended: the operation ends now, or at its planned time if that is later. */
+/** Handles the end of an operation's real work. The operation ends now, or at its planned time if that is later. */
 export function noteWorkEnded(world: World, operationId: string): void {
   const operation = world.store.operations.get(operationId);
   if (operation?.status !== "running") {
@@ -49,7 +49,7 @@ export function noteWorkEnded(world: World, operationId: string): void {
   );
 }
 
-/** Sets the timers of all operations in flight again, and begins the real work of those that run. */
+/** Sets the timers of all unfinished operations again, and begins the real work of running ones. */
 export function resumeWork(world: World): void {
   if (!world.work.isReal) return;
   for (const operation of world.store.export().operations) {
@@ -59,7 +59,7 @@ export function resumeWork(world: World): void {
   }
 }
 
-/** The operations of the same request or endpoint that come before this one and have not ended. */
+/** Returns the unfinished operations of the same request or endpoint that come before this one. */
 function earlierSiblings(world: World, operation: OperationRecord) {
   const { projectId, sequence, action } = operation;
   if (action === "check_availability") return [];
@@ -68,13 +68,13 @@ function earlierSiblings(world: World, operation: OperationRecord) {
   );
 }
 
-/** Whether two operations belong to the same request or endpoint, so that one has to wait for the other. */
+/** Whether two operations belong to the same request or endpoint, so that the later one must wait. */
 function isSibling(one: OperationRecord, other: OperationRecord): boolean {
   const isSameEndpoint = one.endpointId !== undefined && one.endpointId === other.endpointId;
   return one.createdMs === other.createdMs || isSameEndpoint;
 }
 
-/** Plans the waiting operations of the same request or endpoint anew, when the one before has ended late. */
+/** Plans waiting operations of the same request or endpoint again, after the operation before them has ended late. */
 function delayFollowers(world: World, ended: OperationRecord): void {
   const { projectId, sequence } = ended;
   const followers = [...world.store.operations.unfinishedOfProject(projectId)]
@@ -98,7 +98,7 @@ function outcomeFields(
     : { status: "failed", failuresCount: failuresCount + 1, error };
 }
 
-/** Changes the endpoint at the end of an operation. After a failure the compute stays as it was, but never in `init`. */
+/** Changes the endpoint when an operation ends. After a failure the compute keeps its state, except `init`. */
 function settleEndpoint(world: World, endpoint: EndpointRecord, ended: OperationRecord): void {
   const isLast = unfinishedWork(world, endpoint.id).length === 0;
   let after = ended.status === "finished" ? carriedOut(endpoint, ended, world.nowMs) : endpoint;

@@ -11,15 +11,15 @@ export interface OperationSubject {
 }
 
 /**
- * How the operations of one request share time. `sequence`: the first runs at once, each other when the one before has ended.
- * `together`: all run at once and end last first. `scheduled`: as `sequence`, but the first waits before it runs. `queued`:
- * as `sequence`, but the first waits until the work of its endpoint has ended.
+ * The order in which the operations of one request run. `sequence`: the first runs at once, each other when the one
+ * before has ended. `together`: all run at once, and the last one ends first. `scheduled`: like `sequence`, but the
+ * first waits before it runs. `queued`: like `sequence`, but the first waits until the endpoint's other operations have
+ * ended.
  */
 export type Course = "sequence" | "together" | "scheduled" | "queued";
 
 /**
- * Starts operations of one request, or of the control plane itself, on one subject. They share `createdMs`.
- *
+ * Starts operations on one subject, for one request or for the control plane itself. They have the same `createdMs`.
  * @param actions in the order of the answer; not empty.
  */
 export function startOperations(
@@ -34,14 +34,14 @@ export function startOperations(
   );
 }
 
-/** One operation to be started. */
+/** One operation to start. */
 export interface WorkStep
   extends OperationSubject,
     Partial<Pick<OperationRecord, "restore" | "schemaOf" | "snapshotId">> {
   readonly action: Action;
 }
 
-/** As `startOperations`, but each step has its own subject. Without steps nothing happens. */
+/** Starts operations like `startOperations`, but each step has its own subject. Without steps nothing happens. */
 export function startWork(
   world: World,
   steps: readonly WorkStep[],
@@ -99,8 +99,8 @@ function spansOf(
 }
 
 /**
- * Sets the timer for the operation's next status. If two timers are due at the same time, the earlier operation ends before the
- * later one runs.
+ * Sets the timer for the operation's next status. If two timers are due at the same time, the earlier operation ends
+ * before the later one runs.
  */
 export function armOperationTimer(world: World, operation: OperationRecord): void {
   const isWaiting = operation.status === "scheduling";
@@ -113,17 +113,16 @@ export function armOperationTimer(world: World, operation: OperationRecord): voi
   });
 }
 
-/** The rank of timers that come after every operation that is due at the same time. */
+/** The rank of timers that are handled after every operation that is due at the same time. */
 export const rankAfterOperations = Number.MAX_SAFE_INTEGER;
 
-/** The operations of an endpoint that have not ended, without availability checks. */
+/** Returns the unfinished operations of an endpoint, without availability checks. */
 export function unfinishedWork(world: World, endpointId: string): readonly OperationRecord[] {
   return [...world.store.operations.unfinishedOfEndpoint(endpointId)].filter(holdsLock);
 }
 
 /**
  * Refuses a write while an operation of the project has not ended.
- *
  * @throws Refusal Locked
  */
 export function requireUnlocked(world: World, projectId: string): void {

@@ -1,10 +1,10 @@
 import type { SandboxClock } from "./clock.ts";
 import type { Engine } from "./engine.ts";
 
-/** setTimeout fires at once when asked for more than a signed 32-bit number of milliseconds. */
+/** The longest delay of setTimeout, in milliseconds: with more than a signed 32-bit number it fires at once. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
-/** Advances the engine when something becomes due, also while no request comes. */
+/** Advances the engine when something becomes due, even if no request comes. */
 export class Pacemaker {
   readonly #engine: Engine;
   readonly #clock: SandboxClock;
@@ -12,22 +12,25 @@ export class Pacemaker {
   #timeout: NodeJS.Timeout | undefined;
   #armedForMs: number | undefined;
 
-  /** @param onError gets an error of the engine. The engine tries again at the next `look`. */
+  /** @param onError called with an error of the engine. The engine tries again at the next `look`. */
   constructor(engine: Engine, clock: SandboxClock, onError: (error: unknown) => void) {
     this.#engine = engine;
     this.#clock = clock;
     this.#onError = onError;
   }
 
-  /** Call it after every change that may make something due earlier. It costs little if nothing is. */
+  /**
+   * Sets the timer. It must be called after every change that may make something due earlier. It costs little if
+   * nothing is.
+   */
   look(): void {
     const dueMs = this.#engine.nextDueMs();
-    // A timeout that fires too early finds nothing to do, and sets itself again.
+    // If a timeout fires too early, it finds nothing to do and sets itself again.
     if (dueMs === undefined || (this.#armedForMs !== undefined && this.#armedForMs <= dueMs)) return;
     this.lookAgain();
   }
 
-  /** As `look`, but also when the clock itself was changed. */
+  /** Sets the timer like `look`, but also after a change of the clock itself. */
   lookAgain(): void {
     this.stop();
     const dueMs = this.#engine.nextDueMs();

@@ -19,23 +19,26 @@ type OperationExtra = (typeof operationExtras)[number];
 export interface Profile {
   readonly name: "seed" | "public";
   readonly sizes: SizeRules;
-  /** Smallest positive `suspend_timeout_seconds`. */
+  /** The smallest positive value of `suspend_timeout_seconds`. */
   readonly shortestSuspendSeconds: number;
-  /** Fields of an endpoint that this profile shows beside the common ones. Without `name`, a name in a body is ignored. */
+  /**
+   * The fields of an endpoint that this profile shows in addition to the common ones. Without `name`, a name in a
+   * request is ignored.
+   */
   readonly endpointExtras: readonly EndpointExtra[];
-  /** Fields of an operation that this profile shows beside the common ones. */
+  /** The fields of an operation that this profile shows in addition to the common ones. */
   readonly operationExtras: readonly OperationExtra[];
-  /** Whether lists show `pending_state` while a compute is moving. */
+  /** Whether lists show `pending_state` while a compute changes its state. */
   readonly pendingStateInLists: boolean;
-  /** What every project starts with. */
+  /** The database and its owner that every new project has. */
   readonly defaultDatabase: { readonly name: string; readonly ownerName: string };
-  /** Projects on a page if the request names no `limit`. */
+  /** The number of projects on a page, if the request names no `limit`. */
   readonly projectsPerPage: number;
-  /** Whether the answer to a project's DELETE names the operations that it started. */
+  /** Whether the answer to a DELETE of a project names the operations that it started. */
   readonly operationsOfDeletedProject: boolean;
-  /** Answer to DELETE of an endpoint, branch, role or database that is not there. */
+  /** The answer to a DELETE of an endpoint, branch, role or database that does not exist. */
   readonly deleteOfMissing: 404 | 204;
-  /** Whether a page of operations carries a cursor although nothing follows; then an empty page ends the list. */
+  /** Whether the last page of operations still has a cursor. Then the list ends with an empty page. */
   readonly cursorOnLastPage: boolean;
 }
 
@@ -43,8 +46,7 @@ const steps = (from: number, to: number, step: number): readonly number[] =>
   Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, index) => from + index * step);
 
 /**
- * `seed` is the contract from which the project began, `public` is today's public API.
- *
+ * `seed` is the contract from which this project began; `public` is the present public API.
  * @see docs/sandbox.md "Profiles"
  */
 export const profiles: Readonly<Record<Profile["name"], Profile>> = {

@@ -12,7 +12,7 @@ import { projectLimit, regions, requireRoom } from "./settings.ts";
 import { disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
-/** What a create asks for. A field that is undefined gets the service's default. */
+/** The fields of a request that creates a project. An undefined field gets the control plane's default. */
 export interface ProjectCreation {
   readonly name: string | undefined;
   readonly regionId: string | undefined;
@@ -25,36 +25,38 @@ export interface ProjectCreation {
   readonly provisioner?: string | undefined;
   readonly storePasswords?: boolean | undefined;
   readonly settings?: ProjectSettings | undefined;
-  /** What endpoints get when a request does not say otherwise. */
+  /** The defaults for endpoints of this project. */
   readonly endpointDefaults?: EndpointDefaults | undefined;
-  /** Annotation of the primary branch. */
+  /** The annotation of the primary branch. */
   readonly annotation?: BranchRecord["annotation"];
 }
 
-/** What a request may set. A field that is undefined stays. */
+/** The fields that a request may change. An undefined field stays as it is. */
 export interface ProjectChanges {
   readonly name?: string | undefined;
   readonly historyRetentionSeconds?: number | undefined;
-  /** Replaces the settings that it names; the others stay. */
+  /** The settings to replace; all other settings stay. */
   readonly settings?: ProjectSettings | undefined;
-  /** Replaces the defaults that it names; the others stay. */
+  /** The endpoint defaults to replace; all others stay. */
   readonly endpointDefaults?: EndpointDefaults | undefined;
 }
 
-/** A project after its change (if deleted: before it), and the operations that the change started. */
+/**
+ * The result of a change of a project: the project after the change (after a deletion: before it), and the started
+ * operations.
+ */
 export interface ProjectMutation {
   readonly project: ProjectRecord;
   readonly operations: readonly OperationRecord[];
 }
 
-/** A new project with its primary branch and everything on the branch. */
+/** A new project with its primary branch, and everything on the branch. */
 export interface NewProject extends NewBranch {
   readonly project: ProjectRecord;
 }
 
 /**
- * Makes a project: create_timeline runs, and the start_compute of the primary branch's endpoint waits for it.
- *
+ * Creates a project. It starts create_timeline, and a start_compute of the primary branch's endpoint that waits for it.
  * @throws Refusal NotFound (the region), NotAllowed, Invalid
  * @see docs/sandbox.md "What is started by what"
  */
@@ -109,9 +111,8 @@ function primaryBranchOf(world: World, project: ProjectRecord, creation: Project
 }
 
 /**
- * Changes a project. Another history retention starts apply_storage_config. Logical replication, once enabled, suspends every
- * active compute.
- *
+ * Changes a project. A change of the history retention starts apply_storage_config. When logical replication is
+ * switched on, every active compute is suspended.
  * @throws Refusal NotFound, Locked, NotAllowed, Invalid
  */
 export function updateProject(world: World, projectId: string, changes: ProjectChanges): ProjectMutation {
@@ -140,14 +141,14 @@ export function updateProject(world: World, projectId: string, changes: ProjectC
   return { project, operations: startWork(world, steps) };
 }
 
-/** The fields of `before`, replaced by those of `changes` that are set. */
+/** Returns the fields of `before`, replaced by the defined fields of `changes`. */
 function merged<V extends object>(before: V | undefined, changes: V | undefined): V | undefined {
   if (changes === undefined) return before;
   const given = Object.entries(changes).filter(([, value]) => value !== undefined);
   return { ...before, ...(Object.fromEntries(given) as V) };
 }
 
-/** Every active compute of the project, to be suspended. */
+/** Returns the steps that suspend every active compute of the project. */
 function suspendAll(world: World, projectId: string): readonly WorkStep[] {
   const active = world.store.endpoints.ofProject(projectId).filter(({ state }) => state === "active");
   return active.map((endpoint) => {
@@ -156,15 +157,14 @@ function suspendAll(world: World, projectId: string): readonly WorkStep[] {
   });
 }
 
-/** @throws Refusal Invalid, NotAllowed: no endpoint of the project could have these defaults */
+/** Checks that an endpoint of the project could have these defaults. @throws Refusal Invalid, NotAllowed */
 function requirePossibleDefaults(world: World, { id, plan, endpointDefaults }: ProjectRecord): void {
   if (endpointDefaults !== undefined) requireAllowed(newConfig(id, {}, endpointDefaults), plan, world.profile);
 }
 
 /**
- * The project is gone at once; only its operations can still be read. Active computes are suspended, then delete_tenant
- * deletes what is stored.
- *
+ * Deletes a project. It is gone at once; only its operations can still be read. Active computes are suspended, and then
+ * delete_tenant deletes the stored data.
  * @throws Refusal NotFound, Locked
  */
 export function deleteProject(world: World, projectId: string): ProjectMutation {
@@ -182,12 +182,12 @@ export function deleteProject(world: World, projectId: string): ProjectMutation 
   return { project, operations: startWork(world, [...suspends, deletion]) };
 }
 
-/** The projects that are not deleted, in the order of creation. */
+/** Returns the projects that are not deleted, in the order of creation. */
 export function liveProjects(world: World): readonly ProjectRecord[] {
   return world.store.projects.list().filter(({ deletedMs }) => deletedMs === undefined);
 }
 
-/** The built-in regions, and those of the fixture's projects. */
+/** Returns the ids of the built-in regions and of the regions of the fixture's projects. */
 export function regionIds(world: World): readonly string[] {
   return [...new Set([...regions.map(({ id }) => id), ...liveProjects(world).map(({ regionId }) => regionId)])];
 }

@@ -1,7 +1,7 @@
 import type { ComputeDriver } from "./compute-driver.ts";
 import type { OperationRecord } from "./records.ts";
 
-/** How the real work of an operation ended; `error` is `undefined` when it succeeded. */
+/** The result of an operation's real work; `error` is `undefined` if it succeeded. */
 export interface WorkOutcome {
   readonly error: string | undefined;
 }
@@ -9,8 +9,8 @@ export interface WorkOutcome {
 const success: WorkOutcome = { error: undefined };
 
 /**
- * The work that real computes do for operations, from its start to its outcome. With no driver, or for an operation that
- * is planned to fail, there is no real work and the outcome is known at once.
+ * Tracks the real work of operations, from its start to its result. Without a driver, or for an operation with a
+ * planned failure, there is no real work, and the result is known at once.
  */
 export class RealWork {
   readonly #driver: ComputeDriver | undefined;
@@ -32,7 +32,7 @@ export class RealWork {
     return this.#driver?.pastProblem?.(branchId, timeMs);
   }
 
-  /** Starts the work of an operation that runs. Calling it again for the same operation does nothing. */
+  /** Begins the real work of a running operation. A second call for the same operation does nothing. */
   begin(operation: OperationRecord): void {
     if (this.#driver === undefined || operation.plannedError !== undefined || this.#begun.has(operation.id)) return;
     const { id } = operation;
@@ -48,7 +48,7 @@ export class RealWork {
     );
   }
 
-  /** `undefined`: the work has not ended. */
+  /** Returns the result of an operation's work; `undefined`: the work has not ended. */
   outcomeOf({ id, plannedError }: OperationRecord): WorkOutcome | undefined {
     if (plannedError !== undefined) return { error: plannedError };
     if (this.#driver === undefined) return success;
@@ -56,12 +56,12 @@ export class RealWork {
     return outcome === "Running" ? undefined : outcome;
   }
 
-  /** For an operation that has ended. */
+  /** Forgets the result of an operation that has ended. */
   forget(operationId: string): void {
     this.#begun.delete(operationId);
   }
 
-  /** For records that are replaced as a whole: outcomes of work in flight do not count any more. */
+  /** Forgets all work, because all records are replaced. Results of running work are ignored. */
   forgetAll(): void {
     this.#begun.clear();
   }

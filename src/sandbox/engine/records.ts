@@ -1,6 +1,6 @@
 /**
- * What the sandbox remembers: one schema for each kind of record. The schema gives the type, checks a snapshot, and reads
- * the rows of a state directory. Records are plain values; a change replaces the whole record.
+ * The records of the sandbox: one schema for each kind. The schema gives the type, checks a snapshot, and parses the
+ * rows of a state directory. Records are plain values; a change replaces the whole record.
  */
 import { isIP } from "node:net";
 import { z } from "zod";
@@ -9,8 +9,8 @@ import { z } from "zod";
 export const longestSuspendSeconds = 604_800;
 
 /**
- * A name that users give: no control characters, and none beyond the basic plane. So a length is the same number in every
- * programming language.
+ * A name that users give. It has no control characters and no characters beyond the basic plane, so that its length is
+ * the same in every programming language.
  */
 export const nameText = (longest: number) =>
   z
@@ -20,9 +20,9 @@ export const nameText = (longest: number) =>
     .regex(/^[ -~\u00A0-\uD7FF\uE000-\uFFFD]+$/, "must be printable");
 
 const id = z.string().min(1).max(256);
-/** Leaves room to count on without losing exactness. */
+/** A sequence number. Its limit leaves room to count on without losing precision. */
 const sequence = z.int().min(0).max(1e14);
-/** Epoch milliseconds of the sandbox's clock, until the end of the year 9999: a date with four digits for its year. */
+/** Epoch milliseconds of the sandbox's clock, until the end of the year 9999, so that the year has four digits. */
 const time = z.int().min(0).max(253_402_300_799_999);
 const stamps = { createdMs: time, updatedMs: time };
 const units = z.number().positive().max(1000);
@@ -40,9 +40,9 @@ export const operationActions = [
   "suspend_compute",
 ] as const;
 
-/** Settings of Postgres or its pooler: name → value. */
+/** Settings of Postgres or its pooler, by name. */
 const namedSettings = z.record(z.string(), z.string());
-/** Shared libraries that Postgres loads at its start, in the words of the API. */
+/** The shared libraries that Postgres loads at its start, in the words of the API. */
 export const preloadLibraries = z.object({
   use_defaults: z.boolean().optional(),
   enabled_libraries: z.array(nameText(256)).max(100).optional(),
@@ -50,7 +50,7 @@ export const preloadLibraries = z.object({
 const quotaNumber = z.int().min(0).optional();
 const clockTime = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, "must be HH:MM");
 
-/** One address, a network (`10.0.0.0/8`) or a range (`10.0.0.1-10.0.0.9`). */
+/** Whether a text is one address, a network (`10.0.0.0/8`) or a range (`10.0.0.1-10.0.0.9`). */
 function isAddressRange(text: string): boolean {
   const [, address = text, bits] = /^([^/]*)\/(\d{1,3})$/.exec(text) ?? [];
   if (bits !== undefined) return isIP(address) !== 0 && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
@@ -59,9 +59,9 @@ function isAddressRange(text: string): boolean {
   return ends.length <= 2 && family !== 0 && ends.every((end) => isIP(end) === family);
 }
 
-/** The settings of a project, in the words of the API. A field that was never given is missing. */
+/** The settings of a project, in the words of the API. A field that was never set is missing. */
 export const projectSettings = z.object({
-  /** Kept and shown. The sandbox does not stop computes that use more. */
+  /** Limits of usage. The sandbox stores and shows them, but does not stop computes that use more. */
   quota: z
     .object({
       active_time_seconds: quotaNumber,
@@ -92,7 +92,7 @@ export const projectSettings = z.object({
   preload_libraries: preloadLibraries.optional(),
 });
 
-/** What endpoints of a project get when a request does not say otherwise. */
+/** The values that endpoints of a project get if a request does not set them. */
 const endpointDefaults = z.object({
   minUnits: units.optional(),
   maxUnits: units.optional(),
@@ -106,21 +106,24 @@ export const projectRecord = z.object({
   id,
   sequence,
   name: nameText(256),
-  /** `<cloud>-<region>`. */
+  /** The region, `<cloud>-<region>`. */
   regionId: nameText(64),
-  /** Decides which sizes and endpoint types the project may use. */
+  /** The plan decides which sizes and endpoint types the project may use. */
   plan: z.enum(["free", "paid"]),
-  /** Major version of Postgres. */
+  /** The major version of Postgres. */
   pgVersion: z.int(),
   historyRetentionSeconds: z.int().min(0),
   orgId: id.optional(),
   provisioner: z.string().optional(),
-  /** `undefined`: yes. */
+  /** Whether the project stores passwords; `undefined`: it does. */
   storePasswords: z.boolean().optional(),
   settings: projectSettings.optional(),
   endpointDefaults: endpointDefaults.optional(),
   ...stamps,
-  /** Set: the project is deleted. The record stays, because its operations can still be read. */
+  /**
+   * When the project was deleted; `undefined`: it is not deleted. The record stays, because its operations can still be
+   * read.
+   */
   deletedMs: time.optional(),
 });
 
@@ -132,21 +135,24 @@ export const branchRecord = z.object({
   parentId: id.optional(),
   name: nameText(256),
   primary: z.boolean(),
-  /** A protected branch cannot be deleted. */
+  /** Whether the branch is protected. A protected branch cannot be deleted. */
   protected: z.boolean(),
-  /** `init`: the operation that creates the branch has not finished. `resetting`: the one that restores it has not. */
+  /**
+   * `init`: the operation that creates the branch has not ended. `resetting`: the operation that restores it has not
+   * ended.
+   */
   state: z.enum(["init", "resetting", "ready"]),
-  /** The time on the parent branch from which this branch has its data. `undefined`: that of its creation. */
+  /** The time on the parent branch from which this branch has its data. `undefined`: the time of its creation. */
   parentTimestampMs: time.optional(),
-  /** `undefined`: `parent-data`. */
+  /** Where the data comes from; `undefined`: `parent-data`. */
   initSource: z.enum(["schema-only", "parent-data"]).optional(),
-  /** The control plane deletes the branch at this time. */
+  /** When the control plane deletes the branch; `undefined`: never. */
   expiresMs: time.optional(),
-  /** Time between the request that set `expiresMs` and `expiresMs`. */
+  /** The seconds between the request that set `expiresMs` and `expiresMs`. */
   ttlSeconds: z.int().min(0).optional(),
   annotation: namedSettings.optional(),
   lastResetMs: time.optional(),
-  /** Id of the API snapshot from which the branch was restored. */
+  /** The id of the API snapshot from which the branch was restored. */
   restoredFrom: id.optional(),
   ...stamps,
 });
@@ -154,11 +160,11 @@ export const branchRecord = z.object({
 /** The fields of an endpoint that a request may set. */
 const endpointConfig = {
   branchId: id,
-  /** Compute units. */
+  /** The smallest size, in compute units. */
   minUnits: units,
-  /** Compute units. */
+  /** The largest size, in compute units. */
   maxUnits: units,
-  /** 0: the control plane's default; -1: never. */
+  /** Seconds without activity until the compute is suspended. 0: the control plane's default; -1: never. */
   suspendTimeoutSeconds: suspendSeconds,
   pgSettings: namedSettings,
   pgbouncerSettings: namedSettings.optional(),
@@ -168,7 +174,7 @@ const endpointConfig = {
   disabled: z.boolean(),
   passwordlessAccess: z.boolean(),
   provisioner: z.string(),
-  /** `undefined`: never given, or the profile does not know names. */
+  /** The endpoint's name. `undefined`: none was given, or the profile does not show names. */
   name: z.string().optional(),
 };
 
@@ -182,31 +188,31 @@ export const endpointRecord = z.object({
   regionId: nameText(64),
   host: nameText(512),
   proxyHost: nameText(256),
-  /** `init`: created, and its first operation has not ended. */
+  /** `init`: the endpoint was created, and its first operation has not ended. */
   state: z.enum(["init", "idle", "active"]),
-  /** `undefined`: the compute is not moving. */
+  /** The state that the compute is changing to; `undefined`: it is not changing. */
   pendingState: z.enum(["idle", "active"]).optional(),
-  /** `undefined`: never been active. */
+  /** When the compute was last active; `undefined`: it has never been active. */
   lastActiveMs: time.optional(),
   startedMs: time.optional(),
   suspendedMs: time.optional(),
   ...stamps,
 });
 
-/** One piece of work of the control plane. Its start, end and outcome are decided when it is made. */
+/** An operation: one piece of work of the control plane. Its start, end and result are decided when it is created. */
 export const operationRecord = z.object({
   id,
-  /** Rises with every operation. It orders operations with the same `createdMs`. */
+  /** A number that rises with every operation. It orders operations with the same `createdMs`. */
   sequence,
   projectId: id,
   branchId: id,
   endpointId: id.optional(),
   action: z.enum(operationActions),
-  /** `finished` and `failed` are final. */
+  /** The status. `finished` and `failed` are final. */
   status: z.enum(["scheduling", "running", "finished", "failed"]),
   failuresCount: z.int().min(0),
   error: z.string().optional(),
-  /** Set: the operation will end as `failed`, with this text. */
+  /** The error of a planned failure: the operation will end as `failed`; `undefined`: no failure is planned. */
   plannedError: z.string().optional(),
   runsAtMs: time,
   endsAtMs: time,
@@ -222,26 +228,26 @@ export const operationRecord = z.object({
 
 /** A database user of a branch. */
 export const roleRecord = z.object({
-  /** `<branch id>/<name>`. */
+  /** The id, `<branch id>/<name>`. */
   id,
   sequence,
   projectId: id,
   branchId: id,
   name: nameText(63),
-  /** In plain text, because the API can reveal it. `undefined`: the role cannot log in. */
+  /** The password in plain text, because the API can reveal it. `undefined`: the role cannot log in. */
   password: nameText(256).optional(),
   ...stamps,
 });
 
 /** A database of a branch. */
 export const databaseRecord = z.object({
-  /** `<branch id>/<sequence>`, because the name may change. */
+  /** The id, `<branch id>/<sequence>`, because the name may change. */
   id,
   sequence,
   projectId: id,
   branchId: id,
   name: nameText(63),
-  /** Name of a role of the same branch. */
+  /** The name of a role of the same branch. */
   ownerName: nameText(63),
   ...stamps,
 });
@@ -251,9 +257,9 @@ const contents = {
   databases: z.array(databaseRecord.pick({ name: true, ownerName: true })),
 };
 
-/** The roles and databases that a branch had until a time. Kept for as long as the project retains its history. */
+/** The roles and databases that a branch had until a time. They are kept as long as the project keeps its history. */
 export const versionRecord = z.object({
-  /** `<branch id>/<sequence>`. */
+  /** The id, `<branch id>/<sequence>`. */
   id,
   sequence,
   projectId: id,
@@ -262,12 +268,12 @@ export const versionRecord = z.object({
   ...contents,
 });
 
-/** A snapshot of a branch, as the API makes them. Not a snapshot of the whole sandbox. */
+/** A snapshot of a branch, as the API makes it. It is not a snapshot of the whole sandbox. */
 export const snapshotRecord = z.object({
   id,
   sequence,
   projectId: id,
-  /** The source branch, which may be deleted since. */
+  /** The source branch. It may have been deleted since. */
   branchId: id,
   name: nameText(256),
   timestampMs: time,
@@ -276,9 +282,9 @@ export const snapshotRecord = z.object({
   createdMs: time,
 });
 
-/** What a deleted project consisted of, for as long as it can be recovered. */
+/** The parts of a deleted project, kept as long as it can be recovered. */
 export const trashRecord = z.object({
-  /** Id of the project. */
+  /** The id of the project. */
   id,
   sequence,
   branches: z.array(branchRecord),
@@ -289,15 +295,15 @@ export const trashRecord = z.object({
 
 /** How long the computes of a branch ran on one day (UTC). */
 export const usageRecord = z.object({
-  /** `<branch id>/<start of the day>`. */
+  /** The id, `<branch id>/<start of the day>`. */
   id,
-  /** Number of the day since 1970. */
+  /** The number of the day since 1970. */
   sequence,
   projectId: id,
   branchId: id,
   dayMs: time,
   activeMs: z.number().min(0),
-  /** Milliseconds times compute units. */
+  /** The use: milliseconds times compute units. */
   unitMs: z.number().min(0),
 });
 
@@ -311,22 +317,22 @@ export const keyRecord = z.object({
   /** The only project that the key may use. `undefined`: every project. */
   projectId: id.optional(),
   createdMs: time,
-  /** SHA-256 of the key, hexadecimal. */
+  /** The SHA-256 hash of the key, hexadecimal. */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-/** Something that is due at a time. There is at most one timer for each `key`. */
+/** A timer: something that is due at a time. There is at most one timer for each `key`. */
 export const timerRecord = z.object({
   key: id,
   kind: z.enum(["operation", "autoSuspend", "availabilityCheck", "expiry"]),
-  /** Id of the operation, endpoint, branch or snapshot. */
+  /** The id of the operation, endpoint, branch or snapshot that is due. */
   subjectId: id,
   dueMs: time,
-  /** Among timers due at the same time, the lower rank goes first. */
+  /** If several timers are due at the same time, the one with the lowest rank goes first. */
   rank: z.int(),
 });
 
-/** Everything a store holds: each list in the order of `sequence`, timers in the order in which they are due. */
+/** Everything that a store holds. Each list is ordered by `sequence`, and timers by their due time. */
 export const storeContent = z.object({
   projects: z.array(projectRecord),
   branches: z.array(branchRecord),
@@ -344,55 +350,55 @@ export const storeContent = z.object({
   values: z.record(z.string(), z.string()),
 });
 
-/** @see projectRecord */
+/** A project; its fields are described at `projectRecord`. */
 export type ProjectRecord = Readonly<z.output<typeof projectRecord>>;
-/** @see branchRecord */
+/** A branch; its fields are described at `branchRecord`. */
 export type BranchRecord = Readonly<z.output<typeof branchRecord>>;
-/** @see endpointRecord */
+/** An endpoint; its fields are described at `endpointRecord`. */
 export type EndpointRecord = Readonly<z.output<typeof endpointRecord>>;
 /** The fields of an endpoint that a request may set. */
 export type EndpointConfig = Pick<EndpointRecord, keyof typeof endpointConfig>;
-/** @see operationRecord */
+/** An operation; its fields are described at `operationRecord`. */
 export type OperationRecord = Readonly<z.output<typeof operationRecord>>;
-/** @see roleRecord */
+/** A role; its fields are described at `roleRecord`. */
 export type RoleRecord = Readonly<z.output<typeof roleRecord>>;
-/** @see databaseRecord */
+/** A database; its fields are described at `databaseRecord`. */
 export type DatabaseRecord = Readonly<z.output<typeof databaseRecord>>;
-/** @see projectSettings */
+/** The settings of a project, described at `projectSettings`. */
 export type ProjectSettings = Readonly<z.output<typeof projectSettings>>;
-/** What endpoints of a project get when a request does not say otherwise. */
+/** The values that endpoints of a project get if a request does not set them. */
 export type EndpointDefaults = Readonly<z.output<typeof endpointDefaults>>;
 /** The roles and databases of a branch. */
 export type BranchContents = Pick<VersionRecord, "roles" | "databases">;
-/** @see versionRecord */
+/** Former roles and databases of a branch, described at `versionRecord`. */
 export type VersionRecord = Readonly<z.output<typeof versionRecord>>;
-/** @see snapshotRecord */
+/** A snapshot of a branch, described at `snapshotRecord`. */
 export type SnapshotRecord = Readonly<z.output<typeof snapshotRecord>>;
-/** @see trashRecord */
+/** A deleted project, described at `trashRecord`. */
 export type TrashRecord = Readonly<z.output<typeof trashRecord>>;
-/** @see usageRecord */
+/** The usage of one day, described at `usageRecord`. */
 export type UsageRecord = Readonly<z.output<typeof usageRecord>>;
-/** @see keyRecord */
+/** An API key, described at `keyRecord`. */
 export type KeyRecord = Readonly<z.output<typeof keyRecord>>;
-/** @see timerRecord */
+/** A timer, described at `timerRecord`. */
 export type TimerRecord = Readonly<z.output<typeof timerRecord>>;
-/** @see storeContent */
+/** Everything that a store holds, described at `storeContent`. */
 export type StoreContent = { readonly [Name in keyof z.output<typeof storeContent>]: Immutable<Name> };
 type Immutable<Name extends keyof z.output<typeof storeContent>> = Readonly<z.output<typeof storeContent>[Name]>;
 
-/** `read_write` or `read_only`. */
+/** The type of an endpoint: `read_write` or `read_only`. */
 export type EndpointType = EndpointRecord["type"];
-/** State of a compute. */
+/** The state of a compute. */
 export type ComputeState = EndpointRecord["state"];
-/** The state that a compute is moving to. */
+/** The state that a compute is changing to. */
 export type PendingState = NonNullable<EndpointRecord["pendingState"]>;
-/** `free` or `paid`. */
+/** The plan of a project: `free` or `paid`. */
 export type Plan = ProjectRecord["plan"];
-/** Action of an operation. */
+/** The action of an operation. */
 export type Action = OperationRecord["action"];
-/** Status of an operation. */
+/** The status of an operation. */
 export type OperationStatus = OperationRecord["status"];
-/** State of a branch. */
+/** The state of a branch. */
 export type BranchState = BranchRecord["state"];
-/** What a key may do. */
+/** What an API key may do. */
 export type KeyAccess = KeyRecord["access"];

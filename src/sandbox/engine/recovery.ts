@@ -1,4 +1,4 @@
-/** Deleted projects, and how they come back: everything they consisted of is kept for seven days. */
+/** Recovers deleted projects: all parts of a deleted project are kept for seven days. */
 import { requireUnlocked } from "./operations.ts";
 import type { BranchRecord, ProjectRecord, TrashRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
@@ -6,10 +6,10 @@ import { projectLimit, requireRoom } from "./settings.ts";
 import { armAvailabilityCheck, armExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
-/** How long a deleted project can be recovered. */
+/** How long a deleted project can be recovered, in milliseconds. */
 export const recoverableMs = 7 * 86_400_000;
 
-/** Keeps what a project consists of. To be called before it is deleted. */
+/** Keeps the parts of a project. It must be called before the project is deleted. */
 export function keepForRecovery(world: World, { id }: ProjectRecord): void {
   const { store } = world;
   for (const { id: projectId } of store.trash.list()) {
@@ -26,12 +26,12 @@ export function keepForRecovery(world: World, { id }: ProjectRecord): void {
   });
 }
 
-/** Until when a project can be recovered, epoch milliseconds; 0: it is not deleted. */
+/** Returns until when a project can be recovered, in epoch milliseconds; 0: it is not deleted. */
 export function recoverableUntilMs(project: ProjectRecord | undefined): number {
   return project?.deletedMs === undefined ? 0 : project.deletedMs + recoverableMs;
 }
 
-/** Deleted projects that can still be recovered, in the order of creation. */
+/** Returns the deleted projects that can still be recovered, in the order of creation. */
 export function recoverableProjects({ store, nowMs }: World): readonly ProjectRecord[] {
   return store.projects.list().filter((project) => recoverableUntilMs(project) > nowMs && store.trash.get(project.id));
 }

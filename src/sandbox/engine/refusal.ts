@@ -1,11 +1,14 @@
-/** Why a request is not carried out. Never applied in part. `NotPlayed`: the sandbox cannot do it, the real service can. */
+/**
+ * Why a request is refused. A refused request changes nothing. `NotPlayed`: the sandbox cannot do it, but the real
+ * control plane can.
+ */
 export type RefusalReason = "Invalid" | "NotFound" | "Conflict" | "NotAllowed" | "Locked" | "NotPlayed";
 
-/** A request that the control plane refuses. Any other error of the engine is a bug. */
+/** The engine refuses a request. Any other error of the engine is a bug. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly reason: RefusalReason;
-  /** The service's own code, often empty. */
+  /** The control plane's own error code, often "". */
   readonly code: string;
 
   constructor(reason: RefusalReason, message: string, code = "") {

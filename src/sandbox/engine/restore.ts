@@ -1,4 +1,4 @@
-/** Restoring branches: from another branch, from an earlier time, and from snapshots. */
+/** Restores branches from another branch, from an earlier time, or from a snapshot. */
 import { putContents } from "./branch-contents.ts";
 import { addBranch, freshBranchId, type NewBranch, requireFreeName } from "./branches.ts";
 import { subjectOf } from "./endpoints.ts";
@@ -14,9 +14,9 @@ import type { World } from "./world.ts";
 /** Where a restored branch gets its data. */
 export interface BranchRestore {
   readonly sourceBranchId: string;
-  /** Epoch milliseconds. `undefined`: the present state. */
+  /** The time of the data, in epoch milliseconds. `undefined`: the present state. */
   readonly sourceMs: number | undefined;
-  /** `undefined`: what the branch held is not kept. */
+  /** The name of a new branch that keeps the former data. `undefined`: it is not kept. */
   readonly preserveUnderName: string | undefined;
 }
 
@@ -106,12 +106,12 @@ function startRestore(
   ]);
 }
 
-/** What a snapshot is to be. A field that is undefined gets its default. */
+/** The fields of a request that creates a snapshot. An undefined field gets its default. */
 export interface SnapshotCreation {
   readonly name: string | undefined;
-  /** Epoch milliseconds. @default now */
+  /** The time of the data, in epoch milliseconds. @default now */
   readonly timestampMs: number | undefined;
-  /** Epoch milliseconds. @default never */
+  /** When the snapshot expires, in epoch milliseconds. @default never */
   readonly expiresMs: number | undefined;
 }
 
@@ -151,14 +151,14 @@ export function createSnapshot(
   return { snapshot, operations: startWork(world, [step]) };
 }
 
-/** @throws Refusal Invalid */
+/** Checks that a time is in the future. @throws Refusal Invalid */
 export function requireFuture(world: World, expiresMs: number | undefined): void {
   if (expiresMs !== undefined && expiresMs <= world.nowMs) {
     throw new Refusal("Invalid", "expires_at: must be in the future");
   }
 }
 
-/** @throws Refusal NotFound */
+/** Returns a snapshot. @throws Refusal NotFound */
 export function snapshotAt(world: World, projectId: string, snapshotId: string): SnapshotRecord {
   world.project(projectId);
   const snapshot = world.store.snapshots.get(snapshotId);
@@ -166,7 +166,7 @@ export function snapshotAt(world: World, projectId: string, snapshotId: string):
   return snapshot;
 }
 
-/** @throws Refusal NotFound */
+/** Renames a snapshot. @throws Refusal NotFound */
 export function renameSnapshot(
   world: World,
   { projectId, snapshotId }: { readonly projectId: string; readonly snapshotId: string },
@@ -178,7 +178,7 @@ export function renameSnapshot(
   return snapshot;
 }
 
-/** @throws Refusal NotFound */
+/** Deletes a snapshot. @throws Refusal NotFound */
 export function deleteSnapshot(world: World, projectId: string, snapshotId: string): void {
   world.store.snapshots.remove(snapshotAt(world, projectId, snapshotId).id);
   disarmExpiry(world, snapshotId);

@@ -15,10 +15,13 @@ import {
 import { monthOf, type Span, type Usage, usageIn } from "./usage.ts";
 import type { World } from "./world.ts";
 
-/** The engine's calls about the past: restores, snapshots of the API, recovery, usage. Errors: every method throws `Refusal`. */
+/**
+ * The engine's calls about the past: restores, snapshots of the API, recovery, usage. Every method throws `Refusal` if
+ * it refuses the request.
+ */
 export class Restores {
   readonly #world: World;
-  /** Carries out what is due, then the work as one transaction. */
+  /** Carries out what is due, and then runs the work as one transaction. */
   readonly #call: <T>(work: () => T) => T;
 
   constructor(world: World, call: <T>(work: () => T) => T) {
@@ -30,7 +33,7 @@ export class Restores {
     return this.#call(() => restoreBranch(this.#world, { projectId, branchId }, restore));
   }
 
-  /** In the order of creation. */
+  /** Returns the snapshots of a project in the order of creation. */
   snapshots(projectId: string): readonly SnapshotRecord[] {
     return this.#call(() => this.#world.store.snapshots.ofProject(this.#world.project(projectId).id));
   }
@@ -55,12 +58,12 @@ export class Restores {
     return this.#call(() => recoverProject(this.#world, projectId));
   }
 
-  /** Deleted projects that can still be recovered, in the order of creation. */
+  /** Returns the deleted projects that can still be recovered, in the order of creation. */
   recoverableProjects(): readonly ProjectRecord[] {
     return this.#call(() => recoverableProjects(this.#world));
   }
 
-  /** What is shown of a project beside its record. */
+  /** Returns what the API shows of a project in addition to its record. */
   projectFacts(projectId: string): {
     readonly usage: Usage;
     /** The present month, for which usage is counted. */
@@ -73,8 +76,7 @@ export class Restores {
   }
 
   /**
-   * What a project, or one branch of it, used.
-   *
+   * Returns the usage of a project, or of one of its branches.
    * @param span whole days. @default the present month
    */
   usage(of: { readonly projectId: string; readonly branchId?: string | undefined }, span?: Span): Usage {

@@ -14,9 +14,8 @@ type BranchSeed = ProjectSeed["branches"][number];
 type EndpointSeed = BranchSeed["endpoints"][number];
 
 /**
- * Fills an empty engine with a fixture. This starts no operation.
- *
- * @throws Refusal when an endpoint of the fixture is not possible in its plan or in the profile; it names the endpoint
+ * Fills an empty engine with a fixture. It starts no operation.
+ * @throws Refusal when plan or profile do not allow an endpoint of the fixture; it names the endpoint
  */
 export function seedWorld(world: World, fixture: Fixture): void {
   world.store.counters.set("random", world.settings.seed >>> 0);
@@ -86,7 +85,7 @@ function seedEndpoint(
   armAvailabilityCheck(world, branch.id);
 }
 
-/** The check that a request gets from its schema. @throws Refusal Invalid */
+/** Checks a suspend delay, as the schema of a request would. @throws Refusal Invalid */
 function requireDelay({ profile }: World, seconds: number): void {
   const shortest = profile.shortestSuspendSeconds;
   if (seconds > 0 && seconds < shortest) {
@@ -94,7 +93,7 @@ function requireDelay({ profile }: World, seconds: number): void {
   }
 }
 
-/** Puts the place in the fixture before the message of a refusal. */
+/** Runs the work. If it is refused, the message gets the place in the fixture in front. */
 function naming(place: string, work: () => void): void {
   try {
     work();

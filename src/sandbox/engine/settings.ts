@@ -1,21 +1,21 @@
 import type { Plan } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 
-/** How long the control plane's work takes. Times are milliseconds of the sandbox's clock. */
+/** The settings of the engine. Times are milliseconds of the sandbox's clock. */
 export interface EngineSettings {
-  /** How long one operation runs: drawn evenly from this range. Equal ends: always the same. */
+  /** How long one operation runs: a random time from this range. If both ends are equal, it is always the same. */
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
-  /** Between two checks of a branch. */
+  /** The time between two availability checks of a branch. */
   readonly availabilityCheckIntervalMs: number;
-  /** Start of the engine's randomness; the same seed and the same calls at the same times give the same answers. */
+  /** The seed of the engine's randomness. The same seed and the same calls at the same times give the same answers. */
   readonly seed: number;
-  /** Last part of host names: `<endpoint id>.<region>.<cloud>.<hostSuffix>`. */
+  /** The last part of host names: `<endpoint id>.<region>.<cloud>.<hostSuffix>`. */
   readonly hostSuffix: string;
-  /** Set: the host of a new endpoint is a loopback address `127.<block>.x.y` of its own. @default host names */
+  /** If set, the host of a new endpoint is its own loopback address `127.<block>.x.y`. @default host names */
   readonly addressBlock?: number | undefined;
 }
 
-/** The settings of a sandbox without options. */
+/** The settings of a sandbox that is started without options. */
 export const defaultEngineSettings: EngineSettings = {
   operationLatencyMs: { min: 300, max: 1000 },
   availabilityCheckIntervalMs: 24 * 3_600_000,
@@ -23,30 +23,29 @@ export const defaultEngineSettings: EngineSettings = {
   hostSuffix: "sandbox.localhost",
 };
 
-/** What an auto-suspend delay of 0 means. */
+/** The suspend delay in seconds that the value 0 stands for. */
 export const defaultSuspendSeconds = 300;
 
 /** The major version of Postgres if a project names none. */
 export const defaultPgVersion = 18;
 
-/** Branches of one project. @see docs/sandbox.md "Limits" */
+/** The maximum number of branches of one project, by plan. @see docs/sandbox.md "Limits" */
 export const branchLimits: Readonly<Record<Plan, number>> = { free: 10, paid: 5000 };
 
-/** Roles of one branch, and likewise databases. */
+/** The maximum number of roles of one branch, and also of databases. */
 export const objectsPerBranch = 500;
 
-/** Snapshots of one project. */
+/** The maximum number of snapshots of one project. */
 export const snapshotLimit = 1000;
 
-/** Projects of the account. */
+/** The maximum number of projects of the account. */
 export const projectLimit = 1000;
 
-/** Limit of faults, of planned failures and of API keys, each: tests may forget to remove them. */
+/** The maximum number of faults, of planned failures and of API keys each, because tests may forget to remove them. */
 export const controlLimit = 1000;
 
 /**
- * Refuses to go above a limit.
- *
+ * Checks that one more object is allowed.
  * @param what the plural in capitals, such as `BRANCHES`.
  * @throws Refusal NotAllowed
  */
@@ -60,25 +59,25 @@ export function requireRoom(present: number, limit: number, what: string): void 
 }
 
 /**
- * The host name that all endpoints of a region share: `aws-us-east-2` → `us-east-2.aws.<suffix>`. The host name of one
- * endpoint has `<endpoint id>.` before it.
+ * Returns the host name that all endpoints of a region share: `aws-us-east-2` → `us-east-2.aws.<suffix>`. The host name
+ * of one endpoint has `<endpoint id>.` in front of it.
  */
 export function regionHost(regionId: string, suffix: string): string {
   const [cloud = "", ...region] = regionId.split("-");
   return `${region.join("-")}.${cloud}.${suffix}`;
 }
 
-/** A region in which projects can be. */
+/** A region for projects. */
 export interface Region {
-  /** `<cloud>-<region>`. */
+  /** The id, `<cloud>-<region>`. */
   readonly id: string;
   readonly name: string;
-  /** Degrees. */
+  /** The latitude in degrees. */
   readonly latitude: number;
   readonly longitude: number;
 }
 
-/** The built-in regions. A project that names no region is in the first. */
+/** The built-in regions. A project that names no region is in the first one. */
 export const regions = [
   { id: "aws-us-east-2", name: "US East (Ohio)", latitude: 40, longitude: -83 },
   { id: "aws-us-east-1", name: "US East (N. Virginia)", latitude: 39, longitude: -77 },

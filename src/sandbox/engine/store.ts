@@ -31,31 +31,30 @@ import {
   versionRecord,
 } from "./records.ts";
 
-/** A position in a project's operations: everything strictly older comes after it. */
+/** A position in a project's operations. All strictly older operations come after it. */
 export interface OperationPosition {
   readonly createdMs: number;
   readonly sequence: number;
 }
 
-/** A cursor has only so many digits for a sequence number: the sequence modulo this. */
+/** Cursors hold a sequence number modulo this, because they have a limited number of digits. */
 export const cursorModulus = 1_000_000;
 
-/** Which operations to read. */
+/** The parameters of a read of operations. */
 export interface OperationQuery {
   readonly projectId: string;
-  /** At least 1. */
+  /** The maximum number of operations; at least 1. */
   readonly limit: number;
-  /** `undefined`: from the newest. */
+  /** Where the page begins; `undefined`: at the newest operation. */
   readonly after: OperationPosition | undefined;
-  /** Operations after this position are left out. `undefined`: none. */
+  /** Operations after this position are left out. `undefined`: no operation is left out. */
   readonly upTo: OperationPosition | undefined;
 }
 
 /**
- * Everything the engine keeps, in memory: plain tables with groups, changed in transactions.
- *
- * Synchronous, so that a request is one transaction and nothing interleaves with it. Lists come in the order of
- * `sequence`. The work for a request does not grow with the number of records of other projects.
+ * All records of the engine, in memory: plain tables with groups, changed in transactions.
+ * It is synchronous, so that each request is one transaction and requests never mix. Lists are ordered by `sequence`.
+ * The work for a request does not grow with the number of records of other projects.
  */
 export class Store {
   readonly #transactions: Transactions;
@@ -72,15 +71,15 @@ export class Store {
   readonly trash: Table<TrashRecord>;
   readonly usage: ByParentTable<UsageRecord>;
   readonly timers: TimerTable;
-  /** What the sandbox around the engine has to remember. */
+  /** Named values of the sandbox that belong to no record. */
   readonly values: NamedValues<string>;
   readonly counters = {
-    /** 0 when never set. */
+    /** Returns a counter; 0 if it was never set. */
     get: (name: string): number => this.#counters.get(name) ?? 0,
     set: (name: string, value: number): void => this.#counters.set(name, value),
   };
 
-  /** @param commit stores the changes of each transaction. @default they are lost when the process ends */
+  /** @param commit stores the changes of each transaction. @default none: changes are lost when the process ends */
   constructor(commit?: Commit) {
     const transactions = new Transactions(commit);
     this.#transactions = transactions;
@@ -100,12 +99,15 @@ export class Store {
     this.values = new NamedValues("values", transactions);
   }
 
-  /** All or nothing: when `work` throws, no write of it remains. A transaction inside another is part of it. */
+  /**
+   * Runs the work as a transaction. If it throws, none of its changes remains. A transaction inside another is part of
+   * it.
+   */
   transaction<T>(work: () => T): T {
     return this.#transactions.run(work);
   }
 
-  /** Removes everything. */
+  /** Removes all records. */
   clear(): void {
     this.transaction(() => {
       for (const table of Object.values(this.#tables())) table.clear();
@@ -113,14 +115,14 @@ export class Store {
     });
   }
 
-  /** A copy of everything. */
+  /** Returns a copy of all records. */
   export(): StoreContent {
     const lists = Object.entries(this.#tables()).map(([name, table]) => [name, table.list()]);
     const named = { counters: this.#counters.entries(), values: this.values.entries() };
     return { ...Object.fromEntries(lists), ...named } as StoreContent;
   }
 
-  /** Replaces everything. The caller has checked the content. */
+  /** Replaces all records. The caller has checked the content. */
   restore(content: StoreContent): void {
     this.transaction(() => {
       this.clear();
@@ -132,7 +134,9 @@ export class Store {
     });
   }
 
-  /** Fills an empty store from disk; nothing of it counts as a change. @throws Error for a row that no sandbox wrote */
+  /**
+   * Fills an empty store from disk. Loaded rows do not count as changes. @throws Error for a row that no sandbox wrote
+   */
   load(rows: readonly StoredRow[]): void {
     const schemas: Readonly<Record<string, z.ZodType>> = {
       ...recordSchemas,
@@ -205,7 +209,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Records that belong to a project, and (branches aside) to a branch. */
+/** Records that belong to a project and, except branches, to a branch. */
 class ByParentTable<R extends Numbered & { readonly projectId: string; readonly branchId?: string }> extends Table<R> {
   constructor(transactions: Transactions, name: TableName) {
     super(transactions, { ...bySequence(name), groupings: [({ projectId }) => projectId, ({ branchId }) => branchId] });
@@ -220,7 +224,7 @@ class ByParentTable<R extends Numbered & { readonly projectId: string; readonly 
   }
 }
 
-/** Operations. They are only ever added and replaced, and their times rise with their sequence. */
+/** The operations. They are only added and replaced, and their times rise with their sequence. */
 class OperationTable extends Table<OperationRecord> {
   constructor(transactions: Transactions) {
     super(transactions, {
@@ -233,19 +237,19 @@ class OperationTable extends Table<OperationRecord> {
     });
   }
 
-  /** Newest first: by `createdMs`, then by `sequence`, both descending. */
+  /** Returns a page of operations, newest first: by `createdMs`, then by `sequence`, both descending. */
   page({ projectId, limit, after, upTo }: OperationQuery): readonly OperationRecord[] {
     const isWithin = (operation: OperationRecord): boolean =>
       (after === undefined || compare(operation, after) < 0) && (upTo === undefined || compare(operation, upTo) <= 0);
     return this.lastOf(0, projectId, { limit, isWithin });
   }
 
-  /** Those that have not ended. */
+  /** Returns the unfinished operations of a project. */
   unfinishedOfProject(projectId: string): readonly OperationRecord[] {
     return this.group(1, projectId);
   }
 
-  /** Those that have not ended. */
+  /** Returns the unfinished operations of an endpoint. */
   unfinishedOfEndpoint(endpointId: string): readonly OperationRecord[] {
     return this.group(2, endpointId);
   }
@@ -259,7 +263,7 @@ function compare(a: OperationPosition, b: OperationPosition): number {
   return a.createdMs - b.createdMs || a.sequence - b.sequence;
 }
 
-/** Timers in the order in which they are due: by `dueMs`, then `rank`, then `key`. */
+/** The timers in the order in which they are due: by `dueMs`, then `rank`, then `key`. */
 class TimerTable extends Table<TimerRecord> {
   constructor(transactions: Transactions) {
     super(transactions, {
@@ -275,7 +279,7 @@ class TimerTable extends Table<TimerRecord> {
     if (!isSame) super.put(timer);
   }
 
-  /** The first that is due. */
+  /** Returns the timer that is due first. */
   next(): TimerRecord | undefined {
     return this.first();
   }

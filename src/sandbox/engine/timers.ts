@@ -3,19 +3,25 @@ import type { BranchRecord, EndpointRecord, StoreContent } from "./records.ts";
 import { defaultSuspendSeconds } from "./settings.ts";
 import type { World } from "./world.ts";
 
-/** Sets the timer that suspends an active compute without activity; with a delay of `-1` (never) there is none. */
+/**
+ * Sets the timer that suspends an active compute after a time without activity. If the delay is `-1` (never), there is
+ * no timer.
+ */
 export function armAutoSuspend(world: World, endpoint: EndpointRecord): void {
   const dueMs = suspendsAtMs(endpoint);
   if (dueMs === undefined) world.store.timers.remove(suspendKey(endpoint.id));
   else arm(world, endpoint.id, Math.max(dueMs, world.nowMs));
 }
 
-/** Removes the timer of an endpoint that is deleted. */
+/** Removes the suspend timer of an endpoint that is deleted. */
 export function disarmAutoSuspend(world: World, endpointId: string): void {
   world.store.timers.remove(suspendKey(endpointId));
 }
 
-/** Suspends the compute, unless it was active since, its settings changed, or operations of it run: then it sets the timer again. */
+/**
+ * Suspends the compute. If it was active since, its settings changed, or its operations run, it sets the timer again
+ * instead.
+ */
 export function suspendIfInactive(world: World, endpointId: string): void {
   disarmAutoSuspend(world, endpointId);
   const endpoint = world.store.endpoints.get(endpointId);
@@ -24,7 +30,7 @@ export function suspendIfInactive(world: World, endpointId: string): void {
   if (dueMs === undefined) return;
   const busyUntilMs = Math.max(0, ...unfinishedWork(world, endpointId).map((operation) => operation.endsAtMs));
   if (dueMs > world.nowMs || busyUntilMs > 0) {
-    // Real work may take longer than planned; its end sets the timer again.
+    // Real work may take longer than planned. Its end sets the timer again.
     if (Math.max(dueMs, busyUntilMs) > world.nowMs || !world.work.isReal) {
       arm(world, endpointId, Math.max(dueMs, busyUntilMs));
     }
@@ -63,10 +69,9 @@ function suspendKey(endpointId: string): string {
 }
 
 /**
- * Sets the timer for the next availability check of a branch. Checks are due at whole intervals after the branch was created,
- * so setting the timer twice changes nothing.
- *
- * @param afterMs the check is later than this, epoch milliseconds; those up to it are left aside. @default now
+ * Sets the timer for the next availability check of a branch. Checks are due at whole intervals after the branch was
+ * created, so setting the timer twice changes nothing.
+ * @param afterMs the next check is later than this, in epoch milliseconds; earlier ones are skipped. @default now
  */
 export function armAvailabilityCheck(world: World, branchId: string, afterMs = world.nowMs): void {
   const branch = world.store.branches.get(branchId);
@@ -87,14 +92,14 @@ export function skipMissedChecks(world: World, untilMs: number): void {
   }
 }
 
-/** Removes the timer of a branch that is deleted. */
+/** Removes the check timer of a branch that is deleted. */
 export function disarmAvailabilityCheck(world: World, branchId: string): void {
   world.store.timers.remove(checkKey(branchId));
 }
 
 /**
- * Checks a branch through its read-write endpoint, or else through its oldest one. A branch without endpoints is not checked,
- * and has no timer until it gets one.
+ * Checks a branch through its read-write endpoint, else through its oldest endpoint. A branch without endpoints is not
+ * checked, and has no timer until it gets an endpoint.
  */
 export function checkAvailability(world: World, branchId: string): void {
   world.store.timers.remove(checkKey(branchId));
@@ -118,7 +123,7 @@ function checkKey(branchId: string): string {
   return `availabilityCheck ${branchId}`;
 }
 
-/** Sets the timer by which a branch or a snapshot of the API is deleted; without `expiresMs` there is none. */
+/** Sets the timer that deletes a branch or an API snapshot. Without `expiresMs` there is no timer. */
 export function armExpiry(
   world: World,
   { id, expiresMs }: { readonly id: string; readonly expiresMs?: number | undefined },
@@ -130,14 +135,14 @@ export function armExpiry(
   }
 }
 
-/** For a branch or a snapshot that is removed. */
+/** Removes the expiry timer of a branch or a snapshot. */
 export function disarmExpiry(world: World, id: string): void {
   world.store.timers.remove(`expiry ${id}`);
 }
 
 /**
- * Sets every timer that follows from the records. The timers of a snapshot are not used: one that does not match its record would
- * be due for ever.
+ * Sets every timer again from the records. The timers of the snapshot are not used: a timer that does not match its
+ * record would be due for ever.
  */
 export function rearm(world: World, { operations, endpoints, branches, snapshots }: StoreContent): void {
   for (const record of [...branches, ...snapshots]) armExpiry(world, record);

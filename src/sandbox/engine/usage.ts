@@ -1,17 +1,23 @@
-/** How long computes ran: counted for each branch and day when a run ends, and for runs that go on when it is read. */
+/**
+ * Counts how long computes ran, for each branch and day. A run is counted when it ends; a run in progress is added when
+ * the usage is read.
+ */
 import type { EndpointRecord } from "./records.ts";
 import type { World } from "./world.ts";
 
 const dayMs = 86_400_000;
 
-/** What computes used in some time. */
+/** The usage of computes in some time. */
 export interface Usage {
   readonly activeMs: number;
-  /** Milliseconds times compute units. A compute that scales counts with its minimum, because nothing loads it. */
+  /**
+   * Milliseconds times compute units. A compute that scales counts with its minimum size, because the sandbox has no
+   * load.
+   */
   readonly unitMs: number;
 }
 
-/** From a time, inclusive, to a time, exclusive. Epoch milliseconds. */
+/** A time span: from a time (inclusive) to a time (exclusive), in epoch milliseconds. */
 export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
@@ -38,8 +44,7 @@ export function noteRunEnded(world: World, endpoint: EndpointRecord): void {
 }
 
 /**
- * What a project, or one branch of it, used.
- *
+ * Returns the usage of a project, or of one of its branches.
  * @param span whole days; the last one may be today.
  */
 export function usageIn(
@@ -64,14 +69,14 @@ export function usageIn(
   return { activeMs, unitMs };
 }
 
-/** The calendar month (UTC) that a time is in: the period for which the control plane counts usage. */
+/** Returns the calendar month (UTC) that contains a time. The control plane counts usage by month. */
 export function monthOf(timeMs: number): Span {
   const time = new Date(timeMs);
   const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()];
   return { fromMs: Date.UTC(year, month), toMs: Date.UTC(year, month + 1) };
 }
 
-/** The day (UTC) that a time is in. */
+/** Returns the day (UTC) that contains a time. */
 export function dayOf(timeMs: number): Span {
   const fromMs = Math.floor(timeMs / dayMs) * dayMs;
   return { fromMs, toMs: fromMs + dayMs };

@@ -19,7 +19,10 @@ export class World {
   readonly endpointHistory = new ListHistory<EndpointRecord>();
   readonly operationHistory = new ListHistory<OperationRecord>();
   readonly work: RealWork;
-  /** Epoch milliseconds. While the engine carries out something due, this is the time at which it was due. */
+  /**
+   * The present time in epoch milliseconds. While the engine carries out something due, it is the time at which that
+   * was due.
+   */
   nowMs = 0;
 
   constructor(store: Store, profile: Profile, settings: EngineSettings, work = new RealWork(undefined, () => {})) {
@@ -29,20 +32,23 @@ export class World {
     this.work = work;
   }
 
-  /** From 0 (inclusive) to 1 (exclusive). The state is stored, so that a rolled back request draws the same again. */
+  /**
+   * Returns a random number from 0 (inclusive) to 1 (exclusive). Its state is stored, so that a request that was rolled
+   * back draws the same number again.
+   */
   draw = (): number => {
     const step = nextRandom(this.store.counters.get("random"));
     this.store.counters.set("random", step.state);
     return step.value;
   };
 
-  /** How long the next operation runs. */
+  /** Returns how long the next operation runs, in milliseconds. */
   drawLatencyMs(): number {
     const { min, max } = this.settings.operationLatencyMs;
     return Math.round(min + this.draw() * (max - min));
   }
 
-  /** A number larger than any before. */
+  /** Returns a number larger than any number before. */
   nextSequence(): number {
     const next = this.store.counters.get("sequence") + 1;
     this.store.counters.set("sequence", next);
@@ -67,27 +73,27 @@ export class World {
     return operation;
   }
 
-  /** Starts the real work of an operation, if it runs: its transaction may have been rolled back meanwhile. */
+  /** Begins the real work of an operation, if it still runs: its transaction may have been rolled back meanwhile. */
   beginWork(operationId: string): void {
     const operation = this.store.operations.get(operationId);
     if (operation?.status === "running") this.work.begin(operation);
   }
 
-  /** A deleted project counts as missing. @throws Refusal NotFound */
+  /** Returns a project. A deleted project counts as missing. @throws Refusal NotFound */
   project(projectId: string): ProjectRecord {
     const project = this.everProject(projectId);
     if (project.deletedMs !== undefined) throw new Refusal("NotFound", "project not found");
     return project;
   }
 
-  /** The project, deleted or not: the log of its operations outlives it. @throws Refusal NotFound */
+  /** Returns a project, even a deleted one, because its operations can still be read. @throws Refusal NotFound */
   everProject(projectId: string): ProjectRecord {
     const project = this.store.projects.get(projectId);
     if (project === undefined) throw new Refusal("NotFound", "project not found");
     return project;
   }
 
-  /** A branch of another project counts as missing. @throws Refusal NotFound */
+  /** Returns a branch. A branch of another project counts as missing. @throws Refusal NotFound */
   branch(projectId: string, branchId: string): BranchRecord {
     this.project(projectId);
     const branch = this.store.branches.get(branchId);
@@ -95,12 +101,12 @@ export class World {
     return branch;
   }
 
-  /** Every project has exactly one. */
+  /** Returns the primary branch of a project. Every project has exactly one. */
   primaryBranch(projectId: string): BranchRecord {
     return this.store.branches.ofProject(projectId).find((branch) => branch.primary) as BranchRecord;
   }
 
-  /** An endpoint of another project counts as missing. @throws Refusal NotFound */
+  /** Returns an endpoint. An endpoint of another project counts as missing. @throws Refusal NotFound */
   endpoint(projectId: string, endpointId: string): EndpointRecord {
     this.project(projectId);
     const endpoint = this.store.endpoints.get(endpointId);

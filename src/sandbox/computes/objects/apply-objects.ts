@@ -6,9 +6,8 @@ import { makeVerifier, verifierText } from "../protocol/scram.ts";
 import type { ObjectStep } from "./plan-objects.ts";
 
 /**
- * Carries out the steps on a primary. Each may be repeated after a crash: what is there already, or gone already, is
- * left as it is.
- *
+ * Carries out the steps on the server of a primary. Each step may be repeated after a crash: what exists already, or is
+ * gone already, is left as it is.
  * @throws ComputeError with PostgreSQL's message
  */
 export async function applyObjects(server: PostgresServer, steps: readonly ObjectStep[]): Promise<void> {
@@ -57,7 +56,7 @@ async function applyStep(server: PostgresServer, step: ObjectStep): Promise<void
 }
 
 async function loginClause(password: string | undefined): Promise<string> {
-  // The verifier, not the password: statements can end up in the server's log.
+  // The statement holds the verifier and not the password, because statements can appear in the server's log.
   if (password === undefined) return "NOLOGIN PASSWORD NULL";
   return `LOGIN PASSWORD ${quoteText(verifierText(await makeVerifier(password)))}`;
 }
@@ -88,7 +87,10 @@ async function renameDatabase(
   await admin.query(`ALTER DATABASE ${quoteName(to)} ALLOW_CONNECTIONS true`);
 }
 
-/** What the role owns goes to the owner of its database; databases that it made by SQL go to the sandbox's own role. */
+/**
+ * Drops a role. Its objects go to the owner of their database. Databases that it made by SQL go to the sandbox's own
+ * role.
+ */
 async function dropRole(server: PostgresServer, name: string): Promise<void> {
   const { admin } = server;
   if (!(await exists(admin, "pg_roles", "rolname", name))) return;

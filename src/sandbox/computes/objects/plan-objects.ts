@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import type { DatabaseRecord, RoleRecord } from "../../engine/records.ts";
 
-/** What was last brought to the server of a branch. Kept beside its data. */
+/** The roles and databases that were last applied to the server of a branch. They are stored beside its data. */
 export interface AppliedObjects {
   readonly roles: readonly { readonly name: string; readonly passwordHash: string | null }[];
   readonly databases: readonly { readonly id: string; readonly name: string; readonly ownerName: string }[];
 }
 
-/** What a branch should have, according to the API. */
+/** The roles and databases that a branch should have by the API. */
 export interface WantedObjects {
   readonly roles: readonly Pick<RoleRecord, "name" | "password">[];
   readonly databases: readonly Pick<DatabaseRecord, "id" | "name" | "ownerName">[];
@@ -21,10 +21,10 @@ export type ObjectStep =
   | { readonly kind: "RenameDatabase"; readonly from: string; readonly to: string }
   | { readonly kind: "DropDatabase"; readonly name: string };
 
-/** Nothing was applied yet. */
+/** The value for a server to which nothing was applied yet. */
 export const nothingApplied: AppliedObjects = { roles: [], databases: [] };
 
-/** The applied form of what is wanted. */
+/** Returns the form in which applied roles and databases are stored. */
 export function appliedForm({ roles, databases }: WantedObjects): AppliedObjects {
   return {
     roles: roles.map(({ name, password }) => ({ name, passwordHash: hashOf(password) })),
@@ -32,14 +32,14 @@ export function appliedForm({ roles, databases }: WantedObjects): AppliedObjects
   };
 }
 
-/** Passwords are long and random, so a plain hash does not give them away. */
+/** Returns the hash of a password. Passwords are long and random, so a plain hash does not reveal them. */
 function hashOf(password: string | undefined): string | null {
   return password === undefined ? null : createHash("sha256").update(password).digest("hex");
 }
 
 /**
- * The steps from what was applied to what is wanted: an order in which each is possible. Roles and databases that were
- * made by SQL are in neither, and stay.
+ * Returns the steps from the applied to the wanted objects, in an order in which each step is possible. Roles and
+ * databases that a client made by SQL are in neither list, and stay.
  */
 export function planObjects(applied: AppliedObjects, wanted: WantedObjects): readonly ObjectStep[] {
   const goal = appliedForm(wanted);

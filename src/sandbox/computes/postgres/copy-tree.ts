@@ -5,20 +5,20 @@ import type { SystemUser } from "./system-user.ts";
 
 /** How to copy a directory. */
 export interface CopyOptions {
-  /** Owner of the copy. */
+  /** The owner of the copy. */
   readonly user: SystemUser;
-  /** Whether to leave an entry out. @param name relative to the source, with `/`. */
+  /** Whether to leave an entry out. @param name the path relative to the source, with `/` */
   readonly leavesOut: (name: string) => boolean;
-  /** Whether a server may remove files of the source meanwhile. */
+  /** Whether a server may remove files of the source during the copy. */
   readonly mayChange: boolean;
 }
 
-/** Files that are copied at once. */
+/** The maximum number of files that are copied at the same time. */
 const width = 4;
 
 /**
- * Copies a directory with everything in it. Shares the blocks of files where the file system can (reflink).
- *
+ * Copies a directory with all its content. If the file system can share blocks of files (reflink), the copy shares
+ * them.
  * @param target must not exist.
  * @throws Error of the file system
  */
@@ -37,7 +37,7 @@ export async function copyTree(source: string, target: string, options: CopyOpti
 interface Place {
   readonly source: string;
   readonly target: string;
-  /** Relative to both; empty: they themselves. */
+  /** The path relative to source and target; "": the directories themselves. */
   readonly name: string;
 }
 
@@ -68,14 +68,14 @@ export async function copyOne(
   await giveTo(target, user);
 }
 
-/** Writes a file of the servers' user, whole or not at all. */
+/** Writes a file that belongs to the servers' user. After a crash it is complete or absent. */
 export async function writeOwned(file: string, text: string, user: SystemUser): Promise<void> {
   await writeFile(`${file}.new`, text, { mode: 0o600 });
   await giveTo(`${file}.new`, user);
   await rename(`${file}.new`, file);
 }
 
-/** Makes the servers' user the owner, where that is another one. */
+/** Makes the servers' user the owner of a file, if that is another user. */
 async function giveTo(file: string, { uid, gid }: SystemUser): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(file, uid, gid);
 }

@@ -2,27 +2,28 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { SystemUser } from "./system-user.ts";
 
 /**
- * A shell between the sandbox and a server: when its standard input ends, because the sandbox wants it or because the
- * sandbox was killed, it asks the server for a fast shutdown. So no server outlives the sandbox.
+ * The text of a shell script that runs between the sandbox and a server. When its standard input ends, it asks the
+ * server for a fast shutdown. The input ends when the sandbox wants it or was killed, so no server outlives the
+ * sandbox.
  */
 const guard =
   'exec 3<&0; "$@" </dev/null 3<&- & server=$!; exec >/dev/null 2>&1; read -r line <&3; kill -INT $server; wait $server';
 
-/** How many bytes of its last output are kept. */
+/** The number of bytes of its last output that are kept. */
 const keptBytes = 8_192;
 
-/** What to run. */
+/** The program to run. */
 export interface GuardedCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly user: SystemUser;
 }
 
-/** A server process that ends when the sandbox ends, however that ends. */
+/** A server process that always ends when the sandbox ends. */
 export class GuardedProcess {
   readonly #shell: ChildProcess;
   #output = "";
-  /** Resolves when the process and all of its children have ended; never rejects. */
+  /** Resolves when the process and all its children have ended; never rejects. */
   readonly ended: Promise<void>;
   #hasEnded = false;
   #exitCode: number | null = null;
@@ -32,7 +33,7 @@ export class GuardedProcess {
     this.#shell = spawn("/bin/sh", ["-c", guard, "sh", program, ...args], {
       ...identity,
       cwd: "/",
-      // Ctrl-C in a terminal reaches the sandbox only, which stops its servers in order.
+      // Ctrl-C in a terminal then reaches the sandbox only, and the sandbox stops its servers in order.
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
       env: { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" },
@@ -63,17 +64,17 @@ export class GuardedProcess {
     return this.#hasEnded;
   }
 
-  /** `null`: it has not ended, could not be started, or was killed. */
+  /** The exit code. `null`: the process has not ended, could not be started, or was killed. */
   get exitCode(): number | null {
     return this.#exitCode;
   }
 
-  /** Asks for an orderly end. */
+  /** Asks the process to end in order. */
   stop(): void {
     this.#shell.stdin?.end();
   }
 
-  /** Why it ended, in its own words: the last line that names a reason. */
+  /** Returns why the process ended: the last line of its output that names a reason. */
   lastWords(): string {
     const lines = this.#output.trim().split("\n");
     const reason = lines.findLast((line) => /FATAL|PANIC|ERROR|error:|could not/.test(line)) ?? lines.at(-1) ?? "";

@@ -10,13 +10,12 @@ import type { PostgresServer } from "./postgres-server.ts";
 import { probeSocket } from "./socket-probe.ts";
 import type { SystemUser } from "./system-user.ts";
 
-/** Where Debian and others install PgBouncer. */
+/** The folders into which Debian and other systems install PgBouncer. */
 const usualFolders = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"];
 
 /**
  * Finds PgBouncer.
- *
- * @param given what the user has named; it must exist. `undefined`: PgBouncer is looked for in the usual folders.
+ * @param given the path that the user has given, which must exist; `undefined`: the usual folders are searched.
  * @returns `undefined`: it is not installed.
  * @throws ComputeSetupError
  */
@@ -28,7 +27,7 @@ export function findPooler(given: string | undefined): string | undefined {
 
 const startDeadlineMs = 10_000;
 
-/** PgBouncer in front of one server. */
+/** A PgBouncer process in front of one server. */
 export class Pooler {
   readonly socketPath: string;
   readonly #process: GuardedProcess;
@@ -42,7 +41,10 @@ export class Pooler {
     return this.#process.hasEnded;
   }
 
-  /** @param directory for its files and its socket; of the servers' user. @throws ComputeError */
+  /**
+   * Starts PgBouncer. @param directory for its files and its socket; it belongs to the servers' user. @throws
+   * ComputeError
+   */
   static async start(
     program: string,
     server: PostgresServer,
@@ -68,7 +70,10 @@ export class Pooler {
   }
 }
 
-/** The proxy has checked the password; PgBouncer only looks whether the role exists, as the server knows it now. */
+/**
+ * Returns the configuration of PgBouncer. The proxy has checked the password, so PgBouncer only asks the server whether
+ * the role exists.
+ */
 function poolerSettings(directory: string, { place }: PostgresServer): string {
   return `[databases]
 * = host=${place.socketDirectory} port=5432

@@ -9,20 +9,20 @@ import { GuardedProcess } from "./guarded-process.ts";
 import { socketFileName } from "./server-settings.ts";
 import type { SystemUser } from "./system-user.ts";
 
-/** What to start. The directories exist, and the data directory holds its configuration. */
+/** The directories of a server to start. They exist, and the data directory holds its configuration. */
 export interface ServerPlace {
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;
   readonly dataDirectory: string;
   readonly socketDirectory: string;
-  /** What the server was configured with. */
+  /** The maximum number of connections in the server's configuration. */
   readonly maxConnections: number;
 }
 
-/** How long a server may take, milliseconds. */
+/** How long a server may take for each action, in milliseconds. */
 const deadlines = { start: 60_000, fastStop: 20_000, immediateStop: 5_000 } as const;
 
-/** A PostgreSQL server that accepts connections, until it has ended. */
+/** A running PostgreSQL server that accepts connections. */
 export class PostgresServer {
   readonly place: ServerPlace;
   readonly #process: GuardedProcess;
@@ -37,8 +37,7 @@ export class PostgresServer {
 
   /**
    * Starts a server and waits until it accepts connections.
-   *
-   * @throws ComputeError with the last words of the server when it does not come up
+   * @throws ComputeError with the server's last messages if it does not start
    */
   static async start(place: ServerPlace): Promise<PostgresServer> {
     const { binaries, user, dataDirectory, socketDirectory } = place;
@@ -63,7 +62,7 @@ export class PostgresServer {
     return this.#process.ended;
   }
 
-  /** Whether its end was asked for. */
+  /** Whether the sandbox has asked the server to end. */
   get isStopping(): boolean {
     return this.#isStopping;
   }
@@ -72,12 +71,12 @@ export class PostgresServer {
     return this.#admin;
   }
 
-  /** Why it ended, in its own words. */
+  /** Returns why the server ended, in its own words. */
   lastWords(): string {
     return this.#process.lastWords();
   }
 
-  /** Ends the server: connections drop, and everything committed is kept. Calling it again waits too. */
+  /** Stops the server: connections are closed, and all committed data is kept. A second call also waits for the end. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#admin.close();
@@ -110,7 +109,7 @@ async function endsWithin(server: GuardedProcess, milliseconds: number): Promise
   return isEnded;
 }
 
-/** Of a server that this sandbox has started and that has not ended, so the pid in its file is its own. */
+/** Sends a signal to a server that this sandbox started and that has not ended, so the pid in its file is right. */
 async function signalServer(dataDirectory: string, signal: NodeJS.Signals): Promise<void> {
   const text = await readFile(path.join(dataDirectory, "postmaster.pid"), "utf8").catch(() => "");
   const pid = Number(text.split("\n")[0]);
@@ -118,6 +117,6 @@ async function signalServer(dataDirectory: string, signal: NodeJS.Signals): Prom
   try {
     signalProcess(pid, signal);
   } catch {
-    // It has just ended.
+    // The server has just ended.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The query that lists the statements which make the schema of a database, in an order in which they can run: schemas,
- * extensions, types, sequences, functions, tables, views, constraints, indexes, triggers. What an extension made and the
- * sandbox's own view are left out; so are privileges, comments, policies and rules.
+ * A query that returns the SQL statements which make the schema of a database, in an order in which they can run:
+ * schemas, extensions, types, sequences, functions, tables, views, constraints, indexes, triggers.
+ * It leaves out objects of extensions, the sandbox's own view, privileges, comments, policies and rules.
  */
 export const schemaStatements = `
 WITH spaces AS (

@@ -1,19 +1,19 @@
 import { sharedBuffersMb } from "../../engine/compute-sizes.ts";
 
-/** What the configuration of one server depends on. */
+/** What the configuration of one server is made from. */
 export interface ServerNeeds {
   readonly maxConnections: number;
-  /** Settings that the user has given. Those that the control plane owns are left out. */
+  /** The settings that the user has given. Settings that the control plane owns are left out. */
   readonly pgSettings: Readonly<Record<string, string>>;
-  /** Directory of the Unix socket. */
+  /** The directory of the server's Unix socket. */
   readonly socketDirectory: string;
-  /** Directory of the Unix socket of the primary that a hot standby follows. `undefined`: it follows none. */
+  /** The directory of the primary's Unix socket, for a hot standby. `undefined`: the server follows no primary. */
   readonly primarySocketDirectory: string | undefined;
   /** Where finished segments of the write-ahead log are linked. `undefined`: nowhere. */
   readonly archiveDirectory?: string | undefined;
   /** Set: the server recovers the data of an earlier moment, and then goes on from there. */
   readonly recovery?: Recovery | undefined;
-  /** Whether a crash of the machine may damage the data: right for a temporary directory. */
+  /** Whether the data may be damaged if the machine crashes. This is right for a temporary directory. */
   readonly isTemporary: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface Recovery {
 /** The size of a segment of the write-ahead log, megabytes. */
 export const walSegmentMb = 4;
 
-/** Prefixes and names of settings that belong to the control plane; a user cannot change them. */
+/** Names and prefixes of settings that belong to the control plane. A user cannot change them. */
 const ownedNames = new Set([
   "allow_alter_system",
   "config_file",
@@ -64,17 +64,17 @@ const ownedNames = new Set([
 /** They run programs, or decide what is recovered. */
 const ownedPrefixes = /^(archive|recovery|restore|ssl)_/i;
 
-/** The settings of a user without those that the control plane owns. */
+/** Returns the user's settings without those that the control plane owns. */
 export function userSettings(pgSettings: Readonly<Record<string, string>>): readonly (readonly [string, string])[] {
   return Object.entries(pgSettings).filter(
     ([name]) => !ownedNames.has(name.toLowerCase()) && !ownedPrefixes.test(name),
   );
 }
 
-/** Name of the socket file below its directory. */
+/** The name of the socket file in its directory. */
 export const socketFileName = ".s.PGSQL.5432";
 
-/** The connections that a server was last configured with; 0: the text does not say. */
+/** Returns the maximum number of connections in a configuration; 0: the text does not name it. */
 export function maxConnectionsIn(settings: string): number {
   return Number(/^max_connections = '(\d+)'$/m.exec(settings)?.[1] ?? 0);
 }
@@ -87,7 +87,7 @@ const temporarySettings = {
   bgwriter_flush_after: "0",
 };
 
-/** The text of `postgresql.conf`. The control plane's settings come last, so that they win. */
+/** Returns the text of `postgresql.conf`. The control plane's settings come last, so that they win. */
 export function serverSettings(needs: ServerNeeds): string {
   const { socketDirectory, primarySocketDirectory, isTemporary } = needs;
   const owned: Readonly<Record<string, string | number>> = {
@@ -112,7 +112,7 @@ export function serverSettings(needs: ServerNeeds): string {
     ...recoverySettings(needs.recovery),
   };
   const defaults = {
-    // A short timeout makes a new standby, and one whose primary comes back, follow at once.
+    // With a short interval, a new standby follows at once, and so does one whose primary comes back.
     wal_retrieve_retry_interval: "500ms",
     log_min_messages: "warning",
     timezone: "UTC",
@@ -158,5 +158,5 @@ function quoted(value: string): string {
   return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "''").replaceAll("\n", "\\n")}'`;
 }
 
-/** `pg_hba.conf`: the proxy checks passwords; only the sandbox reaches the Unix socket. */
+/** The text of `pg_hba.conf`. The proxy checks passwords, and only the sandbox can reach the Unix socket. */
 export const accessRules = "local all all trust\nlocal replication all trust\n";

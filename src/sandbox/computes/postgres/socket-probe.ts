@@ -1,9 +1,9 @@
 import { connect } from "node:net";
 
-/** What a connection to a unix socket showed. `Unclear`: an error that does not prove that no process listens. */
+/** The result of connecting to a Unix socket. `Unclear`: the error does not prove that no process listens. */
 export type SocketProbe = "Accepted" | "Refused" | "Unclear";
 
-/** Connects to a unix socket and closes the connection at once. */
+/** Connects to a Unix socket and closes the connection at once. */
 export function probeSocket(socketPath: string): Promise<SocketProbe> {
   return new Promise((resolve) => {
     const probe = connect(socketPath);

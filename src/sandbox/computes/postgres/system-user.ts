@@ -1,21 +1,21 @@
 import { readFileSync } from "node:fs";
 
-/** As which user PostgreSQL runs. `undefined` fields: as the sandbox itself. */
+/** The system user that runs PostgreSQL. `undefined` fields: the user of the sandbox. */
 export interface SystemUser {
   readonly uid: number | undefined;
   readonly gid: number | undefined;
-  /** For messages. */
+  /** The user's name, for messages. */
   readonly name: string;
 }
 
-/** In this order. `initdb` needs a user that the system knows by name. */
+/** Users that are tried in this order. `initdb` needs a user with a name. */
 const unprivilegedNames = ["postgres", "nobody"];
 
 /**
- * Chooses the user of the servers: PostgreSQL refuses to run as root, so root gives its servers to an unprivileged user.
- *
- * @param passwd text of /etc/passwd; read only if the sandbox is root.
- * @returns `undefined`: root, and no unprivileged user exists.
+ * Chooses the user of the servers. PostgreSQL refuses to run as root, so under root an unprivileged user runs the
+ * servers.
+ * @param passwd returns the text of /etc/passwd; called only if the sandbox runs as root.
+ * @returns `undefined`: the sandbox runs as root, and there is no unprivileged user.
  */
 export function chooseSystemUser(uid: number | undefined, passwd: () => string = readPasswd): SystemUser | undefined {
   if (uid !== 0) return { uid: undefined, gid: undefined, name: `user ${uid ?? "of the sandbox"}` };

@@ -1,18 +1,16 @@
 /**
- * Statements for the databases of the template.
- *
- * The view shows what the server did since it started: it is over all databases, because the sandbox removes the
- * statistics of the run before. Pages are of 8 KB. `file_cache_used` are the pages that were brought into the cache, at
- * most those that fit.
- *
- * @param version major version of PostgreSQL.
- * @see seed part 2, "Compute sizes", rule 5
+ * Returns the SQL statements for the databases of the template.
+ * They make the view of the file cache, which shows what the server did since its start. It covers all databases,
+ * because the sandbox removes the statistics of the run before. Pages have 8 KB. `file_cache_used` is the number of
+ * pages that were read into the cache, at most as many as fit.
+ * @param version the major version of PostgreSQL.
+ * @see docs/sandbox.md, "Compute sizes"
  */
 export function templateStatements(version: number, database: string): readonly string[] {
   return [...(database === "template1" ? sharedStatements : []), fileCacheView(version), grantView];
 }
 
-/** Roles are of the whole server. */
+/** These statements change roles, which belong to the whole server. */
 const sharedStatements = [
   "CREATE ROLE neon_superuser CREATEDB CREATEROLE NOLOGIN BYPASSRLS",
   "GRANT pg_read_all_data, pg_write_all_data, pg_monitor, pg_signal_backend TO neon_superuser WITH ADMIN OPTION",

@@ -1,20 +1,20 @@
 /**
- * Messages of PostgreSQL's frontend/backend protocol, version 3: framing, and the few that the sandbox writes itself.
- *
+ * Messages of PostgreSQL's frontend/backend protocol, version 3: how they are split, and the few that the sandbox
+ * itself writes.
  * @see https://www.postgresql.org/docs/18/protocol-message-formats.html (read 2026-11)
  */
 
-/** A message with its type byte, as a character: `R` authentication, `K` cancel key, `Z` ready, `E` error, … */
+/** A message of the protocol. Its type is one character: `R` authentication, `K` cancel key, `Z` ready, `E` error, … */
 export interface Message {
   readonly type: string;
-  /** What follows the length. */
+  /** The bytes after the length. */
   readonly body: Buffer;
 }
 
-/** Text of the protocol ends with a zero byte. */
+/** Returns a text with a zero byte at its end, as the protocol requires. */
 export const zeroTerminated = (text: string): Buffer => Buffer.from(`${text}\0`, "utf8");
 
-/** A message with its type byte and its length. */
+/** Makes the bytes of a message: type, length and body. */
 export function message(type: string, ...parts: readonly Uint8Array[]): Buffer {
   const length = parts.reduce((sum, part) => sum + part.length, 4);
   const header = Buffer.alloc(5);
@@ -23,29 +23,29 @@ export function message(type: string, ...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([header, ...parts]);
 }
 
-/** A 32-bit number, most significant byte first. */
+/** Returns a 32-bit number as bytes, most significant byte first. */
 export function int32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeInt32BE(value);
   return bytes;
 }
 
-/** The bytes are no message of the protocol, or a longer one than the sandbox takes. */
+/** The bytes are not a message of the protocol, or the message is longer than the sandbox allows. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** Cuts a stream of bytes into messages. Holds at most one message that is not whole. */
+/** Splits a stream of bytes into messages. It keeps at most one incomplete message. */
 export class MessageReader {
   readonly #longestBytes: number;
   #pending: Buffer = Buffer.alloc(0);
 
-  /** @param longestBytes of one message, its type byte and length included. */
+  /** @param longestBytes the maximum length of one message in bytes, including its type byte and its length. */
   constructor(longestBytes: number) {
     this.#longestBytes = longestBytes;
   }
 
-  /** @returns the messages that are whole now. @throws ProtocolError */
+  /** Adds received bytes. @returns the messages that are complete now. @throws ProtocolError */
   push(bytes: Buffer): readonly Message[] {
     this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
     const messages: Message[] = [];
@@ -53,7 +53,7 @@ export class MessageReader {
     return messages;
   }
 
-  /** The bytes after the last whole message. */
+  /** Returns the bytes after the last complete message. */
   rest(): Buffer {
     return this.#pending;
   }
@@ -70,16 +70,16 @@ export class MessageReader {
   }
 }
 
-/** What an error of PostgreSQL says. */
+/** The fields of a PostgreSQL error. */
 export interface ErrorFields {
   readonly severity: string;
-  /** SQLSTATE, five characters. */
+  /** The SQLSTATE, five characters. */
   readonly code: string;
   readonly message: string;
   readonly hint?: string | undefined;
 }
 
-/** An error that ends a connection. */
+/** Makes the message of an error that ends a connection. */
 export function fatalError({ code, message: text, hint }: Omit<ErrorFields, "severity">): Buffer {
   const fields: readonly (readonly [string, string | undefined])[] = [
     ["S", "FATAL"],
@@ -92,7 +92,7 @@ export function fatalError({ code, message: text, hint }: Omit<ErrorFields, "sev
   return message("E", ...written, Buffer.alloc(1));
 }
 
-/** Reads the body of an ErrorResponse or NoticeResponse; a missing field is empty. */
+/** Parses the body of an ErrorResponse or NoticeResponse. A missing field becomes "". */
 export function readErrorFields(body: Buffer): ErrorFields {
   const fields = new Map<string, string>();
   for (const field of body.toString("utf8").split("\0")) {

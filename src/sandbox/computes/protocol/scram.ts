@@ -3,10 +3,10 @@ import { promisify } from "node:util";
 
 const derive = promisify(pbkdf2);
 
-/** PostgreSQL's default. */
+/** The number of iterations that PostgreSQL uses by default. */
 const defaultIterations = 4096;
 
-/** What a server stores of a password, as it is in `pg_authid.rolpassword`. @see RFC 5802, part 3 */
+/** What a server stores instead of a password, as in `pg_authid.rolpassword`. @see RFC 5802, part 3 */
 export interface ScramVerifier {
   readonly iterations: number;
   readonly salt: Buffer;
@@ -16,19 +16,19 @@ export interface ScramVerifier {
 
 /** Makes the verifier of a password. */
 export async function makeVerifier(password: string, salt = randomBytes(16)): Promise<ScramVerifier> {
-  // PostgreSQL prepares passwords by SASLprep and takes those that cannot be prepared as they are.
+  // PostgreSQL prepares passwords by SASLprep. It uses a password unchanged if SASLprep is not possible.
   const salted = await derive(password.normalize("NFKC"), salt, defaultIterations, 32, "sha256");
   const clientKey = hmac(salted, "Client Key");
   return { iterations: defaultIterations, salt, storedKey: sha256(clientKey), serverKey: hmac(salted, "Server Key") };
 }
 
-/** The form in which PostgreSQL stores it. */
+/** Returns a verifier as the text that PostgreSQL stores. */
 export function verifierText({ iterations, salt, storedKey, serverKey }: ScramVerifier): string {
   const base64 = (bytes: Buffer): string => bytes.toString("base64");
   return `SCRAM-SHA-256$${iterations}:${base64(salt)}$${base64(storedKey)}:${base64(serverKey)}`;
 }
 
-/** @returns `undefined`: no verifier of this method. */
+/** Parses the text of a verifier. @returns `undefined`: the text is no verifier of this method */
 export function parseVerifier(text: string): ScramVerifier | undefined {
   const match = /^SCRAM-SHA-256\$(\d{1,7}):([^$]+)\$([^:]+):(.+)$/.exec(text);
   if (match === null) return undefined;
@@ -38,7 +38,7 @@ export function parseVerifier(text: string): ScramVerifier | undefined {
   return { iterations: Number(iterations), salt, storedKey, serverKey };
 }
 
-/** For a role that does not exist: looks like a verifier, and no password fits. */
+/** Returns a verifier for a role that does not exist: it looks real, and no password fits it. */
 export function impossibleVerifier(): ScramVerifier {
   return {
     iterations: defaultIterations,
@@ -48,20 +48,20 @@ export function impossibleVerifier(): ScramVerifier {
   };
 }
 
-/** Whether a password in clear text is the right one. */
+/** Whether a password in clear text fits the verifier. */
 export async function isPassword(password: string, verifier: ScramVerifier): Promise<boolean> {
   const salted = await derive(password.normalize("NFKC"), verifier.salt, verifier.iterations, 32, "sha256");
   return timingSafeEqual(sha256(hmac(salted, "Client Key")), verifier.storedKey);
 }
 
-/** The methods that a server offers, in the protocol's order of preference. */
+/** The methods that a server offers, in the order of preference. */
 export const scramMethods = ["SCRAM-SHA-256-PLUS", "SCRAM-SHA-256"] as const;
 export type ScramMethod = (typeof scramMethods)[number];
 
-/** A client's message breaks the rules of SCRAM, or its proof is wrong. */
+/** The client's message breaks the rules of SCRAM, or its proof is wrong. */
 export class ScramError extends Error {
   override readonly name = "ScramError";
-  /** Whether the password is wrong, as opposed to a message that cannot be understood. */
+  /** True: the password is wrong. False: the message could not be parsed. */
   readonly isWrongPassword: boolean;
 
   constructor(text: string, isWrongPassword = false) {
@@ -71,14 +71,13 @@ export class ScramError extends Error {
 }
 
 /**
- * The server's side of one SCRAM exchange.
- *
+ * The server's part of one SCRAM exchange.
  * @see RFC 5802, RFC 5929 (tls-server-end-point)
  */
 export class ScramExchange {
   readonly #verifier: ScramVerifier;
   readonly #method: ScramMethod;
-  /** Hash of the server's certificate. */
+  /** The hash of the server's certificate. */
   readonly #endPoint: Buffer;
   #gs2Header = "";
   #clientFirstBare = "";
@@ -90,7 +89,7 @@ export class ScramExchange {
     this.#endPoint = endPoint;
   }
 
-  /** @param clientFirst the first message of the client. @returns the server's answer. @throws ScramError */
+  /** Handles the first message of the client. @returns the server's answer. @throws ScramError */
   begin(clientFirst: string): string {
     const match = /^((?:n|y|p=([A-Za-z0-9.-]+)),[^,]*,)(n=[^,]*,r=([\x21-\x2b\x2d-\x7e]{1,256}).*)$/s.exec(clientFirst);
     if (match === null) throw new ScramError("malformed SCRAM message");
@@ -101,7 +100,8 @@ export class ScramExchange {
     if (binding !== undefined && binding !== "tls-server-end-point") {
       throw new ScramError("unsupported SCRAM channel-binding type");
     }
-    // "y": the client supports channel binding and believes that the server does not, which offered it.
+    // "y" means that the client supports channel binding and believes that the server does not. But the server has
+    // offered it.
     if (header.startsWith("y")) throw new ScramError("SCRAM channel binding negotiation error");
     this.#gs2Header = header;
     this.#clientFirstBare = bare;
@@ -111,7 +111,7 @@ export class ScramExchange {
     return this.#serverFirst;
   }
 
-  /** @param clientFinal the second message of the client. @returns the server's last one. @throws ScramError */
+  /** Handles the second message of the client. @returns the server's last message. @throws ScramError */
   finish(clientFinal: string): string {
     const match = /^(c=([^,]+),r=([^,]+)(?:,[^p][^,]*)*),p=([^,]+)$/s.exec(clientFinal);
     if (match === null) throw new ScramError("malformed SCRAM message");

@@ -1,11 +1,13 @@
-/** The first packet of a connection, which has no type byte: a startup message or one of three special requests. */
+/**
+ * The first packet of a connection, which has no type byte. It is a startup message or one of three special requests.
+ */
 
 import { ProtocolError, zeroTerminated } from "./messages.ts";
 
-/** PostgreSQL itself takes no longer ones. */
+/** The maximum length of the first packet in bytes. PostgreSQL has the same limit. */
 export const longestStartupBytes = 10_000;
 
-/** What a client asks for with its first packet. */
+/** The first packet of a client, parsed. */
 export type FirstPacket =
   | { readonly kind: "TlsRequest" | "GssRequest" }
   | { readonly kind: "Cancel"; readonly key: Buffer; readonly packet: Buffer }
@@ -13,18 +15,17 @@ export type FirstPacket =
 
 /** The parameters of a session. */
 export interface StartupMessage {
-  /** Major version in the upper 16 bits. */
+  /** The protocol version; the major version is in the upper 16 bits. */
   readonly version: number;
-  /** In the order of the packet: `user`, `database`, `options`, … */
+  /** The parameters in the order of the packet: `user`, `database`, `options`, … */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
 const codes = { cancel: 80877102, tls: 80877103, gss: 80877104 } as const;
 
 /**
- * Reads the first packet from the start of a buffer.
- *
- * @returns `undefined` while it is not whole; `length`: how many bytes it has.
+ * Parses the first packet at the start of a buffer.
+ * @returns `undefined` while the packet is incomplete; `length`: its number of bytes.
  * @throws ProtocolError
  */
 export function readFirstPacket(bytes: Buffer): { readonly packet: FirstPacket; readonly length: number } | undefined {
@@ -53,7 +54,7 @@ function parseParameters(bytes: Buffer): ReadonlyMap<string, string> {
   return parameters;
 }
 
-/** The packet of a startup message. */
+/** Makes the bytes of a startup message. */
 export function startupPacket({ version, parameters }: StartupMessage): Buffer {
   const texts = [...parameters].flatMap(([name, value]) => [zeroTerminated(name), zeroTerminated(value)]);
   const body = Buffer.concat([...texts, Buffer.alloc(1)]);
@@ -63,5 +64,5 @@ export function startupPacket({ version, parameters }: StartupMessage): Buffer {
   return Buffer.concat([header, body]);
 }
 
-/** Protocol 3.0, which every server understands. */
+/** The protocol version 3.0, which every server understands. */
 export const protocolVersion3 = 3 << 16;

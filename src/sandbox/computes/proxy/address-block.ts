@@ -2,25 +2,24 @@ import { lookup } from "node:dns/promises";
 import { createServer, type Server } from "node:net";
 import { ComputeSetupError } from "../postgres/compute-error.ts";
 
-/** Blocks `127.<number>.0.0/16` that sandboxes use. */
+/** The numbers of the blocks `127.<number>.0.0/16` that sandboxes use. */
 const blocks = { first: 64, last: 127 } as const;
 
 /**
- * A block of loopback addresses that belongs to one sandbox. Each endpoint gets an address of its own in it, so that a
- * client that cannot resolve the endpoint's name reaches it without naming it in another way.
+ * A block of loopback addresses that belongs to one sandbox. Each endpoint gets its own address in it. So a client that
+ * cannot resolve the endpoint's name still reaches the right endpoint.
  */
 export interface AddressBlock {
-  /** `127.<number>.x.y`. */
+  /** The number of the block: its addresses are `127.<number>.x.y`. */
   readonly number: number;
-  /** Gives the block back. */
+  /** Releases the block for other sandboxes. */
   release(): Promise<void>;
 }
 
 /**
  * Takes a block that no other sandbox of this machine has, by listening on its first address.
- *
- * @param port for clients of databases; not 0.
- * @throws ComputeSetupError when none is free
+ * @param port the port for clients of databases; not 0.
+ * @throws ComputeSetupError when no block is free
  */
 export async function claimBlock(port: number): Promise<AddressBlock> {
   for (let number = blocks.first; number <= blocks.last; number++) {
@@ -42,7 +41,7 @@ function listenOn(host: string, port: number): Promise<Server | undefined> {
   });
 }
 
-/** Whether this machine resolves the host names of endpoints, as systems with nss-myhostname do. */
+/** Whether this machine resolves the host names of endpoints. Systems with nss-myhostname do. */
 export async function resolvesNames(): Promise<boolean> {
   try {
     const { address } = await lookup("ep-probe.us-east-2.aws.sandbox.localhost");

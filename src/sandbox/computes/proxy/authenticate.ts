@@ -11,7 +11,7 @@ import {
 import type { ByteSource } from "./byte-source.ts";
 import { ClientError } from "./client-error.ts";
 
-/** A client that is about to log in. */
+/** A client that is logging in. */
 export interface LoginClient {
   readonly stream: Duplex;
   readonly source: ByteSource;
@@ -19,23 +19,22 @@ export interface LoginClient {
 
 const authentication = { cleartext: 3, sasl: 10, saslContinue: 11, saslFinal: 12 } as const;
 
-/** Asks for the password in clear text, which only TLS makes right. @throws ClientError, ProtocolError */
+/** Asks for the password in clear text, which is safe only over TLS. @throws ClientError, ProtocolError */
 export async function askPassword({ stream, source }: LoginClient): Promise<string> {
   stream.write(message("R", int32(authentication.cleartext)));
   const { body } = await nextPassword(source);
   return body.toString("utf8").replace(/\0.*$/s, "");
 }
 
-/** @throws ClientError when the password is wrong */
+/** Checks a password in clear text. @throws ClientError when it is wrong */
 export async function checkPassword(password: string, verifier: ScramVerifier, user: string): Promise<void> {
   if (!(await isPassword(password, verifier))) throw wrongPassword(user);
 }
 
 /**
- * Lets the client prove that it knows the password, by SCRAM-SHA-256, with channel binding if it wants.
- *
- * @param endPoint SHA-256 of the certificate that the client sees.
- * @throws ClientError when it does not; ProtocolError when it does not follow the protocol
+ * Checks by SCRAM-SHA-256 that the client knows the password, with channel binding if the client wants it.
+ * @param endPoint the SHA-256 hash of the certificate that the client sees.
+ * @throws ClientError when the password is wrong; ProtocolError when the client breaks the protocol
  */
 export async function checkScram(
   { stream, source }: LoginClient,
@@ -58,7 +57,7 @@ function wrongPassword(user: string): ClientError {
   return new ClientError({ code: "28P01", message: `password authentication failed for user "${user}"` });
 }
 
-/** The client's next message, which must be of type `p`. */
+/** Reads the client's next message, which must have the type `p`. */
 async function nextPassword(source: ByteSource): Promise<Message> {
   return source.next((bytes) => {
     if (bytes.length < 5) return undefined;

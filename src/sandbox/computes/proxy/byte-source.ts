@@ -2,8 +2,8 @@ import type { Duplex } from "node:stream";
 import { ProtocolError } from "../protocol/messages.ts";
 
 /**
- * Reads what a client sends before its session begins. Holds at most `limitBytes`; a client that sends more, ends or
- * breaks makes the waiting read fail.
+ * Reads what a client sends before its session begins. It holds at most `limitBytes`. If the client sends more, ends or
+ * fails, the waiting read fails.
  */
 export class ByteSource {
   readonly #stream: Duplex;
@@ -28,16 +28,15 @@ export class ByteSource {
     stream.on("error", this.#onError);
   }
 
-  /** Makes the waiting read, and every later one, fail. */
+  /** Makes the waiting read and every later one fail. */
   fail(error: Error): void {
     this.#failure ??= error;
     this.#wake?.();
   }
 
   /**
-   * Waits until `read` finds what it looks for at the start of the bytes, and takes that.
-   *
-   * @param read returns `undefined` while more bytes are needed.
+   * Waits until `read` finds a value at the start of the bytes, and removes its bytes.
+   * @param read returns `undefined` while it needs more bytes.
    * @throws what `read` throws, or ProtocolError when the client ends
    */
   async next<T>(read: (bytes: Buffer) => { readonly value: T; readonly length: number } | undefined): Promise<T> {
@@ -54,7 +53,7 @@ export class ByteSource {
     }
   }
 
-  /** Ends the reading. @returns the bytes that were not taken. */
+  /** Ends the reading. @returns the remaining bytes */
   release(): Buffer {
     this.#stream.pause();
     this.#stream.off("data", this.#onData);

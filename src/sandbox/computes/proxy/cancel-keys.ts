@@ -1,10 +1,10 @@
 import { connect } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** How long a server may take to act on a cancel request, milliseconds. */
+/** How long a server may take to handle a cancel request, in milliseconds. */
 const deadlineMs = 10_000;
 
-/** Which server knows which cancel key. Keys have any length. */
+/** Remembers which server knows which cancel key. Keys may have any length. */
 export class CancelKeys {
   readonly #socketPaths = new Map<string, string>();
 
@@ -16,7 +16,7 @@ export class CancelKeys {
     this.#socketPaths.delete(key.toString("latin1"));
   }
 
-  /** Passes a cancel request to the server that knows its key; an unknown key does nothing. */
+  /** Passes a cancel request to the server that knows its key. A request with an unknown key does nothing. */
   async cancel(key: Buffer, packet: Buffer): Promise<void> {
     const socketPath = this.#socketPaths.get(key.toString("latin1"));
     if (socketPath === undefined) return;

@@ -1,7 +1,7 @@
-/** Why a connection is refused. The client gets it as an error of PostgreSQL. */
+/** A connection of a client is refused. The client gets this as an error of PostgreSQL. */
 export class ClientError extends Error {
   override readonly name = "ClientError";
-  /** SQLSTATE. */
+  /** The SQLSTATE that the client gets. */
   readonly code: string;
   readonly hint: string | undefined;
 

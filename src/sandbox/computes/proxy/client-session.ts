@@ -15,30 +15,33 @@ import {
   noEndpointError,
 } from "./endpoint-name.ts";
 
-/** Where the sessions of a client go. */
+/** The compute that a client's session goes to. */
 export interface SessionTarget {
-  /** The verifier of a role's password; `undefined`: the role cannot log in with one. */
+  /** Returns the verifier of a role's password; `undefined`: the role cannot log in with a password. */
   verifierOf(user: string): Promise<ScramVerifier | undefined>;
-  /** Joins the client with the server until one of them ends. */
+  /** Connects the client with the server until one of them ends. */
   join(client: TLSSocket, unread: Buffer, startup: StartupMessage): Promise<void>;
 }
 
-/** What a session needs of the proxy. */
+/** What a session needs from the proxy. */
 export interface SessionParts {
-  /** Answers a TLS handshake on a connection whose first bytes were put back. */
+  /** Accepts a TLS handshake on a connection whose first bytes were put back. */
   upgrade(socket: Socket): Promise<TLSSocket>;
-  /** Wakes an endpoint. @throws ClientError */
+  /** Starts the compute of an endpoint if it is idle, and returns it. @throws ClientError */
   target(name: EndpointName): Promise<SessionTarget>;
-  /** Passes a cancel request on. */
+  /** Passes a cancel request to the server. */
   cancel(key: Buffer, packet: Buffer): Promise<void>;
-  /** The endpoint whose own address the client has dialled. */
+  /**
+   * Returns the endpoint to whose own address the client has connected; `undefined`: the address belongs to no
+   * endpoint.
+   */
   endpointOfAddress(localAddress: string | undefined): EndpointName | undefined;
 }
 
-/** How long a client may take to send what a login needs, milliseconds. The wake does not count. */
+/** How long a client may take to send its login data, in milliseconds. The start of the compute does not count. */
 const loginDeadlineMs = 30_000;
 
-/** All that a client may send before its session begins. */
+/** The maximum number of bytes that a client may send before its session begins. */
 const longestLoginBytes = 32_768;
 
 const insecure = {
@@ -68,7 +71,7 @@ export async function serveClient(socket: Socket, parts: SessionParts): Promise<
   }
 }
 
-/** Ends a connection that takes too long, and the reads that wait for it. */
+/** Ends a connection that takes too long, and its waiting reads. */
 class Deadline {
   #source: ByteSource | undefined;
   readonly #timeout: NodeJS.Timeout;
@@ -96,7 +99,7 @@ type Opened =
   | { readonly kind: "Refused" }
   | Extract<FirstPacket, { readonly kind: "Cancel" }>;
 
-/** The first byte of a TLS handshake, which a client with `sslnegotiation=direct` sends at once. */
+/** The first byte of a TLS handshake. A client with `sslnegotiation=direct` sends it at once. */
 const tlsHandshake = 0x16;
 
 async function openConnection(socket: Socket, opening: Deadline, parts: SessionParts): Promise<Opened> {
@@ -115,7 +118,7 @@ async function openConnection(socket: Socket, opening: Deadline, parts: SessionP
       continue;
     }
     const isDirect = "isDirect" in packet;
-    // What a client sends in the clear after its request for TLS would count as sent by TLS.
+    // Bytes that the client sends unencrypted after its request for TLS would look as if they came over TLS.
     if (!isDirect && unread.length > 0) throw new ProtocolError("bytes before the TLS handshake");
     if (isDirect) socket.unshift(unread);
     else socket.write("S");
@@ -178,7 +181,10 @@ async function verifierOrNone(target: SessionTarget, user: string): Promise<Scra
   return (await target.verifierOf(user)) ?? impossibleVerifier();
 }
 
-/** RFC 5929: a hash of the certificate by the hash of its signature, which is SHA-256 for the sandbox's own. */
+/**
+ * Returns the hash of the certificate for channel binding. By RFC 5929 it uses the hash algorithm of the certificate's
+ * signature, which is SHA-256 for the sandbox's own certificates.
+ */
 function endPointOf(client: TLSSocket): Buffer {
   const certificate = client.getCertificate();
   const raw = certificate !== null && "raw" in certificate ? (certificate.raw as Buffer) : Buffer.alloc(0);

@@ -3,18 +3,18 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import { ProtocolError } from "../protocol/messages.ts";
 import { type SessionParts, serveClient } from "./client-session.ts";
 
-/** What the proxy works with. */
+/** What the proxy is made from. */
 export interface ProxyParts extends Omit<SessionParts, "upgrade"> {
-  /** A certificate for host names or addresses, PEM. */
+  /** Returns a certificate for host names or addresses, as PEM. */
   readonly certificateFor: (names: readonly string[]) => { readonly cert: string; readonly key: string };
-  /** Gets what should never happen. */
+  /** Called with errors that are bugs of the sandbox. */
   readonly onBug: (error: unknown) => void;
 }
 
-/** Names that every certificate has, for clients that dial the machine itself. */
+/** Names that every certificate contains, for clients that connect to the machine's own address. */
 const machineNames = ["localhost", "127.0.0.1", "::1"];
 
-/** Certificates that are kept. */
+/** The maximum number of certificates in memory. */
 const keptContexts = 1_000;
 
 /** Listens for clients of all endpoints on one port, with TLS. */
@@ -28,7 +28,7 @@ export class ComputeProxy {
     this.#parts = parts;
   }
 
-  /** @param port 0: a free one. @returns the port. @throws Error when the address is in use */
+  /** Starts to listen. @param port 0: a free port. @returns the port. @throws Error when the address is in use */
   async listen(port: number, host: string): Promise<number> {
     const server = createServer({ noDelay: true }, (socket) => this.#serve(socket));
     await new Promise<void>((resolve, reject) => {
@@ -39,7 +39,7 @@ export class ComputeProxy {
     return (server.address() as AddressInfo).port;
   }
 
-  /** Stops listening on an address; its connections go on. */
+  /** Stops listening on an address. Its open connections stay. */
   leave(host: string): void {
     this.#servers.get(host)?.close();
     this.#servers.delete(host);

@@ -3,7 +3,7 @@ import { ComputeError } from "../postgres/compute-error.ts";
 import type { ComputeProxy } from "./compute-proxy.ts";
 import type { EndpointName } from "./endpoint-name.ts";
 
-/** The endpoints whose host is a loopback address of their own, on which the proxy listens. */
+/** The endpoints that have their own loopback address as host. The proxy listens on these addresses. */
 export class EndpointAddresses {
   readonly #port: number;
   readonly #endpoints = new Map<string, string>();
@@ -12,7 +12,7 @@ export class EndpointAddresses {
     this.#port = port;
   }
 
-  /** The endpoint whose address a client has dialled. */
+  /** Returns the endpoint to whose address a client has connected. */
   of(address: string | undefined): EndpointName | undefined {
     const endpointId = this.#endpoints.get(address ?? "");
     return endpointId === undefined ? undefined : { endpointId, isPooled: false };
@@ -22,7 +22,7 @@ export class EndpointAddresses {
   async add(proxy: ComputeProxy, { id, host }: Pick<EndpointRecord, "id" | "host">): Promise<void> {
     if (!/^127\.[0-9.]+$/.test(host)) return;
     const isListening = this.#endpoints.has(host);
-    // After a reset an address may belong to another endpoint.
+    // After a reset, the address may belong to another endpoint.
     this.#endpoints.set(host, id);
     if (isListening) return;
     try {
@@ -34,7 +34,7 @@ export class EndpointAddresses {
     }
   }
 
-  /** Stops listening for endpoints that are not there any more. */
+  /** Stops listening for endpoints that no longer exist. */
   drop(proxy: ComputeProxy, isThere: (endpointId: string) => boolean): void {
     for (const [host, endpointId] of this.#endpoints) {
       if (isThere(endpointId)) continue;

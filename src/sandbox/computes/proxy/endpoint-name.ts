@@ -1,7 +1,7 @@
-/** Which endpoint a client names, and through which of its two host names. */
+/** The endpoint that a client names, and by which of its two host names. */
 export interface EndpointName {
   readonly endpointId: string;
-  /** Whether the client asks for pooled connections. */
+  /** Whether the client asks for a pooled connection. */
   readonly isPooled: boolean;
 }
 
@@ -13,8 +13,8 @@ function nameOf(text: string): EndpointName {
 }
 
 /**
- * Reads the endpoint from the name that a client sends in its TLS handshake (SNI): the first label of a name of more than
- * one. `localhost` names none.
+ * Reads the endpoint from the host name in the client's TLS handshake (SNI): it is the first label of a name with
+ * several labels. `localhost` names no endpoint.
  */
 export function endpointOfServerName(serverName: string | false | null | undefined): EndpointName | undefined {
   if (typeof serverName !== "string" || !serverName.includes(".")) return undefined;
@@ -23,8 +23,7 @@ export function endpointOfServerName(serverName: string | false | null | undefin
 }
 
 /**
- * Takes `endpoint=<id>` out of the startup parameter `options`: the server does not know it.
- *
+ * Removes `endpoint=<id>` from the startup parameter `options`, because the server does not know it.
  * @returns `options` without it; `undefined`: nothing is left.
  */
 export function endpointOfOptions(options: string | undefined): {
@@ -40,7 +39,7 @@ export function endpointOfOptions(options: string | undefined): {
   };
 }
 
-/** Takes `endpoint=<id>;` or `endpoint=<id>$` from the front of a password. */
+/** Removes `endpoint=<id>;` or `endpoint=<id>$` from the start of a password. */
 export function endpointOfPassword(
   password: string,
 ): { readonly endpoint: EndpointName; readonly password: string } | undefined {
@@ -48,7 +47,7 @@ export function endpointOfPassword(
   return id === undefined ? undefined : { endpoint: nameOf(id), password: password.slice(prefix?.length) };
 }
 
-/** What a client must add that names no endpoint. */
+/** The error for a client that names no endpoint. It says what the client must add. */
 export const noEndpointError = {
   code: "08004",
   message: "the connection names no endpoint",

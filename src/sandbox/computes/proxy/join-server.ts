@@ -5,13 +5,13 @@ import { type StartupMessage, startupPacket } from "../protocol/startup.ts";
 import type { CancelKeys } from "./cancel-keys.ts";
 import { ClientError } from "./client-error.ts";
 
-/** A message of a session's beginning is short. */
+/** The maximum number of bytes of a message at the start of a session. Such messages are short. */
 const longestOpeningBytes = 1024 * 1024;
 
-/** One session: a client that has logged in, and where it goes. */
+/** One session: a client that has logged in, and the server to connect it with. */
 export interface Joint {
   readonly client: TLSSocket;
-  /** What the client sent after its login. */
+  /** The bytes that the client has sent after its login. */
   readonly unread: Buffer;
   readonly socketPath: string;
   readonly startup: StartupMessage;
@@ -19,8 +19,7 @@ export interface Joint {
 }
 
 /**
- * Joins a client with a server, until one of them ends.
- *
+ * Connects a client with a server until one of them ends.
  * @throws ClientError when the server cannot be reached
  */
 export async function joinServer({ client, unread, socketPath, startup, cancelKeys }: Joint): Promise<void> {
@@ -41,7 +40,7 @@ export async function joinServer({ client, unread, socketPath, startup, cancelKe
     else ended.reject(new ClientError({ code: "57P03", message: "the compute has just stopped; connect again" }));
   });
   client.on("error", () => server.destroy());
-  // What the server said last still reaches the client.
+  // The client still gets the last bytes of the server.
   server.once("close", () => {
     client.destroySoon();
     ended.resolve();
@@ -55,7 +54,10 @@ export async function joinServer({ client, unread, socketPath, startup, cancelKe
   }
 }
 
-/** Reads the cancel key from what the server says until it is ready. @returns what to call at the end of the session. */
+/**
+ * Reads the cancel key from the server's messages before it is ready. @returns a function to call at the end of the
+ * session
+ */
 function rememberKey(server: Socket, socketPath: string, cancelKeys: CancelKeys): () => void {
   const reader = new MessageReader(longestOpeningBytes);
   let key: Buffer | undefined;

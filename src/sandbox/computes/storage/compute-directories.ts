@@ -21,7 +21,7 @@ export type Holder = { readonly kind: "branches" | "replicas" | "snapshots"; rea
  */
 export class ComputeDirectories {
   readonly root: string;
-  /** Directories of Unix sockets; short, because the path of a socket has at most 107 bytes. */
+  /** The directories of Unix sockets. Their paths are short, because the path of a socket has at most 107 bytes. */
   readonly #sockets: TemporaryFolder;
   readonly #user: SystemUser;
   #counter = 0;
@@ -33,10 +33,9 @@ export class ComputeDirectories {
   }
 
   /**
-   * Makes the directories. What a killed sandbox left half made is removed.
-   *
+   * Makes the directories. Unfinished ones of a killed sandbox are removed.
    * @param data the sandbox's data directory; it exists, and no other sandbox uses it.
-   * @throws ComputeSetupError when PostgreSQL's user cannot reach them
+   * @throws ComputeSetupError when PostgreSQL's user cannot access them
    */
   static async open(data: string, user: SystemUser): Promise<ComputeDirectories> {
     const root = path.join(path.resolve(data), "computes");
@@ -64,12 +63,12 @@ export class ComputeDirectories {
     return path.join(this.root, "new");
   }
 
-  /** The directory of a branch or standby; it may not exist. */
+  /** Returns the directory of a branch or standby. It may not exist. */
   of({ kind, id }: Holder): string {
     return path.join(this.root, kind, id);
   }
 
-  /** PostgreSQL's data directory of a branch or standby; it may not exist. */
+  /** Returns PostgreSQL's data directory of a branch or standby. It may not exist. */
   dataOf(holder: Holder): string {
     return path.join(this.of(holder), "data");
   }
@@ -78,7 +77,7 @@ export class ComputeDirectories {
     return existsSync(this.of(holder));
   }
 
-  /** All that exist. */
+  /** Lists all existing directories of one kind. */
   list(kind: Holder["kind"]): readonly Holder[] {
     return readdirSync(path.join(this.root, kind)).map((id) => ({ kind, id }));
   }
@@ -87,24 +86,24 @@ export class ComputeDirectories {
     return [...this.list("branches"), ...this.list("replicas"), ...this.list("snapshots")];
   }
 
-  /** The template, from which branches without a parent are copied. */
+  /** The directory of the template. Branches without a parent are copies of it. */
   get template(): string {
     return path.join(this.root, "template");
   }
 
-  /** A new, empty directory of the servers' user. */
+  /** Makes a new, empty directory that belongs to the servers' user. */
   stage(): string {
     const directory = this.#unusedName();
     this.makeFolder(directory);
     return directory;
   }
 
-  /** Puts a staged directory in its place, at once and whole. */
+  /** Moves a finished directory to its place in one step. */
   async settle(staged: string, place: string): Promise<void> {
     await rename(staged, place);
   }
 
-  /** Removes a directory; a crash in between leaves nothing half removed. */
+  /** Removes a directory. After a crash it is complete or gone. */
   async remove(directory: string): Promise<void> {
     if (!existsSync(directory)) return;
     const doomed = this.#unusedName();
@@ -112,7 +111,7 @@ export class ComputeDirectories {
     await rm(doomed, { recursive: true, force: true, maxRetries: 3 });
   }
 
-  /** A new directory for the Unix socket of a server. */
+  /** Makes a new directory for the Unix socket of a server. */
   socketDirectory(): string {
     this.#counter += 1;
     const directory = path.join(this.#sockets.path, String(this.#counter));
@@ -120,7 +119,7 @@ export class ComputeDirectories {
     return directory;
   }
 
-  /** Random, because what a killed sandbox has started may still write to its own for a moment. */
+  /** Returns a random name, because a server of a killed sandbox may still write to its own directory for a moment. */
   #unusedName(): string {
     return path.join(this.#staging, randomUUID());
   }
@@ -137,13 +136,13 @@ export class ComputeDirectories {
   }
 }
 
-/** The major version of the server that wrote a data directory; `undefined`: there is none. */
+/** Returns the major version of the server that wrote a data directory; `undefined`: there is none. */
 export function dataVersionOf(dataDirectory: string): number | undefined {
   const file = path.join(dataDirectory, "PG_VERSION");
   return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : undefined;
 }
 
-/** Root's own data directory lets the group of PostgreSQL's user pass, and nothing more. */
+/** Lets the group of PostgreSQL's user enter a data directory that belongs to root, and allows nothing more. */
 function letThrough(data: string, { uid, gid }: SystemUser): void {
   if (uid === undefined || gid === undefined) return;
   const { uid: owner, mode } = lstatSync(data);
@@ -152,7 +151,7 @@ function letThrough(data: string, { uid, gid }: SystemUser): void {
   chmodSync(data, 0o710);
 }
 
-/** @throws ComputeSetupError */
+/** Checks that PostgreSQL's user can access a directory. @throws ComputeSetupError */
 async function requireReachable(directory: string, { uid, gid, name }: SystemUser): Promise<void> {
   if (uid === undefined || gid === undefined) return;
   try {

@@ -5,20 +5,20 @@ import { copyOne, copyTree, writeOwned } from "../postgres/copy-tree.ts";
 import type { PostgresServer } from "../postgres/postgres-server.ts";
 import type { SystemUser } from "../postgres/system-user.ts";
 
-/** Where from and where to: data directories of PostgreSQL. */
+/** The data directories of a copy: source and target. */
 export interface DataCopy {
   readonly source: string;
-  /** Must not exist. */
+  /** The target directory, which must not exist. */
   readonly target: string;
-  /** Owner of the copy. */
+  /** The owner of the copy. */
   readonly user: SystemUser;
 }
 
-/** What belongs to one server only. */
+/** Files that belong to one server only. */
 const ofTheServer =
   /^(postmaster\.(pid|opts)|standby\.signal|pg_replslot\/.+|pg_stat\/.+|pg_stat_tmp\/.+|postgresql\.auto\.conf\.tmp)$/;
 
-/** What a copy from a running server must not have. @see PostgreSQL 18, 25.3.4, "Backing Up the Data Directory" */
+/** Files that a copy of a running server must not have. @see PostgreSQL 18, 25.3.4, "Backing Up the Data Directory" */
 const whileItRuns =
   /^(backup_label|tablespace_map|pg_wal\/.+|pg_(dynshmem|notify|serial|snapshots|subtrans)\/.+|(.+\/)?pgsql_tmp.*|(.+\/)?pg_internal\.init.*)$/;
 
@@ -28,14 +28,13 @@ export async function copyAtRest({ source, target, user }: DataCopy): Promise<vo
 }
 
 /**
- * Copies the data of a running primary, from a consistent state: PostgreSQL's own backup functions mark it, and the
- * write-ahead log up to its end is part of the copy.
- *
+ * Copies the data of a running primary in a consistent state. PostgreSQL's own backup functions mark the state, and the
+ * copy contains the write-ahead log up to its end.
  * @throws PostgresError, or Error of the file system
  */
 export async function copyRunning(server: PostgresServer, { target, user }: Omit<DataCopy, "source">): Promise<void> {
   const source = server.place.dataDirectory;
-  // The backup belongs to a session of its own, and ends with it if something fails.
+  // The backup belongs to this connection, and ends with it if something fails.
   const backup = await AdminConnection.open(server.socketPath);
   try {
     await backup.query("SELECT pg_backup_start('sandbox', true)");
@@ -50,7 +49,7 @@ export async function copyRunning(server: PostgresServer, { target, user }: Omit
   }
 }
 
-/** The segment in which recovery begins. */
+/** Returns the name of the log segment in which recovery begins. */
 function firstSegmentOf(label: string): string {
   return /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/m.exec(label)?.[1] ?? "";
 }

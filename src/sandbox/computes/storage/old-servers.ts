@@ -8,14 +8,13 @@ import { ComputeSetupError } from "../postgres/compute-error.ts";
 
 const run = promisify(execFile);
 
-/** How long an old server may take to end after each signal, milliseconds. */
+/** How long an old server may take to end after each signal, in milliseconds. */
 const patienceMs = 10_000;
 
 /**
- * Ends the server that a killed sandbox has left on a data directory, if there is one. Nothing that was committed is
- * lost: the next server recovers it from the write-ahead log.
- *
- * @throws ComputeSetupError when it does not end
+ * Ends the server that a killed sandbox has left on a data directory, if there is one. No committed data is lost: the
+ * next server recovers it from the write-ahead log.
+ * @throws ComputeSetupError when the server does not end
  */
 export async function endOldServer(dataDirectory: string): Promise<void> {
   const pid = pidOf(dataDirectory);
@@ -36,13 +35,13 @@ function pidOf(dataDirectory: string): number | undefined {
   return Number.isInteger(pid) && pid > 1 ? pid : undefined;
 }
 
-/** The number may belong to another process by now. */
+/** Whether the process still is the server of the directory. Another process may have the pid by now. */
 async function isServerOf(pid: number, dataDirectory: string): Promise<boolean> {
   try {
     const { stdout } = await run("ps", ["-o", "command=", "-ww", "-p", String(pid)], { timeout: 5_000 });
     return stdout.includes(dataDirectory);
   } catch (error) {
-    // Without `ps`, as in small images, Linux still shows the command line.
+    // Without `ps`, as in small images, Linux still shows the command line in /proc.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") return false;
     const file = `/proc/${pid}/cmdline`;
     return existsSync(file) && readFileSync(file, "utf8").includes(dataDirectory);
@@ -53,7 +52,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     signalProcess(pid, signal);
   } catch {
-    // It has ended meanwhile.
+    // The server has ended meanwhile.
   }
 }
 

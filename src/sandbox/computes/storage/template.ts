@@ -11,7 +11,7 @@ import type { SystemUser } from "../postgres/system-user.ts";
 import { templateStatements } from "../postgres/template-statements.ts";
 import type { ComputeDirectories } from "./compute-directories.ts";
 
-/** What a template is made with. */
+/** What the template is made with. */
 export interface TemplateParts {
   readonly directories: ComputeDirectories;
   readonly binaries: PostgresBinaries;
@@ -19,9 +19,8 @@ export interface TemplateParts {
 }
 
 /**
- * Makes the directory that new branches are copied from, unless it is there: an empty PostgreSQL with the sandbox's own
- * role and the view of the file cache in every database.
- *
+ * Makes the template: the data directory that new branches are copied from. It holds an empty PostgreSQL with the
+ * sandbox's own role, and the view of the file cache in every database. If it exists, nothing happens.
  * @throws ComputeError
  */
 export async function ensureTemplate(parts: TemplateParts): Promise<void> {
@@ -35,7 +34,7 @@ export async function ensureTemplate(parts: TemplateParts): Promise<void> {
   await directories.settle(staged, directories.template);
 }
 
-/** @throws ComputeError */
+/** Runs initdb. @throws ComputeError */
 async function initialize({ binaries, user }: TemplateParts, dataDirectory: string): Promise<void> {
   const locale = binaries.version >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] : [];
   const fixed = [
@@ -57,7 +56,7 @@ async function initialize({ binaries, user }: TemplateParts, dataDirectory: stri
   if (initdb.exitCode !== 0) throw new ComputeError(`initdb failed: ${initdb.lastWords()}`);
 }
 
-/** @throws ComputeError, PostgresError */
+/** Adds the sandbox's role and views to the template. @throws ComputeError, PostgresError */
 async function addObjects({ directories, binaries, user }: TemplateParts, dataDirectory: string): Promise<void> {
   const socketDirectory = directories.socketDirectory();
   const maxConnections = 20;

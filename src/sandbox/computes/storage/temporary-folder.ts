@@ -4,21 +4,20 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { probeSocket } from "../postgres/socket-probe.ts";
 
-/** A folder below the system's own for temporary files, removed at the end. */
+/** A folder in the system's folder for temporary files. It is removed at the end. */
 export interface TemporaryFolder {
   readonly path: string;
-  /** Removes it with everything in it. Calling it again does nothing. */
+  /** Removes the folder with everything in it. A second call does nothing. */
   remove(): void;
 }
 
-/** A folder without its socket may be one that is being made. */
+/** A younger folder without a socket may just be being made. In milliseconds. */
 const youngMs = 60_000;
 
 /**
- * Makes a folder, and removes those of processes that were killed. A process that lives listens on a socket in its
- * folder, which the kernel closes with the process.
- *
- * @param prefix what the folder's name begins with, such as `sandbox-sockets-`.
+ * Makes a folder, and removes the folders of killed processes. A living process listens on a socket in its folder,
+ * which the kernel closes with the process.
+ * @param prefix the start of the folder's name, such as `sandbox-sockets-`.
  */
 export async function makeTemporaryFolder(prefix: string): Promise<TemporaryFolder> {
   await removeAbandoned(prefix);
@@ -58,7 +57,7 @@ async function isAbandoned(folder: string): Promise<boolean> {
   return stats !== undefined && Date.now() - stats.mtimeMs > youngMs;
 }
 
-/** Another user's folder stays. */
+/** Removes a folder. A folder of another user stays. */
 function removeIfPossible(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
