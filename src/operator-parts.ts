@@ -285,7 +285,10 @@ function connectControlPlane(foundation: Foundation, needs: ClientNeeds & { read
   const { controlPlane: reporting, unreadableCount } = withUnreadableReport(client, { clock, logger });
   const calls = tracer === undefined ? reporting : withCallSpans(reporting, tracer);
   const throttle = throttleGuard({ clock, observer: metrics.controlPlane });
-  const credentials = createCredentialGate({ clock, keys, onNewKey });
+  const credentials = createCredentialGate({
+    ...{ clock, keys, onNewKey },
+    onJudged: (isAccepted) => metrics.controlPlane.keyJudged("settings", isAccepted),
+  });
   const gated: CallGuard = (call) => credentials.guard(() => throttle(call));
   const controlPlane = withLeaderFence(guardCalls(calls, gated), fence, writeTimeoutMs);
   const budget = createRequestBudget({

@@ -15,6 +15,12 @@ export interface CredentialGateOptions {
   readonly longestProbeAfterMs?: number;
 }
 
+/** What a gate reports. Nothing that is called may throw. */
+interface CredentialReports {
+  readonly onNewKey?: () => void;
+  readonly onJudged?: (isAccepted: boolean) => void;
+}
+
 /** Holds back the requests of all clients that use a refused key. */
 export interface CredentialGate {
   readonly guard: CallGuard;
@@ -47,12 +53,14 @@ export function withCredentialGate(inner: ControlPlane, options: CredentialGateO
 
 /**
  * Makes the gate. While a key is refused, the gate looks for another key every second.
- * @param options `onNewKey` is called once for each new key, because held-back calls can be tried again.
+ * @param options `onNewKey` is called once for each new key, because held-back calls can be tried again. `onJudged` is called
+ * when the control plane has accepted or refused a key.
  */
 export function createCredentialGate({
   onNewKey = () => {},
+  onJudged = () => {},
   ...options
-}: CredentialGateOptions & { readonly onNewKey?: () => void }): CredentialGate {
+}: CredentialGateOptions & CredentialReports): CredentialGate {
   const { clock, keys } = options;
   const state = createGateState(options);
   let timer: Timer | undefined;
@@ -90,6 +98,7 @@ export function createCredentialGate({
     } finally {
       state.leave({ key, isProbe: entry.isProbe }, keyState, clock.monotonicMs());
       if (keyState === "Refused") keys.refused?.(key);
+      if (keyState !== "Unclear") onJudged(state.refusedKey() === undefined);
       lookForKeyLater();
     }
   };

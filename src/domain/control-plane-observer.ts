@@ -31,3 +31,9 @@ export interface ControlPlaneObserver {
   budgetWaited(urgency: Urgency, seconds: number): void;
   locked(reason: LockedReason): void;
 }
+
+/** Observes which control planes accept the operator's API key, for metrics. Must not throw. */
+export interface CredentialObserver {
+  /** @param controlPlane its name; `settings` for the control plane of the settings */
+  keyJudged(controlPlane: string, isAccepted: boolean): void;
+}

@@ -3,10 +3,11 @@ import { isTrue } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
+const writeCauses = ["Created", "ConnectionChanged", "Restored", "Rotated"] as const;
+
 /** Counts what happens to Secrets and passwords. Its methods never throw. */
 export interface AccessCounters {
-  /** Counts a written Secret. @param cause one of Created, ConnectionChanged, Restored and Rotated */
-  secretWritten(cause: string): void;
+  secretWritten(cause: (typeof writeCauses)[number]): void;
   passwordReset(): void;
 }
 
@@ -31,6 +32,10 @@ export function createAccessMetrics(registry: MetricsRegistry, options: AccessMe
     help: "Passwords that the control plane reset because the operator asked for it.",
     registers: [registry],
   });
+  // The series exist from the start: Prometheus cannot see the rise of a counter that first appears at 1.
+  for (const cause of writeCauses) {
+    writes.inc({ cause }, 0);
+  }
   return { secretWritten: (cause) => writes.inc({ cause }), passwordReset: () => resets.inc() };
 }
 

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from "prom-client";
-import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import type { ControlPlaneObserver, CredentialObserver } from "../domain/control-plane-observer.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
 /** The upper bounds of the request histogram in seconds, up to the longest deadline of a call. */
@@ -14,7 +14,7 @@ const budgetBucketsSeconds = [0.01, 0.1, 0.5, 1, 5, 15, 60, 120, 240];
 export function createControlPlaneMetrics(
   registry: MetricsRegistry,
   unreadableCount: () => number,
-): ControlPlaneObserver {
+): ControlPlaneObserver & CredentialObserver {
   const registers = [registry];
   const requestLabels = ["route", "method", "code"];
   const total = new Counter({
@@ -55,7 +55,13 @@ export function createControlPlaneMetrics(
     registers,
     collect: () => unreadable.set(unreadableCount()),
   });
-  // The series exists from the start: Prometheus cannot see the rise of a counter that first appears at 1.
+  const accepted = new Gauge({
+    name: "control_plane_credentials_valid",
+    help: "1 while the control plane accepts the operator's API key, 0 while it refuses it with 401. Absent before its first answer.",
+    labelNames: ["control_plane"],
+    registers,
+  });
+  // The series exist from the start: Prometheus cannot see the rise of a counter that first appears at 1.
   throttled.inc({ reason: "TooManyRequests" }, 0);
   throttled.inc({ reason: "HeldBack" }, 0);
   throttled.inc({ reason: "BudgetUsedUp" }, 0);
@@ -69,5 +75,6 @@ export function createControlPlaneMetrics(
     throttled: (reason) => throttled.inc({ reason }),
     budgetWaited: (urgency, waitedSeconds) => waited.observe({ urgency }, waitedSeconds),
     locked: (reason) => locked.inc({ reason }),
+    keyJudged: (controlPlane, isAccepted) => accepted.set({ control_plane: controlPlane }, Number(isAccepted)),
   };
 }

@@ -1,5 +1,5 @@
 import { Gauge } from "prom-client";
-import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import type { ControlPlaneObserver, CredentialObserver } from "../domain/control-plane-observer.ts";
 import type { OperationMetrics } from "../domain/operation-metrics.ts";
 import type { ReconcileObserver } from "../domain/worker.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
@@ -43,7 +43,7 @@ export interface Metrics {
   readonly operations: OperationMetrics;
   readonly reconciles: ReconcileObserver;
   readonly queue: WorkqueueMetrics;
-  readonly controlPlane: ControlPlaneObserver;
+  readonly controlPlane: ControlPlaneObserver & CredentialObserver;
   readonly ofProcess: ProcessMetrics;
   readonly access: AccessCounters;
   /** Returns the text of one scrape. */

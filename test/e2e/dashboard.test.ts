@@ -6,6 +6,7 @@ import { conditionOf } from "../../src/resource/conditions.ts";
 import { buildDashboard } from "../../tools/dashboard/dashboard.ts";
 import { type Choice, panelQueries, substitute } from "../../tools/dashboard/panels/panel-queries.ts";
 import { type Prometheus, startPrometheus } from "../../tools/prometheus/prometheus.ts";
+import { AccessWorld } from "../support/access-world.ts";
 import { adminKubectl } from "../support/api-server.ts";
 import type { OperatorProcess } from "../support/e2e-operator.ts";
 import { SandboxProcess, type TestProject } from "../support/e2e-sandbox.ts";
@@ -46,6 +47,10 @@ async function startScraping(operator: OperatorProcess, context: TestContext): P
     },
   });
   onTestFinished(() => prometheus.stop());
+  // Prometheus begins to scrape seconds after it is ready, and no rate shows what happened before.
+  await waitUntil(async () => (await prometheus.query("up == 1")).length > 0 || undefined, {
+    what: "the first scrape",
+  });
   return prometheus;
 }
 
@@ -99,6 +104,8 @@ async function causeEverything(world: E2eWorld): Promise<TestProject> {
   await world.kubectl.run(["-n", world.namespace, "patch", "cpe", "lost", "--type=merge", "-p", unfinalized]);
   await world.resources.untilGone("lost");
 
+  await useDatabases(world);
+
   // In flight for as long as the service's clock stands.
   await sandbox.control.untilUnlocked(busy.id);
   await suspend(busy);
@@ -108,6 +115,19 @@ async function causeEverything(world: E2eWorld): Promise<TestProject> {
     (status.operations ?? []).some((operation) => operation.status === "running" || operation.status === "scheduling"),
   );
   return failing;
+}
+
+/** One access that is Ready and is rotated while Prometheus scrapes, and one that waits. */
+async function useDatabases(world: E2eWorld): Promise<void> {
+  const accesses = new AccessWorld(world);
+  await accesses.allowSecrets();
+  await accesses.apply("app", { endpointRef: { name: "kept" } });
+  await accesses.apply("waiting", { endpointRef: { name: "nowhere" } });
+  await accesses.untilReady("app");
+  const before = (await accesses.secret("app"))?.data.password;
+  await accesses.annotate("app", "rotateRequestedAt", "now");
+  await accesses.untilSecret("app", "another password", ({ data }) => data.password !== before);
+  await accesses.untilReason("waiting", "EndpointNotFound");
 }
 
 async function failOneOperation(world: E2eWorld, project: TestProject): Promise<void> {

@@ -28,11 +28,14 @@ export interface DecodedSecret {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** DatabaseAccesses and Secrets of a world, seen by an administrator. */
-export class AccessWorld {
-  readonly world: World;
+/** A namespace, seen by an administrator, and what its operator has logged where that is known. */
+type AccessPlace = Pick<World, "namespace" | "kubectl"> & Partial<Pick<World, "logs">>;
 
-  constructor(world: World) {
+/** DatabaseAccesses and Secrets of a namespace, seen by an administrator. */
+export class AccessWorld<Place extends AccessPlace = World> {
+  readonly world: Place;
+
+  constructor(world: Place) {
     this.world = world;
   }
 
@@ -72,7 +75,7 @@ export class AccessWorld {
       {
         what: `DatabaseAccess ${name}: ${what}`,
         timeoutMs: 30_000,
-        lastSeen: () => `${JSON.stringify(seen?.status)} ${JSON.stringify(this.world.logs.slice(-15))}`,
+        lastSeen: () => `${JSON.stringify(seen?.status)} ${JSON.stringify(this.world.logs?.slice(-15))}`,
       },
     );
     saveOutput("status", JSON.stringify(found));

@@ -23,6 +23,7 @@ export function fullMetrics(): Metrics {
   metrics.operations.countEnded(endedOperation({ outcome: "succeeded", durationMs: 812 }));
   metrics.operations.countEnded(endedOperation({ outcome: "failed", durationMs: 2_000_000 }));
   const route = "/projects/{project_id}/endpoints";
+  metrics.controlPlane.keyJudged("settings", false);
   metrics.controlPlane.requestEnded({ route, method: "GET", code: "200", seconds: 0.02 });
   metrics.controlPlane.throttled("TooManyRequests");
   metrics.controlPlane.locked("ConflictingOperations");

@@ -8,14 +8,16 @@ const withoutLeader = "3m";
 export interface FromLeaderOptions {
   /** The alert whose expression this is. */
   readonly alert: string;
-  /** A gauge with the labels `namespace` and `name`. */
+  /** A gauge with the labels of `identity`. */
   readonly selector: string;
   /** Labels that are kept. @default namespace and name */
   readonly labels?: readonly string[];
   /** Labels of `labels` that the alert has. @default all of them */
   readonly alertLabels?: readonly string[];
-  /** The gauge that each resource of the kind has. @default compute_endpoint_info */
+  /** The gauge that each object of the kind has. @default compute_endpoint_info */
   readonly presence?: string;
+  /** Labels that name one object. @default namespace and name */
+  readonly identity?: readonly string[];
 }
 
 /**
@@ -32,6 +34,7 @@ export function fromLeader(options: FromLeaderOptions): string {
     labels = ["namespace", "name"],
     alertLabels = labels,
     presence = "compute_endpoint_info",
+    identity = ["namespace", "name"],
   } = options;
   const by = `max by (${labels.join(", ")})`;
   return `(
@@ -40,7 +43,7 @@ export function fromLeader(options: FromLeaderOptions): string {
   (
     ${by} (max_over_time(${selector}[${withoutLeader}]))
     and on (${alertLabels.join(", ")}) ALERTS{alertname="${alert}"}
-    unless on (namespace, name) ${presence}
+    unless on (${identity.join(", ")}) ${presence}
   )
 )`;
 }

@@ -11,6 +11,9 @@ const queue = `name="computeendpoint"`;
 /** Several operators may share a Prometheus. A sum over all of them would hide the trouble of one. */
 const byOperator = "by (job, namespace)";
 
+/** One control plane of one operator. */
+const ofControlPlane = ["job", "namespace", "control_plane"];
+
 /**
  * Alerts about the operator and its connection to the control plane. While a critical one fires, the absence of alerts about
  * resources means nothing.
@@ -49,18 +52,21 @@ export const operatorAlerts: readonly Alert[] = [
       `outdated. Find the replica that is not ready (${pods}). Its log says why: rights, network, or the API server itself.`,
   },
   {
-    name: "EndpointOperatorCredentialsRejected",
+    name: "ControlPlaneCredentialsRejected",
     severity: "critical",
-    expr: `count ${fromLeader({
-      alert: "EndpointOperatorCredentialsRejected",
-      selector: 'compute_endpoint_condition{type="CredentialsValid",status="False"}',
-      alertLabels: [],
-    })}`,
+    expr: `${fromLeader({
+      alert: "ControlPlaneCredentialsRejected",
+      selector: "control_plane_credentials_valid",
+      labels: ofControlPlane,
+      identity: ofControlPlane,
+      presence: "control_plane_credentials_valid",
+    })} == 0`,
     for: "2m",
-    summary: "The control plane rejects the operator's API key",
+    summary: "The control plane ({{ $labels.control_plane }}) rejects the operator's API key",
     description:
-      "The control plane answers 401. The operator cannot read or change {{ $value }} ComputeEndpoints, and does not see " +
-      "failed operations. Put a valid key into the Secret control-plane-api-key; the operator reads it again by itself.",
+      "The control plane answers 401. The operator cannot read or change the resources that use this control plane, and does " +
+      "not see failed operations. Put a valid key into its Secret: control-plane-api-key for the control plane of the " +
+      "settings. The operator reads it again by itself. See the resources: kubectl get cpe -A.",
   },
   {
     name: "EndpointOperatorOperationsUnseen",

@@ -1,4 +1,4 @@
-import { type AlertCase, condition, exported, ofNewLeader, ofOldLeader, podA, podB } from "./alert-series.ts";
+import { type AlertCase, podA, podB } from "./alert-series.ts";
 
 const build = (pod: string) => `endpoint_operator_build_info{version="1.2.3",${pod}}`;
 const leader = (pod: string) => `leader_election_master_status{name="endpoint-operator",namespace="eo",${pod}}`;
@@ -7,6 +7,10 @@ const throttled = (reason: string) => `control_plane_throttled_total{reason="${r
 const requests = (code: string) =>
   `control_plane_requests_total{route="/projects/{project_id}/operations",method="GET",code="${code}",${podA}}`;
 const queue = (metric: string, name = "computeendpoint") => `${metric}{name="${name}",controller="${name}",${podA}}`;
+
+const credentials = (controlPlane: string, target: string) =>
+  `control_plane_credentials_valid{control_plane="${controlPlane}",${target}}`;
+const rejected = { labels: { job: "operator", control_plane: "settings" } };
 
 /** One operator among those that share a Prometheus. */
 const ofOperator = { labels: { job: "operator" } };
@@ -62,32 +66,34 @@ export const operatorAlertCases: readonly AlertCase[] = [
     firing: { "3m": [], "6m": [], "10m30s": [], "12m": [ofOperator] },
   },
   {
-    alert: "EndpointOperatorCredentialsRejected",
-    name: "the key is rejected → one alert for all resources; another key → resolves",
+    alert: "ControlPlaneCredentialsRejected",
+    name: "the key is rejected for 2 minutes → fires for this control plane alone; another key → resolves",
     series: {
-      [exported(podA)]: "1x60",
-      [condition("CredentialsValid", "False")]: "_x2 1x20 stale",
-      [condition("CredentialsValid", "False").replace("orders", "crm")]: "_x2 1x20 stale",
-      [exported(podA).replace("orders", "crm")]: "1x60",
+      [credentials("settings", podA)]: "1x3 0x20 1x40",
+      [credentials("ClusterControlPlane/north", podA)]: "1x60",
     },
-    firing: { "2m30s": [], "3m30s": [{ value: "2" }], "11m": [{ value: "2" }], "12m": [] },
+    firing: { "3m30s": [], "4m": [rejected], "12m": [rejected], "12m30s": [] },
   },
   {
-    alert: "EndpointOperatorCredentialsRejected",
+    alert: "ControlPlaneCredentialsRejected",
     name: "another replica takes over → goes on firing",
     series: {
-      [exported(podA)]: ofOldLeader,
-      [condition("CredentialsValid", "False")]: ofOldLeader,
-      [exported(podB)]: ofNewLeader,
-      [condition("CredentialsValid", "False", podB)]: ofNewLeader,
+      [credentials("settings", podA)]: "0x9 stale",
+      [credentials("settings", podB)]: "_x12 0x60",
     },
-    firing: { "4m": [{ value: "1" }], "5m30s": [{ value: "1" }], "6m": [{ value: "1" }] },
+    firing: { "4m": [rejected], "5m30s": [rejected], "6m": [rejected], "20m": [rejected] },
   },
   {
-    alert: "EndpointOperatorCredentialsRejected",
-    name: "the key is accepted → no alert",
-    series: { [exported(podA)]: "1x60", [condition("CredentialsValid", "True")]: "1x60" },
-    firing: { "10m": [] },
+    alert: "ControlPlaneCredentialsRejected",
+    name: "a key is refused for a minute; no answer yet; another team's operator is rejected → fires for that one alone",
+    series: {
+      [credentials("settings", podA)]: "1x3 0x2 1x60",
+      [credentials("settings", well)]: "0x60",
+    },
+    firing: {
+      "1m30s": [],
+      "10m": [{ labels: { job: "theirs", namespace: "theirs", control_plane: "settings" } }],
+    },
   },
   {
     alert: "EndpointOperatorOperationsUnseen",

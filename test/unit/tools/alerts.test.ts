@@ -56,6 +56,7 @@ async function exportedSeries(): Promise<readonly Series[]> {
     leader: { leaseName: "endpoint-operator", isLeader: () => true },
   });
   metrics.queue.taken(1);
+  metrics.controlPlane.keyJudged("settings", false);
   metrics.controlPlane.requestEnded({ route: "/projects", method: "GET", code: "200", seconds: 1 });
   return parsePage((await metrics.render("Prometheus")).body);
 }

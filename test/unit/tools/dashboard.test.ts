@@ -169,7 +169,7 @@ describe("queries", () => {
 
   test("columns of a table → the labels that its query keeps, each once", () => {
     const tables = targets.filter(({ panel }) => panel.type === "table");
-    expect(tables).toHaveLength(2);
+    expect(tables).toHaveLength(3);
     for (const { panel, target } of tables) {
       const [organize] = panel.transformations ?? [];
       const columns = Object.keys((organize?.options.indexByName ?? {}) as object);
@@ -179,7 +179,7 @@ describe("queries", () => {
 
   test("colours of series → of names that the legend can give", () => {
     const coloured = panels.flatMap((panel) => (panel.fieldConfig?.overrides ?? []).map((one) => ({ panel, one })));
-    expect(coloured).toHaveLength(5);
+    expect(coloured).toHaveLength(7);
     for (const { panel, one } of coloured) {
       const legends = targetsOf(panel).map(({ legendFormat = "" }) => legendFormat.replaceAll(/\{\{\w+\}\}/g, "\\w+"));
       expect(one.matcher.options, panel.title).toMatch(new RegExp(`^(${legends.join("|")})$`));
@@ -201,11 +201,6 @@ describe("queries", () => {
       "control_plane_request_budget_wait_seconds_bucket",
       // 0 in normal operation; the log names the objects.
       "control_plane_unreadable_objects",
-      // Each resource says it by itself, and an alert is raised for one that is not Ready.
-      "database_access_password_age_seconds",
-      "database_access_password_resets_total",
-      "database_access_ready",
-      "database_access_secret_writes_total",
       "process_start_time_seconds",
       // A yes or no that the silence of the watch says better.
       "reflector_synced",
