@@ -7,17 +7,19 @@ export class AuthorityFileError extends Error {
   override readonly name = "AuthorityFileError";
 }
 
-/** Certificate and private key, one file, so that a crash never leaves one without the other. */
+/**
+ * The name of the file with certificate and private key. It is one file, so that a crash never leaves one without the
+ * other.
+ */
 const authorityFileName = "certificate-authority.pem";
 
-/** The certificate alone, for clients. */
+/** The name of the file with the certificate alone, for clients. */
 export const certificateFileName = "ca.crt";
 
 /**
- * Reads the certificate authority of a data directory, or makes one and keeps it there. The same directory gives the same
- * authority, so that clients trust it once.
- *
- * @param directory exists; `undefined`: a new authority that is kept nowhere.
+ * Reads the certificate authority of a data directory, or makes one and stores it there. The same directory always
+ * gives the same authority, so that clients need to trust it only once.
+ * @param directory exists; `undefined`: a new authority that is not stored.
  * @param nowMs epoch milliseconds of the machine's clock.
  * @throws AuthorityFileError when the file cannot be read, is damaged, or has expired
  */
@@ -59,7 +61,7 @@ function problem(file: string, what: string, cause?: unknown): AuthorityFileErro
   return new AuthorityFileError(`${file} ${what}; ${remedy}`, { cause });
 }
 
-/** A crash leaves the old file or the new one, never a part. */
+/** Writes a file completely: after a crash there is the old file or the new one. */
 function writeWhole(file: string, text: string, mode: number): void {
   writeFileSync(`${file}.new`, text, { mode, flush: true });
   renameSync(`${file}.new`, file);

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
 import { keyIdOf, signCertificate } from "./certificate.ts";
 
-/** A server's certificate with its private key, both PEM, as `node:tls` takes them. */
+/** A server's certificate with its private key, both as PEM, in the form that `node:tls` takes. */
 export interface ServerCertificate {
   readonly cert: string;
   readonly key: string;
@@ -9,22 +9,22 @@ export interface ServerCertificate {
 
 const dayMs = 86_400_000;
 
-/** Clocks of client and sandbox may differ by this much. */
+/** The assumed difference between the clocks of client and sandbox, in milliseconds. */
 const clockDifferenceMs = dayMs;
 
 const authorityLifeMs = 10 * 365 * dayMs;
 
-/** Some clients refuse certificates of servers that are valid for longer than 825 days. */
+/** How long a server's certificate is valid, in milliseconds. Some clients refuse more than 825 days. */
 const serverLifeMs = 800 * dayMs;
 
 /**
  * The sandbox's own certificate authority. A client that trusts `certificate` trusts every server certificate that
- * `issue` makes. Both cost about a millisecond.
+ * `issue` makes. Making either takes about a millisecond.
  */
 export class CertificateAuthority {
-  /** The authority's own certificate, PEM. */
+  /** The authority's own certificate, as PEM. */
   readonly certificate: string;
-  /** PEM (PKCS 8). A program that has it can make certificates that the clients trust. */
+  /** The private key as PEM (PKCS 8). A program that has it can make certificates that the clients trust. */
   readonly privateKey: string;
   readonly #name: string;
   readonly #privateKey: KeyObject;
@@ -36,10 +36,10 @@ export class CertificateAuthority {
     this.#privateKey = createPrivateKey(privateKey);
   }
 
-  /** Makes a new one. @param nowMs epoch milliseconds of the machine's clock. */
+  /** Makes a new authority. @param nowMs epoch milliseconds of the machine's clock */
   static create(nowMs: number): CertificateAuthority {
     const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-    // Two authorities in one trust store need different names.
+    // The name is unique, because two authorities in one trust store need different names.
     const name = `endpoint-operator sandbox ${keyIdOf(publicKey).toString("hex").slice(0, 8)}`;
     const certificate = signCertificate({
       subject: name,
@@ -53,8 +53,7 @@ export class CertificateAuthority {
   }
 
   /**
-   * Takes one that was made before.
-   *
+   * Makes an authority from its stored certificate and key.
    * @throws Error when the texts are not a certificate authority with its key
    */
   static from(certificate: string, privateKey: string): CertificateAuthority {
@@ -65,15 +64,14 @@ export class CertificateAuthority {
     return new CertificateAuthority(certificate, privateKey);
   }
 
-  /** Whether clients accept it for at least another day. */
+  /** Whether clients accept the authority's certificate for at least another day. */
   isValidAt(nowMs: number): boolean {
     const { validFrom, validTo } = new X509Certificate(this.certificate);
     return Date.parse(validFrom) <= nowMs && nowMs + dayMs < Date.parse(validTo);
   }
 
   /**
-   * Makes a certificate for a server, with a key of its own. It is not kept.
-   *
+   * Makes a certificate for a server, with its own key. The authority does not keep it.
    * @param names host names (a leading `*.` stands for one label) and IP addresses; at least one.
    * @param nowMs epoch milliseconds of the machine's clock.
    */

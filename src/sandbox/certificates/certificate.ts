@@ -13,17 +13,19 @@ import {
   derValue,
 } from "./der.ts";
 
-/** What a certificate says. Keys are on the curve P-256. */
+/** The content of a certificate. Keys are on the curve P-256. */
 export interface CertificateContent {
-  /** Common name of the subject, at most 64 characters. */
+  /** The common name of the subject, at most 64 characters. */
   readonly subject: string;
   readonly publicKey: KeyObject;
-  /** Common name and key of the signer; for a root, those of the subject. */
+  /** The common name and the keys of the signer. For a root certificate, the signer is the subject. */
   readonly issuer: { readonly name: string; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
-  /** Epoch milliseconds of the machine's clock, because clients compare it with theirs. */
+  /**
+   * The start of the validity, in epoch milliseconds of the machine's clock, because clients compare it with theirs.
+   */
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
-  /** `authority`: may sign other certificates. A list: the host names and IP addresses of a server. */
+  /** `authority`: the certificate may sign other certificates. A list: the host names and IP addresses of a server. */
   readonly use: "authority" | readonly string[];
 }
 
@@ -41,8 +43,7 @@ const ids = {
 
 /**
  * Makes a signed X.509 certificate, version 3.
- *
- * @returns PEM
+ * @returns the certificate as PEM
  * @see RFC 5280, part 4
  */
 export function signCertificate(content: CertificateContent): string {
@@ -70,7 +71,8 @@ function extensionsOf({ publicKey, issuer, use }: CertificateContent): readonly 
   const isAuthority = use === "authority";
   return [
     extension(ids.basicConstraints, derSequence(...(isAuthority ? [derTrue] : [])), "critical"),
-    // An authority signs certificates and revocation lists (bits 5 and 6); a server signs handshakes (bit 0).
+    // The key usage: an authority signs certificates and revocation lists (bits 5 and 6); a server signs handshakes
+    // (bit 0).
     extension(
       ids.keyUsage,
       isAuthority ? derBits(Uint8Array.of(0x06), 1) : derBits(Uint8Array.of(0x80), 7),
@@ -95,7 +97,7 @@ function alternativeName(name: string): Buffer {
   return isIP(name) === 0 ? derValue(0x82, Buffer.from(name, "ascii")) : derValue(0x87, addressBytes(name));
 }
 
-/** 4 bytes of an IPv4 address, 16 bytes of an IPv6 address. */
+/** Returns the 4 bytes of an IPv4 address, or the 16 bytes of an IPv6 address. */
 function addressBytes(address: string): Uint8Array {
   if (isIP(address) === 4) return Uint8Array.from(address.split("."), Number);
   // A URL writes every IPv6 address in hexadecimal groups, with at most one `::`.
@@ -106,7 +108,9 @@ function addressBytes(address: string): Uint8Array {
   return Buffer.from([...before, ...zeros, ...after].map((group) => group.padStart(4, "0")).join(""), "hex");
 }
 
-/** The identifier of a public key: a hash of its uncompressed point, the last 65 bytes of its DER form. */
+/**
+ * Returns the identifier of a public key: a hash of its uncompressed point, which is the last 65 bytes of its DER form.
+ */
 export function keyIdOf(publicKey: KeyObject): Buffer {
   const point = publicKey.export({ type: "spki", format: "der" }).subarray(-65);
   return createHash("sha1").update(point).digest();

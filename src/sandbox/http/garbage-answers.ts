@@ -6,22 +6,22 @@ import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "./parts/errors.ts";
 
-/** A request and those before it on its connection that are not answered yet. */
+/** A request, and earlier requests of its connection that are not answered yet. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly before: Exchange | undefined;
 }
 
-/** Codes of Node's errors about what a client sends, and the status for each; all others are 400. */
+/** The HTTP status for each code of Node's errors about a client's bytes. All other codes get 400. */
 const statusOfCode: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
 };
 
 /**
- * Answers in the one shape what Node would answer in its own way, or not at all: what is not HTTP, what never comes to
- * an end, `CONNECT`, expectations that cannot be met, and requests without a host.
+ * Answers requests in the sandbox's error form that Node would answer in another form or not at all. These are: bytes
+ * that are not HTTP, requests that never end, `CONNECT`, expectations that cannot be met, and requests without a host.
  */
 export class GarbageAnswers {
   readonly #latest = new WeakMap<Socket, Exchange>();
@@ -42,8 +42,9 @@ export class GarbageAnswers {
   }
 
   /**
-   * For Node's event `clientError`. Answers come in the order of the requests, so whatever was whole before the garbage
-   * is answered before it: else a client would take the refusal for the answer to a request that is carried out.
+   * Handles Node's event `clientError`. Answers must come in the order of the requests, so all complete requests before
+   * the garbage are answered first. Otherwise a client would take the refusal for the answer to a request that is
+   * carried out.
    */
   async answer({ code = "" }: { readonly code?: string }, socket: Socket): Promise<void> {
     if (code !== "ECONNRESET") await this.#untilAnswered(socket);
@@ -58,7 +59,7 @@ export class GarbageAnswers {
 
   async #untilAnswered(socket: Socket): Promise<void> {
     const latest = this.#latest.get(socket);
-    // One that is not whole is itself what cannot be read.
+    // If the latest request is incomplete, it is the one that cannot be read.
     const whole = latest?.request.complete === false ? latest.before : latest;
     if (whole !== undefined && isOpen(whole)) await once(whole.response, "close").catch(() => undefined);
   }
@@ -74,7 +75,7 @@ function bodyOf(message: string): string {
   return JSON.stringify({ request_id: randomUUID(), code: "", message });
 }
 
-/** A whole answer, after which the connection closes. */
+/** Returns the bytes of a complete answer, after which the connection closes. */
 function bytesOf(status: string, message: string): string {
   const body = bodyOf(message);
   const headers = [`Content-Type: ${jsonType}`, `Content-Length: ${body.length}`, "Connection: close"];

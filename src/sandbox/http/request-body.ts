@@ -3,28 +3,31 @@ import { ApiError } from "./parts/errors.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** The route takes no body: whatever comes is dropped, of whatever type. */
+    /** Whether the route takes no body. Any body of any type is then dropped. */
     ignoresBody?: boolean;
   }
   interface FastifyRequest {
-    /** What the client said, before fastify had a chance to refuse it. */
+    /** The `Content-Type` header as the client sent it, before fastify could refuse it; `undefined`: none. */
     sentContentType: string | undefined;
-    /** The body as it came; `undefined`: none, or not read. */
+    /** The bytes of the body; `undefined`: there was none, or it was not read. */
     sentBody: Buffer | undefined;
   }
 }
 
-/** Largest body, in bytes. */
+/** The maximum size of a body, in bytes. */
 export const bodyLimit = 256 * 1024;
 
 const deepestNesting = 32;
 
-/** Making one costs more than decoding a body; between whole bodies it keeps nothing. */
+/**
+ * Decodes UTF-8 and refuses invalid bytes. It is shared, because making one costs more than decoding a body, and it
+ * keeps no state.
+ */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Reads bodies by rules of our own: a call without a body may carry any content type, every other body is JSON.
- *
+ * Makes the server read bodies by its own rules: a request without a body may have any content type, every other body
+ * must be JSON.
  * Errors while reading: 400 malformed or too deep, 413 too large, 415 not JSON.
  */
 export function readBodies(app: FastifyInstance): void {
@@ -45,14 +48,15 @@ export function readBodies(app: FastifyInstance): void {
   app.addHook("onRequest", (request, _reply, done) => {
     const { headers } = request.raw;
     request.sentContentType = headers["content-type"];
-    // fastify answers 415 to a type it cannot parse, body or not; this one it can, and the parser knows the real one.
+    // fastify answers 415 to an unknown content type, with or without a body. It knows this type, and the parser knows
+    // the real one.
     if (headers["content-type"] !== undefined) headers["content-type"] = "application/octet-stream";
     done();
   });
 }
 
 function isWanted({ routeOptions, is404, method, sentContentType }: FastifyRequest, body: Buffer): boolean {
-  // No DELETE needs a body. One that claims to be JSON is checked, any other is ignored.
+  // No DELETE needs a body. A body that claims to be JSON is checked, any other is ignored.
   if (method === "DELETE" && !isJson(sentContentType)) return false;
   return routeOptions.config.ignoresBody !== true && !is404 && body.length > 0;
 }
@@ -75,7 +79,10 @@ function parseJson(contentType: string | undefined, body: Buffer): unknown {
   return parsed;
 }
 
-/** Looks no deeper than the limit, for a body may be nested deeper than the stack. */
+/**
+ * Whether a value is nested deeper than the limit. It stops at the limit, because a body may be nested deeper than the
+ * stack allows.
+ */
 function isDeeperThan(value: unknown, limit: number): boolean {
   if (limit < 0) return true;
   if (typeof value !== "object" || value === null) return false;

@@ -22,7 +22,7 @@ import { answerErrors, answerTo, sendError } from "./parts/errors.ts";
 import type { ServerParts } from "./parts/server-parts.ts";
 import { readBodies } from "./request-body.ts";
 
-/** All of the API, in the order of its reference. */
+/** All routes of the API, in the order of its reference. */
 const apiRoutes = [
   endpointRoutes,
   powerRoutes,
@@ -39,9 +39,9 @@ const apiRoutes = [
   keyRoutes,
 ];
 
-/** Path of the API. Its last part is the version. */
+/** The path of the API. Its last part is the version. */
 export const apiPrefix = "/api/v2";
-/** Path of the control API, outside the API. */
+/** The path of the control API, outside the API. */
 export const controlPrefix = "/sandbox/v1";
 
 /** How long a request may take to arrive, in milliseconds. The time for the answer has no such limit. */
@@ -51,9 +51,8 @@ const arrivalLimitMs = 30_000;
 export type RouteSet = (app: FastifyInstance, parts: ServerParts) => void;
 
 /**
- * Builds the server, which does not listen yet.
- *
- * @param more route sets outside the API and the control API, such as that of the page.
+ * Makes the server; it does not listen yet.
+ * @param more sets of routes outside the API and the control API, such as those of the page.
  */
 export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []): FastifyInstance {
   const garbage = new GarbageAnswers();
@@ -76,14 +75,15 @@ export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []):
   });
   garbage.install(app);
   app.addHook("onSend", (_request, reply, payload, done) => {
-    // An answer about a failure of the sandbox promises nothing, and the process may be about to end.
+    // An answer about a failure of the sandbox need not wait for the disk, and the process may be about to end.
     if (reply.statusCode >= 500) {
       done(null, payload);
       return;
     }
-    // What is answered is to outlive the process.
+    // What is acknowledged must survive the end of the process.
     const written = parts.written();
-    // Send all answers of one turn of the event loop together: waking a client costs more than most requests.
+    // All answers of one turn of the event loop are sent together, because waking a client costs more than most
+    // requests.
     if (written === undefined) setImmediate(done, null, payload);
     else written.then(() => done(null, payload), done);
   });
@@ -106,13 +106,13 @@ export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []):
 
 function registerApi(app: FastifyInstance, parts: ServerParts, known: KnownMethods): void {
   new Lifecycle(app, parts, known).install();
-  // Registered again so that unknown routes below the prefix pass the hooks, and the key is checked first.
+  // They are registered again, so that unknown routes below the prefix also run the hooks and the key is checked first.
   answerErrors(app, parts.onBug);
   for (const routes of apiRoutes) routes(app, parts);
   unplayedRoutes(app, { playsSchemas: parts.schemaOf !== undefined });
 }
 
-/** The client's own `X-Request-ID` where it is fit to be repeated. */
+/** Returns the id of a request: the client's own `X-Request-ID`, if it can be repeated safely, else a random one. */
 function requestIdOf(request: IncomingMessage): string {
   const sent = request.headers["x-request-id"];
   return typeof sent === "string" && /^[\x21-\x7e]{1,128}$/.test(sent) ? sent : randomUUID();

@@ -3,24 +3,25 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { TlsConnections } from "./tls-connections.ts";
 
-/** What a proxy leads to. */
+/** What a proxy connects clients to. */
 export interface ProxyTarget {
-  /** The sandbox's own server, which answers what arrives. */
+  /** The sandbox's own server, which answers the requests. */
   readonly http: Server;
   readonly encrypted: TlsConnections;
-  /** Host name of the public API, such as `console.neon.tech`. */
+  /** The host name of the public API, such as `console.neon.tech`. */
   readonly hostName: string;
 }
 
 /** How long a client may take to ask for its tunnel, in milliseconds. */
 const arrivalLimitMs = 10_000;
 
-/** Connections to the proxy at once, tunnels included. */
+/** The maximum number of connections to the proxy, including tunnels. */
 const connectionLimit = 1024;
 
 /**
- * An HTTP proxy for clients that cannot be given another address. A tunnel to the public API's host name ends in the
- * sandbox, which shows a certificate for that name. Every other target is refused with 403, so nothing leaves the machine.
+ * An HTTP proxy for clients whose address of the API cannot be changed. A tunnel to the public API's host name ends in
+ * the sandbox, which shows a certificate for that name. Any other target is refused with 403, so that nothing leaves
+ * the machine.
  */
 export class ConnectProxy {
   readonly #server: Server;
@@ -38,7 +39,7 @@ export class ConnectProxy {
     this.#server.on("request", (request, response) => this.#forward(request, response));
   }
 
-  /** @returns the port. @throws Error when the address cannot be bound */
+  /** Starts to listen. @returns the port. @throws Error when the address cannot be bound */
   async listen(host: string, port: number): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#server.once("error", reject);
@@ -48,7 +49,7 @@ export class ConnectProxy {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Closes the port and every connection to it; tunnels are closed by the one that took them. */
+  /** Closes the port and every connection to it. Tunnels are closed by their own server. */
   async close(): Promise<void> {
     const closed = Promise.withResolvers<void>();
     this.#server.close(() => closed.resolve());
@@ -57,7 +58,7 @@ export class ConnectProxy {
   }
 
   #tunnel(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    // A client that has gone is no concern of the other connections.
+    // An error of one client does not affect the other connections.
     socket.on("error", () => socket.destroy());
     if (request.url?.toLowerCase() !== `${this.#target.hostName}:443`) {
       const body = bodyOf(this.#refusal(request.url ?? ""));
@@ -71,7 +72,10 @@ export class ConnectProxy {
     this.#target.encrypted.take(socket);
   }
 
-  /** Some clients send the whole address to the proxy and no CONNECT; the sandbox answers them on this connection. */
+  /**
+   * Handles clients that send the whole address to the proxy without CONNECT: the sandbox answers them on this
+   * connection.
+   */
   #forward(request: IncomingMessage, response: ServerResponse): void {
     const url = URL.parse(request.url ?? "");
     if (url?.hostname !== this.#target.hostName) {
@@ -93,7 +97,7 @@ export class ConnectProxy {
 const jsonType = "application/json; charset=utf-8";
 
 function bodyOf(message: string): string {
-  // The target is the client's own text; escapes keep the body's length in bytes equal to its length in characters.
+  // The target is the client's own text. Because of the escapes, the body has as many bytes as characters.
   const text = JSON.stringify({ request_id: randomUUID(), code: "", message });
   return text.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

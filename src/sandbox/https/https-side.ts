@@ -4,24 +4,24 @@ import { ConnectProxy } from "./connect-proxy.ts";
 import { ServerIdentity } from "./server-identity.ts";
 import { TlsConnections } from "./tls-connections.ts";
 
-/** A proxy for clients with a fixed https address. */
+/** The options of a proxy for clients with a fixed https address. */
 export interface ProxyOptions {
-  /** @default 0: a free one */
+  /** The port of the proxy. @default 0: a free port */
   readonly port?: number | undefined;
-  /** The host name that clients have, which the proxy leads to the sandbox. @default console.neon.tech */
+  /** The host name that clients use and that the proxy connects to the sandbox. @default console.neon.tech */
   readonly hostName?: string | undefined;
 }
 
 /** The public API's host name. */
 export const publicHostName = "console.neon.tech";
 
-/** Which encrypted ways to the sandbox there are. */
+/** The encrypted ways to reach the sandbox. */
 export interface HttpsOptions {
-  /** Whether the server's own port answers https as well. */
+  /** Whether the server's own port also answers https. */
   readonly tls: boolean;
-  /** `undefined`: no proxy. */
+  /** The options of the proxy; `undefined`: no proxy. */
   readonly proxy: ProxyOptions | undefined;
-  /** Called only when there is an encrypted way. */
+  /** Returns the certificate authority. It is called only if there is an encrypted way. */
   readonly authority: () => CertificateAuthority;
 }
 
@@ -31,7 +31,7 @@ export class HttpsSide {
   readonly #proxy: ConnectProxy | undefined;
   readonly #proxyPort: number;
 
-  /** @param http not listening yet. */
+  /** @param http the server, which must not listen yet. */
   constructor(http: Server, { tls, proxy, authority }: HttpsOptions) {
     this.#proxyPort = proxy?.port ?? 0;
     if (!tls && proxy === undefined) return;

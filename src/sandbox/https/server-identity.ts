@@ -3,12 +3,13 @@ import { networkInterfaces } from "node:os";
 import { createSecureContext, type SecureContext, type TlsOptions } from "node:tls";
 import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
 
-/** Certificates that are kept at once. A client that asks for more names makes the oldest go. */
+/** The maximum number of certificates in memory. A client that asks for more names makes the oldest one go. */
 const keptCertificates = 64;
 
 /**
- * The certificates that the sandbox's API shows. Each host name that a client asks for gets a certificate of its own, so
- * that any name that leads to the sandbox works. A client that names no host gets one for this machine's names and addresses.
+ * The certificates of the sandbox's API. Each host name that a client asks for gets its own certificate, so that any
+ * name that leads to the sandbox works. A client that names no host gets a certificate for this machine's names and
+ * addresses.
  */
 export class ServerIdentity {
   readonly #authority: CertificateAuthority;
@@ -21,7 +22,9 @@ export class ServerIdentity {
     this.#nowMs = nowMs;
   }
 
-  /** For `node:tls`. Only HTTP/1.1 is offered, because that is what the sandbox's server speaks. */
+  /**
+   * Returns the options for `node:tls`. Only HTTP/1.1 is offered, because the sandbox's server supports nothing else.
+   */
   tlsOptions(): TlsOptions {
     return {
       ...this.#authority.issue(["localhost", ...machineAddresses()], this.#nowMs()),

@@ -6,7 +6,7 @@ import type { ServerIdentity } from "./server-identity.ts";
 /** How long a client may take for the first byte, and then for its handshake, in milliseconds. */
 const handshakeLimitMs = 10_000;
 
-/** Encrypted connections at once, those in their handshake included. */
+/** The maximum number of encrypted connections, including those in their handshake. */
 const connectionLimit = 1024;
 
 /** The first byte of a TLS connection: a record of the type "handshake". No HTTP request begins with it. */
@@ -16,11 +16,11 @@ const tlsRecord = 0x16;
 export class TlsConnections {
   readonly #http: Server;
   readonly #tls: TlsServer;
-  /** How the HTTP server itself takes a connection. */
+  /** Gives a connection to the HTTP server. */
   readonly #accept: (socket: Socket) => void;
   readonly #sockets = new Set<Socket>();
 
-  /** @param http not listening yet. */
+  /** @param http the server, which must not listen yet. */
   constructor(http: Server, identity: ServerIdentity) {
     this.#http = http;
     const accepting = http.listeners("connection") as ((socket: Socket) => void)[];
@@ -29,7 +29,7 @@ export class TlsConnections {
     };
     this.#tls = createServer({ ...identity.tlsOptions(), handshakeTimeout: handshakeLimitMs });
     this.#tls.on("secureConnection", this.#accept);
-    // A failed handshake concerns its client alone, which sees the TLS alert.
+    // A failed handshake affects its own client only, which gets the TLS alert.
     this.#tls.on("tlsClientError", (_error, socket) => socket.destroy());
   }
 
@@ -39,7 +39,7 @@ export class TlsConnections {
     this.#http.on("connection", (socket) => this.#detect(socket));
   }
 
-  /** Takes a connection whose next byte begins a TLS handshake. Above the limit it is closed. */
+  /** Accepts a connection whose next byte begins a TLS handshake. Above the limit the connection is closed. */
   take(socket: Socket): void {
     if (this.#sockets.size >= connectionLimit) {
       socket.destroy();

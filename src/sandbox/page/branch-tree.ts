@@ -5,14 +5,14 @@ export type TreeLine =
   | { readonly kind: "Branch"; readonly branch: BranchRecord; readonly depth: number; readonly endpointCount: number }
   | { readonly kind: "Endpoint"; readonly endpoint: EndpointRecord; readonly depth: number };
 
-/** Branches that are deeper are drawn at this depth. */
+/** The maximum depth of the drawing. Deeper branches are drawn at this depth. */
 export const deepest = 6;
 
 /**
- * Branches below their parents, each followed by its endpoints and then by its children. Siblings stay in their order.
- *
- * @param search lower case; empty: everything. A branch that matches is shown with its endpoints, an endpoint that
- * matches with its branch, and both with the branches above.
+ * Returns the lines of the tree: each branch below its parent, followed by its endpoints and then by its children.
+ * Siblings keep their order.
+ * @param search lower case; "": everything. A matching branch is shown with its endpoints, a matching endpoint with
+ *   its branch, and both with the branches above.
  */
 export function branchTree(
   branches: readonly BranchRecord[],
@@ -26,7 +26,7 @@ export function branchTree(
   const byBranch = Map.groupBy(endpoints, ({ branchId }) => branchId);
   const visited = new Set<string>();
   const linesOf = (branch: BranchRecord, depth: number): readonly TreeLine[] => {
-    // Records of a snapshot may name each other as parents.
+    // Records of a snapshot may name each other as parents, which would never end.
     if (visited.has(branch.id)) return [];
     visited.add(branch.id);
     const own = byBranch.get(branch.id) ?? [];
@@ -43,7 +43,7 @@ export function branchTree(
   return (byParent.get("") ?? []).flatMap((branch) => linesOf(branch, 0));
 }
 
-/** Whether an object's id or name holds the text. @param search lower case; empty: always. */
+/** Whether an object's id or name contains the text. @param search lower case; "": always true */
 export function matches(
   { id, name }: { readonly id: string; readonly name?: string | undefined },
   search: string,

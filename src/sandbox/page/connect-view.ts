@@ -3,16 +3,16 @@ import { type Html, html } from "./html.ts";
 import type { View } from "./layout-view.ts";
 import { snippetView } from "./parts-view.ts";
 
-/** What the commands of the page of clients need. */
+/** What the commands on the page of clients need. */
 export interface ConnectData {
-  /** The address by which the page was asked for, such as `http://127.0.0.1:8787`. */
+  /** The address of the sandbox in the browser, such as `http://127.0.0.1:8787`. */
   readonly origin: string;
   readonly entrances: Entrances;
-  /** A project to name in commands; `undefined`: there is none. */
+  /** The id of a project for the commands; `undefined`: there is none. */
   readonly projectId: string | undefined;
 }
 
-/** The page of clients: commands to copy that lead a client to this sandbox. */
+/** Makes the page of clients: commands to copy that connect a client to this sandbox. */
 export function connectView({ origin, entrances, projectId = "PROJECT" }: ConnectData): View {
   const url = `${origin}/api/v2`;
   return {

@@ -8,13 +8,16 @@ import type { PageQuery } from "./page-query.ts";
 import { buttonView } from "./parts-view.ts";
 import type { Row } from "./region.ts";
 
-/** What goes wrong on purpose. */
+/** What the page of faults shows. */
 export interface FaultsData {
   readonly faults: readonly FaultState[];
   readonly failures: readonly PlannedFailureState[];
 }
 
-/** The page of faults: those between client and API, and operations that are to fail; list, add, remove. */
+/**
+ * Makes the page of faults. It lists, adds and removes faults between client and API, and planned failures of
+ * operations.
+ */
 export function faultsView(data: FaultsData, query: PageQuery): View {
   return {
     title: "Faults · Sandbox",

@@ -1,4 +1,4 @@
-/** Markup: text that needs no escaping. */
+/** HTML text that needs no escaping any more. */
 export class Html {
   readonly markup: string;
 
@@ -7,7 +7,7 @@ export class Html {
   }
 }
 
-/** A value in a template. Text is escaped, markup is not, a list is joined, and `undefined` adds nothing. */
+/** A value in a template. Text is escaped, `Html` is not, a list is joined, and `undefined` adds nothing. */
 export type HtmlPart = Html | string | number | undefined | readonly HtmlPart[];
 
 const escapes: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => escapes[character] as string);
 }
 
-/** Template tag for markup. Attributes must be quoted, and no value may be put into a script or a style. */
+/** A template tag for HTML. Attributes must be quoted, and no value may be put into a script or a style. */
 export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   return new Html(strings.map((text, index) => text + markupOf(parts[index])).join(""));
 }

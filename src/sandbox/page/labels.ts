@@ -1,4 +1,4 @@
-/** The words that the page uses for states, sizes and spans of time. */
+/** The words of the page for states, sizes and times. */
 import type { EndpointRecord, OperationRecord, OperationStatus } from "../engine/records.ts";
 import { defaultSuspendSeconds } from "../engine/settings.ts";
 
@@ -6,11 +6,11 @@ import { defaultSuspendSeconds } from "../engine/settings.ts";
 export interface Label {
   readonly text: string;
   readonly sign: string;
-  /** Name of a class in the style sheet. */
+  /** The name of a class in the style sheet. */
   readonly tone: "good" | "bad" | "busy" | "quiet" | "warn";
 }
 
-/** The labels that the service's own console uses. */
+/** The labels of the control plane's own console. */
 const statusLabels: Readonly<Record<OperationStatus, Label>> = {
   finished: { text: "OK", sign: "✓", tone: "good" },
   scheduling: { text: "Scheduling", sign: "◷", tone: "quiet" },
@@ -18,30 +18,30 @@ const statusLabels: Readonly<Record<OperationStatus, Label>> = {
   failed: { text: "Error", sign: "✕", tone: "bad" },
 };
 
-/** The console's label for an operation's status. */
+/** Returns the console's label for an operation's status. */
 export function statusLabel(status: OperationStatus): Label {
   return statusLabels[status];
 }
 
-/** Whether an operation has ended, well or badly. */
+/** Whether an operation has ended, with or without success. */
 export function hasEnded({ status }: Pick<OperationRecord, "status">): boolean {
   return status === "finished" || status === "failed";
 }
 
 const stateWords = { init: "Init", idle: "Idle", active: "Active" } as const;
 
-/** The console's label for an endpoint's state, and where it is going. */
+/** Returns the console's label for an endpoint's state, and for the state that it is changing to. */
 export function stateLabel({ state, pendingState }: Pick<EndpointRecord, "state" | "pendingState">): Label {
   const text = stateWords[state];
   if (pendingState !== undefined && pendingState !== state) {
     return { text: `${text} → ${stateWords[pendingState]}`, sign: "◐", tone: "busy" };
   }
-  // Going back to where it is: a restart, or settings that are being applied.
+  // The compute will return to its present state: it restarts, or its settings are being applied.
   if (pendingState !== undefined) return { text: `${text}, changing`, sign: "◐", tone: "busy" };
   return state === "active" ? { text, sign: "●", tone: "good" } : { text, sign: "○", tone: "quiet" };
 }
 
-/** The label of an HTTP status. @param status `undefined`: there was no answer. */
+/** Returns the label of an HTTP status. @param status `undefined`: there was no answer */
 export function answerLabel(status: number | undefined): Label {
   if (status === undefined) return { text: "no answer", sign: "…", tone: "busy" };
   if (status >= 500) return { text: String(status), sign: "✕", tone: "bad" };
@@ -50,7 +50,7 @@ export function answerLabel(status: number | undefined): Label {
     : { text: String(status), sign: "✓", tone: "good" };
 }
 
-/** `850 ms`, `3.2 s`, `4 min 10 s`, `5 min`, `2 h 5 min`, `3 d 4 h`. */
+/** Writes a time span: `850 ms`, `3.2 s`, `4 min 10 s`, `5 min`, `2 h 5 min`, `3 d 4 h`. */
 export function spanText(milliseconds: number): string {
   if (milliseconds < 1000) return `${milliseconds} ms`;
   const seconds = Math.floor(milliseconds / 1000);
@@ -62,7 +62,7 @@ export function spanText(milliseconds: number): string {
 
 interface Unit {
   readonly name: string;
-  /** Seconds. */
+  /** The length of the unit, in seconds. */
   readonly size: number;
 }
 
@@ -71,17 +71,23 @@ function twoUnits(seconds: number, large: Unit, small: Unit): string {
   return `${Math.floor(seconds / large.size)} ${large.name}${rest === 0 ? "" : ` ${rest} ${small.name}`}`;
 }
 
-/** `0.25 CU`, `0.25 – 2 CU`. */
+/** Writes a size: `0.25 CU`, `0.25 – 2 CU`. */
 export function sizeText({ minUnits, maxUnits }: Pick<EndpointRecord, "minUnits" | "maxUnits">): string {
   return minUnits === maxUnits ? `${minUnits} CU` : `${minUnits} – ${maxUnits} CU`;
 }
 
-/** How long a compute stays up without activity. @param seconds 0 is the service's default, -1 is never. */
+/**
+ * Writes after which time without activity a compute is suspended. @param seconds 0 is the control plane's default, -1
+ * is never
+ */
 export function suspendText(seconds: number): string {
   return seconds === -1 ? "never" : `after ${spanText((seconds === 0 ? defaultSuspendSeconds : seconds) * 1000)}`;
 }
 
-/** When an active compute is suspended if no client connects, epoch milliseconds; `undefined`: never, or not active. */
+/**
+ * Returns when an active compute is suspended if no client connects, in epoch milliseconds; `undefined`: never, or it
+ * is not active.
+ */
 export function suspendsAtMs(endpoint: EndpointRecord): number | undefined {
   const { state, pendingState, lastActiveMs, suspendTimeoutSeconds: seconds } = endpoint;
   if (state !== "active" || pendingState !== undefined || lastActiveMs === undefined || seconds === -1)
@@ -89,7 +95,7 @@ export function suspendsAtMs(endpoint: EndpointRecord): number | undefined {
   return lastActiveMs + (seconds === 0 ? defaultSuspendSeconds : seconds) * 1000;
 }
 
-/** `1 endpoint`, `2 endpoints`. */
+/** Writes a number of objects: `1 endpoint`, `2 endpoints`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }

@@ -4,7 +4,7 @@ import { type PageName, type PageQuery, pageHref, pagePaths } from "./page-query
 import { buttonView, exactTime } from "./parts-view.ts";
 import { type Region, regionView, textsOf, versionOf } from "./region.ts";
 
-/** Where the files of the page are, and what its script asks for. */
+/** The paths of the page's files, and of what its script asks for. */
 export const filePaths = {
   style: "/page/style.css",
   script: "/page/script.js",
@@ -12,26 +12,26 @@ export const filePaths = {
   events: "/page/events",
 } as const;
 
-/** What stands around every page. */
+/** What is shown around every page. */
 export interface FrameData {
   readonly profile: string;
   readonly clock: ClockState;
-  /** When something happens next by itself, epoch milliseconds; `undefined`: nothing will. */
+  /** When something happens next by itself, in epoch milliseconds; `undefined`: nothing will happen by itself. */
   readonly nextDueMs: number | undefined;
   readonly faultCount: number;
 }
 
-/** One page: its parts that change, and the markup around them. */
+/** One page: its parts that change, and the HTML around them. */
 export interface View {
   readonly title: string;
-  /** A page with another layout cannot be changed into this one; it must be loaded. */
+  /** The name of the layout. A page with another layout cannot be updated in place; it must be loaded. */
   readonly layout: string;
   readonly regions: readonly Region[];
-  /** @param place the element of a region. */
+  /** Makes the HTML. @param place returns the element of a region */
   readonly body: (place: (id: string, tag?: "div" | "ul" | "tbody") => Html) => Html;
 }
 
-/** The whole document. It is complete without its script. */
+/** Makes the whole HTML document. It is complete without its script. */
 export function documentView(view: View, frame: FrameData, query: PageQuery): string {
   const regions = new Map([...frameRegions(frame, query), ...view.regions].map((region) => [region.id, region]));
   const place = (id: string, tag: "div" | "ul" | "tbody" = "div"): Html => {
@@ -61,7 +61,7 @@ ${view.body(place)}
   return markup;
 }
 
-/** The parts around every page that change. */
+/** Returns the parts around every page that change. */
 export function frameRegions(
   { clock, profile, nextDueMs, faultCount }: FrameData,
   query: PageQuery,

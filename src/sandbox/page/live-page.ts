@@ -6,22 +6,25 @@ import type { PageQuery } from "./page-query.ts";
 import { changesBetween, type RegionTexts, textsOf, versionOf } from "./region.ts";
 import { observePage } from "./views.ts";
 
-/** Pages that are kept up to date at once. */
+/** The maximum number of pages that are kept up to date at the same time. */
 const viewerLimit = 32;
 
-/** The shortest time between two looks at the sandbox for one viewer, in milliseconds. */
+/** The shortest time between two updates for one viewer, in milliseconds. */
 const shortestPauseMs = 250;
 
-/** A look may take this part of the time at most. */
+/** The maximum share of time that updates may take. */
 const shareOfTime = 0.05;
 
-/** After this long without a change, a viewer gets the time, so that both sides see whether the other is there. */
+/**
+ * After this many milliseconds without a change, a viewer gets the time, so that both sides see that the other still
+ * exists.
+ */
 const silenceMs = 10_000;
 
-/** Bytes that may wait for a slow viewer before it is left out. */
+/** The maximum number of bytes that may wait for a slow viewer. Above it, updates for this viewer are skipped. */
 const backlogLimit = 256 * 1024;
 
-/** Keeps pages up to date: sends what has changed, as server-sent events. */
+/** Keeps pages up to date: sends changes as server-sent events. */
 export class LivePages {
   readonly #parts: ServerParts;
   readonly #viewers = new Set<Viewer>();
@@ -30,7 +33,7 @@ export class LivePages {
     this.#parts = parts;
   }
 
-  /** Answers with a stream that ends with its connection. @throws ApiError 503 */
+  /** Answers with a stream of updates that ends with its connection. @throws ApiError 503 */
   open({ request, reply, query, version }: ViewerRequest): void {
     if (this.#viewers.size >= viewerLimit) throw new ApiError(503, "too many pages are open; close one");
     const origin = originOf(request);
@@ -56,7 +59,7 @@ export class LivePages {
   }
 }
 
-/** A client that asks for the changes of a page. */
+/** A client that asks for the updates of a page. */
 export interface ViewerRequest {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -72,11 +75,11 @@ interface ViewerOptions {
   readonly stream: FastifyReply["raw"];
 }
 
-/** One page that is looked at. */
+/** One page that a client is viewing. */
 class Viewer {
   readonly #parts: ServerParts;
   readonly #options: ViewerOptions;
-  /** `undefined`: nothing was sent yet. */
+  /** What was last sent; `undefined`: nothing yet. */
   #sent: RegionTexts | undefined;
   #sentAtMs = Number.NEGATIVE_INFINITY;
   #sentClock = { mode: "", offsetMs: 0 };
@@ -87,7 +90,7 @@ class Viewer {
     this.#options = options;
   }
 
-  /** Sends what has changed since the last look, and looks again later. */
+  /** Sends what has changed since the last update, and plans the next update. */
   look(): void {
     const beganMs = performance.now();
     try {
@@ -114,7 +117,7 @@ class Viewer {
     const changes = isKnown ? [] : changesBetween(this.#sent ?? new Map(), texts);
     const { mode, scale, nowMs: clockMs } = frame.clock;
     const clock = { mode: `${mode} ${scale}`, offsetMs: clockMs - nowMs * scale };
-    // A clock that runs needs no message: the page counts on by itself. One that was moved does.
+    // A running clock needs no message, because the page counts on by itself. A clock that was moved does.
     const hasMoved =
       clock.mode !== this.#sentClock.mode ||
       Math.abs(clock.offsetMs - this.#sentClock.offsetMs) > 100 * Math.max(1, scale);
@@ -127,7 +130,7 @@ class Viewer {
   }
 }
 
-/** The address by which the client asks, such as `http://127.0.0.1:8787`. */
+/** Returns the sandbox's address as the client uses it, such as `http://127.0.0.1:8787`. */
 export function originOf({ protocol, host }: FastifyRequest): string {
   return `${protocol}://${host}`;
 }

@@ -7,7 +7,7 @@ import { badgeView, sinceView, timeView } from "./parts-view.ts";
 import type { ProjectDetails } from "./projects-data.ts";
 import type { Region, Row } from "./region.ts";
 
-/** A project's operations, newest first. */
+/** Returns a project's operations, newest first, as a region. */
 export function operationsRegion(details: ProjectDetails, { before }: PageQuery): Region {
   const rows = details.operations.map((operation) => operationRow(operation, details.branchNames));
   if (rows.length > 0) return { id: "operations", rows };
@@ -17,7 +17,7 @@ export function operationsRegion(details: ProjectDetails, { before }: PageQuery)
   return { id: "operations", rows: [{ key: "none", content }] };
 }
 
-/** The table around the operations, with links to newer and older ones. */
+/** Makes the table around the operations, with links to newer and older ones. */
 export function operationsTable(
   { project, older }: ProjectDetails,
   { before }: PageQuery,

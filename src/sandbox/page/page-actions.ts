@@ -8,7 +8,10 @@ interface EndpointPath {
   readonly endpoint: string;
 }
 
-/** What the page's buttons do that the control API cannot: the API has these calls too, but wants a key for them. */
+/**
+ * Adds routes for buttons of the page that the control API does not cover. The API has these calls too, but needs a key
+ * for them.
+ */
 export function pageActions(app: FastifyInstance, { engine, pacemaker, databaseAddress }: ServerParts): void {
   const powers = {
     start: engine.startEndpoint.bind(engine),

@@ -1,7 +1,7 @@
 import type { OperationPosition } from "../engine/store.ts";
 import { parseCursor } from "../http/parts/lists.ts";
 
-/** The pages, and where they are. */
+/** The paths of the pages. */
 export const pagePaths = {
   projects: "/",
   requests: "/requests",
@@ -10,26 +10,26 @@ export const pagePaths = {
   reference: "/reference",
 } as const;
 
-/** One of the pages. */
+/** The name of a page. */
 export type PageName = keyof typeof pagePaths;
 
 /** What a page is asked to show. */
 export interface PageQuery {
   readonly page: PageName;
-  /** `undefined`: the first project. */
+  /** The project; `undefined`: the first project. */
   readonly projectId: string | undefined;
-  /** From where to show older operations; `undefined`: the newest. */
+  /** Where to begin with older operations; `undefined`: at the newest. */
   readonly before: OperationPosition | undefined;
-  /** In lower case; empty: everything. */
+  /** The text to search for, in lower case; "": everything. */
   readonly search: string;
-  /** Fields of forms that a link fills in, such as a fault's path. */
+  /** Form fields that a link fills in, such as a fault's path. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** The longest text to search for. */
+/** The maximum length of a search text. */
 const longestSearch = 200;
 
-/** Reads what a page is asked to show. Odd values count as absent. @param query without the question mark. */
+/** Parses what a page is asked to show. Unusable values count as absent. @param query without the question mark */
 export function parsePageQuery(page: PageName, query: string): PageQuery {
   const parameters = new URLSearchParams(query);
   const projectId = parameters.get("project") ?? undefined;
@@ -42,7 +42,7 @@ export function parsePageQuery(page: PageName, query: string): PageQuery {
   };
 }
 
-/** The address of a page. Empty parameters are left out. */
+/** Returns the address of a page. Empty parameters are left out. */
 export function pageHref(page: PageName, parameters: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(parameters).filter((pair): pair is [string, string] => (pair[1] ?? "") !== "");
   return given.length === 0 ? pagePaths[page] : `${pagePaths[page]}?${new URLSearchParams(given)}`;

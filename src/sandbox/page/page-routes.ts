@@ -11,7 +11,7 @@ import { pageScript } from "./page-script.ts";
 import { pageIcon, pageStyle } from "./page-style.ts";
 import { observePage } from "./views.ts";
 
-/** The page loads its own files only, and runs no other script. */
+/** The content security policy: the page loads only its own files, and runs no other script. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "style-src 'self'",
@@ -23,7 +23,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The pages at `/`. They need no key, so they are there only for clients that may use the control API. */
+/** Adds the pages at `/`. They need no key, so only clients that may use the control API can read them. */
 export function pageRoutes(app: FastifyInstance, parts: ServerParts): void {
   app.addHook("onRequest", async (request, reply) => {
     requireLocal(request, parts.controlAccess);
@@ -61,7 +61,7 @@ export function pageRoutes(app: FastifyInstance, parts: ServerParts): void {
   }
 }
 
-/** The sandbox's own document of its API. */
+/** Returns the sandbox's own OpenAPI document. */
 async function documentOf(app: FastifyInstance): Promise<OpenApiDocument> {
   const answer = await app.inject({ url: "/sandbox/v1/openapi.json", headers: { host: "localhost" } });
   return answer.json();
@@ -79,7 +79,8 @@ function pageNamed(name: string | null): PageName {
 function requireLocal(request: FastifyRequest, access: ServerParts["controlAccess"]): void {
   if (access === "everyone") return;
   if (access === "none") throw new ApiError(403, "the page is off: the sandbox is not bound to a loopback address");
-  // A foreign web page could reach the sandbox under a name of its own that resolves to loopback.
+  // A web page of another origin could reach the sandbox under its own name, if that name resolves to a loopback
+  // address.
   if (!isLoopback(hostnameOf(request.headers.host))) {
     throw new ApiError(403, "the page answers to a loopback host name only");
   }

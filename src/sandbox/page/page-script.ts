@@ -1,6 +1,7 @@
 /**
- * Keeps the page up to date and makes its buttons work. Changes arrive as server-sent events, and only what differs is
- * changed, so that focus, selection and scrolling stay. Served as it is, so it is plain JavaScript for a browser.
+ * The script of the page: it keeps the page up to date and makes its buttons work. Changes arrive as server-sent
+ * events. Only what differs is changed, so that focus, selection and scroll position stay. It is sent unchanged, so it
+ * is plain JavaScript for a browser.
  */
 export const pageScript = `const byId = (id) => document.getElementById(id);
 const silence = byId("silence");
@@ -103,7 +104,7 @@ function applyChange({ region, order, rows }) {
   }
 }
 
-/** A locked project refuses every change but a connection. */
+/** A locked project refuses every change except a connection. */
 function showLock() {
   const isLocked = document.querySelector("[data-locked]") !== null;
   for (const button of document.querySelectorAll("[data-changes]")) {
@@ -117,7 +118,7 @@ function listen() {
   if (stream || isPaused || document.hidden) return;
   const query = new URLSearchParams(location.search);
   query.set("page", location.pathname.slice(1) || "projects");
-  // The server need not send again what this page was loaded with.
+  // The server need not send what this page was loaded with.
   if (version) query.set("version", version);
   version = undefined;
   stream = new EventSource("/page/events?" + query);
@@ -133,7 +134,7 @@ function listen() {
   };
   stream.onerror = () => {
     silence.hidden = false;
-    // A browser gives up for good when it gets another answer than a stream.
+    // A browser stops trying when it gets another answer than a stream.
     if (stream && stream.readyState === EventSource.CLOSED) setTimeout(listenAgain, 2000);
   };
 }
@@ -209,7 +210,7 @@ document.addEventListener("click", (event) => {
   }
 });
 
-/** Fields by their names, such as match.path; empty fields are left out, hidden by a choice too. */
+/** Fields have names such as match.path. Empty fields are left out, and also fields that a choice hides. */
 function bodyOf(form) {
   const body = {};
   for (const field of form.elements) {
@@ -262,7 +263,7 @@ let searchTimer;
 search.addEventListener("input", () => {
   clearTimeout(searchTimer);
   searchTimer = setTimeout(() => {
-    // Another page is loaded by the form itself.
+    // If the search belongs to another page, the form itself loads that page.
     if (new URL(search.form.action).pathname !== location.pathname) return search.form.requestSubmit();
     const query = new URLSearchParams(location.search);
     query.delete("before");

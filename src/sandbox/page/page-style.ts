@@ -1,4 +1,4 @@
-/** How the page looks, light and dark. Every pair of colours has a contrast of at least 4.5 to 1. */
+/** The style sheet of the page, light and dark. Every pair of colours has a contrast of at least 4.5 to 1. */
 export const pageStyle = `:root {
   color-scheme: light dark;
   --ground: light-dark(#f5f6f8, #111316);
@@ -231,5 +231,5 @@ td.empty { white-space: normal; }
 @media (forced-colors: active) { .badge { border: 1px solid; } }
 `;
 
-/** The page's icon. */
+/** The icon of the page. */
 export const pageIcon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="6" fill="#0a5bb0"/><path d="M6.5 9.2c0-1.5 2.5-2.7 5.5-2.7s5.5 1.2 5.5 2.7-2.500 2.7-5.500 2.700-5.500-1.200-5.500-2.700Zm0 0v5.600c0 1.500 2.500 2.700 5.500 2.700s5.500-1.200 5.500-2.700V9.200" fill="none" stroke="#fff" stroke-width="1.7"/></svg>`;

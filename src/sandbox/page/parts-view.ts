@@ -1,57 +1,60 @@
-/** Small parts that several pages share: badges, times, buttons, texts to copy. */
+/** Small parts that several pages use: badges, times, buttons, texts to copy. */
 import { type Html, type HtmlPart, html } from "./html.ts";
 import type { Label } from "./labels.ts";
 
-/** A state as a badge: its sign is for the eye only. */
+/** Shows a state as a badge. Screen readers skip its sign. */
 export function badgeView({ text, sign, tone }: Label): Html {
   return html`<span class="badge ${tone}"><span aria-hidden="true">${sign}</span> ${text}</span>`;
 }
 
-/** A plain badge. */
+/** Shows a text as a plain badge. */
 export function tagView(text: string): Html {
   return html`<span class="badge quiet">${text}</span>`;
 }
 
-/** An exact time; the script shows how long ago it was, and keeps the exact one as its title. */
+/** Shows an exact time. The script replaces it by how long ago it was, and keeps the exact time as title. */
 export function timeView(epochMs: number): Html {
   const iso = new Date(epochMs).toISOString();
   const exact = exactTime(epochMs);
   return html`<time datetime="${iso}" data-ago="${epochMs}" title="${exact} UTC">${exact}</time>`;
 }
 
-/** A time to come; the script counts down to it. */
+/** Shows a time in the future. The script counts down to it. */
 export function countdownView(epochMs: number): Html {
   const exact = exactTime(epochMs);
   const iso = new Date(epochMs).toISOString();
   return html`<time datetime="${iso}" data-until="${epochMs}" title="${exact} UTC">at ${exact.slice(11)}</time>`;
 }
 
-/** How long something has been going on; the script keeps it up to date. */
+/** Shows how long something has lasted. The script keeps it up to date. */
 export function sinceView(epochMs: number): Html {
   const exact = exactTime(epochMs);
   return html`<span data-since="${epochMs}" title="since ${exact} UTC">since ${exact.slice(11)}</span>`;
 }
 
-/** `2026-11-22 10:15:32`, UTC. */
+/** Writes a time: `2026-11-22 10:15:32`, UTC. */
 export function exactTime(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** What a button does: it sends a request to the sandbox. */
+/** The request that a button sends to the sandbox. */
 export interface ButtonCall {
   readonly method: "POST" | "PUT" | "DELETE";
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** A question to answer first. */
+  /** A question that the user must answer first. */
   readonly question?: string;
-  /** Why it cannot be used now. */
+  /** Why the button cannot be used now; `undefined`: it can. */
   readonly disabled?: string | undefined;
-  /** Whether a locked project refuses it; the script disables it then, so that a row is the same before and after. */
+  /**
+   * Whether a locked project refuses the request. The script then disables the button, so that the row's HTML does not
+   * change.
+   */
   readonly changesProject?: boolean;
   readonly className?: string;
 }
 
-/** A button that sends a request. Buttons need the page's script, and are hidden without it. */
+/** Makes a button that sends a request. Buttons need the page's script, and are hidden without it. */
 export function buttonView(label: HtmlPart, call: ButtonCall): Html {
   const attributes: readonly HtmlPart[] = [
     html` data-call="${call.method} ${call.path}"`,
@@ -64,12 +67,12 @@ export function buttonView(label: HtmlPart, call: ButtonCall): Html {
   return html`<button type="button"${attributes}>${label}</button>`;
 }
 
-/** A button that copies a text. */
+/** Makes a button that copies a text. */
 export function copyView(text: string): Html {
   return html`<button type="button" class="copy" data-copy="${text}" title="Copy ${text}" aria-label="Copy ${text}"></button>`;
 }
 
-/** A block of text with a button that copies it. `$KEY` in it is replaced when the page has made a key. */
+/** Makes a block of text with a button that copies it. `$KEY` in the text is replaced when the page has made a key. */
 export function snippetView(title: string, text: string): Html {
   return html`<figure class="snippet"><figcaption>${title}<button type="button" class="link" data-copy-next>Copy</button></figcaption>
 <pre tabindex="0"><code data-template="${text}">${text}</code></pre></figure>`;

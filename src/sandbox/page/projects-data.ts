@@ -5,30 +5,30 @@ import { branchTree, matches, type TreeLine } from "./branch-tree.ts";
 import { hasEnded } from "./labels.ts";
 import type { PageQuery } from "./page-query.ts";
 
-/** How much of each list one page shows. */
+/** The maximum number of lines that a page shows of each list. */
 export const shown = { projects: 100, treeLines: 200, operations: 25, requests: 100 } as const;
 
-/** A project as the list of projects shows it. */
+/** A project in the list of projects. */
 export interface ProjectLine {
   readonly project: ProjectRecord;
-  /** Whether an operation holds the project's lock. */
+  /** Whether an operation locks the project. */
   readonly isLocked: boolean;
 }
 
-/** One project, as far as a page has room. */
+/** One project, with as many parts as the page has room for. */
 export interface ProjectDetails {
   readonly project: ProjectRecord;
-  /** A host name is an endpoint's id, a dot, and this. */
+  /** The common part of host names: a host name is an endpoint's id, a dot, and this. */
   readonly proxyHost: string;
   readonly tree: readonly TreeLine[];
-  /** Lines that found no room. */
+  /** The number of lines without room on the page. */
   readonly moreLines: number;
   readonly endpointCount: number;
   readonly activeCount: number;
-  /** Operations that hold the project's lock. */
+  /** The number of operations that lock the project. */
   readonly lockingCount: number;
   readonly branchNames: ReadonlyMap<string, string>;
-  /** Newest first. */
+  /** The operations on the page, newest first. */
   readonly operations: readonly OperationRecord[];
   /** Where older operations begin; `undefined`: there are none. */
   readonly older: OperationPosition | undefined;
@@ -38,11 +38,11 @@ export interface ProjectDetails {
 export interface ProjectsData {
   readonly projects: readonly ProjectLine[];
   readonly moreProjects: number;
-  /** `undefined`: there is no such project, or none at all. */
+  /** The chosen project; `undefined`: it does not exist, or there is no project at all. */
   readonly details: ProjectDetails | undefined;
 }
 
-/** Reads what the page of projects shows. Like every read, it sees what has become due. */
+/** Reads what the page of projects shows. Like every read, it first carries out what is due. */
 export function observeProjects(engine: Engine, query: PageQuery): ProjectsData {
   const all = engine.projects();
   const found = query.search === "" ? all : all.filter((project) => isFound(engine, project, query.search));
@@ -65,7 +65,9 @@ function isFound(engine: Engine, project: ProjectRecord, search: string): boolea
   );
 }
 
-/** Operations that have not ended are among the newest, because a project takes no other while it is locked. */
+/**
+ * Returns the operations that lock the project. They are among the newest, because a locked project starts no others.
+ */
 function lockingOperations(engine: Engine, projectId: string): readonly OperationRecord[] {
   const newest = engine.operations(projectId, { limit: 10, after: undefined });
   return newest.filter((operation) => operation.action !== "check_availability" && !hasEnded(operation));

@@ -9,7 +9,7 @@ import { badgeView, buttonView, copyView, countdownView, tagView, timeView } fro
 import type { ProjectDetails, ProjectLine, ProjectsData } from "./projects-data.ts";
 import type { Region, Row } from "./region.ts";
 
-/** The page of projects: all of them, and one with its branches, endpoints and operations. */
+/** Makes the page of projects: the list of all, and one with its branches, endpoints and operations. */
 export function projectsView(data: ProjectsData, query: PageQuery): View {
   const { details } = data;
   const list: Region = { id: "projects", rows: projectRows(data, query) };

@@ -2,7 +2,10 @@ import type { OpenApiContent, OpenApiDocument, OpenApiOperation } from "../http/
 import { type Html, html } from "./html.ts";
 import type { View } from "./layout-view.ts";
 
-/** The page of the API: every route of its document with parameters, body and answers. @param document read when the page is loaded. */
+/**
+ * Makes the page of the API: every route of its OpenAPI document with parameters, body and answers. @param document
+ * read when the page is loaded
+ */
 export function referenceView(document: OpenApiDocument | undefined): View {
   return {
     title: "API reference · Sandbox",

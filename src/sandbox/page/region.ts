@@ -1,51 +1,51 @@
 import { hash } from "node:crypto";
 import { Html, html } from "./html.ts";
 
-/** One line of a list: an element that carries its key as `data-key`. */
+/** One line of a list: an element with its key in the attribute `data-key`. */
 export interface Row {
-  /** Unique in its region, and the same as long as the line is about the same thing. */
+  /** The key, unique in its region. It stays the same while the line is about the same object. */
   readonly key: string;
-  /** One element; the same text as long as nothing about it has changed. */
+  /** One element. Its text stays the same while nothing about it changes. */
   readonly content: Html;
 }
 
-/** A part of the page that changes while it is looked at. Everything outside of regions stays as it was loaded. */
+/** A part of the page that is updated in the browser. Everything outside of regions stays as it was loaded. */
 export interface Region {
   readonly id: string;
   readonly rows: readonly Row[];
 }
 
-/** The markup of each row by key, in order, by region. */
+/** The HTML of all rows: by region, then by row key in order. */
 export type RegionTexts = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** What has become different in one region. */
+/** What has changed in one region. */
 export interface RegionChange {
   readonly region: string;
-  /** All keys in their new order; absent: the keys and their order are as before. */
+  /** All keys in their new order; absent: keys and order did not change. */
   readonly order?: readonly string[];
-  /** Markup of the rows that are new or different, by key. */
+  /** The HTML of new or changed rows, by key. */
   readonly rows: Readonly<Record<string, string>>;
 }
 
-/** The element of a region, with its rows as they are now. */
+/** Makes the element of a region with its present rows. */
 export function regionView({ id, rows }: Region, tag: "div" | "ul" | "tbody" = "div"): Html {
   const name = new Html(tag);
   return html`<${name} id="${id}" data-region="${id}">${rows.map(({ content }) => content)}</${name}>`;
 }
 
-/** What to compare later. */
+/** Returns the texts of regions, to compare them later. */
 export function textsOf(regions: readonly Region[]): RegionTexts {
   return new Map(
     regions.map(({ id, rows }) => [id, new Map(rows.map(({ key, content }) => [key, content.markup]))] as const),
   );
 }
 
-/** A short text that is the same for the same texts. */
+/** Returns a short text that is equal for equal texts. */
 export function versionOf(texts: RegionTexts): string {
   return hash("sha256", JSON.stringify([...texts].map(([id, rows]) => [id, ...rows.values()])), "base64url");
 }
 
-/** What to send so that a page that shows `before` shows `after`; empty when nothing differs. */
+/** Returns what to send to a page that shows `before`, so that it shows `after`; empty if nothing differs. */
 export function changesBetween(before: RegionTexts, after: RegionTexts): readonly RegionChange[] {
   return [...after].flatMap(([region, rows]) => {
     const known = before.get(region);

@@ -7,12 +7,12 @@ import { badgeView, timeView } from "./parts-view.ts";
 import { shown } from "./projects-data.ts";
 import type { Row } from "./region.ts";
 
-/** The latest requests to the API, newest first. */
+/** What the page of requests shows: the latest requests to the API, newest first. */
 export interface RequestsData {
   readonly requests: readonly RequestEntry[];
-  /** Requests that match and found no room. */
+  /** The number of matching requests without room on the page. */
   readonly moreRequests: number;
-  /** Requests since the start or the last reset. */
+  /** The number of requests since the start or the last reset. */
   readonly total: number;
 }
 
@@ -31,7 +31,7 @@ function searchText({ method, path, key, status, fault }: RequestEntry): string 
   return `${method} ${path} ${key ?? ""} ${status ?? "no answer"} ${fault ?? ""}`.toLowerCase();
 }
 
-/** The page of requests: what clients asked for, what they were answered, and which fault they met. */
+/** Makes the page of requests: what clients asked for, the answer, and the fault that was applied. */
 export function requestsView(data: RequestsData, query: PageQuery): View {
   return {
     title: "Requests · Sandbox",

@@ -9,23 +9,23 @@ import { projectsView } from "./projects-view.ts";
 import { referenceView } from "./reference-view.ts";
 import { observeRequests, requestsView } from "./requests-view.ts";
 
-/** A page as it is now. */
+/** A page in its present state. */
 export interface Page {
   readonly view: View;
   readonly frame: FrameData;
-  /** Whether what was asked for exists. */
+  /** Whether the requested object exists. */
   readonly isFound: boolean;
 }
 
-/** What a page needs beside the sandbox. */
+/** What a page needs besides the sandbox. */
 export interface PageContext {
-  /** The address by which the page was asked for, such as `http://127.0.0.1:8787`. */
+  /** The address of the sandbox in the browser, such as `http://127.0.0.1:8787`. */
   readonly origin: string;
-  /** For the page of the API; not needed for what changes of it. */
+  /** The document for the page of the API. Updates of that page do not need it. */
   readonly document?: OpenApiDocument | undefined;
 }
 
-/** Reads the sandbox and makes the page from it. */
+/** Reads the sandbox's state and makes the page from it. */
 export function observePage(parts: ServerParts, query: PageQuery, { origin, document }: PageContext): Page {
   const { engine, clock, faults, requestLog } = parts;
   const failures = engine.plannedFailures();

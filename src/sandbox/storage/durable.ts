@@ -3,29 +3,38 @@ import { dirname, join, resolve } from "node:path";
 import { SqliteFile, StorageError, type StoredRow } from "./sqlite-file.ts";
 import type { ChangeSet, Tracked } from "./transactions.ts";
 
-/** A state directory: what it holds, and how transactions get into it. */
+/** An open state directory: its content, and how transactions are written to it. */
 export interface Durable {
-  /** What the directory held when it was opened. */
+  /** The rows that the directory held when it was opened. */
   readonly rows: readonly StoredRow[];
-  /** Takes the changes of a transaction that was just made in memory. @throws StorageError when an earlier one was not written */
+  /**
+   * Adds the changes of a transaction that was just made in memory. @throws StorageError when an earlier one could not
+   * be written
+   */
   commit(changes: ChangeSet): void;
-  /** Resolves when every transaction so far is in the file, or rejects with `StorageError`; `undefined`: they are there. */
+  /**
+   * Resolves when every transaction so far is in the file, or rejects with `StorageError`; `undefined`: all are there
+   * already.
+   */
   written(): Promise<void> | undefined;
   /** Writes every transaction so far, now. @throws StorageError CannotWrite */
   flush(): void;
-  /** Writes what it still can and releases the directory. No commit may follow. */
+  /** Writes what it can, and releases the directory. No commit may follow. */
   close(): void;
 }
 
-/** How to open a directory. */
+/** The options of a state directory. */
 export interface DurableOptions {
-  /** Made if it is missing. */
+  /** The path of the directory. It is made if it does not exist. */
   readonly directory: string;
-  /** Gets the error of the first write that failed. From then on memory is ahead of the file: answer nothing from it. */
+  /**
+   * Called with the error of the first failed write. From then on memory is ahead of the file, so no answer may be
+   * given from it.
+   */
   readonly onWriteFailure: (error: StorageError) => void;
 }
 
-/** Name of the one file in the directory. SQLite keeps its write-ahead log beside it. */
+/** The name of the file in the directory. SQLite keeps its write-ahead log beside it. */
 export const stateFileName = "sandbox.db";
 
 /**
@@ -55,7 +64,7 @@ export function openDurable({ directory, onWriteFailure }: DurableOptions): Dura
   }
 }
 
-/** The error for a directory whose rows cannot be read into a store. */
+/** Makes the error for a directory whose rows cannot be read into a store. */
 export function unreadable(directory: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const [why] = String((cause as Error).message).split("\n", 1);
@@ -65,9 +74,8 @@ export function unreadable(directory: string, cause: unknown): StorageError {
 
 /**
  * Writes the transactions of one turn of the event loop together, as one SQLite transaction.
- *
- * So each transaction is in the file as a whole or not at all, and its answer has to wait for `written`. A group that cannot
- * be written is the last one.
+ * So each transaction is in the file completely or not at all. Its answer has to wait for `written`. After a group that
+ * cannot be written, no other is written.
  */
 class GroupCommit {
   readonly #file: SqliteFile;
@@ -100,7 +108,7 @@ class GroupCommit {
     const round = this.#round;
     if (round === undefined) return;
     try {
-      // The file reads the values now: every change of these keys until now belongs to the group.
+      // The file reads the present values, so every change of these keys until now belongs to the group.
       this.#file.write(this.#changes);
     } catch (error) {
       this.#failure = error as StorageError;
@@ -113,20 +121,20 @@ class GroupCommit {
     round.resolve();
   }
 
-  /** For callers that cannot use the error: `onFailure` and the waiting answers have it. */
+  /** Writes like `flush`, but ignores the error: `onFailure` and the waiting answers get it. */
   flushQuietly(): void {
     try {
       this.flush();
     } catch {
-      // Reported already.
+      // The error is reported already.
     }
   }
 
   #begin(): PromiseWithResolvers<void> {
     const round = Promise.withResolvers<void>();
-    // Usually an answer waits for the round. Without one, its failure must not end the process.
+    // Usually an answer waits for the round. If none does, its failure must not end the process.
     round.promise.catch(() => {});
-    // After all requests that have arrived by now.
+    // The write comes after all requests that have arrived by now.
     setImmediate(() => {
       if (this.#round === round && this.#failure === undefined) this.flushQuietly();
     });
@@ -142,10 +150,13 @@ function makeDirectory(directory: string): void {
   }
 }
 
-/** Without `recursive`: Node's recursion never ends where the system denies the existence of a parent that it just showed. */
+/**
+ * Makes a directory with its parents, without the option `recursive`: Node's recursion never ends if the system denies
+ * the existence of a parent that it has just shown.
+ */
 function makeWithParents(directory: string): void {
   if (existsSync(directory)) return;
   makeWithParents(dirname(directory));
-  // Only the owner may read it: it holds passwords of roles.
+  // Only the owner may read the directory, because it holds passwords of roles.
   mkdirSync(directory, { mode: 0o700 });
 }

@@ -2,12 +2,14 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { ChangeSet } from "./transactions.ts";
 
 /**
- * Why state on disk cannot be used. `InUse`: another process uses it. `Foreign`: another program wrote it. `Newer`: a later version
- * wrote it. `Damaged`. `Mismatch`: made with other settings. `CannotOpen`, `CannotWrite`: the operating system refused.
+ * Why state on disk cannot be used.
+ * `InUse`: another process uses it. `Foreign`: another program wrote it. `Newer`: a later version wrote it. `Damaged`:
+ * its content is broken. `Mismatch`: it was made with other settings. `CannotOpen`, `CannotWrite`: the operating system
+ * refused.
  */
 export type StorageReason = "InUse" | "Foreign" | "Newer" | "Damaged" | "Mismatch" | "CannotOpen" | "CannotWrite";
 
-/** State on disk that cannot be used; the message names the file, what is wrong and what to do. */
+/** State on disk cannot be used. The message names the file, what is wrong and what to do. */
 export class StorageError extends Error {
   override readonly name = "StorageError";
   readonly reason: StorageReason;
@@ -18,23 +20,23 @@ export class StorageError extends Error {
   }
 }
 
-/** One record or value of a store, as it lies in the file. */
+/** One record or value of a store, as it is stored in the file. */
 export interface StoredRow {
   readonly collection: string;
   readonly key: string;
-  /** JSON. */
+  /** The value as JSON text. */
   readonly value: string;
 }
 
-/** Marks a file as the sandbox's: "epsb", in SQLite's field for this. */
+/** The number that marks a file as the sandbox's, in SQLite's field for it: the letters "epsb". */
 const applicationId = 0x65707362;
 
-/** Version of the table and its values. It rises when an older program could not read a newer file. */
+/** The version of the table and its values. It rises when an older program could not read a newer file. */
 const schemaVersion = 1;
 
 /**
- * Records lie in the order in which they were added, with an index beside them. Most keys are random: a table in the order of
- * keys would write every record to another page.
+ * The schema of the file. Records are stored in the order in which they were added, with a separate index. Most keys
+ * are random, so a table in key order would write every record to another page.
  */
 const schema = `
   CREATE TABLE record (
@@ -46,17 +48,19 @@ const schema = `
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${schemaVersion}`;
 
-/** Pages of the write-ahead log before SQLite moves it into the file, which waits for the disk: about 32 MB. */
+/**
+ * The number of pages in the write-ahead log (about 32 MB) at which SQLite moves it into the file, which waits for the
+ * disk.
+ */
 const checkpointPages = 8000;
 
-/** Result codes of SQLite. @see https://www.sqlite.org/rescode.html (read 2026-11-21) */
+/** The result codes of SQLite. @see https://www.sqlite.org/rescode.html (read 2026-11-21) */
 const resultCode = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 } as const;
 
 /**
- * The SQLite file with everything a store holds: one row for each record.
- *
- * One process at a time can use it: the operating system releases the lock when the process ends in any way. If the process is
- * killed, each transaction is in the file as a whole or not at all.
+ * The SQLite file with everything that a store holds: one row for each record.
+ * Only one process can use it at a time: the operating system releases the lock when the process ends in any way. If
+ * the process is killed, each transaction is in the file completely or not at all.
  */
 export class SqliteFile {
   readonly #path: string;
@@ -67,8 +71,7 @@ export class SqliteFile {
   readonly #remove: StatementSync;
 
   /**
-   * Opens a file, or makes it.
-   *
+   * Opens the file, or makes it.
    * @throws StorageError InUse, Foreign, Newer, Damaged, CannotOpen
    */
   constructor(path: string) {
@@ -89,14 +92,16 @@ export class SqliteFile {
     }
   }
 
-  /** Everything, by collection and key. @throws StorageError Damaged */
+  /** Returns all rows, ordered by collection and key. @throws StorageError Damaged */
   rows(): readonly StoredRow[] {
     return this.#guard("Damaged", () => {
       return this.#database.prepare("SELECT collection, key, value FROM record").all() as unknown as StoredRow[];
     });
   }
 
-  /** Writes one transaction. When it returns, killing the process loses nothing of it. @throws StorageError CannotWrite */
+  /**
+   * Writes one transaction. After it returns, killing the process loses nothing of it. @throws StorageError CannotWrite
+   */
   write(changes: ChangeSet): void {
     this.#guard("CannotWrite", () => {
       this.#begin.run();
@@ -104,14 +109,14 @@ export class SqliteFile {
         this.#apply(changes);
         this.#commit.run();
       } catch (error) {
-        // SQLite has rolled back by itself after some errors, a full disk among them.
+        // After some errors, such as a full disk, SQLite has already rolled back.
         if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
         throw error;
       }
     });
   }
 
-  /** Gives the file back. Calling it again does nothing. */
+  /** Releases the file. A second call does nothing. */
   close(): void {
     if (this.#database.isOpen) this.#database.close();
   }
@@ -119,10 +124,10 @@ export class SqliteFile {
   #prepareFile(): void {
     // This mode holds the lock until the file is closed, so a second process gets "busy" at once.
     this.#database.exec("PRAGMA locking_mode = EXCLUSIVE");
-    // Before any change: the file may belong to another program.
+    // The check comes before any change, because the file may belong to another program.
     this.#isNew();
     this.#database.exec("PRAGMA journal_mode = WAL");
-    // With a write-ahead log a killed process loses nothing; only a power cut may lose the last moment.
+    // With a write-ahead log a killed process loses nothing. Only a power cut may lose the last moment.
     this.#database.exec(`PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${checkpointPages}`);
     this.#database.exec("BEGIN EXCLUSIVE");
     try {
@@ -135,7 +140,7 @@ export class SqliteFile {
     if (verdict !== "ok") throw this.#damaged(String(verdict));
   }
 
-  /** @throws StorageError Foreign, Newer */
+  /** Whether the file is new. @throws StorageError Foreign, Newer */
   #isNew(): boolean {
     const [id, version] = [this.#pragma("application_id"), this.#pragma("user_version")];
     if (id === applicationId) {
@@ -175,7 +180,7 @@ export class SqliteFile {
     } catch (error) {
       if (error instanceof StorageError) throw error;
       const { errcode = 0, message } = error as Error & { readonly errcode?: number };
-      // The upper bits are details of the kind in the lowest eight.
+      // The lowest eight bits hold the kind of error, the upper bits hold details.
       const kind = errcode & 0xff;
       if (kind === resultCode.busy) {
         const text = `${this.#path} is used by another process; stop that one, or use another directory`;

@@ -1,16 +1,16 @@
 import type { Tracked, Transactions } from "./transactions.ts";
 
-/** What a table is called, and how its records are found and ordered. */
+/** The name of a table, and how its records are found and ordered. */
 export interface TableShape<R> {
   readonly name: string;
   readonly keyOf: (record: R) => string;
-  /** A total order: 0 only for two versions of the same record. */
+  /** Compares two records: a total order, 0 only for two versions of the same record. */
   readonly order: (a: R, b: R) => number;
-  /** Each puts a record into a group, such as that of its project; `undefined`: into none. */
+  /** Each function returns the group of a record, such as its project; `undefined`: no group. */
   readonly groupings?: readonly ((record: R) => string | undefined)[];
 }
 
-/** Records by key in memory, with groups, all in one order. A record is never changed in place. */
+/** Records in memory by key, with groups. All have one order. A record is never changed in place. */
 export class Table<R> implements Tracked {
   readonly name: string;
   readonly #transactions: Transactions;
@@ -31,12 +31,12 @@ export class Table<R> implements Tracked {
     return this.#records.get(key);
   }
 
-  /** Inserts or replaces. */
+  /** Adds a record, or replaces the record with the same key. */
   put(record: R): void {
     this.#transactions.write(this, this.#shape.keyOf(record), record);
   }
 
-  /** Of a missing key: nothing happens. */
+  /** Removes a record. If there is none, nothing happens. */
   remove(key: string): void {
     if (this.#records.has(key)) this.#transactions.write(this, key, undefined);
   }
@@ -45,25 +45,27 @@ export class Table<R> implements Tracked {
     for (const key of [...this.#records.keys()]) this.remove(key);
   }
 
-  /** All records in order: the same array until a record changes. */
+  /** Returns all records in order. It returns the same array until a record changes. */
   list(): readonly R[] {
     return this.#all.list();
   }
 
-  /** The first record in order. */
+  /** Returns the first record in order. */
   first(): R | undefined {
     return this.#all.members[0];
   }
 
-  /** The records of one group in order: the same array until one of them changes; empty for a missing group. */
+  /**
+   * Returns the records of one group in order; empty if there is no such group. It returns the same array until one of
+   * them changes.
+   */
   protected group(grouping: number, group: string): readonly R[] {
     return this.#groups[grouping]?.get(group)?.list() ?? [];
   }
 
   /**
-   * The last `limit` records of a group for which `isWithin` holds, last first.
-   *
-   * @param isWithin holds for a record only if it holds for every record before it.
+   * Returns the last `limit` records of a group for which `isWithin` holds, in reverse order.
+   * @param isWithin if it holds for a record, it must hold for every record before it.
    */
   protected lastOf(
     grouping: number,
@@ -95,9 +97,12 @@ export class Table<R> implements Tracked {
   }
 }
 
-/** Records in order. New records almost always come last, which costs nothing; any other place moves those behind it. */
+/**
+ * A list of records in order. New records almost always come last, which costs nothing; any other place moves the
+ * records behind it.
+ */
 class OrderedList<R> {
-  /** Changes in place: never handed out. */
+  /** The records. This array changes in place, so it is never returned to a caller. */
   readonly members: R[] = [];
   readonly #order: (a: R, b: R) => number;
   #copy: readonly R[] | undefined;
@@ -111,7 +116,7 @@ class OrderedList<R> {
     return this.#copy;
   }
 
-  /** Takes `before` out and puts `after` in, each where it is given. */
+  /** Removes `before` and inserts `after`. Either may be `undefined`. */
   replace(before: R | undefined, after: R | undefined): this {
     this.#copy = undefined;
     if (before !== undefined && after !== undefined && this.#order(before, after) === 0) {
@@ -134,7 +139,10 @@ class OrderedList<R> {
   }
 }
 
-/** How many records at the beginning of a list fulfil a condition that, once broken, stays broken. Binary search. */
+/**
+ * Returns how many records at the start of a list fulfil a condition. No record after the first one that breaks it may
+ * fulfil it. Uses binary search.
+ */
 function countWhile<R>(records: readonly R[], holds: (record: R) => boolean): number {
   let low = 0;
   let high = records.length;

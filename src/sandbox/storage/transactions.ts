@@ -1,29 +1,36 @@
-/** Something whose values change in transactions: a table, or named values. */
+/** A holder of values that change in transactions: a table, or named values. */
 export interface Tracked {
-  /** Also the name of its collection on disk. */
+  /** The name, which is also the name of its collection on disk. */
   readonly name: string;
   get(key: string): unknown;
-  /** Sets or removes (`undefined`) a value without noting the change. For `Transactions` and for loading only. */
+  /**
+   * Sets or removes (`undefined`) a value without recording the change. Only `Transactions` and loading may call it.
+   */
   replace(key: string, value: unknown): void;
 }
 
-/** The keys that a transaction changed, by what holds them. Not empty; the values are read from `Tracked`. */
+/** The keys that a transaction changed, by their holder. Never empty; the values are read from the holder. */
 export type ChangeSet = ReadonlyMap<Tracked, { keys(): Iterable<string> }>;
 
-/** Stores the changes of a transaction. When it throws, the transaction has failed and is undone. */
+/** Stores the changes of a transaction. If it throws, the transaction has failed and is undone. */
 export type Commit = (changes: ChangeSet) => void;
 
-/** Makes writes all or nothing: it keeps what each changed key held before, and restores that when the work throws. */
+/**
+ * Makes writes all or nothing: it remembers the former value of each changed key, and restores it if the work throws.
+ */
 export class Transactions {
   readonly #commit: Commit | undefined;
   #open: Map<Tracked, Map<string, unknown>> | undefined;
 
-  /** @param commit @default changes are not stored anywhere else */
+  /** @param commit stores the changes. @default they are stored nowhere else */
   constructor(commit?: Commit) {
     this.#commit = commit;
   }
 
-  /** Runs `work` as one transaction. When `work` or the commit throws, every write is undone. Nested calls join the outer one. */
+  /**
+   * Runs `work` as one transaction. If `work` or the commit throws, every write is undone. A nested call is part of the
+   * outer transaction.
+   */
   run<T>(work: () => T): T {
     if (this.#open !== undefined) return work();
     const before = new Map<Tracked, Map<string, unknown>>();
@@ -42,7 +49,7 @@ export class Transactions {
     }
   }
 
-  /** Sets or removes (`undefined`) one value. Outside a transaction the write is a transaction of its own. */
+  /** Sets or removes (`undefined`) one value. Outside a transaction, the write is a transaction of its own. */
   write(tracked: Tracked, key: string, value: unknown): void {
     const open = this.#open;
     if (open === undefined) {
@@ -78,7 +85,7 @@ export class NamedValues<V> implements Tracked {
     this.#transactions.write(this, key, value);
   }
 
-  /** A copy of everything. */
+  /** Returns a copy of all values. */
   entries(): Readonly<Record<string, V>> {
     return Object.fromEntries(this.#values);
   }

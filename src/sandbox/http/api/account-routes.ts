@@ -35,7 +35,7 @@ const userBody = z.object({
 
 const authBody = z.object({ account_id: z.string(), auth_method: z.string() });
 
-/** Routes about the account and the regions. */
+/** Adds the routes about the account and the regions. */
 export function accountRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const largest = Math.max(...engine.profile.sizes.scalable);
@@ -83,7 +83,7 @@ export function accountRoutes(app: FastifyInstance, { engine }: ServerParts): vo
   );
 }
 
-/** A region that only a fixture knows has no place on the map. */
+/** Shows a region. A region that only a fixture names has no place on the map. */
 function regionView(id: string, index: number): z.output<typeof regionBody> {
   const known: Region | undefined = regions.find((region) => region.id === id);
   return {
@@ -117,7 +117,9 @@ const revokedBody = madeBody.omit({ key: true }).extend({ ...useShape, revoked: 
 
 const keyPath = z.object({ key_id: queryInteger(0, Number.MAX_SAFE_INTEGER) });
 
-/** The account's own keys, as the public API has them; keys with a scope are made by `/sandbox/v1/keys`. */
+/**
+ * Adds the routes for the account's own keys, as in the public API. Keys with a scope are made at `/sandbox/v1/keys`.
+ */
 export function keyRoutes(app: FastifyInstance, { keyRing }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.get(

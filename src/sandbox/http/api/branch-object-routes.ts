@@ -30,7 +30,7 @@ const rolePathOf = (params: z.output<typeof rolePath>): RolePath => ({
   roleName: params.role_name,
 });
 
-/** Routes to list, get, create and delete roles, and for their passwords. */
+/** Adds the routes to list, get, create and delete roles, and for their passwords. */
 export function roleRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { objects } = parts.engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();
@@ -118,7 +118,7 @@ const databasePathOf = (params: z.output<typeof databasePath>): DatabasePath => 
   databaseName: params.database_name,
 });
 
-/** Routes to list, get, create, update and delete databases. */
+/** Adds the routes to list, get, create, update and delete databases. */
 export function databaseRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { objects } = parts.engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();
@@ -203,7 +203,7 @@ const targetQuery = z.object({
   pooled: z.enum(["true", "false"]).optional(),
 });
 
-/** The route of the connection string. */
+/** Adds the route of the connection string. */
 export function connectionRoutes(app: FastifyInstance, { engine, databaseAddress }: ServerParts): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     "/projects/:project_id/connection_uri",

@@ -21,7 +21,10 @@ import { answerDelete } from "../parts/errors.ts";
 import { pageQuery, sortedPage } from "../parts/lists.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
-/** `annotations` has the branches with an annotation, by id. `next` is missing on the last page. */
+/**
+ * The answer to a list of branches. `annotations` has the branches with an annotation, by id. `next` is missing on the
+ * last page.
+ */
 const listBody = z.object({
   branches: z.array(branchBody),
   annotations: z.record(z.string(), annotationBody),
@@ -37,7 +40,7 @@ const listQuery = pageQuery(10_000).extend({
   sort_order: z.enum(["asc", "desc"]).optional(),
 });
 
-/** Routes to list, get, create, update, restore and delete branches. */
+/** Adds the routes to list, get, create, update, restore and delete branches. */
 export function branchRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { engine } = parts;
   const routes = app.withTypeProvider<ZodTypeProvider>();

@@ -1,4 +1,4 @@
-/** How long the computes of projects ran: the public API's consumption history, from what ran in the sandbox. */
+/** Routes of the public API's consumption history: how long the computes of projects ran in the sandbox. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -44,10 +44,10 @@ const historyQuery = pageQuery(100).extend({
   org_id: z.string().max(64).optional(),
 });
 
-/** The longest answer: a year of days. */
+/** The maximum number of time frames in an answer: the days of a year. */
 const mostTimeframes = 366;
 
-/** Consumption of each project, by day or by month. */
+/** Adds the routes for the consumption of each project, by day or by month. */
 export function consumptionRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const historyOf = (project: ProjectRecord, timeframes: readonly Span[]): z.output<typeof projectHistory> => ({
     project_id: project.id,
@@ -97,7 +97,7 @@ export function consumptionRoutes(app: FastifyInstance, { engine }: ServerParts)
   );
 }
 
-/** @throws ApiError 400 */
+/** Returns the time frames that a query asks for. @throws ApiError 400 */
 function timeframesOf({ from, to, granularity }: z.output<typeof historyQuery>): readonly Span[] {
   const spanOf = granularity === "daily" ? dayOf : monthOf;
   const toMs = Date.parse(to);

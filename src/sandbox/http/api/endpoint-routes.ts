@@ -20,7 +20,7 @@ import { answerDelete } from "../parts/errors.ts";
 import { jsonType, ListBody } from "../parts/lists.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
-/** Routes to list, get, create, update, delete, start, suspend and restart compute endpoints. */
+/** Adds the routes to list, get, create, update, delete, start, suspend and restart compute endpoints. */
 export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const { profile } = engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();
@@ -102,7 +102,7 @@ function deleteRoute(app: FastifyInstance, engine: ServerParts["engine"]): void 
   );
 }
 
-/** Start, suspend and restart of a compute: no body, the answer of an update. */
+/** Adds the routes to start, suspend and restart a compute. They take no body and answer like an update. */
 export function powerRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const schema = { params: endpointPath, response: { 200: mutationBody, ...errorResponses } };
   const calls = {

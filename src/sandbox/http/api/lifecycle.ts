@@ -11,29 +11,29 @@ import type { ServerParts } from "../parts/server-parts.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** `undefined`: not a request of the API. */
+    /** What is known about the request; `undefined`: it is not a request of the API. */
     passage: Passage | undefined;
   }
 }
 
-/** What is known about a request under `/api/v2` from its arrival on. */
+/** What is known about a request under `/api/v2` since its arrival. */
 interface Passage {
   readonly entry: RequestEntry | undefined;
   readonly hit: FaultHit | undefined;
 }
 
-/** Marks a request that a fault delayed and that the sandbox now sends to itself. */
+/** The header of a request that a fault delayed and that the sandbox now sends to itself. */
 const replayHeader = "x-sandbox-replay";
 
 /**
- * The steps of every request of the API around its route: log it, apply faults, check its key, the rate limit and what the key
- * may do, refuse fields that are not played.
+ * The steps before and after the route of every API request: log the request, apply faults, check its key, the rate
+ * limit and the rights of the key, and refuse fields that the sandbox does not support.
  */
 export class Lifecycle {
   readonly #app: FastifyInstance;
   readonly #parts: ServerParts;
   readonly #known: KnownMethods;
-  /** Only this process can mark a replay. */
+  /** The value of the replay header. It is random, so that only this process can mark a request. */
   readonly #replayToken = randomUUID();
   readonly #stopped = new AbortController();
 
@@ -79,7 +79,7 @@ export class Lifecycle {
     return undefined;
   }
 
-  /** @throws ApiError 401, 429, 403, 404, 405 */
+  /** Checks whether the request may reach its route. @throws ApiError 401, 429, 403, 404, 405 */
   #judge(request: FastifyRequest, reply: FastifyReply): void {
     const { rateLimit, clock } = this.#parts;
     const key = request.apiKey;
@@ -102,7 +102,7 @@ export class Lifecycle {
     return { entry, hit };
   }
 
-  /** Faults that act before the request is looked at. @returns whether the connection was cut. */
+  /** Applies faults that cut or delay a request before anything else. @returns whether the connection was cut */
   async #cutOrDelay(request: FastifyRequest, reply: FastifyReply, hit: FaultHit | undefined): Promise<boolean> {
     const effect = hit?.effect;
     if (effect?.kind === "status") {
@@ -116,9 +116,9 @@ export class Lifecycle {
   }
 
   /**
-   * `applyLate`: the client loses its connection now, the request comes again later. Its body has been read by now.
-   *
-   * @returns whether it was set aside.
+   * Applies the fault `applyLate`: the client loses its connection now, and the request is carried out later. Its body
+   * has been read already.
+   * @returns whether the request was set aside
    */
   #setAside(request: FastifyRequest, reply: FastifyReply): boolean {
     const effect = request.passage?.hit?.effect;
@@ -132,14 +132,17 @@ export class Lifecycle {
     const { replaced } = this.#parts.faults;
     cut(request, reply);
     void this.#wait(effect.milliseconds).then(() => {
-      // When the sandbox stops or starts afresh the request is never applied, as if it were lost on its way.
+      // If the sandbox stops or is reset, the request is never carried out, as if the network had lost it.
       if (this.#stopped.signal.aborted || replaced.aborted) return;
       this.#app.inject({ method: method as "POST", url, headers, ...(sentBody && { payload: sentBody }) }, () => {});
     });
     return true;
   }
 
-  /** Of the machine's time, for this plays the network; the sandbox's own clock may stand. Ends early on a stop. */
+  /**
+   * Waits on the machine's clock, because this imitates the network; the sandbox's own clock may stand still. A stop
+   * ends the wait.
+   */
   async #wait(milliseconds: number): Promise<void> {
     await wait(milliseconds, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
   }
@@ -157,7 +160,7 @@ export class Lifecycle {
     return undefined;
   }
 
-  /** Faults that act once the request has been carried out. @returns what to send. */
+  /** Applies faults to the answer of a request that was carried out. @returns the answer to send */
   async #spoilAnswer(
     hit: FaultHit,
     { request, reply, payload }: { request: FastifyRequest; reply: FastifyReply; payload: unknown },
@@ -190,7 +193,10 @@ export class Lifecycle {
 
 const asksForNothing: readonly unknown[] = [null, false, "", "false"];
 
-/** 501 for a field that the sandbox would have to drop. A field that asks for nothing (null, false, "") is no problem. */
+/**
+ * Returns the error 501 for a field that the sandbox would have to ignore. A field that asks for nothing (null, false,
+ * "") is allowed.
+ */
 function notPlayedProblem({ routeOptions, body, query }: FastifyRequest): ApiError | undefined {
   const isGiven = (field: string): boolean => {
     const [path = "", value] = field.split("=");

@@ -8,7 +8,7 @@ import { operationBody, operationView } from "../codecs/operation.ts";
 import { cursorOf, cursorPattern, jsonType, ListBody, parseCursor, queryInteger } from "../parts/lists.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
-/** Page size when the client names none. */
+/** The page size if the client names none. */
 const defaultLimit = 100;
 
 const notACursor = "is not one that a page of operations has given";
@@ -23,7 +23,7 @@ const pageBody = z.object({
   pagination: z.object({ cursor: z.string() }).optional(),
 });
 
-/** Routes of the operation log: a page, newest first, and a single operation. */
+/** Adds the routes of the operation log: a page, newest first, and a single operation. */
 export function operationRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const { profile } = engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();
@@ -43,7 +43,7 @@ export function operationRoutes(app: FastifyInstance, { engine }: ServerParts): 
       if (query.cursor !== undefined && after === undefined) {
         throw new Refusal("Invalid", `cursor: ${notACursor}`);
       }
-      // One more than asked for tells whether anything follows.
+      // One more operation than requested shows whether another page follows.
       const found = engine.operations(params.project_id, { limit: query.limit + 1, after });
       const page = found.slice(0, query.limit);
       const last = page.at(-1);

@@ -24,14 +24,14 @@ const listBody = z.object({
   integrations: z.object({}),
 });
 
-/** A sandbox answers at once, so a timeout has no effect. */
+/** The query of the list. A sandbox answers at once, so the parameter `timeout` has no effect. */
 const projectQuery = pageQuery(400).extend({
   org_id: objectId.optional(),
   timeout: queryInteger(100, 30_000).optional(),
   recoverable: z.enum(["true", "false"]).optional(),
 });
 
-/** Routes to list, get, create, update, delete and recover projects. */
+/** Adds the routes to list, get, create, update, delete and recover projects. */
 export function projectRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { engine } = parts;
   const view = (project: ProjectRecord) => projectView(project, engine);
@@ -100,7 +100,7 @@ function createRoute(app: FastifyInstance, { engine, databaseAddress }: ServerPa
         provisioner: asked.provisioner,
         storePasswords: asked.store_passwords,
         settings: asked.settings,
-        // A size next to the name counts more than one in the defaults.
+        // A size beside the name counts more than a size in the defaults.
         endpointDefaults: sizes === undefined ? defaults : { ...defaults, ...sizes },
       });
       return reply.code(201).send({

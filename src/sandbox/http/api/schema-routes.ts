@@ -1,4 +1,7 @@
-/** The schema of a database, and its comparison with that of another branch: only where computes run. */
+/**
+ * Routes that read the schema of a database, and compare it with the schema on another branch. They exist only if
+ * computes run.
+ */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -9,10 +12,10 @@ import { unifiedDiff } from "../parts/unified-diff.ts";
 
 const databaseName = z.string().min(1).max(63);
 
-/** Routes to read and to compare schemas. */
+/** Adds the routes that read and compare schemas. */
 export function schemaRoutes(app: FastifyInstance, { engine, schemaOf }: ServerParts): void {
   if (schemaOf === undefined) return;
-  /** @throws ApiError 404, 422 */
+  /** Returns the schema of a database as SQL. @throws ApiError 404, 422 */
   const read = async (projectId: string, branchId: string, database: string): Promise<string> => {
     const branch = engine.branch(projectId, branchId);
     if (branch.state !== "ready") throw new ApiError(422, `the branch ${branchId} is not ready`);

@@ -1,4 +1,7 @@
-/** Snapshots of branches, as the public API has them. The snapshots of `/sandbox/v1` hold the whole sandbox instead. */
+/**
+ * Routes for snapshots of branches, as in the public API. The snapshots of `/sandbox/v1` hold the whole sandbox
+ * instead.
+ */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -36,7 +39,7 @@ const operations = z.array(operationBody);
 const snapshotPath = projectPath.extend({ snapshot_id: z.string() });
 const name = nameText(256).optional();
 
-/** List, take, rename, delete and restore of snapshots. */
+/** Adds the routes to list, create, rename, delete and restore snapshots. */
 export function snapshotRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { restores } = parts.engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { ApiError, notPlayedSection } from "../parts/errors.ts";
 
-/** Routes of the public API that the sandbox does not play. `*` at the end stands for everything below. */
+/** Routes of the public API that the sandbox does not support. `*` at the end stands for everything below. */
 const unplayed = [
   "/consumption_history/*",
   "/organizations/*",
@@ -45,7 +45,7 @@ const unplayed = [
 /** Without computes there are no schemas. */
 const schemas = ["schema", "compare_schema"].map((path) => `/projects/:project_id/branches/:branch_id/${path}`);
 
-/** Answers 501 to them, whatever the method: the real service would do something, the sandbox does nothing. */
+/** Adds routes that answer 501 to every method: the real control plane would do something, the sandbox does nothing. */
 export function unplayedRoutes(app: FastifyInstance, { playsSchemas }: { readonly playsSchemas: boolean }): void {
   for (const url of playsSchemas ? unplayed : [...unplayed, ...schemas]) {
     app.all(url, { config: { isUndocumented: true, ignoresBody: true } }, () => {

@@ -15,7 +15,7 @@ const role = codecOf<RoleRecord>()({
   ...stampFields<RoleRecord>(),
 });
 
-/** A role, as clients read it. Only the answer to the request that made the password has it. */
+/** A role in an answer. Only the answer to the request that made the password contains the password. */
 export const roleBody = role.body;
 /** Shows a role without its password. */
 export const roleView = role.viewer(["password"]);
@@ -23,7 +23,7 @@ export const roleView = role.viewer(["password"]);
 export const newRoleView = role.viewer();
 /** A changed role, and the operations that the change started. */
 export const roleMutationBody = z.object({ role: roleBody, operations });
-/** Body of a role's create. */
+/** The request body that creates a role. */
 export const roleCreateBody = z.object({
   role: z.object({ name: nameText(63), no_login: z.boolean().default(false) }),
 });
@@ -38,22 +38,22 @@ const database = codecOf<DatabaseRecord>()({
   ...stampFields<DatabaseRecord>(),
 });
 
-/** A database, as clients read it. */
+/** A database in an answer. */
 export const databaseBody = database.body;
 /** Shows a database. */
 export const databaseView = database.viewer();
 /** A changed database, and the operations that the change started. */
 export const databaseMutationBody = z.object({ database: databaseBody, operations });
-/** Body of a database's create. */
+/** The request body that creates a database. */
 export const databaseCreateBody = z.object({
   database: z.object({ name: nameText(63), owner_name: nameText(63) }),
 });
-/** Body of a database's update. */
+/** The request body that changes a database. */
 export const databaseUpdateBody = z.object({
   database: z.object({ name: nameText(63).optional(), owner_name: nameText(63).optional() }),
 });
 
-/** A connection, and where clients of databases connect if computes run. */
+/** A connection, and the address at which clients of databases connect if computes run. */
 export type ReachableConnection = Connection & { readonly address: DatabaseAddress | undefined };
 
 const connectionField = fieldsOf<ReachableConnection>();
@@ -78,17 +78,17 @@ const connection = codecOf<ReachableConnection>()({
   ),
 });
 
-/** How to connect, as a whole and in parts. */
+/** How to connect, in an answer: as one text and in parts. */
 export const connectionBody = connection.body;
 /** Shows how to connect. */
 export const connectionView = connection.viewer();
 
-/** The host name of the connection pooler: `ep-x.region…` → `ep-x-pooler.region…`. */
+/** Returns the host name of the connection pooler: `ep-x.region…` → `ep-x-pooler.region…`. */
 export function poolerHost({ host, id }: Connection["endpoint"]): string {
   return host.replace(id, `${id}-pooler`);
 }
 
-/** A connection string. A role that cannot log in has no password in it. */
+/** Returns a connection string. If the role cannot log in, the string has no password. */
 export function connectionUri(
   { endpoint, role, databaseName, address }: ReachableConnection,
   isPooled: boolean,
@@ -97,7 +97,7 @@ export function connectionUri(
   const host = isPooled ? poolerHost(endpoint) : endpoint.host;
   const database = encodeURIComponent(databaseName);
   if (address === undefined) return `postgresql://${user}@${host}/${database}?sslmode=require`;
-  // Many systems cannot resolve the host names of endpoints, so this names the endpoint in another way.
+  // Many systems cannot resolve the host names of endpoints, so this text names the endpoint in another way.
   const name = isPooled ? `${endpoint.id}-pooler` : endpoint.id;
   return `postgresql://${user}@${address.host}:${address.port}/${database}?sslmode=require&options=endpoint%3D${name}`;
 }

@@ -10,9 +10,9 @@ import { codecOf, fieldsOf, givenTime, optionalTime, stampFields, timestamp, tim
 import { endpointBody, endpointFields, movingEndpointView } from "./endpoint.ts";
 import { operationBody, operationView } from "./operation.ts";
 
-/** A branch, and what its computes used. */
+/** A branch with the usage of its computes. */
 export interface ShownBranch extends BranchRecord {
-  /** Of the present month. */
+  /** The usage in the present month. */
   readonly usage: Usage;
 }
 
@@ -47,12 +47,12 @@ const branch = codecOf<ShownBranch>()({
   ...stampFields<ShownBranch>(),
 });
 
-/** A branch, as clients read it. */
+/** A branch in an answer. */
 export const branchBody = branch.body;
 
 const annotationValue = z.record(z.string().max(256), z.string().max(1024));
 
-/** What users noted about a branch. */
+/** The annotation of a branch: what users noted about it. */
 export const annotationBody = z.object({
   object: z.object({ type: z.string(), id: z.string() }),
   value: annotationValue,
@@ -60,7 +60,7 @@ export const annotationBody = z.object({
   updated_at: timestamp,
 });
 
-/** Shows the annotation of a branch, which is empty if there is none. */
+/** Shows the annotation of a branch. It is empty if there is none. */
 export function annotationView({ id, annotation, createdMs }: BranchRecord): z.output<typeof annotationBody> {
   const madeAt = timeText(createdMs);
   return { object: { type: "console/branch", id }, value: annotation ?? {}, created_at: madeAt, updated_at: madeAt };
@@ -77,7 +77,7 @@ export function branchView(record: BranchRecord, engine: Engine): z.output<typeo
 /** A changed branch, and the operations that the change started. */
 export const branchMutationBody = z.object({ branch: branchBody, operations: z.array(operationBody) });
 
-/** A new branch with everything that came with it. */
+/** A new branch in an answer, with everything that was created with it. */
 export const newBranchBody = branchMutationBody.extend({
   endpoints: z.array(endpointBody),
   roles: z.array(roleBody),
@@ -85,7 +85,10 @@ export const newBranchBody = branchMutationBody.extend({
   connection_uris: z.array(connectionBody),
 });
 
-/** A new branch with everything that came with it; one connection for each database, through the read-write endpoint. */
+/**
+ * Shows a new branch with everything that was created with it, and one connection for each database through the
+ * read-write endpoint.
+ */
 export function newBranchView(
   created: NewBranch,
   engine: Engine,
@@ -108,7 +111,7 @@ export function newBranchView(
   };
 }
 
-/** The fields of an endpoint that comes with its branch. */
+/** Returns the fields of an endpoint in the request that creates its branch. */
 export function firstEndpointFields(profile: Profile) {
   return endpointFields(profile).pick({
     autoscaling_limit_min_cu: true,
@@ -119,7 +122,7 @@ export function firstEndpointFields(profile: Profile) {
   });
 }
 
-/** Body of a branch's create. There may be none, which comes as null. */
+/** Returns the request body that creates a branch. A missing body counts as null. */
 export function branchCreateBody(profile: Profile) {
   return z
     .object({
@@ -142,7 +145,7 @@ export function branchCreateBody(profile: Profile) {
     .nullish();
 }
 
-/** Body of a branch's update. */
+/** The request body that changes a branch. */
 export const branchUpdateBody = z.object({
   branch: z.object({
     name: nameText(256).optional(),
@@ -151,7 +154,7 @@ export const branchUpdateBody = z.object({
   }),
 });
 
-/** Body of a branch's restore. */
+/** The request body that restores a branch. */
 export const branchRestoreBody = z.object({
   source_branch_id: z.string().max(64),
   source_timestamp: givenTime.optional(),

@@ -1,26 +1,29 @@
 import { z } from "zod";
 import type { Usage } from "../../engine/usage.ts";
 
-/** A field as clients read it: its schema, and where its value comes from. `undefined`: the field is left out. */
+/** A field in an answer: its schema, and how its value is computed. `undefined`: the field is left out. */
 export interface ShownField<R, S extends z.ZodType = z.ZodType> {
   readonly schema: S;
   readonly of: (record: R) => z.output<S>;
 }
 
-/** Shows records of one kind to clients. */
+/** Shows records of one kind in answers. */
 export interface Codec<R, B extends z.ZodRawShape> {
-  /** What clients read. */
+  /** The schema of the answer. */
   readonly body: z.ZodObject<B>;
-  /** @param hidden fields to leave out. @returns how to show a record; the result depends on the record alone. */
+  /**
+   * Returns a function that shows a record. Its result depends on the record alone. @param hidden the fields to leave
+   * out
+   */
   viewer(hidden?: readonly string[]): (record: R) => z.output<z.ZodObject<B>>;
 }
 
-/** Declares fields of `R`, so that the compiler checks each value against its schema. */
+/** Declares the fields of `R`, so that the compiler checks each value against its schema. */
 export function fieldsOf<R>() {
   return <S extends z.ZodType>(schema: S, of: (record: R) => z.output<S>): ShownField<R, S> => ({ schema, of });
 }
 
-/** Makes a codec of `R` from its fields, in the order in which clients read them. */
+/** Makes a codec of `R` from its fields, in the order of the answer. */
 export function codecOf<R>() {
   return <F extends Readonly<Record<string, ShownField<R>>>>(fields: F): Codec<R, BodyShape<F>> => {
     const shape = Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]));
@@ -45,20 +48,20 @@ type BodyShape<F extends Readonly<Record<string, { readonly schema: z.ZodType }>
   [Name in keyof F]: F[Name]["schema"];
 };
 
-/** ISO 8601 UTC, as every time of the API. */
+/** The schema of a time in an answer: ISO 8601 UTC. */
 export const timestamp = z.string();
 
-/** Epoch milliseconds → ISO 8601 UTC. */
+/** Converts epoch milliseconds to ISO 8601 UTC. */
 export function timeText(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** As `timeText`; `undefined` stays. */
+/** Converts like `timeText`; `undefined` stays `undefined`. */
 export function optionalTime(epochMs: number | undefined): string | undefined {
   return epochMs === undefined ? undefined : timeText(epochMs);
 }
 
-/** When a record was made and last changed: the last two fields of almost every object. */
+/** Returns the fields for when a record was created and last changed, which almost every object has at its end. */
 export function stampFields<R extends { readonly createdMs: number; readonly updatedMs: number }>() {
   const field = fieldsOf<R>();
   return {
@@ -67,7 +70,7 @@ export function stampFields<R extends { readonly createdMs: number; readonly upd
   };
 }
 
-/** How long computes ran, in whole seconds: what projects and branches show. */
+/** Returns the fields for how long computes ran, in whole seconds, which projects and branches have. */
 export function usageFields<R extends { readonly usage: Usage }>() {
   const field = fieldsOf<R>();
   const computeSeconds = field(z.int(), ({ usage }) => Math.floor(usage.unitMs / 1000));
@@ -78,32 +81,32 @@ export function usageFields<R extends { readonly usage: Usage }>() {
   };
 }
 
-/** An id as clients give it. */
+/** The schema of an id in a request. */
 export const objectId = z.string().regex(/^[a-z0-9-]{1,60}$/, "must be 1 to 60 of a-z, 0-9 and -");
 
-/** A time as clients give it, with or without fractions, in any zone. */
+/** The schema of a time in a request, with or without fractions of a second, in any time zone. */
 export const givenTime = z.iso.datetime({ offset: true });
 
-/** ISO 8601 → epoch milliseconds; `undefined` stays. */
+/** Converts ISO 8601 to epoch milliseconds; `undefined` stays `undefined`. */
 export function timeOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Date.parse(text);
 }
 
-/** The one shape of every error. @see docs/sandbox.md "Errors" */
+/** The form of every error answer. @see docs/sandbox.md "Errors" */
 export const errorBody = z.object({ request_id: z.string(), code: z.string(), message: z.string() });
 
-/** Errors of a route, for its response schemas. */
+/** The error answers of a route, for its response schemas. */
 export const errorResponses = { "4xx": errorBody } as const;
 
-/** Path parameters. */
+/** The path parameters of a project's route. */
 export const projectPath = z.object({ project_id: z.string() });
-/** Path parameters. */
+/** The path parameters of a branch's route. */
 export const branchPath = projectPath.extend({ branch_id: z.string() });
-/** Path parameters. */
+/** The path parameters of an endpoint's route. */
 export const endpointPath = projectPath.extend({ endpoint_id: z.string() });
-/** Path parameters. */
+/** The path parameters of an operation's route. */
 export const operationPath = projectPath.extend({ operation_id: z.string() });
-/** Path parameters. */
+/** The path parameters of a role's route. */
 export const rolePath = branchPath.extend({ role_name: z.string() });
-/** Path parameters. */
+/** The path parameters of a database's route. */
 export const databasePath = branchPath.extend({ database_name: z.string() });

@@ -8,7 +8,7 @@ import { operationBody, operationView } from "./operation.ts";
 
 const field = fieldsOf<EndpointRecord>();
 
-/** Settings of Postgres or its pooler: name → value. */
+/** Settings of Postgres or its pooler, by name. */
 const namedSettings = z.record(z.string(), z.string());
 
 const settingsBody = z.object({
@@ -48,7 +48,7 @@ const endpoint = codecOf<EndpointRecord>()({
   started_at: field(timestamp.optional(), ({ startedMs }) => optionalTime(startedMs)),
 });
 
-/** An endpoint, as clients read it. */
+/** An endpoint in an answer. */
 export const endpointBody = endpoint.body;
 type EndpointBody = z.output<typeof endpointBody>;
 
@@ -69,22 +69,22 @@ function hiddenIn(profile: Profile): readonly string[] {
   return endpointExtras.filter((name) => !profile.endpointExtras.includes(name));
 }
 
-/** An endpoint without `pending_state`, as the answer to a DELETE has it. */
+/** Shows an endpoint without `pending_state`, as in the answer to a DELETE. */
 export function endpointView(record: EndpointRecord, { name }: Profile): EndpointBody {
   return still[name](record);
 }
 
-/** An endpoint with `pending_state` while it is moving. */
+/** Shows an endpoint with `pending_state` while its compute changes its state. */
 export function movingEndpointView(record: EndpointRecord, { name }: Profile): EndpointBody {
   return moving[name](record);
 }
 
-/** An endpoint as lists of the profile show it. */
+/** Shows an endpoint as in lists of the profile. */
 export function listedEndpointView(record: EndpointRecord, profile: Profile): EndpointBody {
   return (profile.pendingStateInLists ? moving : still)[profile.name](record);
 }
 
-/** The answer to a create, an update or a power call, which always names a pending state. */
+/** Shows the answer to a create, an update or a power call. It always has a pending state. */
 export function mutationView({ endpoint: changed, operations }: Mutation, profile: Profile) {
   const pendingState = changed.pendingState ?? (changed.state === "active" ? "active" : "idle");
   return {
@@ -95,17 +95,20 @@ export function mutationView({ endpoint: changed, operations }: Mutation, profil
 
 const nameField = { name: z.string().min(1).max(64).optional() };
 
-/** For the compiler, an optional field that never has a value. For zod, one more unknown field, which is dropped. */
+/**
+ * For the compiler this is an optional field that never has a value. For zod it is an unknown field, which is dropped.
+ */
 const withoutName = {} as typeof nameField;
 
 /**
- * The fields of an endpoint that create and update share. Unknown fields are ignored, and so is `name` in a profile
- * without names.
+ * Returns the fields that creating and changing an endpoint have in common. Unknown fields are ignored, and so is
+ * `name` in a profile without names.
  */
 export function endpointFields(profile: Profile) {
   const shortest = profile.shortestSuspendSeconds;
   const isDelay = (seconds: number): boolean => seconds <= 0 || seconds >= shortest;
-  // The engine tells a size that does not exist (400) from one that is too large (422), so zod does not check it.
+  // The engine distinguishes a size that does not exist (400) from one that is too large (422), so zod does not check
+  // it.
   const size = z
     .number()
     .positive()
@@ -130,7 +133,7 @@ export function endpointFields(profile: Profile) {
   });
 }
 
-/** Body of a create. */
+/** Returns the request body that creates an endpoint. */
 export function createBody(profile: Profile) {
   return z.object({
     endpoint: endpointFields(profile).extend({
@@ -141,17 +144,20 @@ export function createBody(profile: Profile) {
   });
 }
 
-/** Body of an update. */
+/** Returns the request body that changes an endpoint. */
 export function updateBody(profile: Profile) {
   return z.object({ endpoint: endpointFields(profile).extend({ branch_id: z.string().optional() }) });
 }
 
-/** What either body carries about the endpoint, once checked. */
+/** The fields of an endpoint in either request body, after the checks. */
 export type EndpointFields = z.output<ReturnType<typeof endpointFields>> & {
   readonly branch_id?: string | undefined;
 };
 
-/** A body replaces the settings as a whole: what it does not name is empty afterwards. */
+/**
+ * Returns the settings of a request. They replace all former settings: a setting that the request does not name is
+ * empty afterwards.
+ */
 function settingsOf(
   settings: EndpointFields["settings"],
 ): Pick<EndpointChanges, "pgSettings" | "pgbouncerSettings" | "preloadLibraries"> {
@@ -163,7 +169,7 @@ function settingsOf(
   };
 }
 
-/** What a body asks for, in the engine's words. */
+/** Converts the fields of a request into the engine's words. */
 export function changesOf(fields: EndpointFields): EndpointChanges {
   return {
     branchId: fields.branch_id,

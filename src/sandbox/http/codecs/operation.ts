@@ -18,7 +18,7 @@ const operation = codecOf<OperationRecord>()({
   error: field(z.string().optional(), ({ error }) => error),
 });
 
-/** An operation, as clients read it. */
+/** An operation in an answer. */
 export const operationBody = operation.body;
 
 const viewers = {

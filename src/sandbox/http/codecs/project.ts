@@ -9,15 +9,15 @@ import { firstEndpointFields, newBranchBody } from "./branch.ts";
 import { codecOf, fieldsOf, objectId, optionalTime, stampFields, timestamp, timeText, usageFields } from "./codec.ts";
 import { operationBody } from "./operation.ts";
 
-/** Id of the one account that everything belongs to. */
+/** The id of the one account that owns everything. */
 export const accountId = "user-sandbox";
 
-/** A project, and what follows from its endpoints. */
+/** A project, with what follows from its endpoints. */
 export interface ShownProject extends ProjectRecord {
   readonly proxyHost: string;
-  /** Of the present month. */
+  /** The usage in the present month. */
   readonly usage: Usage;
-  /** The present month. */
+  /** The present month, for which usage is counted. */
   readonly month: Span;
 }
 
@@ -63,7 +63,7 @@ const project = codecOf<ShownProject>()({
   ...stampFields<ShownProject>(),
 });
 
-/** What endpoints get when a request does not say otherwise, as clients read it. */
+/** Shows the values that endpoints get if a request does not set them. */
 function shownDefaults(defaults: EndpointDefaults | undefined): z.output<typeof defaultsBody> | undefined {
   if (defaults === undefined) return undefined;
   const { minUnits, maxUnits, suspendTimeoutSeconds, pgSettings, pgbouncerSettings } = defaults;
@@ -77,7 +77,7 @@ function shownDefaults(defaults: EndpointDefaults | undefined): z.output<typeof 
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
 }
 
-/** What a body says about the defaults of endpoints, in the engine's words. */
+/** Converts the endpoint defaults of a request into the engine's words. */
 export function endpointDefaultsOf(
   given: z.output<ReturnType<typeof endpointDefaults>> | undefined,
 ): EndpointDefaults | undefined {
@@ -93,7 +93,7 @@ export function endpointDefaultsOf(
   return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
-/** A project, as clients read it. */
+/** A project in an answer. */
 export const projectBody = project.body;
 
 const view = project.viewer();
@@ -106,12 +106,12 @@ export function projectView(record: ProjectRecord, engine: Engine): z.output<typ
 /** A changed project, and the operations that the change started. */
 export const projectMutationBody = z.object({ project: projectBody, operations: z.array(operationBody) });
 
-/** A new project with everything that came with it. */
+/** A new project in an answer, with everything that was created with it. */
 export const newProjectBody = newBranchBody.extend({ project: projectBody });
 
 const historyRetention = z.int().min(0).max(2_592_000);
 
-/** What endpoints of a project get when a request does not say otherwise. */
+/** Returns the request fields for the values that endpoints of a project get if a request does not set them. */
 function endpointDefaults(profile: Profile) {
   const { pg_settings, pgbouncer_settings } = defaultsBody.shape;
   return firstEndpointFields(profile)
@@ -119,7 +119,7 @@ function endpointDefaults(profile: Profile) {
     .extend({ pg_settings, pgbouncer_settings });
 }
 
-/** Body of a project's create. */
+/** Returns the request body that creates a project. */
 export function projectCreateBody(profile: Profile) {
   const sizes = endpointDefaults(profile).pick({ autoscaling_limit_min_cu: true, autoscaling_limit_max_cu: true });
   return z.object({
@@ -146,7 +146,7 @@ export function projectCreateBody(profile: Profile) {
   });
 }
 
-/** Body of a project's update. */
+/** Returns the request body that changes a project. */
 export function projectUpdateBody(profile: Profile) {
   return z.object({
     project: z.object({

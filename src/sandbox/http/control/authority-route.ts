@@ -2,8 +2,8 @@ import type { FastifyInstance } from "fastify";
 import type { ServerParts } from "../parts/server-parts.ts";
 
 /**
- * Serves the certificate of the sandbox's own authority, PEM. It is public, so it is there for every client that reaches
- * the port, also where the control API is not.
+ * Adds the route of the certificate of the sandbox's own authority, as PEM. The certificate is public, so every client
+ * that reaches the port may read it, even if the control API is off.
  */
 export function authorityRoute(app: FastifyInstance, { authority }: ServerParts): void {
   app.get("/ca.crt", { config: { isUndocumented: true } }, async (_request, reply) => {

@@ -5,7 +5,7 @@ import { errorResponses, timeText } from "../codecs/codec.ts";
 import { ApiError } from "../parts/errors.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
-/** Ten years: everything that is due on the way is carried out. */
+/** The longest step of the clock in milliseconds: ten years. Everything that becomes due on the way is carried out. */
 export const longestStepMs = 10 * 365 * 86_400_000;
 
 const clockBody = z.object({ mode: z.enum(["real", "scaled", "stepped"]), scale: z.number(), now: z.string() });
@@ -16,7 +16,7 @@ const clockChange = z.object({
   now: z.iso.datetime().optional(),
 });
 
-/** The sandbox's time. */
+/** Adds the routes that read and change the sandbox's time. */
 export function clockRoutes(app: FastifyInstance, { clock, engine, pacemaker }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const response = { 200: clockBody, ...errorResponses };
@@ -24,7 +24,7 @@ export function clockRoutes(app: FastifyInstance, { clock, engine, pacemaker }: 
     const { mode, scale, nowMs } = clock.state();
     return { mode, scale, now: timeText(nowMs) };
   };
-  /** What has become due by the change is carried out before the answer. */
+  /** Changes the clock. Everything that becomes due by it is carried out before the answer. */
   const settled = (change: () => void): z.output<typeof clockBody> => {
     try {
       change();

@@ -35,7 +35,7 @@ const computeBody = z.object({
     .optional(),
 });
 
-/** What a client of the database does and sees, played: it connects, and it asks the compute about itself. */
+/** Adds routes that imitate a client of the database: it connects, and it reads statistics of the compute. */
 export function computeRoutes(app: FastifyInstance, { engine, pacemaker }: ServerParts): void {
   const { profile } = engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();

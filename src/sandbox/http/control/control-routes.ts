@@ -15,22 +15,21 @@ export function isLoopback(host: string): boolean {
   return bare === "localhost" || bare === "::1" || /^127(?:\.\d{1,3}){3}$/.test(bare);
 }
 
-/** The host part of a `Host` header. */
+/** Returns the host part of a `Host` header. */
 export function hostnameOf(header: string | undefined): string {
   return (header ?? "").replace(/:\d+$/, "");
 }
 
 /**
- * Whether a page that is not of this machine sends the request. Browsers say whose page it is, and let any page send
- * what has no body; nothing else says it.
- *
+ * Whether a web page of another origin sends the request. Browsers name the page's origin, and let any page send
+ * requests without a body; other clients name no origin.
  * @param origin the header `Origin`.
  */
 export function isForeignPage(origin: string | undefined): boolean {
   return origin !== undefined && !isLoopback(URL.parse(origin)?.hostname ?? "");
 }
 
-/** Control over the sandbox, for tests. JSON in and out, no key. */
+/** Adds the control API for tests. Requests and answers are JSON, and it needs no key. */
 export function controlRoutes(app: FastifyInstance, parts: ServerParts, known: KnownMethods): void {
   answerErrors(app, parts.onBug);
   app.addHook("onRequest", async (request, reply) => {
@@ -41,13 +40,13 @@ export function controlRoutes(app: FastifyInstance, parts: ServerParts, known: K
     routes(app, parts);
 }
 
-/** @throws ApiError 403 */
+/** Checks that the client may use the control API. @throws ApiError 403 */
 function requireAccess(parts: ServerParts, request: FastifyRequest): void {
   if (parts.controlAccess === "everyone") return;
   if (parts.controlAccess === "none") {
     throw new ApiError(403, "the control API is off: the sandbox is not bound to a loopback address");
   }
-  // A page in a browser could reach us under a name of its own that resolves to loopback.
+  // A web page could reach the sandbox under its own name, if that name resolves to a loopback address.
   if (!isLoopback(hostnameOf(request.headers.host))) {
     throw new ApiError(403, "the control API answers to a loopback host name only");
   }

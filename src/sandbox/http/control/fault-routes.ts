@@ -10,7 +10,7 @@ const idPath = z.object({ id: z.string() });
 const stateBody = z.looseObject({ id: z.string(), seen: z.int(), hits: z.int(), held: z.int() });
 const removedBody = z.object({ removed: z.int() });
 
-/** What goes wrong on purpose between client and service. */
+/** Adds the routes for faults: errors between client and control plane that a test asks for. */
 export function faultRoutes(app: FastifyInstance, { faults }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.post(

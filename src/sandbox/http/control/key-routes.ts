@@ -13,7 +13,7 @@ const scopeSchema = z.object({
 
 const keyBody = z.object({ id: z.string(), name: z.string(), scope: scopeSchema });
 
-/** API keys of any scope. A foreign client is simply another key. */
+/** Adds the routes for API keys of any scope. A test imitates another client by another key. */
 export function controlKeyRoutes(app: FastifyInstance, { keyRing }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.post(

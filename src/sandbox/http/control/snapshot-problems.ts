@@ -1,8 +1,8 @@
 import type { StoreContent as Content } from "../../engine/records.ts";
 
 /**
- * What the engine relies on between the records of a snapshot, and is not so. Each problem names the first record that
- * has it. Empty: the snapshot can be put in.
+ * Returns the contradictions between the records of a snapshot that the engine could not handle. Each problem names the
+ * first record that has it. Empty: the snapshot can be used.
  */
 export function snapshotProblems(content: Content): readonly string[] {
   return [...idProblems(content), ...referenceProblems(content), ...ruleProblems(content), ...orderProblems(content)];
@@ -54,7 +54,10 @@ function ruleProblems({ projects, branches, endpoints }: Content): readonly stri
   ];
 }
 
-/** Later work gets higher numbers than everything before it, and operations were made in the order of their numbers. */
+/**
+ * Checks the order of sequence numbers: later work gets higher numbers than everything before it, and operations were
+ * created in the order of their numbers.
+ */
 function orderProblems(content: Content): readonly string[] {
   const { projects, branches, endpoints, operations, roles, databases, keys, counters } = content;
   const numbered = [...projects, ...branches, ...endpoints, ...operations, ...roles, ...databases];
@@ -73,7 +76,7 @@ function orderProblems(content: Content): readonly string[] {
   ];
 }
 
-/** The latest time at which anything in a snapshot happened or will end, epoch milliseconds. */
+/** Returns the latest time at which anything in a snapshot happened or will end, in epoch milliseconds. */
 export function latestTimeMs({ projects, branches, endpoints, operations, roles, databases }: Content): number {
   const records = [...projects, ...branches, ...endpoints, ...operations, ...roles, ...databases];
   const ends = operations.map(({ endsAtMs }) => endsAtMs);

@@ -9,18 +9,18 @@ import type { ServerParts } from "../parts/server-parts.ts";
 import { longestStepMs } from "./clock-routes.ts";
 import { latestTimeMs, snapshotProblems } from "./snapshot-problems.ts";
 
-/** A snapshot: the state, and the profile that it belongs to. */
+/** A snapshot of the sandbox: its state and its profile. */
 const snapshotBody = z.object({
-  /** Rises when records change their shape. */
+  /** The version of the format. It rises when the form of records changes. */
   version: z.literal(1),
   profile: z.enum(["seed", "public"]),
   content: storeContent,
 });
 
-/** A snapshot may be much larger than any other body. */
+/** The maximum size of a snapshot in bytes. It may be much larger than any other body. */
 const snapshotLimit = 64 * 1024 * 1024;
 
-/** Everything that is stored, out and in again. */
+/** Adds the routes that export and import everything that is stored. */
 export function snapshotRoutes(app: FastifyInstance, { engine, clock, restore }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const profile = engine.profile.name;
@@ -30,7 +30,7 @@ export function snapshotRoutes(app: FastifyInstance, { engine, clock, restore }:
       config: { summary: "Take a snapshot of everything that is stored" },
       schema: { response: { 200: snapshotBody, ...errorResponses } },
     },
-    // Through text and back: a copy in which what is undefined is left out, as the schema has it.
+    // JSON text and back makes a copy without undefined members, as the schema requires.
     async () => ({ version: 1, profile, content: JSON.parse(JSON.stringify(engine.snapshot())) }) as const,
   );
   routes.put(

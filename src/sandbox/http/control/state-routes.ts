@@ -31,7 +31,7 @@ const entryBody = z.object({
 
 const countBody = z.object({ method: z.string(), route: z.string(), count: z.int() });
 
-/** Failures, list lag, the request log, and back to the start. */
+/** Adds the routes for planned failures, list lag, the request log, and the reset. */
 export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { engine, requestLog } = parts;
   const routes = app.withTypeProvider<ZodTypeProvider>();

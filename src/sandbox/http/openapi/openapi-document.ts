@@ -9,14 +9,14 @@ import type {
 } from "./openapi-types.ts";
 import type { DocumentedRoute } from "./route-list.ts";
 
-/** What a document is about, beside its routes. */
+/** What a document needs besides its routes. */
 export interface DocumentOptions {
   readonly profile: string;
-  /** Routes below it need a key. */
+  /** Routes below this prefix need a key. */
   readonly keyedPrefix: string;
 }
 
-/** Writes the document of these routes, from the schemas that check their requests and answers. */
+/** Makes the OpenAPI document of these routes from the schemas that check their requests and answers. */
 export function openApiDocument(routes: readonly DocumentedRoute[], options: DocumentOptions): OpenApiDocument {
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const route of routes) {
@@ -49,7 +49,7 @@ function operationOf(route: DocumentedRoute, path: string, { keyedPrefix }: Docu
   };
 }
 
-/** The kind of object that a route is about: the last word of its path that names one. */
+/** Returns the kind of object that a route is about: the last word of its path that names a kind. */
 function tagOf(path: string, isKeyed: boolean): string {
   if (!isKeyed) return "control";
   const kinds =
@@ -78,7 +78,7 @@ function bodyOf(schema: z.ZodType): NonNullable<OpenApiOperation["requestBody"]>
 function answerOf(status: string, schema: z.ZodType): [string, OpenApiOperation["responses"][string]] {
   const isError = status === "4xx";
   const description = isError ? "Refused" : "Carried out";
-  // OpenAPI writes ranges in capitals.
+  // OpenAPI writes ranges of statuses in capitals.
   const name = isError ? "4XX" : status;
   if (schema instanceof z.ZodUndefined) return [name, { description: "There was nothing to delete" }];
   return [name, { description, content: contentOf(jsonSchema(schema, "output")) }];
@@ -94,8 +94,7 @@ function jsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
 }
 
 /**
- * Serves the document of all routes, and a page of it for people.
- *
+ * Adds routes for the document of all routes, and for an HTML page of it.
  * @param routes complete once the server is ready.
  */
 export function openApiRoutes(

@@ -1,7 +1,7 @@
-/** A JSON schema of draft 2020-12, which is what OpenAPI 3.1 speaks. */
+/** A JSON schema of draft 2020-12, the version that OpenAPI 3.1 uses. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A parameter in the path or the query. */
+/** A parameter of the path or the query. */
 export interface OpenApiParameter {
   readonly name: string;
   readonly in: "path" | "query";
@@ -9,12 +9,12 @@ export interface OpenApiParameter {
   readonly schema: JsonSchema;
 }
 
-/** What a body or an answer holds. */
+/** The content of a request body or an answer. */
 export interface OpenApiContent {
   readonly "application/json": { readonly schema: JsonSchema };
 }
 
-/** One route. */
+/** One route in the document. */
 export interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;

@@ -5,19 +5,18 @@ import { ApiError } from "../parts/errors.ts";
 /** A route of the server, as the OpenAPI document needs it. */
 export interface DocumentedRoute {
   readonly method: string;
-  /** As fastify writes it: `/projects/:project_id`. */
+  /** The path in fastify's form: `/projects/:project_id`. */
   readonly path: string;
   readonly summary: string;
   readonly params: z.ZodType | undefined;
   readonly query: z.ZodType | undefined;
   readonly body: z.ZodType | undefined;
-  /** By status, as the route has it: `200`, `4xx`. */
+  /** The schemas of the answers, by status as the route names it: `200`, `4xx`. */
   readonly responses: Readonly<Record<string, z.ZodType>>;
 }
 
 /**
- * Lists every route that is registered from now on below the prefixes. The list grows with each route.
- *
+ * Lists every route below the prefixes that is registered after this call. The list grows with each route.
  * @throws Error for a route without a summary.
  */
 export function listRoutes(app: FastifyInstance, prefixes: readonly string[]): readonly DocumentedRoute[] {
@@ -44,7 +43,7 @@ function schemaOr(schema: unknown): z.ZodType | undefined {
   return schema instanceof z.ZodType ? schema : undefined;
 }
 
-/** Chooses between 404 (no route has this path) and 405 (a route has it with another method). */
+/** Decides whether an unknown request gets 404 (no route has this path) or 405 (a route has it with another method). */
 export class KnownMethods {
   readonly #routes: readonly DocumentedRoute[];
   #patterns: readonly { readonly pattern: RegExp; readonly isLiteral: boolean; readonly method: string }[] | undefined;
@@ -55,8 +54,7 @@ export class KnownMethods {
   }
 
   /**
-   * For a request that has no route.
-   *
+   * Refuses a request that has no route.
    * @throws ApiError 405 with the header `Allow`, or 404
    */
   refuse(request: FastifyRequest, reply: FastifyReply): never {
@@ -73,7 +71,7 @@ export class KnownMethods {
       pattern: new RegExp(`^${route.path.replace(/:\w+/g, "[^/]+")}$`),
     }));
     const fitting = this.#patterns.filter(({ pattern }) => pattern.test(path));
-    // A path that is written out goes before one that it would fit as well, such as `/projects/shared`.
+    // A path without placeholders goes before a path with placeholders that also fits, such as `/projects/shared`.
     const literal = fitting.filter(({ isLiteral }) => isLiteral);
     const methods = (literal.length > 0 ? literal : fitting).map(({ method }) => method);
     return [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))];

@@ -4,12 +4,12 @@ import type { Profile } from "../../engine/profile.ts";
 import { Refusal } from "../../engine/refusal.ts";
 import { statusOfRefusal } from "./refusal-status.ts";
 
-/** An error answer of the HTTP layer. No state was changed. */
+/** An error answer of the HTTP layer. The request has changed nothing. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly statusCode: number;
   readonly code: string;
-  /** Seconds; becomes the header `Retry-After`. */
+  /** The value of the header `Retry-After`, in seconds; `undefined`: none. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -24,17 +24,17 @@ export class ApiError extends Error {
   }
 }
 
-/** Where the documentation lists what the sandbox does not play. */
+/** The place in the docs that lists what the sandbox does not support. */
 export const notPlayedSection = "docs/sandbox.md#not-played";
 
-/** The same for a missing, a wrong and a revoked key. */
+/** The message for a missing, a wrong or a revoked key: it is the same for all three. */
 export const unauthenticatedMessage = "supplied credentials do not pass authentication";
 
-/** Answers every error in the one shape. `onBug` gets what should never happen, and is answered with 500. */
+/** Answers every error in the one form. An unexpected error is given to `onBug` and answered with 500. */
 export function answerErrors(app: FastifyInstance, onBug: (error: unknown) => void): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const answer = answerTo(error);
-    // A refusal, and a 5xx that a fault asked for, are meant; any other 5xx is a bug of the sandbox.
+    // A refusal, and a 5xx that a fault asked for, are intended. Any other 5xx is a bug of the sandbox.
     const isMeant = answer === (error as unknown) || (error as unknown) instanceof Refusal;
     if (answer.statusCode >= 500 && !isMeant) onBug(error);
     return sendError(request, reply, answer);
@@ -42,10 +42,10 @@ export function answerErrors(app: FastifyInstance, onBug: (error: unknown) => vo
   app.setNotFoundHandler((request, reply) => sendError(request, reply, new ApiError(404, "this route does not exist")));
 }
 
-/** Sends an error in the one shape. `request_id` is the client's own, or made up. */
+/** Sends an error in the one form. `request_id` is the client's own, or a random one. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
   if (error.retryAfterSeconds !== undefined) reply.header("retry-after", String(error.retryAfterSeconds));
-  // Written as text: an answer to a route that never came to be has no schema to be written by.
+  // The answer is written as text, because a request without a route has no response schema.
   return reply
     .code(error.statusCode)
     .header("content-type", "application/json; charset=utf-8")
@@ -53,7 +53,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
     .send({ request_id: request.id, code: error.code, message: error.message });
 }
 
-/** The answer to an error that was thrown on the way. */
+/** Converts an error that was thrown during a request into its answer. */
 export function answerTo(error: FastifyError): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof Refusal) return new ApiError(statusOfRefusal[error.reason], error.message, { code: error.code });
@@ -64,7 +64,7 @@ export function answerTo(error: FastifyError): ApiError {
     : new ApiError(500, "internal error");
 }
 
-/** `endpoint.type: expected …; endpoint.branch_id: …`: every wrong field by its name. */
+/** Returns a message that names every wrong field: `endpoint.type: expected …; endpoint.branch_id: …`. */
 function validationMessage(error: FastifyError): string {
   const problems = (error.validation ?? []).map(({ instancePath = "", message = "is not valid" }) => {
     const field = instancePath.replace(/^\//, "").replaceAll("/", ".");
@@ -73,15 +73,15 @@ function validationMessage(error: FastifyError): string {
   return [...new Set(problems)].join("; ");
 }
 
-/** What a DELETE does. */
+/** The parts of a DELETE. */
 export interface Deletion<B> {
-  /** @throws Refusal */
+  /** Deletes the object. @throws Refusal */
   readonly remove: () => B;
-  /** Throws when what holds the object is itself missing: that stays an error in every profile. */
+  /** Throws if the parent of the object does not exist. That is an error in every profile. */
   readonly requireParent: () => unknown;
 }
 
-/** Deletes and answers; of what is not there, as the profile says. */
+/** Deletes and answers. If the object does not exist, the profile decides about the answer. */
 export function answerDelete<B>(reply: FastifyReply, profile: Profile, { remove, requireParent }: Deletion<B>) {
   try {
     return reply.send(remove());

@@ -5,15 +5,15 @@ import { controlLimit, requireRoom } from "../../engine/settings.ts";
 const milliseconds = z.int().min(0).max(3_600_000);
 
 const matchSchema = z.object({
-  /** `*`: any. */
+  /** The HTTP method; `*`: any method. */
   method: z.string().min(1).default("*"),
-  /** Below `/api/v2`, or with it. `*` stands for one segment or a part of one, `**` for anything. */
+  /** The path, with or without `/api/v2`. `*` stands for one segment or a part of one, `**` for anything. */
   path: z.string().min(1).max(1024),
-  /** Each must be in the query with this value. */
+  /** Parameters that the query must have with these values. */
   query: z.record(z.string(), z.string()).optional(),
-  /** How many matching requests go through first. */
+  /** How many matching requests pass before the fault applies. */
   skip: z.int().min(0).default(0),
-  /** How many requests are hit; absent: all until the fault is removed. */
+  /** How many requests the fault applies to; absent: all requests until it is removed. */
   times: z.int().min(1).optional(),
 });
 
@@ -33,7 +33,7 @@ const effectSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("garbage"),
     body: z.string(),
-    /** Absent: the status the request would have had. */
+    /** The status of the answer; absent: the status that the request would have had. */
     status: z.int().min(200).max(599).optional(),
     contentType: z
       .string()
@@ -42,25 +42,25 @@ const effectSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** A fault that a test asks for: which requests, and what happens to them. */
+/** A fault that a test asks for: which requests it applies to, and what happens to them. */
 export const faultSchema = z.object({ match: matchSchema, effect: effectSchema });
 
-/** A fault as asked for, defaults filled in. */
+/** A fault with its defaults filled in. */
 export type FaultSpec = z.output<typeof faultSchema>;
 
 /** What a fault does to a request. */
 export type FaultEffect = FaultSpec["effect"];
 
-/** What a fault looks at. */
+/** The parts of a request that decide whether a fault applies. */
 export interface FaultTarget {
   readonly method: string;
   /** The whole path, without the query. */
   readonly path: string;
-  /** As it was sent, without the question mark; empty: none. */
+  /** The query as the client sent it, without the question mark; "": none. */
   readonly query: string;
 }
 
-/** Whether the request is one that the fault is about; `skip` and `times` are not looked at. */
+/** Whether a fault is about this request. `skip` and `times` are not considered. */
 export function isTargetOf({ method, path, query = {} }: FaultSpec["match"], target: FaultTarget): boolean {
   if (method !== "*" && method.toUpperCase() !== target.method) return false;
   const pattern = path.startsWith("/api/v2/") ? path : `/api/v2${path.startsWith("/") ? "" : "/"}${path}`;
@@ -69,21 +69,21 @@ export function isTargetOf({ method, path, query = {} }: FaultSpec["match"], tar
   return Object.entries(query).every(([name, value]) => sent.get(name) === value);
 }
 
-/** A fault, and how often it was used so far. */
+/** A fault, and how often it was used. */
 export interface FaultState extends FaultSpec {
   readonly id: string;
-  /** Matching requests so far, skipped ones included. */
+  /** The number of matching requests so far, including skipped ones. */
   readonly seen: number;
-  /** Requests it was applied to. */
+  /** The number of requests that it was applied to. */
   readonly hits: number;
-  /** Answers held back at this moment. */
+  /** The number of answers that it holds back at this moment. */
   readonly held: number;
 }
 
-/** One fault on one request. */
+/** The application of one fault to one request. */
 export interface FaultHit {
   readonly effect: FaultEffect;
-  /** Ends when the fault is released or removed, or when `until` ends. */
+  /** Waits until the fault is released or removed, or until `until` resolves. */
   hold(until: Promise<void>): Promise<void>;
 }
 
@@ -95,12 +95,15 @@ interface Fault {
   readonly letGo: Set<() => void>;
 }
 
-/** The faults that tests asked for. Only the first that fits a request is applied. */
+/** The faults that tests have added. Only the first fault that fits a request is applied. */
 export class FaultRegistry {
   readonly #faults = new Map<string, Fault>();
   #replaced = new AbortController();
 
-  /** @returns its id. @throws Refusal NotAllowed (too many, those used up and not removed included) */
+  /**
+   * Adds a fault. @returns its id. @throws Refusal NotAllowed (too many; faults that are used up and not removed count
+   * too)
+   */
   add(spec: FaultSpec): string {
     requireRoom(this.#faults.size, controlLimit, "FAULTS");
     const id = randomUUID();
@@ -108,14 +111,14 @@ export class FaultRegistry {
     return id;
   }
 
-  /** In the order in which they were added; those used up too, until they are removed. */
+  /** Returns all faults in the order in which they were added, including those that are used up. */
   list(): readonly FaultState[] {
     return [...this.#faults.values()].map(({ id, spec, seen, hits, letGo }) => {
       return { id, ...spec, seen, hits, held: letGo.size };
     });
   }
 
-  /** Counts the request and returns the fault to apply to it, if any. */
+  /** Counts the request and returns the fault to apply; `undefined`: none. */
   take(target: FaultTarget): FaultHit | undefined {
     for (const fault of this.#faults.values()) {
       if (!isTargetOf(fault.spec.match, target)) continue;
@@ -128,7 +131,10 @@ export class FaultRegistry {
     return undefined;
   }
 
-  /** Lets held answers go; later requests are held again. @returns how many, `undefined` for an unknown fault. */
+  /**
+   * Sends the answers that a fault holds back; later requests are held back again. @returns the number of answers,
+   * `undefined` for an unknown fault
+   */
   release(id: string): number | undefined {
     const fault = this.#faults.get(id);
     if (fault === undefined) return undefined;
@@ -137,24 +143,24 @@ export class FaultRegistry {
     return waiting.length;
   }
 
-  /** Removes a fault; what it holds is let go. @returns whether there was one. */
+  /** Removes a fault, and sends the answers that it holds back. @returns whether the fault existed */
   remove(id: string): boolean {
     this.release(id);
     return this.#faults.delete(id);
   }
 
-  /** Aborted when everything that a request of now could be about has been replaced. */
+  /** A signal that is aborted when all records are replaced. */
   get replaced(): AbortSignal {
     return this.#replaced.signal;
   }
 
-  /** For when everything is replaced: requests that are still to be applied late never are. */
+  /** Must be called when all records are replaced: requests that were to be applied late are dropped. */
   forgetLate(): void {
     this.#replaced.abort();
     this.#replaced = new AbortController();
   }
 
-  /** Removes all. @returns how many there were. */
+  /** Removes all faults. @returns their number */
   clear(): number {
     const ids = [...this.#faults.keys()];
     for (const id of ids) this.remove(id);
@@ -174,11 +180,10 @@ async function holdOn(fault: Fault, until: Promise<void>): Promise<void> {
 
 /**
  * Whether a pattern fits a whole path. `*` stands for one segment or a part of one, `**` for anything.
- *
- * Takes time in proportion to the pattern and the path, whatever they hold.
+ * Its time grows linearly with pattern and path, whatever they contain.
  */
 export function fitsPattern(pattern: string, path: string): boolean {
-  // Everywhere in the path where the part of the pattern looked at so far can end, ascending.
+  // All positions in the path where the part of the pattern read so far can end, ascending.
   let ends: readonly number[] = [0];
   for (const part of pattern.split(/(\*\*|\*)/)) {
     if (part === "**") ends = from(ends[0], path.length);
@@ -195,7 +200,7 @@ function from(first: number | undefined, last: number): readonly number[] {
 function withinSegments(ends: readonly number[], path: string): readonly number[] {
   const reached: number[] = [];
   for (const end of ends) {
-    // Further than any before: the rest of this segment has been reached already otherwise.
+    // Only positions after the last one are new: the rest of this segment was reached already.
     for (let at = Math.max(end, (reached.at(-1) ?? -1) + 1); at <= path.length; at += 1) {
       if (at > end && path[at - 1] === "/") break;
       reached.push(at);

@@ -3,51 +3,53 @@ import type { KeyAccess, KeyRecord } from "../../engine/records.ts";
 import { controlLimit, requireRoom } from "../../engine/settings.ts";
 import type { Store } from "../../engine/store.ts";
 
-/** A new key. Only this answer can show it. */
+/** A new key. Only this answer contains the key itself. */
 export interface NewKey {
   readonly record: KeyRecord;
   readonly key: string;
 }
 
-/** What a key is good for. */
+/** What a key may do. */
 export interface KeyScope {
-  /** @default write */
+  /** Whether the key may change anything. @default write */
   readonly access?: KeyAccess | undefined;
-  /** @default every project */
+  /** The only project that the key may use. @default every project */
   readonly projectId?: string | undefined;
 }
 
-/** The last time that a key was used. */
+/** When and from where a key was last used. */
 export interface KeyUse {
-  /** Epoch milliseconds of the sandbox's clock. */
+  /** When the key was used, in epoch milliseconds of the sandbox's clock. */
   readonly atMs: number;
-  /** IP address of the client. */
+  /** The IP address of the client. */
   readonly address: string;
 }
 
-/** The API keys. Stored hashed, compared in constant time. When they were last used is not stored. */
+/**
+ * The API keys. Only hashes are stored, and they are compared in constant time. The last use of a key is not stored.
+ */
 export class KeyRing {
   readonly #store: Store;
   readonly #nowMs: () => number;
   readonly #uses = new Map<string, KeyUse>();
 
-  /** @param nowMs epoch milliseconds. @default the machine's clock */
+  /** @param nowMs returns epoch milliseconds. @default the machine's clock */
   constructor(store: Store, nowMs: () => number = Date.now) {
     this.#store = store;
     this.#nowMs = nowMs;
   }
 
-  /** Admits a key that the caller made. */
+  /** Adds a key that the caller has made. */
   admit(name: string, key: string, { access = "write", projectId }: KeyScope = {}): KeyRecord {
     return this.#put({ name, access, projectId, createdMs: this.#nowMs(), hash: hashOf(key) });
   }
 
-  /** Admits a key again after all records were replaced, unless it is still there. */
+  /** Adds a key again after all records were replaced, unless it still exists. */
   readmit(before: KeyRecord): KeyRecord {
     return this.list().find(({ hash }) => hash === before.hash) ?? this.#put(before);
   }
 
-  /** Makes a key. @throws Refusal NotAllowed (there are too many) */
+  /** Makes a random key and adds it. @throws Refusal NotAllowed (there are too many) */
   create(name: string, scope: KeyScope = {}): NewKey {
     requireRoom(this.list().length, controlLimit, "KEYS");
     const key = `sbx_${randomBytes(24).toString("hex")}`;
@@ -58,7 +60,7 @@ export class KeyRing {
     return this.#store.keys.list();
   }
 
-  /** @returns whether there was such a key. */
+  /** Removes a key. @returns whether it existed */
   revoke(id: string): boolean {
     const exists = this.#store.keys.get(id) !== undefined;
     this.#store.transaction(() => this.#store.keys.remove(id));
@@ -66,11 +68,11 @@ export class KeyRing {
     return exists;
   }
 
-  /** The key that an `Authorization` header carries; `undefined` when it carries none that is known. */
+  /** Returns the key in an `Authorization` header; `undefined`: it has no known key. */
   authenticate(authorization: string | undefined, address = ""): KeyRecord | undefined {
     const presented = Buffer.from(hashOf(/^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? ""));
     let found: KeyRecord | undefined;
-    // Compare every key, so that the time taken reveals nothing about them.
+    // Every key is compared, so that the time reveals nothing about the keys.
     for (const record of this.#store.keys.list()) {
       if (timingSafeEqual(Buffer.from(record.hash), presented)) found = record;
     }
@@ -88,18 +90,18 @@ export class KeyRing {
     });
   }
 
-  /** `undefined`: not since this process began. */
+  /** Returns the last use of a key; `undefined`: it was not used since this process began. */
   lastUse(id: string): KeyUse | undefined {
     return this.#uses.get(id);
   }
 }
 
-/** 64 hexadecimal digits. */
+/** Returns the hash of a key as 64 hexadecimal digits. */
 function hashOf(key: string): string {
   return hash("sha256", key, "hex");
 }
 
-/** What is looked at to tell whether a key may call a route. */
+/** The parts of a request that decide whether a key may send it. */
 export interface CallToJudge {
   readonly method: string;
   readonly notes: Partial<RouteNotes>;
@@ -107,7 +109,7 @@ export interface CallToJudge {
   readonly projectId: string | undefined;
 }
 
-/** Why a key may not make a call; `undefined`: it may. */
+/** Returns why a key may not send a request; `undefined`: it may. */
 export function permissionProblem(key: KeyRecord, { method, notes, projectId }: CallToJudge): string | undefined {
   if (key.access === "read") {
     if (method !== "GET" && method !== "HEAD") return "this key may only read";
@@ -120,24 +122,27 @@ export function permissionProblem(key: KeyRecord, { method, notes, projectId }: 
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** What the route does, in a few words, for the reference. */
+    /** What the route does, in a few words, for the API reference. */
     summary?: string;
-    /** Fields of the body (`branch.parent_lsn`) or the query, or single values of them (`granularity=hourly`), that the real service knows and the sandbox cannot carry out. */
+    /**
+     * Parts of a request that the real control plane supports and the sandbox does not: fields of the body
+     * (`branch.parent_lsn`), query parameters, or single values (`granularity=hourly`).
+     */
     notPlayed?: readonly string[];
-    /** Not part of the reference. */
+    /** Whether the route is left out of the API reference. */
     isUndocumented?: boolean;
-    /** The answer holds a secret: not for a key that may only read. */
+    /** Whether the answer contains a secret. A key that may only read cannot call such a route. */
     revealsSecret?: boolean;
-    /** About more than one project: not for a key of one project. */
+    /** Whether the route is about more than one project. A key of one project cannot call it. */
     isAccountWide?: boolean;
   }
   interface FastifyRequest {
-    /** The key it carries; `undefined`: none that is known, or not a request of the API. */
+    /** The key of the request; `undefined`: it has no known key, or is not a request of the API. */
     apiKey: KeyRecord | undefined;
   }
 }
 
-/** What a route says about itself. */
+/** The notes of a route about its rights and its documentation. */
 export interface RouteNotes {
   readonly summary: string;
   readonly ignoresBody?: boolean;

@@ -2,14 +2,19 @@ import { z } from "zod";
 import { cursorModulus, type OperationPosition } from "../../engine/store.ts";
 import { ApiError } from "./errors.ts";
 
-/** A whole number in a query: digits and nothing else, where JavaScript would also take an empty text or `1e2`. */
+/**
+ * The schema of a whole number in a query. It allows only digits; JavaScript would also accept an empty text or `1e2`.
+ */
 export function queryInteger(least: number, most: number) {
   const asNumber = (text: unknown): unknown =>
     typeof text === "string" && /^\d{1,16}$/.test(text) ? Number(text) : text;
   return z.preprocess(asNumber, z.int().min(least).max(most));
 }
 
-/** Query of a list with pages. @param longest the largest page, and the page if the request names no `limit` */
+/**
+ * Returns the query schema of a list with pages. @param longest the maximum page size, and the page size if the request
+ * names no `limit`
+ */
 export const pageQuery = (longest: number) =>
   z.object({
     limit: queryInteger(1, longest).optional(),
@@ -20,17 +25,17 @@ export const pageQuery = (longest: number) =>
     search: z.string().max(256).optional(),
   });
 
-/** One page of a list that is ordered by `sequence`. */
+/** One page of a list that is ordered by `sequence`: its records, and where it ends. */
 export interface Page<R> {
   readonly items: readonly R[];
-  /** Where the page ends; `undefined`: it is empty. */
+  /** Where the page ends; `undefined`: the page is empty. */
   readonly cursor: string | undefined;
   readonly isLast: boolean;
 }
 
 /**
- * Cuts a page out of a list: records whose id or name holds `search`, after the cursor. The cursor is the `sequence` of
- * the last record of the page, so a client keeps its place when that record is deleted.
+ * Returns one page of a list: the records after the cursor whose id or name contains `search`. The cursor is the
+ * `sequence` of the page's last record, so it stays valid if that record is deleted.
  */
 export function pageOf<R extends { readonly sequence: number; readonly id: string; readonly name: string }>(
   records: readonly R[],
@@ -45,7 +50,7 @@ export function pageOf<R extends { readonly sequence: number; readonly id: strin
   return { items, cursor: items.at(-1)?.sequence.toString(), isLast: items.length === found.length };
 }
 
-/** A record that can be sorted in each of the ways that clients ask for. */
+/** A record with the fields by which clients can sort. */
 interface Sortable {
   readonly id: string;
   readonly name: string;
@@ -54,17 +59,16 @@ interface Sortable {
   readonly updatedMs: number;
 }
 
-/** How a client wants a list sorted; `undefined` both: in the order of creation. */
+/** How a client wants a list sorted. Both `undefined`: in the order of creation. */
 export interface Sorting {
   readonly sort_by?: "name" | "created_at" | "updated_at" | undefined;
   readonly sort_order?: "asc" | "desc" | undefined;
 }
 
 /**
- * Cuts a page out of a list that clients can sort. The cursor holds the sort key of the last record and its `sequence`, so
- * a deleted record loses no client its place.
- *
- * @throws ApiError 400 for a cursor that no page of this list has given
+ * Returns one page of a list that clients can sort. The cursor holds the sort key and the `sequence` of the last
+ * record, so it stays valid if that record is deleted.
+ * @throws ApiError 400 for a cursor that no page of this list has returned
  */
 export function sortedPage<R extends Sortable>(
   records: readonly R[],
@@ -98,7 +102,7 @@ export function sortedPage<R extends Sortable>(
   };
 }
 
-/** Where a record stands in a sorted list. */
+/** The position of a record in a sorted list. */
 interface Place {
   readonly key: string | number;
   readonly sequence: number;
@@ -108,7 +112,7 @@ function cursorTextOf({ key, sequence }: Place): string {
   return Buffer.from(JSON.stringify([key, sequence])).toString("base64url");
 }
 
-/** @throws ApiError 400 */
+/** Parses a cursor. @throws ApiError 400 */
 function placeOf(cursor: string): Place {
   const shape = z.tuple([z.union([z.string(), z.number()]), z.int()]);
   try {
@@ -119,20 +123,20 @@ function placeOf(cursor: string): Place {
   }
 }
 
-/** What the bodies of one list are made of. */
+/** The parts of one list's answers. */
 export interface ListShape<R> {
-  /** Under which the list stands in the body. */
+  /** The name of the field that contains the list. */
   readonly field: string;
-  /** Of one record as it is shown; each is checked by it once. */
+  /** The schema of one shown record. Each record is checked by it once. */
   readonly schema: z.ZodType;
-  /** Depends on the record alone. */
+  /** Shows a record. Its result must depend on the record alone. */
   readonly view: (record: R) => unknown;
 }
 
 /**
- * Writes lists of records as JSON bodies. A record is never changed in place, so each is shown, checked and written
- * once for as long as it lives, and a list that has not changed is sent again as it is. Otherwise a list would cost as
- * much for every record as a read of that record.
+ * Writes lists of records as JSON. Because records never change in place, each record is shown, checked and written
+ * only once. The bytes of an unchanged list are sent again. Otherwise a list would cost as much as reading each of its
+ * records.
  */
 export class ListBody<R extends object> {
   readonly #shape: ListShape<R>;
@@ -143,7 +147,7 @@ export class ListBody<R extends object> {
     this.#shape = shape;
   }
 
-  /** `{"<field>": [...]}`. */
+  /** Writes `{"<field>": [...]}`. */
   of(records: readonly R[]): Buffer {
     const known = this.#bodies.get(records);
     if (known !== undefined) return known;
@@ -152,7 +156,7 @@ export class ListBody<R extends object> {
     return body;
   }
 
-  /** `{"<field>": [...], ...more}`. */
+  /** Writes `{"<field>": [...], ...more}`. */
   with(records: readonly R[], more: Readonly<Record<string, unknown>>): Buffer {
     const rest = Object.entries(more).map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`);
     return this.#write(records, rest.join(""));
@@ -172,23 +176,23 @@ export class ListBody<R extends object> {
   }
 }
 
-/** Of every body that is written here. */
+/** The content type of all these answers. */
 export const jsonType = "application/json; charset=utf-8";
 
 /**
- * Writes a position as a timestamp with nine fractional digits: three of milliseconds, then the last six of the sequence
- * number, which tells operations of one millisecond apart. A query may carry every character of it unescaped.
+ * Writes a position as a timestamp with nine fractional digits: three for milliseconds, then the last six digits of the
+ * sequence number, which differ for operations of one millisecond. A query may contain all its characters unescaped.
  */
 export function cursorOf({ createdMs, sequence }: OperationPosition): string {
   const tail = String(sequence % cursorModulus).padStart(6, "0");
   return new Date(createdMs).toISOString().replace("Z", `${tail}Z`);
 }
 
-/** What every cursor looks like: any timestamp. A date such as February 30 looks like one and is none. */
+/** The pattern of a cursor: any timestamp. A date such as February 30 fits the pattern, but is not valid. */
 export const cursorPattern =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** @returns `undefined` for anything that is no timestamp. */
+/** Parses a cursor. @returns `undefined` for a text that is no timestamp */
 export function parseCursor(cursor: string): OperationPosition | undefined {
   const [, seconds, fraction = "", zone] = cursorPattern.exec(cursor) ?? [];
   const digits = fraction.padEnd(9, "0");

@@ -4,7 +4,7 @@ export interface RateLimitRules {
   readonly perSecond: number;
 }
 
-/** @see docs/sandbox.md "Errors", 429 */
+/** The rate limit of the public API. @see docs/sandbox.md "Errors", 429 */
 export const publicRateLimit: RateLimitRules = { perMinute: 700, perSecond: 40 };
 
 /** Counts the requests of an account over sliding windows. */
@@ -16,7 +16,7 @@ export class RateLimit {
     this.#rules = rules;
   }
 
-  /** Admits a request and returns `undefined`, or returns after how many whole seconds to try again. */
+  /** Counts a request. @returns `undefined` if it is allowed, else after how many whole seconds to try again */
   take(nowMs: number): number | undefined {
     const inMinute = this.#admittedMs.findIndex((atMs) => atMs > nowMs - 60_000);
     this.#admittedMs = inMinute === -1 ? [] : this.#admittedMs.slice(inMinute);
@@ -33,7 +33,7 @@ export class RateLimit {
     this.#admittedMs = [];
   }
 
-  /** How long until the window holds fewer than `allowed`. */
+  /** Returns the milliseconds until the window holds fewer than `allowed` requests. */
   #waitMs(nowMs: number, allowed: number, windowMs: number): number {
     const blockingMs = this.#admittedMs.at(-allowed);
     return blockingMs === undefined ? 0 : blockingMs + windowMs - nowMs;

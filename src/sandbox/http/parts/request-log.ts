@@ -1,19 +1,19 @@
-/** One request under `/api/v2`, from its arrival on. */
+/** The log entry of one request under `/api/v2`. */
 export interface RequestEntry {
-  /** Rises by one with every request. */
+  /** A number that rises by one with every request. */
   readonly sequence: number;
-  /** At arrival, epoch milliseconds of the sandbox's clock. */
+  /** When the request arrived, in epoch milliseconds of the sandbox's clock. */
   readonly atMs: number;
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
-  /** As the route is written, such as `/projects/:project_id/endpoints`; `undefined` for an unknown one. */
+  /** The route, such as `/projects/:project_id/endpoints`; `undefined` for an unknown one. */
   readonly route: string | undefined;
-  /** Name of the key; `undefined`: not authenticated. */
+  /** The name of the key; `undefined`: the request had no valid key. */
   readonly key: string | undefined;
-  /** `undefined`: no answer yet, or the connection was cut instead. */
+  /** The status of the answer; `undefined`: there is no answer yet, or the connection was cut. */
   status: number | undefined;
-  /** Kind of the fault that was applied to it. */
+  /** The kind of the fault that was applied; `undefined`: none. */
   fault: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface RequestCount {
   readonly count: number;
 }
 
-/** The latest requests; older ones are forgotten, the counts are not. */
+/** The latest requests, and the number of all requests by route. */
 export class RequestLog {
   readonly #capacity: number;
   #entries: RequestEntry[] = [];
@@ -39,23 +39,23 @@ export class RequestLog {
     this.#sequence += 1;
     const entry: RequestEntry = { sequence: this.#sequence, ...request, status: undefined, fault: undefined };
     this.#entries.push(entry);
-    // Cut in large steps: moving the whole log for each request would cost as much as the request.
+    // The log is shortened in large steps: moving it for each request would cost as much as the request.
     if (this.#entries.length >= this.#capacity * 2) this.#entries = this.#entries.slice(-this.#capacity);
     this.#count(request.method, request.route ?? "unknown");
     return entry;
   }
 
-  /** Those with a higher sequence number, oldest first, at most as many as the log holds. */
+  /** Returns the entries with a higher sequence number, oldest first. */
   since(sequence: number): readonly RequestEntry[] {
     return this.#entries.slice(-this.#capacity).filter((entry) => entry.sequence > sequence);
   }
 
-  /** In the order in which the routes were first called. */
+  /** Returns the counts in the order in which the routes were first called. */
   counts(): readonly RequestCount[] {
     return [...this.#counts.values()];
   }
 
-  /** Sequence numbers go on rising. */
+  /** Removes all entries and counts. Sequence numbers continue to rise. */
   clear(): void {
     this.#entries = [];
     this.#counts.clear();

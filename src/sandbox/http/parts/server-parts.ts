@@ -9,15 +9,15 @@ import type { KeyRing } from "./key-ring.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { RequestLog } from "./request-log.ts";
 
-/** The ways to the sandbox beside its own port. */
+/** The ways to reach the sandbox besides its own port. */
 export interface Entrances {
-  /** Address of the proxy; `undefined`: there is none. */
+  /** The address of the proxy; `undefined`: there is none. */
   readonly proxyUrl: string | undefined;
-  /** The host name that the proxy leads to the sandbox. */
+  /** The host name that the proxy connects to the sandbox. */
   readonly proxyHostName: string;
 }
 
-/** What the HTTP side of a sandbox works with. */
+/** What the HTTP side of a sandbox is made from. */
 export interface ServerParts {
   readonly engine: Engine;
   readonly clock: SandboxClock;
@@ -25,24 +25,33 @@ export interface ServerParts {
   readonly keyRing: KeyRing;
   readonly faults: FaultRegistry;
   readonly requestLog: RequestLog;
-  /** `undefined`: no limit. */
+  /** The rate limit; `undefined`: there is none. */
   readonly rateLimit: RateLimit | undefined;
-  /** Puts everything back to how it was after the start; keys made since then are gone. */
+  /** Resets everything to the state after the start. Keys that were made since are removed. */
   readonly reset: () => void;
-  /** Replaces everything that is stored; the content has been checked. Time does not go back. */
+  /** Replaces everything that is stored by checked content. Time does not go back. */
   readonly restore: (content: StoreContent) => void;
-  /** Ends when every change so far will outlive the process, or fails with `StorageError`; `undefined`: it will. */
+  /**
+   * Resolves when every change so far is stored on disk, or rejects with `StorageError`; `undefined`: it is stored
+   * already.
+   */
   readonly written: () => Promise<void> | undefined;
-  /** Which clients may call `/sandbox/v1`: those of this machine, under a loopback host name; all; none (not bound to loopback). */
+  /**
+   * Which clients may call `/sandbox/v1`. `loopback`: clients of this machine, under a loopback host name. `anybody`:
+   * all. `nobody`: none, because the sandbox does not listen on loopback.
+   */
   readonly controlAccess: "loopback" | "everyone" | "none";
-  /** The sandbox's own certificate authority; made at the first call. @throws AuthorityFileError */
+  /** Returns the sandbox's own certificate authority. The first call makes it. @throws AuthorityFileError */
   readonly authority: () => CertificateAuthority;
-  /** Where clients of databases connect; `undefined`: no computes run, and host names lead nowhere. */
+  /** Returns where clients of databases connect; `undefined`: no computes run, and host names cannot be reached. */
   readonly databaseAddress?: () => DatabaseAddress | undefined;
-  /** The schema of a database of a branch, as SQL; `undefined`: no computes run. @throws Error in words for the client */
+  /**
+   * Returns the schema of a branch's database as SQL; `undefined`: no computes run. @throws Error with a message for
+   * the client
+   */
   readonly schemaOf?: ((branchId: string, database: string) => Promise<string>) | undefined;
-  /** The other ways to the sandbox, known once it listens. */
+  /** Returns the other ways to reach the sandbox. They are known after it listens. */
   readonly entrances: () => Entrances;
-  /** Gets what should never happen. */
+  /** Called with errors that are bugs of the sandbox. */
   readonly onBug: (error: unknown) => void;
 }

@@ -1,15 +1,18 @@
 /** Two texts to compare. */
 export interface Comparison {
-  /** Stands in the head of the diff, after `a/` and `b/`. */
+  /** The name in the head of the diff, after `a/` and `b/`. */
   readonly name: string;
   readonly before: string;
   readonly after: string;
 }
 
-/** Lines of context around a change. */
+/** The number of lines of context around a change. */
 const context = 3;
 
-/** Above so many pairs of lines that may differ, everything between the first and the last difference counts as changed. */
+/**
+ * The maximum number of pairs of lines that are compared. Above it, everything between the first and the last
+ * difference counts as changed.
+ */
 const mostPairs = 16_000_000;
 
 interface Edit {
@@ -17,7 +20,7 @@ interface Edit {
   readonly line: string;
 }
 
-/** The differences of two texts, in the unified format. @returns empty when there are none */
+/** Returns the differences of two texts in the unified format; "" if there are none. */
 export function unifiedDiff({ name, before, after }: Comparison): string {
   const edits = editsBetween(linesOf(before), linesOf(after));
   const hunks = hunksOf(edits);
@@ -43,7 +46,7 @@ function editsBetween(before: readonly string[], after: readonly string[]): read
   ];
 }
 
-/** Keeps a longest common subsequence; removed lines come before added ones. */
+/** Returns the edits that keep a longest common subsequence. Removed lines come before added ones. */
 function changes(before: readonly string[], after: readonly string[]): readonly Edit[] {
   const removed = (line: string): Edit => ({ kind: "-", line });
   const added = (line: string): Edit => ({ kind: "+", line });
@@ -63,7 +66,7 @@ function changes(before: readonly string[], after: readonly string[]): readonly 
   return [...edits, ...after.slice(j).map(added)];
 }
 
-/** @returns how many lines `before` from i on and `after` from j on have in common */
+/** Returns a function of i and j: the number of lines that `before` from i on and `after` from j on have in common. */
 function commonLines(before: readonly string[], after: readonly string[]): (i: number, j: number) => number {
   const width = after.length + 1;
   const counts = new Uint16Array((before.length + 1) * width);
@@ -76,7 +79,7 @@ function commonLines(before: readonly string[], after: readonly string[]): (i: n
   return at;
 }
 
-/** Groups of changes with their context. */
+/** Returns the changes in groups, with their context. */
 function hunksOf(edits: readonly Edit[]): readonly string[] {
   const changed = edits.flatMap(({ kind }, index) => (kind === " " ? [] : [index]));
   const hunks: string[] = [];
