@@ -210,7 +210,7 @@ document.addEventListener("click", (event) => {
   }
 });
 
-/** Fields have names such as match.path. Empty fields are left out, and also fields that a choice hides. */
+/** Returns the fields of a form by name, such as match.path. Empty and hidden fields are left out. */
 function bodyOf(form) {
   const body = {};
   for (const field of form.elements) {
