@@ -1,4 +1,5 @@
-// Wires the source of the API key: the value of the settings, the mounted file, or the Secret with the file as fallback.
+// Makes the source of the API key: the value of the settings, the mounted file, or the Secret with the file as
+// fallback.
 import type { ApiKeySource } from "./config.ts";
 import { createKeySource, createSecretKeySource, type KeySource } from "./control-plane/key-source.ts";
 import type { Clock } from "./domain/clock.ts";
@@ -8,7 +9,7 @@ import { createConnection } from "./kubernetes/http/connection.ts";
 import type { CredentialSource } from "./kubernetes/http/credentials.ts";
 import { createSecretWatch } from "./kubernetes/secret-watch.ts";
 
-/** What the source of the key stands on. */
+/** What the source of the API key is made from. */
 export interface KeyPartsOptions {
   readonly apiKey: ApiKeySource;
   readonly credentials: CredentialSource;
@@ -19,14 +20,14 @@ export interface KeyPartsOptions {
   readonly random: () => number;
 }
 
-/** The source of the key, and the end of its watch. */
+/** The source of the API key, and the end of its watch. */
 export interface KeyParts {
   readonly keys: KeySource;
   /** Resolves when the watch of the Secret has ended. */
   stop(): Promise<void>;
 }
 
-/** Wires the parts, and starts to watch the Secret if one is set. */
+/** Makes the source of the API key. If a Secret is set, it starts to watch it. */
 export function startKeys({ apiKey, credentials, clock, logger, version, random }: KeyPartsOptions): KeyParts {
   if (apiKey.kind === "Value") return { keys: createKeySource({ key: apiKey.value }), stop: async () => {} };
   const fallback = createKeySource({ file: apiKey.path, clock });

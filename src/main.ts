@@ -132,7 +132,7 @@ function buildProgram(): Command {
     .description("Manages the compute endpoints of a managed Postgres service as Kubernetes resources.")
     .version(programVersion)
     .enablePositionalOptions()
-    // This must come before the commands are made, because they take the setting over from here.
+    // The override must be set before the commands are made, because they take it over from here.
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitBadConfiguration));
   program
     .command("run")

@@ -53,7 +53,7 @@ export interface OperatorOptions {
   readonly instance: string;
   /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
-  /** @default the HTTP client for the control plane of the settings */
+  /** The control plane; tests pass one in. @default the HTTP client for the control plane of the settings */
   readonly controlPlane?: ControlPlane & { readonly objects?: BranchObjects };
   /** The certificate authority of the databases as PEM. @default public authorities */
   readonly databaseAuthority?: string | undefined;
@@ -197,7 +197,7 @@ function createProjects({ clock, logger }: Foundation, metrics: Metrics): Projec
   return new Projects({ clock, operationsOf });
 }
 
-/** There is another API key: projects that were refused with the old one do not wait for their next try. */
+/** Makes projects due that were refused with the old API key, because there is another key now. */
 function retryRefused(projects: Projects, queue: WorkQueue<string>): void {
   for (const projectId of projects.retryRefused()) {
     queue.add(projectId, "Urgent");

@@ -1,7 +1,7 @@
 import type { SecretData } from "../domain/secret-store.ts";
 import type { BindingKey, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 
-/** How clients reach the databases of a control plane. */
+/** The addresses and TLS settings with which clients reach the databases of a control plane. */
 export interface ConnectionSettings {
   readonly port: number;
   /** The value of libpq's `sslmode`, for instance `require` or `verify-full`. */

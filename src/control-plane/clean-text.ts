@@ -12,7 +12,7 @@ const varying: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, "[time]"],
 ];
 
-/** How a text of another program is cleaned. */
+/** The options for cleaning a text of another program. */
 export interface CleanTextOptions {
   /** Secrets in use, which are removed from the text. @default [] */
   readonly secrets?: readonly string[];

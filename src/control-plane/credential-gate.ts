@@ -15,7 +15,7 @@ export interface CredentialGateOptions {
   readonly longestProbeAfterMs?: number;
 }
 
-/** What a gate reports. Nothing that is called may throw. */
+/** The callbacks of a gate. None of them may throw. */
 interface CredentialReports {
   readonly onNewKey?: () => void;
   readonly onJudged?: (isAccepted: boolean) => void;

@@ -6,7 +6,7 @@ import type { Caller, RequestBudget, Urgency } from "../domain/request-budget.ts
 import { FairLine, type LineEntry } from "../runtime/fair-line.ts";
 import { TokenBucket } from "../runtime/token-bucket.ts";
 
-/** How a budget is made. */
+/** The options of a budget. */
 export interface RequestBudgetOptions {
   readonly clock: Clock;
   /** The maximum number of requests in any 60 seconds. At least 10. */

@@ -55,7 +55,7 @@ export class ProjectClaims {
   readonly #byOwnedId: ReadonlyMap<string, readonly Claim[]>;
   #byToken: ReadonlyMap<string, Claim> | undefined;
 
-  /** @param claims the claims of every resource of the project. */
+  /** Makes the claims. @param claims the claims of every resource of the project */
   constructor(claims: readonly Claim[], identity: Identity) {
     this.#claims = claims;
     this.#identity = identity;

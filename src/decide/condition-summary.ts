@@ -12,9 +12,8 @@ import type { ConditionSummary } from "./summary.ts";
 import { waitingForProjectMessage, waitingMessage } from "./waiting.ts";
 
 /**
- * How long a resource without a status may wait, in milliseconds, before it reports that, while the project's other
- * changes go on. Without this delay, a burst of hundreds of resources would cost hundreds of writes without new
- * information.
+ * A resource without a status whose change waits does not report that before this time, in milliseconds, while other
+ * changes of the project go on. In a burst, this saves hundreds of writes without information.
  */
 const quietStillMs = 20_000;
 const quietWaitMs = 120_000;

@@ -66,7 +66,7 @@ export interface ResourceMemory {
   readonly ownOperationIds: readonly string[];
   /** The endpoint's version in our last answer. A read that shows an older version may be out of date. */
   readonly lastAnswer: { readonly endpointId: string; readonly updatedTime: string; readonly atMs: number } | undefined;
-  /** The endpoint that the last look proved to be gone; a look that finds it again removes this. */
+  /** The id of the endpoint that the last read proved to be gone; `undefined`: the last read did not prove that. */
   readonly goneEndpointId: string | undefined;
   readonly lastDelete: { readonly atMs: number; readonly isAnswered: boolean } | undefined;
   /** When the control plane last accepted a request that `status.acknowledged` records. */

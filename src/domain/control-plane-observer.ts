@@ -32,8 +32,11 @@ export interface ControlPlaneObserver {
   locked(reason: LockedReason): void;
 }
 
-/** Observes which control planes accept the operator's API key, for metrics. Must not throw. */
+/** Receives the results of using the operator's API key, for metrics. Must not throw. */
 export interface CredentialObserver {
-  /** @param controlPlane its name; `settings` for the control plane of the settings */
+  /**
+   * The control plane has accepted or refused the key. @param controlPlane its name; `settings` for the control plane
+   * of the settings
+   */
   keyJudged(controlPlane: string, isAccepted: boolean): void;
 }

@@ -6,7 +6,9 @@ export interface TextPool {
   readonly size: number;
 }
 
-/** @param limit the maximum number of texts. A full pool is emptied, so that texts out of use do not stay. */
+/**
+ * Makes a text pool. @param limit the maximum number of texts; a full pool is emptied, so that unused texts do not stay
+ */
 export function createTextPool(limit: number): TextPool {
   const held = new Map<string, string>();
   return {

@@ -29,8 +29,11 @@ export type ReconcileResult = "success" | "error" | "requeue" | "requeue_after";
 
 /** Receives reports of reconciles and workers, for metrics. Never throws. */
 export interface ReconcileObserver {
-  /** @param active workers in use now; a reconcile that waits for the control plane uses none. */
+  /**
+   * The number of used workers has changed. @param active workers in use now; a reconcile that waits for the control
+   * plane uses none
+   */
   workersChanged(active: number): void;
-  /** @param seconds the duration of the reconcile, its waits included. */
+  /** A reconcile has ended. @param seconds the duration of the reconcile, its waits included */
   reconcileEnded(result: ReconcileResult, seconds: number): void;
 }

@@ -13,7 +13,7 @@ export interface OperationsSnapshot {
    * is limited.
    */
   readonly operations: readonly Operation[];
-  /** The same operations by endpoint id, newest first. Operations without an endpoint have the key "". */
+  /** The operations of this snapshot by endpoint id, newest first. Operations without an endpoint have the key "". */
   readonly byEndpoint: ReadonlyMap<string, readonly Operation[]>;
   readonly byId: ReadonlyMap<string, Operation>;
   /** When the newest listed operation was created, RFC 3339; `undefined`: no list has shown an operation. */

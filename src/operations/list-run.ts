@@ -6,13 +6,13 @@ export type OperationSource = Pick<ControlPlane, "listOperations" | "getOperatio
 
 /** Why a run over the list ended. */
 export type RunEnd =
-  /** It has reached the last operation of the list. */
+  /** The run has reached the last operation of the list. */
   | "Exhausted"
-  /** It has reached an operation of the previous run, so both runs together have no gap. */
+  /** The run has reached an operation of the previous run, so both runs together have no gap. */
   | "Linked"
-  /** It has gone back as far as a resource needs. */
+  /** The run has gone back as far as a resource needs. */
   | "Sufficient"
-  /** It has read the maximum number of pages. */
+  /** The run has read the maximum number of pages. */
   | "CutShort";
 
 /** The result of one run over the list. */

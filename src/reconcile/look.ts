@@ -167,7 +167,7 @@ function expectOwnOperations({ worked, project }: Round): void {
   }
 }
 
-/** Remembers whether the endpoint of a resource is proven to be gone. A read that proves nothing changes nothing. */
+/** Remembers whether the endpoint of a resource is proven to be gone. A read without proof changes nothing. */
 function noteGone({ resource, entry }: WorkedResource, snapshot: ProjectSnapshot): void {
   const endpointId = resource.status.ownership?.endpointId;
   const remote = endpointId === undefined ? undefined : remoteStateOf(snapshot, endpointId, entry.memory).kind;

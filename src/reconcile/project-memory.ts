@@ -64,7 +64,7 @@ export interface ControlPlaneMemory {
 export interface ServiceTime {
   /** Epoch milliseconds of the control plane's clock. */
   readonly timeMs: number;
-  /** The same moment in monotonic milliseconds of this process. */
+  /** The monotonic milliseconds of this process at that moment. */
   readonly atMs: number;
   /**
    * Where the time comes from. `Operation`: no answer had a `Date` header, so it is the creation time of the newest

@@ -63,9 +63,9 @@ export class Projects {
   }
 
   /**
-   * There is another API key: what was refused with 401 is read again now, and a further refusal is waited for only briefly.
-   *
-   * @returns the projects that are due by this.
+   * Makes projects due whose reads were refused with 401, because there is another API key now. After another refusal
+   * they wait only briefly.
+   * @returns the ids of the projects that are due now.
    */
   retryRefused(): readonly string[] {
     const nowMs = this.#options.clock.monotonicMs();

@@ -6,7 +6,7 @@ export interface EventLoopMonitor {
   stop(): void;
 }
 
-/** How a monitor is made. */
+/** The options of a monitor. */
 export interface EventLoopMonitorOptions {
   readonly clock: Clock;
   /** Called ten times a second with the lateness of a timer in seconds, 0 or more. Must not throw. */

@@ -1,6 +1,6 @@
 import { backoffMs, withJitter } from "../domain/backoff.ts";
 
-/** How delays grow. */
+/** The options of a backoff. */
 export interface BackoffOptions {
   /** The delay after the first failure, in milliseconds. @default 5 */
   readonly baseMs?: number;

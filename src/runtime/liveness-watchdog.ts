@@ -30,13 +30,13 @@ export const defaultLivenessLimits: LivenessLimits = {
   idleQueueMs: 60_000,
 };
 
-/** How a watchdog is made. */
+/** The options of a watchdog. */
 export interface LivenessWatchdogOptions {
   readonly clock: Clock;
   readonly queueStats: () => Pick<WorkQueueStats, "depth" | "longestRunningSeconds">;
-  /** How many workers are in use now. */
+  /** Returns how many workers are in use now. */
   readonly activeWorkers: () => number;
-  /** How many workers there are. */
+  /** The number of workers. */
   readonly workers: number;
   /** The limits. @default defaultLivenessLimits */
   readonly limits?: LivenessLimits;

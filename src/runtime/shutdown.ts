@@ -46,7 +46,7 @@ export async function shutDown(
   return unfinished;
 }
 
-/** How unhandled errors end a process. */
+/** The options for ending the process on unhandled errors. */
 interface UnhandledErrorsOptions {
   /** The process whose unhandled errors are reported. */
   readonly emitter: Pick<EventEmitter, "on">;

@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 
-/** How a bucket is made. */
+/** The options of a token bucket. */
 export interface TokenBucketOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   /** The maximum number of saved tokens. At least 1. */

@@ -36,7 +36,7 @@ export interface WorkQueueStats {
   readonly longestRunningSeconds: number;
 }
 
-/** How a queue is made. */
+/** The options of a work queue. */
 export interface WorkQueueOptions<Key> {
   readonly clock: Clock;
   /** Returns the identity of a key. */

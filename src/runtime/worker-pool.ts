@@ -3,7 +3,7 @@ import type { ReconcileObserver, ReconcileResult, Requeue, WorkerSlot } from "..
 import { settlesWithin } from "./deadline.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
-/** How a pool is made. */
+/** The options of a worker pool. */
 export interface WorkerPoolOptions<Key> {
   readonly clock: Clock;
   readonly queue: WorkQueue<Key>;
@@ -123,7 +123,7 @@ class KeyedWorkerPool<Key> implements WorkerPool {
       () => this.#release(),
     );
     const requeue = await this.#reconcile(key, slot);
-    // This comes before `done`, so that a key that is due again is always in the queue.
+    // The key is added again before `done`, so that a key that is due again is always in the queue.
     this.#requeue(key, requeue);
     queue.done(key);
     slot.end();

@@ -2,7 +2,7 @@ import { type DestinationStream, destination, pino, stdTimeFunctions } from "pin
 import type { LogFields, Logger } from "../domain/logger.ts";
 import { withoutSecrets } from "../domain/without-secrets.ts";
 
-/** How the log is written. */
+/** The options of the logger. */
 interface PinoLoggerOptions {
   /** The log level, one of pino's names. */
   readonly level: string;

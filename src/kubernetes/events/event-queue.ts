@@ -17,7 +17,7 @@ export class EventQueue<Item extends QueuedEvent> {
   readonly #lines: readonly [ahead: Item[], warnings: Item[], news: Item[]] = [[], [], []];
   readonly #byId = new Map<string, Item>();
 
-  /** @param capacity the maximum number of waiting events. */
+  /** Makes an empty queue. @param capacity the maximum number of waiting events */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }

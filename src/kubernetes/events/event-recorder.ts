@@ -9,7 +9,7 @@ import { createEventLimiter, createEventPace, type EventLimiter, type EventPace 
 import { EventQueue } from "./event-queue.ts";
 import { EventSender, type EventSenderOptions } from "./event-sender.ts";
 
-/** How a recorder is made. */
+/** The options of a recorder. */
 export interface EventRecorderOptions extends Omit<EventSenderOptions, "random"> {
   readonly logger: Logger;
   /** Returns a random number from 0 up to 1. @default Math.random */
@@ -151,8 +151,8 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
       hasTurn &&= unsent.event.isAhead === true;
       await this.#send(unsent);
     }
-    // This is set in the same tick in which the queue was found empty, so that an event recorded later starts a new
-    // run.
+    // The field is cleared in the same tick in which the queue was found empty, so that an event recorded later starts
+    // a new run.
     this.#sending = undefined;
   }
 

@@ -61,7 +61,7 @@ export interface KubernetesConnection {
   close(): Promise<void>;
 }
 
-/** How a connection is made. */
+/** The options of a connection. */
 export interface ConnectionOptions {
   readonly credentials: CredentialSource;
   readonly clock: Clock;

@@ -37,7 +37,7 @@ export class Sessions {
   #opening: Promise<Session> | undefined;
   #reloadedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param closing a signal that ends the reading of credentials. */
+  /** Makes the sessions. @param closing a signal that ends the reading of credentials */
   constructor(source: CredentialSource, clock: Clock, closing: AbortSignal) {
     this.#source = source;
     this.#clock = clock;

@@ -12,7 +12,7 @@ import {
   retryJitter,
 } from "./lease-timing.ts";
 
-/** How an elector is made. */
+/** The options of an elector. */
 export interface LeaseElectorOptions {
   readonly client: LeaseClient;
   /** A name that is unique for this process. A restarted process has another one. */
@@ -61,7 +61,7 @@ export class LeaseElector implements LeaderFence {
   #mayHold = false;
   #problem = "";
 
-  /** @throws Error when the times contradict each other, or do not cover the longest call. */
+  /** Makes an elector. @throws Error when the times contradict each other, or do not cover the longest call */
   constructor(options: LeaseElectorOptions) {
     this.#options = options;
     this.#timing = options.timing ?? defaultLeaseTiming;

@@ -6,7 +6,7 @@ import { type ListPage, type ListWatch, OutOfSyncError } from "./list-watch.ts";
 /** The maximum number of pages of one list; more than any cluster has. */
 const maxPages = 10_000;
 
-/** How the pages of a list are read. */
+/** The options of a page reader. */
 export interface PageReaderOptions<Resource> {
   readonly listWatch: Pick<ListWatch, "list">;
   /** Parses an object; `undefined`: the object is left out. */

@@ -4,7 +4,7 @@ import type { Logger } from "../../domain/logger.ts";
 import type { ListWatch } from "./list-watch.ts";
 import type { CacheScope } from "./resource-cache.ts";
 
-/** How a reflector is made. */
+/** The options of a reflector. */
 export interface ReflectorOptions<Resource> {
   readonly listWatch: ListWatch;
   readonly scope: CacheScope<Resource>;
@@ -69,7 +69,7 @@ export interface RelistBackoff {
   nextMs(): number;
 }
 
-/** How delays grow. */
+/** The options of the delays. */
 interface RelistBackoffOptions {
   readonly clock: Clock;
   /** Returns a random number from 0 up to 1. */

@@ -14,13 +14,16 @@ export interface BranchCopiesParts {
   readonly queue: KeyedQueue;
   /** Returns the server of the branch's primary; `undefined`: it does not run. */
   readonly primaryOf: (branchId: string) => PostgresServer | undefined;
-  /** The moment of the machine's clock for a time of the sandbox's, both epoch milliseconds. @throws ComputeError */
+  /** Converts a time of the sandbox's clock to the machine's clock, both in epoch milliseconds. @throws ComputeError */
   readonly wallTimeOf: (timeMs: number) => number;
   /** Stops all servers of a branch. It is called while the queue holds the branch. */
   readonly stopAllOf: (branchId: string) => Promise<void>;
 }
 
-/** Gives branches the data of other branches, of earlier times and of snapshots. Each call may be repeated after a crash. */
+/**
+ * Gives branches the data of other branches, of earlier times and of snapshots. Each call may be repeated after a
+ * crash.
+ */
 export class BranchCopies {
   readonly #parts: BranchCopiesParts;
 
@@ -67,7 +70,7 @@ export class BranchCopies {
     await queue.run([branchId, snapshotId], async () => {
       const snapshot = records.snapshot(snapshotId);
       if (snapshot === undefined || directories.has(holder)) return;
-      // A branch that never ran is as empty as the template.
+      // The data of a branch that never ran is made from the template, which is empty too.
       await data.ensureBranch(branchId);
       const timeMs = snapshot.timestampMs === snapshot.createdMs ? undefined : snapshot.timestampMs;
       await data.copy(this.#sourceAt({ sourceId: branchId, timeMs }), holder);
@@ -83,7 +86,7 @@ export class BranchCopies {
       // An earlier operation should have suspended them, but it may have failed.
       await stopAllOf(branchId);
       if (preservedId !== undefined) await data.moveBranch(branchId, preservedId, objectsOf(records, preservedId));
-      // What a branch restored from itself held, with its history, is the preserved branch's by now.
+      // If a branch is restored from itself, its former data and history already belong to the preserved branch.
       const sourceId = sourceBranchId === branchId && preservedId !== undefined ? preservedId : sourceBranchId;
       if (directories.has(holderOf(sourceId))) await this.#copy({ sourceId, timeMs }, branchId);
       else await directories.remove(directories.of(holderOf(branchId)));
@@ -99,7 +102,9 @@ export class BranchCopies {
     await data.copy(this.#sourceAt(from), holderOf(to), { ...how, objects: objectsOf(records, to) });
   }
 
-  /** @param timeMs on the sandbox's clock; `undefined`: now. @throws ComputeError */
+  /**
+   * Returns the source of a copy. @param timeMs a time of the sandbox's clock; `undefined`: now. @throws ComputeError
+   */
   #sourceAt({ sourceId, timeMs }: { readonly sourceId: string; readonly timeMs: number | undefined }): DataSource {
     const { primaryOf, wallTimeOf } = this.#parts;
     const present = { holder: holderOf(sourceId), running: primaryOf(sourceId) };

@@ -23,16 +23,16 @@ export interface BranchDataParts {
   readonly user: SystemUser;
 }
 
-/** Data that is copied. */
+/** The source of a copy of data. */
 export interface DataSource {
   readonly holder: Holder;
-  /** The primary of the branch. `undefined`: it does not run. */
+  /** The server of the branch's primary; `undefined`: it does not run. */
   readonly running: PostgresServer | undefined;
-  /** Of a branch: the moment whose data is copied, epoch milliseconds of the machine's clock. @default the present */
+  /** For a branch: the time of the data to copy, in epoch milliseconds of the machine's clock. @default now */
   readonly wallMs?: number | undefined;
 }
 
-/** What was applied until a moment of the machine's clock, epoch milliseconds. */
+/** The roles and databases that were applied until a time. `untilMs`: epoch milliseconds of the machine's clock. */
 interface EarlierApplied {
   readonly untilMs: number;
   readonly applied: AppliedObjects;
@@ -41,7 +41,7 @@ interface EarlierApplied {
 /** Makes and copies the data directories of branches and standbys. A directory appears only when it is complete. */
 export class BranchData {
   readonly #parts: BranchDataParts;
-  /** Of the data of branches. */
+  /** The history of the branches' data. */
   readonly history: BranchHistory;
   #template: Promise<void> | undefined;
 
@@ -79,9 +79,8 @@ export class BranchData {
   }
 
   /**
-   * Copies data.
-   *
-   * @param objects set for a new branch: what the copied roles and databases are to the API.
+   * Copies the data of a branch or a snapshot.
+   * @param objects the roles and databases of a new branch by the API; `undefined`: the copy is for no new branch.
    * @throws ComputeError, PostgresError, or Error of the file system
    */
   async copy(
@@ -140,7 +139,10 @@ export class BranchData {
     await writeApplied(directory, appliedForm(objects));
   }
 
-  /** @param wallMs `undefined`: now. */
+  /**
+   * Returns what was applied to the server at a time. @param wallMs epoch milliseconds of the machine's clock;
+   * `undefined`: now
+   */
   #appliedAt(holder: Holder, wallMs: number | undefined): AppliedObjects {
     const then =
       wallMs === undefined ? undefined : this.#earlierApplied(holder).find(({ untilMs }) => untilMs > wallMs);

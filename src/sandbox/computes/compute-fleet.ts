@@ -25,7 +25,7 @@ export interface FleetParts extends BranchDataParts {
   readonly maxComputes: number;
   /** Whether the data is deleted when the sandbox stops. */
   readonly isTemporary: boolean;
-  /** The moment of the machine's clock for a time of the sandbox's, both epoch milliseconds. @throws ComputeError */
+  /** Converts a time of the sandbox's clock to the machine's clock, both in epoch milliseconds. @throws ComputeError */
   readonly wallTimeOf: (timeMs: number) => number;
   /** Called when the server of a compute has ended by itself. */
   readonly onLoss: (endpointId: string, why: string) => void;
@@ -195,7 +195,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     }
   }
 
-  /** Begins new periods in the histories of branches that have changed much since the last. */
+  /** Begins a new period in the history of each branch that has changed much since the last one. */
   async rollHistories(): Promise<void> {
     const { history } = this.#data;
     for (const { endpointId, branchId, type } of [...this.#running.values()]) {
@@ -212,7 +212,10 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     }
   }
 
-  /** The first moment that can be recovered of a branch, epoch milliseconds of the machine's clock; 0: all since it exists. */
+  /**
+   * Returns the first time from which a branch's data can be recovered, in epoch milliseconds of the machine's clock;
+   * 0: its whole life.
+   */
   historyFromMs(branchId: string): number {
     return this.#data.history.firstMs(branchId);
   }

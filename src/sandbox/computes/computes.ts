@@ -15,7 +15,7 @@ import { ComputeDirectories } from "./storage/compute-directories.ts";
 export class Computes {
   readonly #programs: ComputePrograms;
   readonly #options: ComputeOptions;
-  /** How the sandbox's clock ran. */
+  /** The record of how the sandbox's clock ran. */
   readonly #clock = new ClockRecord();
   readonly #attached = Promise.withResolvers<Assembled>();
   #current: Assembled | undefined;
@@ -98,14 +98,17 @@ export class Computes {
     });
   }
 
-  /** @throws ComputeError */
+  /** Converts a time of the sandbox's clock to the machine's clock, both in epoch milliseconds. @throws ComputeError */
   #wallTimeOf(timeMs: number): number {
     const wallMs = wallTimeOf(this.#clock.spans, timeMs);
     if (wallMs === undefined) throw new ComputeError("the clock was changed too often since that time");
     return wallMs;
   }
 
-  /** Why the data of a branch at a time cannot be recovered. @param timeMs on the sandbox's clock, epoch milliseconds. */
+  /**
+   * Returns why the data that a branch had at a time cannot be recovered; `undefined`: it can. @param timeMs epoch
+   * milliseconds of the sandbox's clock
+   */
   #pastProblem(branchId: string, timeMs: number): string | undefined {
     const fromMs = this.#current?.fleet.historyFromMs(branchId) ?? 0;
     const { spans } = this.#clock;

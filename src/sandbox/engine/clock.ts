@@ -48,6 +48,7 @@ export class SandboxClock {
   readonly #onChange: (anchor: ClockAnchor) => void;
 
   /**
+   * Makes a clock.
    * @param onChange called with the new start point, which `resume` needs later. If it throws, the change of the
    *   clock throws.
    */

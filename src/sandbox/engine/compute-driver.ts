@@ -13,13 +13,12 @@ export interface ComputeDriver {
    * @throws Error: the operation ends as `failed`, with the message as its error.
    */
   carryOut(operation: OperationRecord): Promise<void>;
-  /** Takes how the clock runs from now on; times of the clock are found in the data by it. */
+  /** Called when the clock changes. The driver needs to know how the clock ran to find the data of a time. */
   noteClock?(anchor: ClockAnchor): void;
   /**
-   * Whether the data of a branch at an earlier time can be had.
-   *
+   * Returns why the data that a branch had at a time cannot be recovered.
    * @param timeMs epoch milliseconds of the sandbox's clock, not in the future.
-   * @returns `undefined`: yes; else why not, in words for the client.
+   * @returns a message for the client; `undefined`: the data can be recovered.
    */
   pastProblem?(branchId: string, timeMs: number): string | undefined;
   /** Whether clients are connected to the compute. If so, it is not suspended for inactivity. */

@@ -46,7 +46,10 @@ export function contentsAt(world: World, branch: BranchRecord, timeMs: number | 
   return version ?? contentsOf(world, branch.id);
 }
 
-/** A branch that was restored has the history of its data from then on only. @throws Refusal NotAllowed */
+/**
+ * Checks that the data of a branch at a time can be recovered. The history of a restored branch begins with the
+ * restore. @throws Refusal NotAllowed
+ */
 function requirePastData({ work }: World, { id, lastResetMs = 0 }: BranchRecord, timeMs: number): void {
   if (!work.isReal) return;
   const problem =

@@ -12,7 +12,7 @@ export class Pacemaker {
   #timeout: NodeJS.Timeout | undefined;
   #armedForMs: number | undefined;
 
-  /** @param onError called with an error of the engine. The engine tries again at the next `look`. */
+  /** Makes a pacemaker. @param onError called with an error of the engine, which tries again at the next `look` */
   constructor(engine: Engine, clock: SandboxClock, onError: (error: unknown) => void) {
     this.#engine = engine;
     this.#clock = clock;

@@ -17,7 +17,9 @@ export class RealWork {
   readonly #begun = new Map<string, WorkOutcome | "Running">();
   readonly #onEnd: (operationId: string) => void;
 
-  /** @param onEnd called when the work of an operation has ended; never within a call of the engine. */
+  /**
+   * Makes the tracker. @param onEnd called when the work of an operation has ended; never within a call of the engine
+   */
   constructor(driver: ComputeDriver | undefined, onEnd: (operationId: string) => void) {
     this.#driver = driver;
     this.#onEnd = onEnd;
@@ -27,7 +29,10 @@ export class RealWork {
     return this.#driver !== undefined;
   }
 
-  /** @see ComputeDriver.pastProblem; without a driver there is no data, and no problem. */
+  /**
+   * Returns why the driver cannot recover the data of a time; `undefined`: it can, or there is no driver and no data.
+   * @see ComputeDriver.pastProblem
+   */
   pastProblem(branchId: string, timeMs: number): string | undefined {
     return this.#driver?.pastProblem?.(branchId, timeMs);
   }

@@ -216,12 +216,14 @@ export const operationRecord = z.object({
   plannedError: z.string().optional(),
   runsAtMs: time,
   endsAtMs: time,
-  /** Of a create_branch that restores a branch which is already there: where its data comes from (`sourceMs` absent: the
-   * present), and the new branch that gets what it held. */
+  /**
+   * For a create_branch that restores an existing branch: where the data comes from (without `sourceMs`: the present
+   * data), and the new branch that gets the former data.
+   */
   restore: z.object({ sourceBranchId: id, sourceMs: time.optional(), preservedId: id.optional() }).optional(),
-  /** Of a create_branch without rows: the branch whose schema it gets. */
+  /** For a create_branch without rows: the id of the branch whose schema it copies. */
   schemaOf: id.optional(),
-  /** Of a create_branch that copies the data of its branch for this snapshot of the API. */
+  /** For a create_branch that copies the data of its branch for a snapshot of the API: the id of the snapshot. */
   snapshotId: id.optional(),
   ...stamps,
 });

@@ -37,9 +37,8 @@ export function recoverableProjects({ store, nowMs }: World): readonly ProjectRe
 }
 
 /**
- * Brings a deleted project back with its branches and endpoints; no compute runs.
- *
- * @throws Refusal NotFound (never there, or too late), NotAllowed (not deleted, too many projects), Locked
+ * Recovers a deleted project with its branches and endpoints. Its computes do not run.
+ * @throws Refusal NotFound (it never existed, or it is too late), NotAllowed (not deleted, too many projects), Locked
  */
 export function recoverProject(
   world: World,

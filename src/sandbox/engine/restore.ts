@@ -27,9 +27,8 @@ export interface RestoredBranch {
 }
 
 /**
- * Replaces what a branch holds. Active computes are suspended before, and started after it. With `preserveUnderName` a
- * new branch keeps the former state, and becomes the parent of the branch's children.
- *
+ * Replaces the data of a branch. Active computes are suspended before it, and started after it. With
+ * `preserveUnderName`, a new branch keeps the former state and becomes the parent of the branch's children.
  * @throws Refusal NotFound, Locked, Invalid, NotAllowed, Conflict
  */
 export function restoreBranch(
@@ -115,13 +114,13 @@ export interface SnapshotCreation {
   readonly expiresMs: number | undefined;
 }
 
-/** A new snapshot, and the operation that copies its data: none where there is no data. */
+/** A new snapshot, and the operation that copies its data. Without real data there is no operation. */
 export interface NewSnapshot {
   readonly snapshot: SnapshotRecord;
   readonly operations: readonly OperationRecord[];
 }
 
-/** Takes a snapshot of a branch. @throws Refusal NotFound, Locked, Invalid, NotAllowed */
+/** Creates a snapshot of a branch. @throws Refusal NotFound, Locked, Invalid, NotAllowed */
 export function createSnapshot(
   world: World,
   { projectId, branchId }: { readonly projectId: string; readonly branchId: string },
@@ -184,7 +183,7 @@ export function deleteSnapshot(world: World, projectId: string, snapshotId: stri
   disarmExpiry(world, snapshotId);
 }
 
-/** Makes a new branch of a snapshot, without endpoints. @throws Refusal NotFound, Locked, Conflict, NotAllowed */
+/** Creates a branch without endpoints from a snapshot. @throws Refusal NotFound, Locked, Conflict, NotAllowed */
 export function restoreSnapshot(
   world: World,
   { projectId, snapshotId }: { readonly projectId: string; readonly snapshotId: string },

@@ -79,7 +79,10 @@ export class Store {
     set: (name: string, value: number): void => this.#counters.set(name, value),
   };
 
-  /** @param commit stores the changes of each transaction. @default none: changes are lost when the process ends */
+  /**
+   * Makes an empty store. @param commit stores the changes of each transaction. @default none: changes are lost when
+   * the process ends
+   */
   constructor(commit?: Commit) {
     const transactions = new Transactions(commit);
     this.#transactions = transactions;

@@ -106,7 +106,8 @@ export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []):
 
 function registerApi(app: FastifyInstance, parts: ServerParts, known: KnownMethods): void {
   new Lifecycle(app, parts, known).install();
-  // They are registered again, so that unknown routes below the prefix also run the hooks and the key is checked first.
+  // The error handler is registered again, so that unknown routes below the prefix also run the hooks, and the key is
+  // checked first.
   answerErrors(app, parts.onBug);
   for (const routes of apiRoutes) routes(app, parts);
   unplayedRoutes(app, { playsSchemas: parts.schemaOf !== undefined });

@@ -16,7 +16,7 @@ export class ServerIdentity {
   readonly #nowMs: () => number;
   readonly #contexts = new Map<string, SecureContext>();
 
-  /** @param nowMs epoch milliseconds of the machine's clock. */
+  /** Makes the certificates of a server. @param nowMs returns epoch milliseconds of the machine's clock */
   constructor(authority: CertificateAuthority, nowMs: () => number = Date.now) {
     this.#authority = authority;
     this.#nowMs = nowMs;

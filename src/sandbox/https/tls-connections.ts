@@ -20,7 +20,7 @@ export class TlsConnections {
   readonly #accept: (socket: Socket) => void;
   readonly #sockets = new Set<Socket>();
 
-  /** @param http the server, which must not listen yet. */
+  /** Prepares the encrypted connections of a server. @param http the server, which must not listen yet */
   constructor(http: Server, identity: ServerIdentity) {
     this.#http = http;
     const accepting = http.listeners("connection") as ((socket: Socket) => void)[];
@@ -33,7 +33,9 @@ export class TlsConnections {
     this.#tls.on("tlsClientError", (_error, socket) => socket.destroy());
   }
 
-  /** Makes the HTTP server's own port take both kinds of connection; the first byte says which kind it is. */
+  /**
+   * Makes the HTTP server's own port accept both kinds of connection. The first byte of a connection shows its kind.
+   */
   detectOnPort(): void {
     this.#http.removeAllListeners("connection");
     this.#http.on("connection", (socket) => this.#detect(socket));

@@ -22,7 +22,7 @@ export class Transactions {
   readonly #commit: Commit | undefined;
   #open: Map<Tracked, Map<string, unknown>> | undefined;
 
-  /** @param commit stores the changes. @default they are stored nowhere else */
+  /** Makes the transactions of a store. @param commit stores the changes. @default they are stored nowhere else */
   constructor(commit?: Commit) {
     this.#commit = commit;
   }

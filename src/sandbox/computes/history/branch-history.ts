@@ -8,33 +8,39 @@ import type { SystemUser } from "../postgres/system-user.ts";
 import type { ComputeDirectories, Holder } from "../storage/compute-directories.ts";
 import { copyAtRest, copyRunning } from "../storage/copy-data.ts";
 
-/** What histories are kept with. */
+/** What the histories of branches are made with. */
 export interface HistoryParts {
   readonly directories: ComputeDirectories;
   readonly user: SystemUser;
 }
 
-/** A copy of a branch's data, and the write-ahead log from it on. */
+/** One period of a branch's history: a copy of the data, and the write-ahead log since then. */
 export interface Period {
-  /** Data directory of PostgreSQL, on which no server runs. */
+  /** PostgreSQL's data directory with the copy. No server runs on it. */
   readonly base: string;
-  /** Directories with segments of the write-ahead log. Of segments of one name, that of the first directory counts. */
+  /**
+   * Directories with segments of the write-ahead log. If several have a segment of the same name, the first directory
+   * counts.
+   */
   readonly logs: readonly string[];
 }
 
-/** A period begins anew when it has this much of the write-ahead log, or as much as its base, whichever is more. */
+/**
+ * A new period begins when the present one has this many megabytes of write-ahead log, or as much as its base if that
+ * is more.
+ */
 const periodMb = 64;
 
-/** The period before the present one is kept: otherwise a new one would leave almost no history. */
+/** The number of periods that are kept. With only one, a new period would leave almost no history. */
 const keptPeriods = 2;
 
 /**
- * The history of the data of branches: for each branch a base copy and the write-ahead log since then, from which every
+ * The history of the branches' data. Each branch has a base copy and the write-ahead log since then, from which every
  * later moment can be recovered. PostgreSQL's archiver links finished segments into the directory of the newest period.
- *
- * `<branch>/history/<n>` is a period: `wal`, `data` (absent: the template is its base), and `from`, the moment from which it
- * is good. Without `from` its base is not complete, and the period before goes on. `inherited` has the log of the branch
- * from which the data was copied, so that a copy of a branch whose base is the template needs no base of its own.
+ * `<branch>/history/<n>` is a period. It holds `wal`, `data` (absent: the template is the base), and `from`: the time
+ * from which the base can be used. Without `from` the base is not complete, and the period before it continues.
+ * `inherited` has the log of the branch from which the data was copied. So a branch whose base is the template needs no
+ * base of its own.
  */
 export class BranchHistory {
   readonly #parts: HistoryParts;
@@ -43,7 +49,10 @@ export class BranchHistory {
     this.#parts = parts;
   }
 
-  /** Notes in a staged directory of a branch that its data is a copy of the template, which then serves as base. */
+  /**
+   * Notes in the staged directory of a branch that its data is a copy of the template. The template then serves as
+   * base.
+   */
   async beginAtTemplate(staged: string): Promise<void> {
     const period = path.join(staged, "history", "1");
     this.#makeFolders(period);
@@ -51,10 +60,9 @@ export class BranchHistory {
   }
 
   /**
-   * Begins the history of a branch in its staged directory, whose data is that of another branch. If the other has a base
-   * of its own, nothing happens, and `prepare` makes a base later.
-   *
-   * @param wallMs the moment of the data; `undefined`: now.
+   * Begins the history of a branch whose staged directory holds the data of another branch. If the other branch has its
+   * own base, nothing happens, and `prepare` makes a base later.
+   * @param wallMs the time of the data, in epoch milliseconds of the machine's clock; `undefined`: now.
    */
   async inherit(sourceId: string, staged: string, wallMs: number | undefined): Promise<void> {
     const period = this.periodAt(sourceId, wallMs ?? Number.POSITIVE_INFINITY);
@@ -62,14 +70,13 @@ export class BranchHistory {
     const inherited = path.join(staged, "history", "1", inheritedName);
     await this.beginAtTemplate(staged);
     this.#parts.directories.makeFolder(inherited);
-    // The first directory of the source that has a name wins there too.
+    // If several directories of the source have a segment of the same name, the first one also counts in the copy.
     for (const log of period.logs) await linkLog(log, inherited);
   }
 
   /**
-   * Gives a branch whose primary does not run a base, unless it has one.
-   *
-   * @returns where finished segments of the write-ahead log go.
+   * Gives a branch a base if it has none. Its primary must not run.
+   * @returns the directory for finished segments of the write-ahead log.
    */
   async prepare(branchId: string): Promise<string> {
     const { directories, user } = this.#parts;
@@ -81,12 +88,12 @@ export class BranchHistory {
     return this.archiveOf(branchId);
   }
 
-  /** Where finished segments of the write-ahead log go. */
+  /** Returns the directory for finished segments of a branch's write-ahead log. */
   archiveOf(branchId: string): string {
     return path.join(this.#pathOf(branchId, this.#folders(branchId).at(-1) ?? 1), "wal");
   }
 
-  /** Whether the present period has so much of the write-ahead log that a new one should begin. */
+  /** Whether the present period has so much write-ahead log that a new one should begin. */
   isPeriodFull(branchId: string): boolean {
     const last = this.#periods(branchId).at(-1);
     if (last === undefined) return false;
@@ -95,14 +102,14 @@ export class BranchHistory {
     return logMb >= periodMb && logMb >= sizeMb(path.join(folder, "data"));
   }
 
-  /** Makes the folder of a new period. Its archive is to be used before `completePeriod`. */
+  /** Makes the folder of a new period. Its archive must be in use before `completePeriod`. */
   openPeriod(branchId: string): void {
     const folders = this.#folders(branchId);
     if (folders.at(-1) !== this.#periods(branchId).at(-1)) return;
     this.#makeFolders(this.#pathOf(branchId, (folders.at(-1) ?? 0) + 1));
   }
 
-  /** Gives the new period its base, a copy of the running primary, and removes periods that are too old. */
+  /** Gives the new period its base, a copy of the running primary, and removes old periods. */
   async completePeriod(branchId: string, primary: PostgresServer): Promise<void> {
     const { directories, user } = this.#parts;
     await this.#fillPeriod(branchId, { fromMs: undefined, copy: (target) => copyRunning(primary, { target, user }) });
@@ -110,13 +117,19 @@ export class BranchHistory {
     for (const period of dropped) await directories.remove(this.#pathOf(branchId, period));
   }
 
-  /** The first moment of the machine's clock that can be recovered, epoch milliseconds; 0: the whole life of the branch. */
+  /**
+   * Returns the first time that can be recovered, in epoch milliseconds of the machine's clock; 0: the whole life of
+   * the branch.
+   */
   firstMs(branchId: string): number {
     const [first] = this.#periods(branchId);
     return first === undefined ? 0 : this.#fromMs(branchId, first);
   }
 
-  /** From what a moment can be recovered; `undefined`: the history begins later, or the branch has none. */
+  /**
+   * Returns the period from which a time can be recovered; `undefined`: the history begins later, or the branch has
+   * none.
+   */
   periodAt(branchId: string, wallMs: number): Period | undefined {
     const { directories } = this.#parts;
     const number = this.#periods(branchId).findLast((period) => this.#fromMs(branchId, period) <= wallMs);
@@ -125,7 +138,8 @@ export class BranchHistory {
     const later = this.#folders(branchId).filter((folder) => folder >= number);
     return {
       base: existsSync(own) ? own : this.#templateData,
-      // What was not archived yet is still with the server. What was inherited ends where the branch goes its own way.
+      // Segments that are not archived yet are still in the server's directory. Inherited segments end where the branch
+      // was copied.
       logs: [
         ...later.map((folder) => path.join(this.#pathOf(branchId, folder), "wal")),
         path.join(directories.dataOf(holderOf(branchId)), "pg_wal"),
@@ -138,7 +152,7 @@ export class BranchHistory {
     return path.join(this.#parts.directories.template, "data");
   }
 
-  /** Numbers of all periods, also of one without a base, in the order of time. */
+  /** Returns the numbers of all periods in the order of time, including one without a base. */
   #folders(branchId: string): readonly number[] {
     const folder = path.join(this.#parts.directories.of(holderOf(branchId)), "history");
     if (!existsSync(folder)) return [];
@@ -147,7 +161,7 @@ export class BranchHistory {
       .sort((a, b) => a - b);
   }
 
-  /** Numbers of the periods that are complete. */
+  /** Returns the numbers of the periods that are complete. */
   #periods(branchId: string): readonly number[] {
     return this.#folders(branchId).filter((folder) => existsSync(path.join(this.#pathOf(branchId, folder), "from")));
   }
@@ -160,7 +174,10 @@ export class BranchHistory {
     return Number(readFileSync(path.join(this.#pathOf(branchId, period), "from"), "utf8"));
   }
 
-  /** @param fill `fromMs`: from when the base is good; `undefined`: the end of the copy. */
+  /**
+   * Fills a period with its base. @param fill its `fromMs` is the time from which the base can be used; `undefined`:
+   * the end of the copy
+   */
   async #fillPeriod(
     branchId: string,
     { fromMs, copy }: { readonly fromMs: number | undefined; readonly copy: (target: string) => Promise<void> },
@@ -170,7 +187,7 @@ export class BranchHistory {
     const staged = directories.stage();
     try {
       await copy(path.join(staged, "data"));
-      // An attempt that a crash cut off may have left one.
+      // An attempt that was interrupted by a crash may have left this directory.
       await directories.remove(path.join(folder, "data"));
       await directories.settle(path.join(staged, "data"), path.join(folder, "data"));
       await this.#complete(folder, fromMs ?? Date.now());
@@ -195,12 +212,12 @@ function holderOf(id: string): Holder {
 
 const inheritedName = "inherited";
 
-/** Links what a directory of the write-ahead log has. Of a segment that is still written to, the branch has a copy of its own. */
+/** Links the segments of a directory of the write-ahead log. A segment that is still being written is copied. */
 async function linkLog(from: string, to: string): Promise<void> {
   if (!existsSync(from)) return;
   for (const name of readdirSync(from).filter((file) => /^[0-9A-F]{8}([0-9A-F]{16}|\.history)$/.test(file))) {
     await link(path.join(from, name), path.join(to, name)).catch((error: NodeJS.ErrnoException) => {
-      // Removed meanwhile, because it was archived or is not needed any more; or linked already.
+      // The segment was removed meanwhile, because it was archived or is not needed any more, or it is linked already.
       if (error.code !== "ENOENT" && error.code !== "EEXIST") throw error;
     });
   }
@@ -210,7 +227,7 @@ function countOf(directory: string): number {
   return existsSync(directory) ? readdirSync(directory).length : 0;
 }
 
-/** Size of the files below a directory; 0: there is none. */
+/** Returns the size of the files in a directory, in megabytes; 0: there is none. */
 function sizeMb(directory: string): number {
   if (!existsSync(directory)) return 0;
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());

@@ -2,19 +2,18 @@ import { writeOwned } from "../postgres/copy-tree.ts";
 import { PostgresServer, type ServerPlace } from "../postgres/postgres-server.ts";
 import { type ServerNeeds, serverSettings } from "../postgres/server-settings.ts";
 
-/** Where a server runs for a moment, and with which settings of its own. */
+/** The place and the settings of a server that runs for a short time. */
 export interface BriefPlace
   extends Omit<ServerPlace, "maxConnections">,
     Pick<ServerNeeds, "isTemporary" | "archiveDirectory" | "recovery"> {
-  /** @default what the sandbox itself needs */
+  /** The maximum number of connections. @default what the sandbox itself needs */
   readonly maxConnections?: number;
 }
 
 const ownConnections = 20;
 
 /**
- * Runs a server for a piece of work on data that no server uses, and stops it.
- *
+ * Starts a server on data that no server uses, does the work with it, and stops it.
  * @throws ComputeError when it does not start, or what the work throws
  */
 export async function withBriefServer<T>(place: BriefPlace, work: (server: PostgresServer) => Promise<T>): Promise<T> {

@@ -2,24 +2,26 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import type { ClockAnchor } from "../../engine/clock.ts";
 
-/** How the sandbox's clock ran from one change of it to the next. Epoch milliseconds. */
+/** One stretch of the sandbox's clock, from one change of the clock to the next. Times are epoch milliseconds. */
 export interface ClockSpan {
-  /** Of the machine's clock, by which PostgreSQL notes its commits. */
+  /** The start by the machine's clock, which PostgreSQL uses for its commits. */
   readonly wallMs: number;
-  /** What the sandbox's clock showed then. */
+  /** The time of the sandbox's clock at that moment. */
   readonly sandboxMs: number;
-  /** Sandbox milliseconds per millisecond of the machine; 0: it stood. */
+  /** Sandbox milliseconds per millisecond of the machine; 0: the clock stood still. */
   readonly rate: number;
 }
 
-/** The last part of a millisecond counts as part of it: a commit has a finer time than a request can name. */
+/**
+ * This is added to a whole millisecond, because the time of a commit is finer than the time that a request can name.
+ */
 const wholeMs = 0.999;
 
 /**
- * The last moment of the machine's clock at which the sandbox's clock showed a time.
- *
+ * Returns the last moment of the machine's clock at which the sandbox's clock showed a time.
  * @param spans in the order in which they began.
- * @returns epoch milliseconds, with a fraction; `Infinity`: the clock stands at that time; `undefined`: before the first span.
+ * @returns epoch milliseconds, with a fraction; `Infinity`: the clock stands still at that time; `undefined`: the
+ *   time is before the first span.
  */
 export function wallTimeOf(spans: readonly ClockSpan[], timeMs: number): number | undefined {
   const index = spans.findLastIndex(({ sandboxMs }) => sandboxMs <= timeMs);
@@ -30,7 +32,10 @@ export function wallTimeOf(spans: readonly ClockSpan[], timeMs: number): number 
   return Math.min(untilMs, span.wallMs + (timeMs + wholeMs - span.sandboxMs) / span.rate);
 }
 
-/** What the sandbox's clock showed at a moment of the machine's clock; before the first span, its beginning. */
+/**
+ * Returns the time of the sandbox's clock at a moment of the machine's clock. Before the first span, it is the start of
+ * that span.
+ */
 export function sandboxTimeOf(spans: readonly ClockSpan[], wallMs: number): number {
   const index = Math.max(
     0,
@@ -42,10 +47,13 @@ export function sandboxTimeOf(spans: readonly ClockSpan[], wallMs: number): numb
   return Math.min(span.sandboxMs + passedMs, spans[index + 1]?.sandboxMs ?? Number.POSITIVE_INFINITY);
 }
 
-/** Changes of the clock that are remembered. Data of the time before them cannot be found. */
+/** The maximum number of remembered changes of the clock. Data from before them cannot be found. */
 const mostSpans = 1_000;
 
-/** Remembers in a file how the sandbox's clock ran, to find in the write-ahead log what belongs to a time of the sandbox. */
+/**
+ * Stores in a file how the sandbox's clock ran. So the part of the write-ahead log that belongs to a time of the
+ * sandbox can be found.
+ */
 export class ClockRecord {
   #spans: readonly ClockSpan[] = [];
   #file: string | undefined;
@@ -55,15 +63,15 @@ export class ClockRecord {
     return this.#spans;
   }
 
-  /** Takes a change of the clock. */
+  /** Adds a change of the clock. */
   note({ mode, scale, sandboxMs }: ClockAnchor): void {
     const span: ClockSpan = { wallMs: Date.now(), sandboxMs, rate: mode === "stepped" ? 0 : scale };
     this.#spans = [...this.#spans, span].slice(-mostSpans);
-    // A line at a time: a stepped clock changes often.
+    // The file grows by one line for each change, because a stepped clock changes often.
     if (this.#file !== undefined) appendFileSync(this.#file, lineOf(span));
   }
 
-  /** Reads what the file has from earlier runs, and keeps it from now on. @throws Error of the file system */
+  /** Reads the spans of earlier runs from the file, and adds later ones to it. @throws Error of the file system */
   async open(file: string): Promise<void> {
     const earlier = existsSync(file) ? readFileSync(file, "utf8").split("\n").flatMap(readSpan) : [];
     this.#spans = [...earlier, ...this.#spans].slice(-mostSpans);
@@ -77,7 +85,7 @@ function lineOf(span: ClockSpan): string {
   return `${JSON.stringify(span)}\n`;
 }
 
-/** A crash may have cut the last line. */
+/** Reads one line. A crash may have cut the last line. */
 function readSpan(line: string): readonly ClockSpan[] {
   try {
     return [JSON.parse(line) as ClockSpan];

@@ -2,9 +2,8 @@ import { AdminConnection } from "../postgres/admin-connection.ts";
 import type { PostgresServer } from "../postgres/postgres-server.ts";
 
 /**
- * Removes every row from every database of a server, and nothing else: what is defined stays, with privileges, policies
- * and comments. Tables of extensions keep their rows, because the extension made them.
- *
+ * Removes every row from every database of a server. All definitions stay, with privileges, policies and comments.
+ * Tables of extensions keep their rows, because the extension made them.
  * @throws PostgresError
  */
 export async function emptyTables(server: PostgresServer): Promise<void> {
@@ -24,7 +23,10 @@ export async function emptyTables(server: PostgresServer): Promise<void> {
 const ofExtension = (oid: string): string =>
   `EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = ${oid} AND d.deptype = 'e')`;
 
-/** `replica`: no trigger of the user fires. One statement for all tables, because they may refer to each other. */
+/**
+ * The SQL for one database. With `replica`, no trigger of the user fires. One statement covers all tables, because they
+ * may refer to each other.
+ */
 const emptyOneDatabase = `DO $$
 DECLARE
   tables text;

@@ -3,7 +3,7 @@ import { chown, copyFile, mkdir, readdir, rename, writeFile } from "node:fs/prom
 import path from "node:path";
 import type { SystemUser } from "./system-user.ts";
 
-/** How to copy a directory. */
+/** The options of a copy. */
 export interface CopyOptions {
   /** The owner of the copy. */
   readonly user: SystemUser;

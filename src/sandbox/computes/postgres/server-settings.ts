@@ -9,9 +9,11 @@ export interface ServerNeeds {
   readonly socketDirectory: string;
   /** The directory of the primary's Unix socket, for a hot standby. `undefined`: the server follows no primary. */
   readonly primarySocketDirectory: string | undefined;
-  /** Where finished segments of the write-ahead log are linked. `undefined`: nowhere. */
+  /**
+   * The directory into which finished segments of the write-ahead log are linked. `undefined`: they are not archived.
+   */
   readonly archiveDirectory?: string | undefined;
-  /** Set: the server recovers the data of an earlier moment, and then goes on from there. */
+  /** If set, the server recovers the data of an earlier time and continues from there. */
   readonly recovery?: Recovery | undefined;
   /** Whether the data may be damaged if the machine crashes. This is right for a temporary directory. */
   readonly isTemporary: boolean;
@@ -19,13 +21,15 @@ export interface ServerNeeds {
 
 /** What a server recovers. */
 export interface Recovery {
-  /** Directories with segments of the write-ahead log; the first that has one is used. */
+  /** Directories with segments of the write-ahead log. For each segment, the first directory that has it is used. */
   readonly logs: readonly string[];
-  /** The last moment of the machine's clock whose commits count, epoch milliseconds. `undefined`: all of the log. */
+  /**
+   * Commits until this time count, in epoch milliseconds of the machine's clock. `undefined`: all commits of the log.
+   */
   readonly targetMs: number | undefined;
 }
 
-/** The size of a segment of the write-ahead log, megabytes. */
+/** The size of a segment of the write-ahead log, in megabytes. */
 export const walSegmentMb = 4;
 
 /** Names and prefixes of settings that belong to the control plane. A user cannot change them. */
@@ -61,7 +65,7 @@ const ownedNames = new Set([
   "wal_sync_method",
 ]);
 
-/** They run programs, or decide what is recovered. */
+/** Prefixes of settings that run programs, or that decide what is recovered. A user cannot change them. */
 const ownedPrefixes = /^(archive|recovery|restore|ssl)_/i;
 
 /** Returns the user's settings without those that the control plane owns. */
@@ -79,7 +83,10 @@ export function maxConnectionsIn(settings: string): number {
   return Number(/^max_connections = '(\d+)'$/m.exec(settings)?.[1] ?? 0);
 }
 
-/** For data that is thrown away: nothing makes the system write it to the disk early, where its removal would wait for it. */
+/**
+ * Settings for data that is thrown away at the end. The system does not write it to disk early, because its removal
+ * would wait for that.
+ */
 const temporarySettings = {
   fsync: "off",
   full_page_writes: "off",
@@ -123,7 +130,10 @@ export function serverSettings(needs: ServerNeeds): string {
   return lines.map(([name, value]) => `${name} = ${quoted(String(value))}\n`).join("");
 }
 
-/** Finished segments are linked, not copied; so the server must not write to them again. */
+/**
+ * Returns the settings of the archive. Finished segments are linked and not copied, so the server must not write to
+ * them again.
+ */
 function archiveSettings(directory: string | undefined): Readonly<Record<string, string>> {
   const command = directory === undefined ? "" : `ln -f "%p" ${shellWord(`${directory}/`)}"%f"`;
   return { archive_mode: directory === undefined ? "off" : "on", archive_command: command, wal_recycle: "off" };
@@ -133,7 +143,7 @@ function recoverySettings(recovery: Recovery | undefined): Readonly<Record<strin
   if (recovery === undefined) return {};
   const copies = recovery.logs.map((directory) => `cp ${shellWord(`${directory}/`)}"%f" "%p" 2>/dev/null`);
   return {
-    // No client may see the data before the moment is reached.
+    // No client may see the data before the target time is reached.
     hot_standby: "off",
     restore_command: copies.join(" || "),
     recovery_target_timeline: "latest",
@@ -142,14 +152,14 @@ function recoverySettings(recovery: Recovery | undefined): Readonly<Record<strin
   };
 }
 
-/** With microseconds, as PostgreSQL notes its commits. */
+/** Formats a time with microseconds, as PostgreSQL stores the time of commits. */
 function timestampOf(timeMs: number): string {
   const wholeMs = Math.floor(timeMs);
   const micros = Math.floor((timeMs - wholeMs) * 1000);
   return `${new Date(wholeMs).toISOString().slice(0, -1)}${String(micros).padStart(3, "0")}+00`;
 }
 
-/** A word of a command that PostgreSQL gives to a shell; PostgreSQL reads `%` itself. */
+/** Quotes a word of a command that PostgreSQL gives to a shell. PostgreSQL itself replaces `%`. */
 function shellWord(text: string): string {
   return `'${text.replaceAll("'", "'\\''").replaceAll("%", "%%")}'`;
 }

@@ -40,7 +40,10 @@ export class MessageReader {
   readonly #longestBytes: number;
   #pending: Buffer = Buffer.alloc(0);
 
-  /** @param longestBytes the maximum length of one message in bytes, including its type byte and its length. */
+  /**
+   * Makes an empty reader. @param longestBytes the maximum length of one message in bytes, including its type byte and
+   * its length
+   */
   constructor(longestBytes: number) {
     this.#longestBytes = longestBytes;
   }

@@ -10,14 +10,15 @@ import { makeTemporaryFolder, type TemporaryFolder } from "./temporary-folder.ts
 
 const run = promisify(execFile);
 
-/** Whose data a directory holds: a branch (its primary), a read-only endpoint (its standby), or a snapshot of the API. */
+/**
+ * The owner of a data directory: a branch (its primary), a read-only endpoint (its standby), or a snapshot of the API.
+ */
 export type Holder = { readonly kind: "branches" | "replicas" | "snapshots"; readonly id: string };
 
 /**
- * The directories of all computes below the sandbox's data directory.
- *
- * `branches/<id>`, `replicas/<id>` and `snapshots/<id>` each hold `data`, PostgreSQL's own directory, and are there whole or
- * not at all: what is being made lies in `new`, which is emptied at each start.
+ * The directories of all computes in the sandbox's data directory.
+ * `branches/<id>`, `replicas/<id>` and `snapshots/<id>` each hold `data`, PostgreSQL's own directory. They exist
+ * completely or not at all: an unfinished one is in `new`, which is emptied at each start.
  */
 export class ComputeDirectories {
   readonly root: string;
@@ -124,7 +125,7 @@ export class ComputeDirectories {
     return path.join(this.#staging, randomUUID());
   }
 
-  /** Makes a directory of the servers' user, unless it is there. */
+  /** Makes a directory that belongs to the servers' user. If it exists, nothing happens. */
   makeFolder(directory: string): void {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     this.#give(directory);

@@ -48,7 +48,7 @@ export class KnownMethods {
   readonly #routes: readonly DocumentedRoute[];
   #patterns: readonly { readonly pattern: RegExp; readonly isLiteral: boolean; readonly method: string }[] | undefined;
 
-  /** @param routes complete once the server is ready. */
+  /** Makes the list. @param routes all routes; complete once the server is ready */
   constructor(routes: readonly DocumentedRoute[]) {
     this.#routes = routes;
   }

@@ -33,7 +33,7 @@ export class KeyRing {
   readonly #nowMs: () => number;
   readonly #uses = new Map<string, KeyUse>();
 
-  /** @param nowMs returns epoch milliseconds. @default the machine's clock */
+  /** Makes the key ring of a store. @param nowMs returns epoch milliseconds. @default the machine's clock */
   constructor(store: Store, nowMs: () => number = Date.now) {
     this.#store = store;
     this.#nowMs = nowMs;

@@ -1,4 +1,4 @@
-/** How many requests all keys together may send. */
+/** The maximum number of requests of all keys together, per minute and per second. */
 export interface RateLimitRules {
   readonly perMinute: number;
   readonly perSecond: number;
