@@ -23,6 +23,10 @@ export interface ListenAddress {
 export const projectGrantModes = ["Required", "Open", "WhenUsed"] as const;
 export type ProjectGrantMode = (typeof projectGrantModes)[number];
 
+/** Whether a scrape needs a bearer token of the Kubernetes API server. */
+export const metricsAuthModes = ["None", "Token"] as const;
+export type MetricsAuthMode = (typeof metricsAuthModes)[number];
+
 /** The log levels of pino. */
 export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -37,6 +41,7 @@ export interface Config {
   /** The watched namespaces. Empty: all namespaces. */
   readonly watchNamespaces: readonly string[];
   readonly metricsAddress: ListenAddress;
+  readonly metricsAuth: MetricsAuthMode;
   readonly healthAddress: ListenAddress;
   readonly logLevel: LogLevel;
   /** The maximum number of reconciles at the same time. A reconcile that waits for the control plane does not count. */
@@ -129,6 +134,9 @@ const environmentSchema = z.object({
   KUBECONFIG: z.string().optional(),
   WATCH_NAMESPACES: namespaces.default([]),
   METRICS_ADDR: address.default({ host: "0.0.0.0", port: 8080 }),
+  METRICS_AUTH: setting(`must be one of ${metricsAuthModes.join(", ")}`, (text) =>
+    metricsAuthModes.find((mode) => mode === text),
+  ).default("None"),
   HEALTH_ADDR: address.default({ host: "0.0.0.0", port: 8081 }),
   LOG_LEVEL: setting(`must be one of ${levels.join(", ")}`, (text) =>
     logLevels.find((level) => level === text),
@@ -201,6 +209,7 @@ function configOf(settings: Settings): Config {
     kubeconfig: settings.KUBECONFIG,
     watchNamespaces: Object.freeze(settings.WATCH_NAMESPACES),
     metricsAddress: Object.freeze(settings.METRICS_ADDR),
+    metricsAuth: settings.METRICS_AUTH,
     healthAddress: Object.freeze(settings.HEALTH_ADDR),
     logLevel: settings.LOG_LEVEL,
     workers: settings.WORKERS,

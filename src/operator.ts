@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readClusterId } from "./kubernetes/http/cluster.ts";
 import { createConnection } from "./kubernetes/http/connection.ts";
 import { withWriteSpans } from "./kubernetes/http/with-write-spans.ts";
+import { createScrapeAccess } from "./kubernetes/scrape-access.ts";
 import { assembleOperator, type OperatorOptions, type OperatorParts } from "./operator-parts.ts";
 import { createEventLoopMonitor } from "./runtime/event-loop-monitor.ts";
 import { shutDown } from "./runtime/shutdown.ts";
@@ -62,7 +63,11 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
       clock,
       logger,
     });
-    const metrics = await startMetricsServer({ address: config.metricsAddress, metrics: parts.metrics, clock, logger });
+    const metrics = await startMetricsServer({
+      ...{ address: config.metricsAddress, metrics: parts.metrics, clock, logger },
+      access:
+        config.metricsAuth === "Token" ? createScrapeAccess({ connection: plainConnection, clock, logger }) : undefined,
+    });
     const eventLoop = createEventLoopMonitor({ clock, onDelay: parts.metrics.ofProcess.eventLoopDelayed });
     eventLoop.start();
     parts.start();

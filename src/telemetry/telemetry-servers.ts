@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
+import type { ScrapeAccess, ScrapeVerdict } from "../domain/scrape-access.ts";
 import type { WatchStats } from "./controller-metrics.ts";
 import type { Metrics } from "./metrics.ts";
 import { createSharedScrape, scrapeFormatFor } from "./render-scrape.ts";
@@ -11,12 +12,16 @@ interface HttpAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string | Buffer;
+  /** @default none */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The part of a request that a route needs. */
 interface HttpRequest {
   /** The Accept header; "" if there is none. */
   readonly accept: string;
+  /** The Authorization header; "" if there is none. */
+  readonly authorization: string;
 }
 
 /** The options of a small server for probes and scrapes. */
@@ -107,21 +112,21 @@ async function answer(request: IncomingMessage, options: HttpListenerOptions): P
     return plainText(404, "not found\n");
   }
   if (method !== "GET" && method !== "HEAD") {
-    return plainText(405, "only GET and HEAD are answered here\n");
+    return { ...plainText(405, "only GET and HEAD are answered here\n"), headers: { allow: "GET, HEAD" } };
   }
   try {
-    return await route({ accept: headers.accept ?? "" });
+    return await route({ accept: headers.accept ?? "", authorization: headers.authorization ?? "" });
   } catch (error) {
     options.logger.error({ path, error }, "answer to a probe or scrape failed");
     return plainText(500, "failed; the log says why\n");
   }
 }
 
-function send(response: ServerResponse, { status, contentType, body }: HttpAnswer, clock: Clock): void {
+function send(response: ServerResponse, { status, contentType, body, headers }: HttpAnswer, clock: Clock): void {
   const deadline = clock.after(writeTimeoutMs, () => response.destroy());
   response.once("close", () => deadline.cancel());
-  const allow = status === 405 ? { allow: "GET, HEAD" } : {};
-  response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(body), ...allow });
+  const length = Buffer.byteLength(body);
+  response.writeHead(status, { "content-type": contentType, "content-length": length, ...headers });
   response.end(body);
 }
 
@@ -154,6 +159,8 @@ interface MetricsServerOptions {
   /** The value of METRICS_ADDR. */
   readonly address: Address;
   readonly metrics: Pick<Metrics, "render">;
+  /** Decides about each scrape. @default every scrape is allowed */
+  readonly access?: ScrapeAccess | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -170,13 +177,31 @@ export function startHealthServer(options: HealthServerOptions): Promise<HttpLis
 
 /** Starts the server for `/metrics`. @throws Error that names METRICS_ADDR when it cannot be listened on */
 export function startMetricsServer(options: MetricsServerOptions): Promise<HttpListener> {
-  const { address, metrics, clock, logger } = options;
+  const { address, metrics, access, clock, logger } = options;
   const scrape = createSharedScrape({ clock, render: metrics.render });
   const routes = {
-    "/metrics": async ({ accept }: HttpRequest) => ({ status: 200, ...(await scrape(scrapeFormatFor(accept))) }),
+    "/metrics": async ({ accept, authorization }: HttpRequest) => {
+      const verdict = access === undefined ? "Allowed" : await access(authorization);
+      return verdict === "Allowed"
+        ? { status: 200, ...(await scrape(scrapeFormatFor(accept))) }
+        : refusedScrapes[verdict];
+    },
   };
   return startHttpListener({ setting: "METRICS_ADDR", address, routes, maxConnections: maxScrapers, clock, logger });
 }
+
+/** The answers to scrapes that are not allowed. */
+const refusedScrapes: Readonly<Record<Exclude<ScrapeVerdict, "Allowed">, HttpAnswer>> = {
+  Unauthenticated: {
+    ...plainText(401, "send a bearer token that the Kubernetes API server accepts\n"),
+    headers: { "www-authenticate": "Bearer" },
+  },
+  Forbidden: plainText(
+    403,
+    "the user of this token may not get /metrics; bind a role with the nonResourceURL /metrics\n",
+  ),
+  Unknown: plainText(503, "the Kubernetes API server did not say whether this token may get /metrics\n"),
+};
 
 /** One health check. */
 export interface HealthCheck {

@@ -48,6 +48,7 @@ describe("charts/endpoint-operator", () => {
   for (const { name, values, folders } of [
     { name: "no value but the URL", values: [], folders: ["deploy/base"] },
     { name: "watchNamespaces", values: ["watchNamespaces={shop}"], folders: ["deploy/namespaced"] },
+    { name: "metricsAuth", values: ["metricsAuth.enabled=true"], folders: ["deploy/metrics-auth"] },
     { name: "monitoring", values: ["monitoring.enabled=true"], folders: ["deploy/base", "deploy/monitoring"] },
   ]) {
     test(`${name} → the objects of kustomize, field by field`, async (context) => {
@@ -72,6 +73,19 @@ describe("charts/endpoint-operator", () => {
     const [container] = spec.template.spec.containers;
     expect(container.image).toBe(`registry.example.com/op@sha256:${"a".repeat(64)}`);
     expect(container.env[0].value).toBe("/etc/endpoint-operator/control-plane/key");
+  });
+
+  test("metricsAuth with monitoring → the PodMonitor sends the token of the named Secret; without a name refused", async (context) => {
+    const helm = await helmOf(context);
+    const values = [`controlPlane.url=${url}`, "monitoring.enabled=true", "metricsAuth.enabled=true"];
+    const objects = await chartObjects(helm, "endpoint-operator", [
+      ...values,
+      "metricsAuth.tokenSecret.name=prometheus",
+    ]);
+    const { spec } = objects.find(({ kind }) => kind === "PodMonitor");
+    const authorization = { credentials: { name: "prometheus", key: "token" } };
+    expect(spec.podMetricsEndpoints).toEqual([{ port: "metrics", honorLabels: true, authorization }]);
+    expect(await refusalOf(chartObjects(helm, "endpoint-operator", values))).toContain("metricsAuth.tokenSecret.name");
   });
 
   test("a large number in a file of values → stands in the settings with all its digits", async (context) => {

@@ -51,7 +51,7 @@ beforeAll(async () => {
 });
 
 describe("manifests", () => {
-  test.each(["deploy/base", "deploy/namespaced"])(
+  test.each(["deploy/base", "deploy/namespaced", "deploy/metrics-auth"])(
     "%s on a real API server → accepted whole, without a warning",
     async (folder) => {
       const { code, stdout, stderr } = await adminKubectl().tryRun([
@@ -146,6 +146,18 @@ describe("roles", () => {
     expect([...withoutNamespaces(there), ...clusterWide]).toEqual(withoutNamespaces(everywhere));
     const settings = manifests.filter(({ kind }) => kind === "ConfigMap");
     expect(settings).toMatchObject([{ data: { WATCH_NAMESPACES: "shop", LOG_LEVEL: "info" } }]);
+  });
+
+  test("an install with METRICS_AUTH → two rights more; the NetworkPolicy still opens the metrics port", async () => {
+    const manifests = await render("deploy/metrics-auth");
+    expect(permissions(named(manifests, "ClusterRole", "endpoint-operator-metrics-auth"))).toEqual([
+      "create tokenreviews.authentication.k8s.io",
+      "create subjectaccessreviews.authorization.k8s.io",
+    ]);
+    const settings = manifests.filter(({ kind }) => kind === "ConfigMap");
+    expect(settings).toMatchObject([{ data: { METRICS_AUTH: "Token" } }]);
+    const { spec } = named(manifests, "NetworkPolicy", "endpoint-operator");
+    expect(spec.ingress).toEqual([{ ports: [{ port: "metrics" }, { port: "health" }] }]);
   });
 
   test("people → aggregated into view and edit, never status", async () => {

@@ -79,8 +79,13 @@ export class WorldOperator {
 
   /** The metrics page. */
   async metrics(): Promise<string> {
-    const response = await fetch(`http://127.0.0.1:${this.#running?.operator.metricsPort}/metrics`);
-    return response.text();
+    return (await this.scrape()).text();
+  }
+
+  /** The answer of `/metrics` to a client with this token. */
+  scrape(token?: string): Promise<Response> {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    return fetch(`http://127.0.0.1:${this.#running?.operator.metricsPort}/metrics`, { headers });
   }
 
   async #end(running: Running | undefined): Promise<void> {

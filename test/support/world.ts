@@ -120,6 +120,11 @@ export class World {
     return this.#operator.metrics();
   }
 
+  /** The answer of `/metrics` to a client with this token. */
+  scrape(token?: string): Promise<Response> {
+    return this.#operator.scrape(token);
+  }
+
   /** `kubectl apply` of one resource. */
   async apply(name: string, spec: object, metadata: object = {}): Promise<void> {
     await this.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(this.manifest(name, spec, metadata)) });

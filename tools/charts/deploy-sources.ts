@@ -40,6 +40,7 @@ const manifestFiles = [
   "deploy/base/deployment.yaml",
   "deploy/base/disruption-budget.yaml",
   "deploy/base/network-policy.yaml",
+  "deploy/metrics-auth/metrics-auth.yaml",
   "deploy/namespaced/watched-namespace.yaml",
   "deploy/monitoring/pod-monitor.yaml",
 ];

@@ -20,6 +20,7 @@ export function operatorTemplates(sources: DeploySources): ReadonlyMap<string, s
     ["key-role.yaml", documents(base("key-role").map(placed).map(withSecretName))],
     ["people-roles.yaml", documents(base("people-roles").map(placed))],
     ["secrets-role.yaml", documents(base("secrets-role").map(placed))],
+    ["metrics-auth.yaml", metricsAuth(manifestsOf(sources, "deploy/metrics-auth/metrics-auth.yaml"))],
     ["settings.yaml", settings(sources)],
     ["deployment.yaml", documents(base("deployment").map(deployment))],
     ["disruption-budget.yaml", documents(base("disruption-budget").map(placed))],
@@ -89,6 +90,10 @@ function watchedNamespaces(sources: DeploySources): string {
   return `{{- range .Values.watchNamespaces }}\n---\n${documents(inEach)}{{- end }}\n`;
 }
 
+function metricsAuth(manifests: readonly Manifest[]): string {
+  return onlyIf(".Values.metricsAuth.enabled", documents(manifests.map(placed)));
+}
+
 function settings(sources: DeploySources): string {
   const head = templateText({
     apiVersion: "v1",
@@ -99,6 +104,9 @@ function settings(sources: DeploySources): string {
   return `${head}data:
   ${urlName}: {{ required "controlPlane.url is required, for instance https://control-plane.example.com/api/v2" .Values.controlPlane.url | quote }}
   CONTROL_PLANE_API_KEY_SECRET: {{ printf "%s/%s" .Values.controlPlane.apiKeySecret.name .Values.controlPlane.apiKeySecret.key | quote }}
+  {{- if .Values.metricsAuth.enabled }}
+  METRICS_AUTH: Token
+  {{- end }}
   {{- with .Values.watchNamespaces }}
   WATCH_NAMESPACES: {{ join "," . | quote }}
   {{- end }}
@@ -155,6 +163,17 @@ function networkPolicy(manifests: readonly Manifest[]): string {
   return onlyIf(".Values.networkPolicy.enabled", text);
 }
 
+/** The last lines of the PodMonitor. Its only endpoint ends the object. */
+const scrapeToken = `      {{- with .Values.metricsAuth }}
+      {{- if .enabled }}
+      authorization:
+        credentials:
+          name: {{ required "metricsAuth.tokenSecret.name is required: the Secret with the token of Prometheus" .tokenSecret.name }}
+          key: {{ .tokenSecret.key }}
+      {{- end }}
+      {{- end }}
+`;
+
 /** Rules and dashboard hold braces of their own, so they come from files of the chart that Helm does not read as templates. */
 function monitoring(sources: DeploySources): string {
   const [podMonitor] = manifestsOf(sources, "deploy/monitoring/pod-monitor.yaml");
@@ -166,7 +185,7 @@ function monitoring(sources: DeploySources): string {
     metadata: { name: "endpoint-operator-dashboard", namespace: releaseNamespace, labels: { grafana_dashboard: "1" } },
   };
   const text = [
-    documents([podMonitor && placed(podMonitor)]),
+    `${documents([podMonitor && placed(podMonitor)])}${scrapeToken}`,
     `${templateText(rule)}spec:\n{{ .Files.Get "files/rules.yaml" | indent 2 }}\n`,
     `${templateText(dashboard)}data:\n  compute-endpoints.json: |\n{{ .Files.Get "files/compute-endpoints.json" | trimSuffix "\\n" | indent 4 }}\n`,
   ].join("---\n");

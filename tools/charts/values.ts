@@ -10,6 +10,7 @@ const fixedSettings: ReadonlySet<string> = new Set([
   "KUBECONFIG",
   "METRICS_ADDR",
   "HEALTH_ADDR",
+  "METRICS_AUTH",
   "WATCH_NAMESPACES",
   // The chart's Role and its number of replicas fit the election that it has.
   "LEADER_ELECTION",
@@ -78,6 +79,15 @@ export function operatorValues(sources: DeploySources): Readonly<Record<string, 
       value: { enabled: true, egress: [] },
       schema: closed({ enabled: { type: "boolean" }, egress: list(anyObject) }),
       comment: "egress: rules of a NetworkPolicy. Empty: what the operator calls is not limited.",
+    },
+    metricsAuth: {
+      value: { enabled: false, tokenSecret: { name: "", key: "token" } },
+      schema: closed({
+        enabled: { type: "boolean" },
+        tokenSecret: closed({ name: text, key: { ...text, minLength: 1 } }),
+      }),
+      comment:
+        "enabled: /metrics needs a bearer token that the API server accepts. tokenSecret: the token of Prometheus, for the PodMonitor.",
     },
     monitoring: {
       value: { enabled: false },
