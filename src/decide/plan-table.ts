@@ -19,12 +19,13 @@ import { pollDelayMs } from "./waiting.ts";
 /**
  * How old the snapshot of a plan may be.
  *
- * `Any`: the plan changes nothing in the control plane, so the age does not matter. `Recent`: at most five seconds old,
- * and not older than our last write. `Fresh`: the list began in this reconcile.
+ * `Any`: the plan changes nothing in the control plane, so the age does not matter. `Recent`: not older than our last
+ * write, and not older than `recentMs` in `look.ts`. `OwnEndpoint`: the resource's own endpoint was read in this
+ * reconcile, by the list or by id; the plan depends on no other endpoint. `Fresh`: the list began in this reconcile.
  * `Recent` is enough for a create only where the control plane shows names, because our token then identifies our
  * endpoint.
  */
-export type SnapshotAge = "Any" | "Recent" | "Fresh";
+export type SnapshotAge = "Any" | "Recent" | "OwnEndpoint" | "Fresh";
 
 /** The parts of status that later steps depend on. A member that is present and `undefined` is removed from status. */
 export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
@@ -71,6 +72,7 @@ export type Request =
 
 const any = (): SnapshotAge => "Any";
 const recent = (): SnapshotAge => "Recent";
+const ownEndpoint = (): SnapshotAge => "OwnEndpoint";
 const fresh = (): SnapshotAge => "Fresh";
 const keep = (): Partial<Records> => ({});
 const noRequest = (): Request => ({ kind: "None" });
@@ -235,7 +237,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   Settled: {
     ...usual,
     effect: "Status",
-    needs: fresh,
+    needs: ownEndpoint,
     summary: ({ unverifiable }, { resource }) =>
       resource.deletionTimestamp === undefined ? ready(unverifiable) : unchanged(),
     nextLookMs: onChange,

@@ -24,6 +24,8 @@ export type GrantOf = (namespace: string, projectId: string) => ProjectGrant;
 /** The grant that allows everything. */
 export const fullGrant: ProjectGrant = { mayChange: true, mayAdopt: true };
 
+const openGrant: ProjectGrant = { mayChange: true, mayAdopt: false };
+
 const noGrant: ProjectGrant = { mayChange: false, mayAdopt: false };
 
 /**
@@ -44,7 +46,7 @@ export function projectGrantOf(
     case "Required":
       return noGrant;
     case "Open":
-      return { mayChange: true, mayAdopt: false };
+      return openGrant;
     case "WhenUsed":
       return isAnyAnnotated ? noGrant : fullGrant;
   }

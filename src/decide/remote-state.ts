@@ -23,20 +23,30 @@ export function remoteStateOf(
   memory: Pick<ResourceMemory, "lastAnswer">,
 ): RemoteState {
   const listed = project.endpoints.get(endpointId);
-  if (listed !== undefined && !isLagging(listed, project.startedAtMs, memory)) {
-    return { kind: "Present", endpoint: listed };
-  }
   const read = project.readsById.get(endpointId);
+  // A read by id began after the list.
   if (read?.endpoint !== undefined && !isLagging(read.endpoint, read.startedAtMs, memory)) {
     return { kind: "Present", endpoint: read.endpoint };
   }
-  const isGone =
-    read !== undefined &&
-    read.endpoint === undefined &&
-    listed === undefined &&
-    // A listed endpoint without a readable id may be this endpoint.
-    !project.unreadableIds.some((id) => id === endpointId || id === "");
-  return isGone ? { kind: "Absent" } : { kind: "Unproven" };
+  const isDenied = read !== undefined && read.endpoint === undefined;
+  if (listed !== undefined && !isDenied && !isLagging(listed, project.startedAtMs, memory)) {
+    return { kind: "Present", endpoint: listed };
+  }
+  // A listed endpoint without a readable id may be this endpoint.
+  const isUnlisted = listed === undefined && !project.unreadableIds.some((id) => id === endpointId || id === "");
+  return isDenied && isUnlisted ? { kind: "Absent" } : { kind: "Unproven" };
+}
+
+/** Whether a read by id that began at this time or later shows the endpoint, and does not lag behind our own answer. */
+export function isReadSince(
+  project: ProjectSnapshot,
+  endpointId: string,
+  { memory, sinceMs }: { readonly memory: Pick<ResourceMemory, "lastAnswer">; readonly sinceMs: number },
+): boolean {
+  const read = project.readsById.get(endpointId);
+  return (
+    read?.endpoint !== undefined && read.startedAtMs >= sinceMs && !isLagging(read.endpoint, read.startedAtMs, memory)
+  );
 }
 
 /** Whether the endpoint must be read by id before the operator can decide. */

@@ -25,9 +25,7 @@ export interface ProjectSnapshot {
   readonly endpoints: ReadonlyMap<string, ObservedEndpoint>;
   /** Ids of listed endpoints that could not be parsed. They exist, so they never count as absent. */
   readonly unreadableIds: readonly string[];
-  /**
-   * Results of reads by id: of endpoints that the list did not show, or showed in an older version than our own answer.
-   */
+  /** Results of reads by id that began after the list. A write of ours to the endpoint removes its entry. */
   readonly readsById: ReadonlyMap<string, ReadById>;
   /** Whether this control plane has ever shown the name of an endpoint. If so, our token identifies our endpoints. */
   readonly echoesNames: boolean;

@@ -143,6 +143,9 @@ export class KnownOperations {
    * @returns the dropped operations; `needed` are those that a resource had not used yet.
    */
   prune(needs: Needs, { windowSize, mostKept }: { readonly windowSize: number; readonly mostKept: number }): Pruned {
+    if (this.#known.size <= windowSize) {
+      return { all: [], needed: [] };
+    }
     const all = [...this.#known.values()].sort(compareLatestChange);
     const [inFlight, ended] = [all.filter(isOpen), all.filter((each) => !isOpen(each))];
     const isDropped = (each: Known, index: number) =>

@@ -65,6 +65,8 @@ export class ProjectOperations {
   readonly #waited: WaitedOperations;
   /** For each resource, by uid: the last revision that it has used, and how far back its watermark went then. */
   readonly #reduced = new Map<string, { readonly revision: number; readonly sinceMs: number }>();
+  /** What each resource needs of the log, by uid, as its stored watermark says. */
+  readonly #needs = new Map<string, LogNeed>();
   /**
    * What the last run over the list showed; `undefined`: there was none. Times: epoch milliseconds of the control
    * plane's clock.
@@ -102,7 +104,11 @@ export class ProjectOperations {
     source: OperationSource,
     { projectId, needs, serviceTimeMs }: OperationsRead,
   ): Promise<OperationsSnapshot> {
-    this.#prune(needs);
+    this.#needs.clear();
+    for (const need of needs) {
+      this.#needs.set(need.uid, need);
+    }
+    this.prune();
     for (const id of needs.flatMap(({ unfinishedIds }) => unfinishedIds)) {
       this.expect(id);
     }
@@ -145,7 +151,9 @@ export class ProjectOperations {
    * Notes that a resource has used a snapshot, and that its new state is stored or needed no write.
    * @param need the need by the stored state.
    */
-  noteReduced({ uid, sinceMs }: LogNeed, { revision, reachMs }: OperationsSnapshot): void {
+  noteReduced(need: LogNeed, { revision, reachMs }: OperationsSnapshot): void {
+    const { uid, sinceMs } = need;
+    this.#needs.set(uid, need);
     if (this.#reduced.has(uid) || sinceMs >= reachMs || sinceMs < this.#floorMs) {
       this.#reduced.set(uid, { revision, sinceMs });
     }
@@ -161,14 +169,17 @@ export class ProjectOperations {
     return unread.length === 0 ? undefined : Math.max(Math.min(...unread), this.#floorMs);
   }
 
-  /** Drops operations before the read, not after it, so that a snapshot shows everything that its read has found. */
-  #prune(needs: readonly LogNeed[]): void {
-    const uids = new Set(needs.map(({ uid }) => uid));
+  /**
+   * Drops what no resource needs any more. Call it when the resources have reduced a snapshot: between a read and its
+   * snapshot it would hide what the read met.
+   */
+  prune(): void {
     for (const uid of this.#reduced.keys()) {
-      if (!uids.has(uid)) {
+      if (!this.#needs.has(uid)) {
         this.#reduced.delete(uid);
       }
     }
+    const needs = [...this.#needs.values()];
     const sinceMs = this.#unreadSinceMs(needs);
     const revisions = needs.map(({ uid }) => this.#reduced.get(uid)?.revision ?? Number.POSITIVE_INFINITY);
     const reducedRevision = Math.min(Number.POSITIVE_INFINITY, ...revisions);

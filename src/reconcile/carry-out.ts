@@ -10,7 +10,7 @@ import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { deleteAbandoned } from "./delete-abandoned.ts";
 import { isAskedFor } from "./due.ts";
 import { inParallel } from "./in-parallel.ts";
-import { type Decided, type ProjectLook, recentMs } from "./look.ts";
+import type { Decided, ProjectLook } from "./look.ts";
 import { noteStarted } from "./observe-project.ts";
 import type { KindRound } from "./project-kind.ts";
 import { remember } from "./project-memory.ts";
@@ -20,6 +20,9 @@ import type { Round, WorkedResource } from "./round.ts";
 import { isLocked } from "./schedule.ts";
 import { sendChange } from "./send-change.ts";
 import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
+
+/** A change that waited longer than this for the request budget is decided anew. */
+const budgetWaitLimitMs = 5_000;
 
 /** The maximum number of waiting changes that one reconcile decides again until it finds one that is still wanted. */
 const triesLimit = 50;
@@ -148,7 +151,7 @@ async function choose(
       continue;
     }
     byUid.set(uid, each);
-    if (isMutation(each.plan) && heldBack(each) === undefined && look.allows(each.plan)) {
+    if (isMutation(each.plan) && heldBack(each) === undefined && look.allows(each)) {
       byUid.delete(uid);
       return { chosen: { ...each, plan: each.plan }, others: [...byUid.values()] };
     }
@@ -188,9 +191,8 @@ async function decideAgain(
   }
   worked.resource = current;
   let each = look.decide(worked);
-  if (!look.allows(each.plan)) {
-    await look.refresh();
-    await look.readMissing([worked]);
+  if (!look.allows(each)) {
+    await look.see([worked]);
     each = look.decide(worked);
   }
   noteWish(round, each);
@@ -207,7 +209,7 @@ function change(context: CarryOutContext, round: Round, look: ProjectLook, chose
     const step = { local, observation, plan, outcome: { kind: "NothingSent" } } as const;
     const askedMs = context.clock.monotonicMs();
     await context.reserve();
-    if (context.clock.monotonicMs() - askedMs > recentMs) {
+    if (context.clock.monotonicMs() - askedMs > budgetWaitLimitMs) {
       // The project may have changed during the long wait, so the next reconcile observes it again.
       entry.dueAtMs = 0;
       return;

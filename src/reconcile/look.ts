@@ -1,10 +1,10 @@
 import type { ProjectClaims } from "../decide/claims.ts";
 import type { LocalObservation, Observation, OperationFacts } from "../decide/observation.ts";
-import type { Plan } from "../decide/plan.ts";
+import { assertNever, type Plan } from "../decide/plan.ts";
 import { planLocal } from "../decide/plan-local.ts";
 import { planRemote } from "../decide/plan-resource.ts";
 import { entryOf } from "../decide/plan-table.ts";
-import { needsReadById, remoteStateOf } from "../decide/remote-state.ts";
+import { isReadSince, needsReadById, remoteStateOf } from "../decide/remote-state.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { outcomeOf } from "../domain/operation.ts";
@@ -12,7 +12,17 @@ import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { logNeedOf } from "../operations/log-need.ts";
 import { reduceOperations } from "../operations/reduce-operations.ts";
-import { type OwnedEndpoint, type ReadContext, readEndpoints, readMissing, readOperations } from "./observe-project.ts";
+import { isAskedFor } from "./due.ts";
+import {
+  type OwnedEndpoint,
+  type ReadContext,
+  type ReadsById,
+  readById,
+  readEndpoints,
+  readMissing,
+  readOperations,
+  readsByIdLimit,
+} from "./observe-project.ts";
 import { remember } from "./project-memory.ts";
 import type { Round, WorkedResource } from "./round.ts";
 import { subjectOf } from "./store-status.ts";
@@ -24,8 +34,21 @@ export interface Decided {
   readonly plan: Plan;
 }
 
-/** The maximum age of a `Recent` snapshot, in milliseconds. @see SnapshotAge */
-export const recentMs = 5_000;
+/**
+ * How old a `Recent` snapshot may be. A longer list is used for longer, so that a burst in a large project does not read
+ * a full list for each few creates.
+ *
+ * @see SnapshotAge
+ */
+function recentMs({ endpoints }: ProjectSnapshot): number {
+  return Math.min(30_000, 5_000 + 25 * endpoints.size);
+}
+
+/** A list that shows up to so many endpoints for each wanted one costs no more than reads by id. */
+const listedForEach = 20;
+
+/** While other changes of the project wait, a finished one is compared with the control plane within this time. */
+const compareWithinMs = 1_000;
 
 /**
  * What one reconcile observes of its project in the control plane, and the decisions that it makes from that.
@@ -37,6 +60,7 @@ export class ProjectLook {
   readonly #round: Round;
   readonly #readErrors = new Map<string, ControlPlaneError>();
   #snapshot: ProjectSnapshot;
+  readonly #decided = new Map<WorkedResource, Decided>();
   #claims: ProjectClaims | undefined;
 
   constructor(context: ReadContext, round: Round, seen: { operations: OperationsSnapshot; snapshot: ProjectSnapshot }) {
@@ -61,37 +85,66 @@ export class ProjectLook {
   /** Decides about one resource from what is known now. */
   decide(worked: WorkedResource): Decided {
     const local = this.#round.observe(worked);
+    const known = this.#decided.get(worked);
+    if (known !== undefined && isSameInput(known.observation, { ...local, project: this.#snapshot })) {
+      return known;
+    }
     const observation = this.#observe(local);
     const situation = situationOf(local);
     const plan = isLocal(situation) ? planLocal(situation, local) : planRemote(situation, observation);
-    return { worked, observation, plan };
+    const decided = { worked, observation, plan };
+    this.#decided.set(worked, decided);
+    return decided;
   }
 
-  /** Whether the snapshot is new enough for a plan. */
-  allows(plan: Plan): boolean {
+  /** Whether what was read is new enough for a plan. */
+  allows({ plan, worked }: Decided): boolean {
     const needs = entryOf(plan).needs(plan);
-    const { startedAtMs, echoesNames } = this.#snapshot;
-    const isRecent = echoesNames && this.#context.clock.monotonicMs() - startedAtMs <= recentMs;
-    return needs === "Any" || this.isFresh() || (needs === "Recent" && isRecent);
-  }
-
-  /** Whether the snapshot began in this reconcile. */
-  isFresh(): boolean {
-    return this.#snapshot.startedAtMs >= this.#round.facts.monotonicMs;
-  }
-
-  /** Lists the endpoints again, unless this reconcile has done so already. @throws ControlPlaneError */
-  async refresh(): Promise<void> {
-    if (!this.isFresh()) {
-      this.#snapshot = await readEndpoints(this.#context, this.#round.project);
+    switch (needs) {
+      case "Any":
+        return true;
+      case "Recent":
+        return this.#isFresh() || this.#isRecent();
+      case "OwnEndpoint":
+        return this.#isFresh() || this.#isRead(worked);
+      case "Fresh":
+        return this.#isFresh();
+      default:
+        return assertNever(needs);
     }
   }
 
-  /** Reads the endpoints of these resources by id, if the list does not show them. */
-  async readMissing(worked: readonly WorkedResource[]): Promise<void> {
+  /** Whether all that is missing for the decision is a new look at the resource's own endpoint. */
+  needsOwnEndpointOnly(worked: WorkedResource): boolean {
+    const decided = this.decide(worked);
+    return (
+      !this.#isMissing(worked) && !this.allows(decided) && entryOf(decided.plan).needs(decided.plan) === "OwnEndpoint"
+    );
+  }
+
+  /** Whether the decision about a resource can be carried out without another read. */
+  isSeen(worked: WorkedResource): boolean {
+    return !this.#isMissing(worked) && this.allows(this.decide(worked));
+  }
+
+  /**
+   * Reads what the decisions about these resources need beyond the present snapshot: a few endpoints by id where that costs
+   * less than a list, else the list.
+   *
+   * @throws ControlPlaneError when the list fails
+   */
+  async see(worked: readonly WorkedResource[]): Promise<void> {
+    const unseen = worked.filter((each) => !this.isSeen(each));
+    if (this.#isCheaperById(unseen.length) && unseen.every((each) => this.needsOwnEndpointOnly(each))) {
+      const ids = unseen.flatMap(ownedEndpoint).map(({ endpointId }) => endpointId);
+      // After a failed read the list decides.
+      this.#take(await readById(this.#context, this.#snapshot, ids));
+    }
+    if (unseen.some((each) => !this.isSeen(each))) {
+      await this.refresh();
+    }
     const { snapshot, errors } = await readMissing(this.#context, this.#snapshot, worked.flatMap(ownedEndpoint));
-    this.#snapshot = snapshot;
-    this.#round.project.snapshot = snapshot;
+    this.#take({ snapshot });
     for (const [endpointId, error] of errors) {
       this.#readErrors.set(endpointId, error);
     }
@@ -100,8 +153,46 @@ export class ProjectLook {
     }
   }
 
+  /** Lists the endpoints again, unless this reconcile has done so already. @throws ControlPlaneError */
+  async refresh(): Promise<void> {
+    if (!this.#isFresh()) {
+      this.#snapshot = await readEndpoints(this.#context, this.#round.project);
+    }
+  }
+
+  /** Without names the next create needs a list anyway. */
+  #isCheaperById(count: number): boolean {
+    const { echoesNames, endpoints } = this.#snapshot;
+    const isListNeeded = !echoesNames && this.#round.isWaiting();
+    const isListDear = count === 1 || endpoints.size > listedForEach * count;
+    return !isListNeeded && isListDear && count <= readsByIdLimit;
+  }
+
+  #take({ snapshot }: Pick<ReadsById, "snapshot">): void {
+    this.#snapshot = snapshot;
+    this.#round.project.snapshot = snapshot;
+  }
+
+  /** Whether the list began in this reconcile. */
+  #isFresh(): boolean {
+    return this.#snapshot.startedAtMs >= this.#round.facts.monotonicMs;
+  }
+
+  #isRecent(): boolean {
+    const ageMs = this.#context.clock.monotonicMs() - this.#snapshot.startedAtMs;
+    return this.#snapshot.echoesNames && ageMs <= recentMs(this.#snapshot);
+  }
+
+  /** Whether the resource's endpoint was read by id in this reconcile. */
+  #isRead(worked: WorkedResource): boolean {
+    const sinceMs = this.#round.facts.monotonicMs;
+    return ownedEndpoint(worked).some(({ endpointId, memory }) =>
+      isReadSince(this.#snapshot, endpointId, { memory, sinceMs }),
+    );
+  }
+
   /** Whether the endpoint of a resource must be read by id before a decision. */
-  isMissing(worked: WorkedResource): boolean {
+  #isMissing(worked: WorkedResource): boolean {
     return ownedEndpoint(worked).some(({ endpointId, memory }) => needsReadById(this.#snapshot, endpointId, memory));
   }
 
@@ -129,6 +220,18 @@ export class ProjectLook {
   }
 }
 
+type Changing = Pick<Observation, "resource" | "memory" | "grant" | "project">;
+
+/** Whether nothing has changed that may change within one reconcile. */
+function isSameInput(before: Changing, now: Changing): boolean {
+  return (
+    before.resource === now.resource &&
+    before.memory === now.memory &&
+    before.grant === now.grant &&
+    before.project === now.project
+  );
+}
+
 const noOperations: OperationFacts = { ownInFlight: [], inFlightForMs: 0, failedIds: new Set() };
 
 /**
@@ -149,11 +252,35 @@ export async function lookAt(
   const operations = await readOperations(context, project, needs);
   const snapshot = project.snapshot ?? (await readEndpoints(context, project));
   const look = new ProjectLook(context, round, { operations, snapshot });
-  if (isPoll || due.some((worked) => look.isMissing(worked) || !look.allows(look.decide(worked).plan))) {
+  if (isPoll) {
     await look.refresh();
   }
-  await look.readMissing(due);
-  return { look, decided: due.map((worked) => look.decide(worked)) };
+  const compared = comparedNow(round, look, due);
+  await look.see(compared);
+  return { look, decided: compared.map((worked) => look.decide(worked)) };
+}
+
+/**
+ * Chooses the resources that are decided now. While other changes of the project wait, a resource whose change has ended
+ * waits a moment for others of its kind: one read then shows all of them.
+ */
+function comparedNow(round: Round, look: ProjectLook, due: readonly WorkedResource[]): readonly WorkedResource[] {
+  const nowMs = round.facts.monotonicMs;
+  const waiting = round.lookable().filter(({ entry }) => entry.compareByMs !== undefined);
+  const patient = due.filter((worked) => !isAskedFor(worked.resource) && look.needsOwnEndpointOnly(worked));
+  const byMs = Math.min(nowMs + compareWithinMs, ...waiting.map(({ entry }) => entry.compareByMs ?? nowMs));
+  const others = due.filter((worked) => !patient.includes(worked));
+  const isWorthWaiting = round.isWaiting() && byMs > nowMs && others.every((worked) => look.isSeen(worked));
+  const compared = isWorthWaiting ? others : [...new Set([...due, ...waiting])];
+  for (const { entry } of compared) {
+    entry.compareByMs = undefined;
+  }
+  for (const { entry, resource } of isWorthWaiting ? patient : []) {
+    entry.compareByMs = byMs;
+    entry.dueAtMs = byMs;
+    entry.version = resource.resourceVersion;
+  }
+  return compared;
 }
 
 /** Marks the unfinished operations of our own calls that status names, because a new process does not know them yet. */

@@ -118,15 +118,25 @@ export interface ReadsById {
  * Reads endpoints by id that the list does not show, or shows in an older version than our own answer. It reads at most
  * `readsByIdLimit` endpoints.
  */
-export async function readMissing(
-  { clock, controlPlane }: ReadContext,
+export function readMissing(
+  context: ReadContext,
   snapshot: ProjectSnapshot,
   owned: readonly OwnedEndpoint[],
 ): Promise<ReadsById> {
   const missing = owned.filter(({ endpointId, memory }) => needsReadById(snapshot, endpointId, memory));
+  const ids = missing.map(({ endpointId }) => endpointId);
+  return readById(context, snapshot, ids.slice(0, readsByIdLimit));
+}
+
+/** Reads these endpoints by id. */
+export async function readById(
+  { clock, controlPlane }: ReadContext,
+  snapshot: ProjectSnapshot,
+  endpointIds: readonly string[],
+): Promise<ReadsById> {
   const reads = new Map<string, ReadById>(snapshot.readsById);
   const errors = new Map<string, ControlPlaneError>();
-  await inParallel(missing.slice(0, readsByIdLimit), readsAtOnce, async ({ endpointId }) => {
+  await inParallel(endpointIds, readsAtOnce, async (endpointId) => {
     const startedAtMs = clock.monotonicMs();
     try {
       const endpoint = await controlPlane.getEndpoint(snapshot.projectId, endpointId);
@@ -156,7 +166,9 @@ export function noteWrite(
     project.snapshot = undefined;
   } else {
     const endpoints = new Map(snapshot.endpoints).set(answer.endpoint.id, answer.endpoint);
-    project.snapshot = { ...snapshot, endpoints, echoesNames: seesNames(project, [answer.endpoint]) };
+    const readsById = new Map(snapshot.readsById);
+    readsById.delete(answer.endpoint.id);
+    project.snapshot = { ...snapshot, endpoints, readsById, echoesNames: seesNames(project, [answer.endpoint]) };
   }
   noteStarted(project, answer?.operations ?? [], nowMs);
 }

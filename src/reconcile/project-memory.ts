@@ -101,6 +101,8 @@ export interface ResourceEntry {
   dueAtMs: number;
   /** Attempts of intents whose write had no answer and for which this process sent no POST, oldest first. */
   unsentAttempts: readonly string[];
+  /** It may be compared with the control plane together with others until then; `undefined`: it waits for nothing. */
+  compareByMs: number | undefined;
   /** The change that the resource waits to send; `undefined`: none. */
   waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
   /** The number of failed status writes in a row. */
@@ -153,6 +155,7 @@ export function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: n
     version: undefined,
     dueAtMs: nowMs,
     unsentAttempts: [],
+    compareByMs: undefined,
     waiting: undefined,
     storeFailures: 0,
     readFailure: undefined,

@@ -14,9 +14,12 @@ import type { ProjectMemory, ReadFailure } from "./project-memory.ts";
 import { entryFor } from "./projects.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
 import { Round, type WorkedResource } from "./round.ts";
-import { lockHolderOf, nextDueMs, pollIntervalMs } from "./schedule.ts";
+import { lockHolderOf, nextChangeMs, nextDueMs, pollIntervalMs } from "./schedule.ts";
 import { settleLocally } from "./settle-locally.ts";
 import { failResources } from "./settle-step.ts";
+
+/** A look at the project serves a resource that is due so soon after it, so that the project is not read twice. */
+const dueSoonMs = 250;
 
 /** What one reconcile wants to read of the control plane. */
 interface WantedLook {
@@ -95,12 +98,15 @@ export class ProjectReconciler {
       project.nextPollAtMs = Math.max(project.nextPollAtMs, nowMs + this.#context.projectPollMs);
     }
     const isPoll = project.nextPollAtMs <= nowMs;
-    const due = round
-      .lookable()
-      .filter((worked) => isPoll || round.isWatched(worked) || isDue(worked.resource, worked.entry, nowMs));
-    const isChangeDue = project.lockedUntilMs <= nowMs && (round.isWaiting() || isAbandonedDue(project, nowMs));
+    const lookable = round.lookable();
+    const dueBy = (timeMs: number) =>
+      lookable.filter((worked) => isPoll || round.isWatched(worked) || isDue(worked.resource, worked.entry, timeMs));
+    const isChangeDue =
+      (round.isWaiting() && nextChangeMs(project, nowMs, this.#context.policy) <= nowMs) ||
+      (project.lockedUntilMs <= nowMs && isAbandonedDue(project, nowMs));
     const isKindDue = round.kinds.some((kind) => kind.wantsLook());
-    return due.length > 0 || isPoll || isChangeDue || isKindDue ? { due, isPoll } : undefined;
+    const isLookDue = isPoll || isChangeDue || isKindDue || dueBy(nowMs).length > 0;
+    return isLookDue ? { due: dueBy(nowMs + dueSoonMs), isPoll } : undefined;
   }
 
   /** Reads the project, and works on the resources that are due. A failed read is reported in their status. */
@@ -137,6 +143,7 @@ export class ProjectReconciler {
         noteOrphans(context, round, seen.look.snapshot);
       }
       await carryOut(reserved ? { ...context, reserve: async () => {} } : context, round, seen);
+      project.operations.prune();
     } catch (error) {
       if (!(error instanceof ControlPlaneError)) {
         throw error;

@@ -53,13 +53,18 @@ export function nextDueMs(
   return dues.reduce((first, dueAtMs) => Math.min(first, dueAtMs), lookMs);
 }
 
-/** Returns the time at which the next change may be sent. */
-function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
+/**
+ * When the project is read for the next change. While an operation locks it, the time counts from the last read, so that
+ * other work in the project does not read it more often.
+ */
+export function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
   const holder = lockHolderOf(project, nowMs);
-  if (holder !== undefined) {
-    return nowMs + pollDelayMs(nowMs - (project.lockHolders.get(holder) ?? nowMs), policy);
+  const sinceMs = holder === undefined ? undefined : project.lockHolders.get(holder);
+  if (sinceMs === undefined) {
+    return Math.max(nowMs, project.lockedUntilMs);
   }
-  return Math.max(nowMs, project.lockedUntilMs);
+  const lookedAtMs = Math.max(sinceMs, project.operationsReadAtMs);
+  return lookedAtMs + pollDelayMs(lookedAtMs - sinceMs, policy);
 }
 
 /**

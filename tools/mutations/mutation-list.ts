@@ -139,7 +139,7 @@ export const mutations: readonly Mutation[] = [
     file: decide("situation"),
     find: 'return policy === "Retain";',
     replace: "return policy !== undefined;",
-    caughtBy: { workload: "delete by policy" },
+    caughtBy: { namedCase: "edits without a change" },
   },
   {
     name: "a resource is worked on without its finalizer",
@@ -232,5 +232,19 @@ export const mutations: readonly Mutation[] = [
     find: "return await store.patchStatus(step.local.resource, statusBefore(step));",
     replace: "return step.local.resource;",
     caughtBy: { workload: "create" },
+  },
+  {
+    name: "Ready needs no new look at the endpoint",
+    file: decide("plan-table"),
+    find: "needs: ownEndpoint,",
+    replace: "needs: any,",
+    caughtBy: { namedCase: "edits without a change" },
+  },
+  {
+    name: "an earlier read by id counts as a new look",
+    file: decide("remote-state"),
+    find: "read.startedAtMs >= sinceMs &&",
+    replace: "sinceMs >= 0 &&",
+    caughtBy: { namedCase: "edits without a change" },
   },
 ];

@@ -191,6 +191,18 @@ export const guardCases: readonly NamedCase[] = [
     judge: (world) => (wasReadyBy(world, "orders", 60_000) ? [] : ["L4: not Ready 24 s after the faults"]),
   },
   {
+    id: "edits without a change",
+    name: "two edits change nothing in the control plane → each is Ready only after a new look at the endpoint",
+    why: "Ready is shown for a spec that was never compared",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        apply(10_000, "orders", readWrite(branch(1), { deletionPolicy: "Delete" })),
+        apply(14_000, "orders", readWrite(branch(1), { deletionPolicy: "Retain" })),
+      ],
+    }),
+  },
+  {
     id: "lost event",
     name: "the watch loses the event of a new resource → one relist period later it is made up for",
     why: "a resource is never looked at",

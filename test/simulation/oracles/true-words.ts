@@ -53,10 +53,11 @@ function judgeReady(world: World, resource: StoredObject): void {
   if (ready?.status !== "True") return;
   const { uid } = resource.metadata;
   const writtenMs = world.history.generationMs.get(`${uid} ${ready.observedGeneration}`) ?? 0;
-  const readMs = world.history.readMs.get(String(specOf(resource).projectId)) ?? -1;
-  if (readMs < writtenMs)
-    world.violate("S8", "Ready is said of a generation that was not compared since it was written");
+  const { readMs } = world.history;
   const endpointId = ownershipOf(resource)?.endpointId ?? "";
+  const comparedMs = Math.max(readMs.get(String(specOf(resource).projectId)) ?? -1, readMs.get(endpointId) ?? -1);
+  if (comparedMs < writtenMs)
+    world.violate("S8", "Ready is said of a generation that was not compared since it was written");
   const goneMs = world.history.goneMs.get(endpointId);
   const shownMs = world.history.shownMs.get(String(specOf(resource).projectId)) ?? -1;
   if (goneMs !== undefined && goneMs < shownMs && !world.history.unread.has(endpointId))

@@ -60,7 +60,7 @@ export class History {
   readonly goneMs = new Map<string, number>();
   /** When a process last sent a list of a project's endpoints that was answered, by `identity project`. */
   readonly listedMs = new Map<string, number>();
-  /** When any process last sent a read of a project that was answered: of a list, an endpoint or operations. */
+  /** When any process last sent a read of endpoints that was answered: by project for a list, by endpoint for a read by id. */
   readonly readMs = new Map<string, number>();
   /** The time that the last such read showed: lists may lag behind. */
   readonly shownMs = new Map<string, number>();
@@ -126,7 +126,8 @@ export class History {
   noteSettled(sent: SentCall, error: Error | undefined, listLagMs: number): void {
     const { call, process, sentAtMs } = sent;
     if (error === undefined && call.method === "GET") {
-      this.readMs.set(call.projectId, sentAtMs);
+      const compared = call.purpose === "list the project's endpoints" ? call.projectId : call.endpointId;
+      if (compared !== undefined) this.readMs.set(compared, sentAtMs);
       this.shownMs.set(call.projectId, sentAtMs - listLagMs);
     }
     if (error === undefined && call.purpose.startsWith("list the project's endpoints")) {
