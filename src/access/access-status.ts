@@ -1,4 +1,10 @@
-import { patienceMs } from "../decide/failure-summary.ts";
+import {
+  briefOutageMs,
+  type CommonFailureStall,
+  failureProgressOf,
+  failureStallOf,
+  sentenceOf,
+} from "../decide/failure-reasons.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { AccessProgressReason, AccessStallReason } from "../resource/access-reasons.ts";
 import { conditionOf, mergeConditions } from "../resource/conditions.ts";
@@ -69,9 +75,6 @@ function conditionsOf(
   }
 }
 
-/** The shortest outage, in milliseconds, that a Ready resource reports. */
-const silentOutageMs = 30_000;
-
 /**
  * Sums up a failed call for the conditions of a DatabaseAccess. The same failure gives the same text in every
  * reconcile.
@@ -81,35 +84,30 @@ export function summaryOfAccessFailure(
   error: ControlPlaneError,
   forMs: number,
 ): AccessSummary {
-  const stall = stallReasonOf(error, forMs);
+  const stall = failureStallOf(error, forMs);
   if (stall !== undefined) {
     return {
       kind: "Stalled",
       reason: stall,
-      message: `${sentence(error.message)} ${remedies[stall]}${deletionRemedy(resource)}`,
+      message: `${sentenceOf(error)} ${remedies[stall]}${deletionRemedy(resource)}`,
     };
   }
   const { conditions } = resource.status;
   const isSettled = ["Ready", "Stalled"].some((type) =>
     conditions?.some((each) => each.type === type && each.status === "True"),
   );
-  const reason = progressReasonOf(error);
-  const isBrief = forMs < silentOutageMs && reason !== "Unauthorized";
+  const reason = failureProgressOf(error);
+  const isBrief = forMs < briefOutageMs && reason !== "Unauthorized";
   return isSettled && isBrief
     ? { kind: "Unchanged" }
     : {
         kind: "Progressing",
         reason,
-        message: `${sentence(error.message)} The operator tries again.${deletionRemedy(resource)}`,
+        message: `${sentenceOf(error)} The operator tries again.${deletionRemedy(resource)}`,
       };
 }
 
-type FailureStall = Extract<
-  AccessStallReason,
-  "Forbidden" | "Rejected" | "BranchNotFound" | "ProjectNotFound" | "ProjectLocked"
->;
-
-const remedies: Readonly<Record<FailureStall, string>> = {
+const remedies: Readonly<Record<CommonFailureStall, string>> = {
   Forbidden:
     "Give the API key the permission for roles and databases of this project. The operator tries again by itself.",
   Rejected:
@@ -120,53 +118,8 @@ const remedies: Readonly<Record<FailureStall, string>> = {
     "Look at the operation that locks the project in the control plane. The operator tries again by itself.",
 };
 
-function stallReasonOf({ reason, subject }: ControlPlaneError, forMs: number): FailureStall | undefined {
-  const isPatienceOver = forMs >= patienceMs;
-  switch (reason) {
-    case "Forbidden":
-      return "Forbidden";
-    case "Malformed":
-      return "Rejected";
-    case "Rejected":
-    case "Conflict":
-      return isPatienceOver ? "Rejected" : undefined;
-    case "Locked":
-      return isPatienceOver ? "ProjectLocked" : undefined;
-    case "NotFound":
-      if (!isPatienceOver) {
-        return undefined;
-      }
-      return subject === "Project" ? "ProjectNotFound" : subject === "Branch" ? "BranchNotFound" : "Rejected";
-    default:
-      return undefined;
-  }
-}
-
-function progressReasonOf({ reason }: ControlPlaneError): AccessProgressReason {
-  switch (reason) {
-    case "Unauthorized":
-    case "Throttled":
-    case "UnreadableAnswer":
-      return reason;
-    case "Locked":
-      return "WaitingForProject";
-    case "Unavailable":
-    case "ServerError":
-    case "Unreachable":
-    case "TimedOut":
-    case "ConnectionLost":
-      return "ServiceUnavailable";
-    default:
-      return "Retrying";
-  }
-}
-
 function deletionRemedy({ deletionTimestamp }: DatabaseAccess): string {
   return deletionTimestamp === undefined
     ? ""
     : " To remove this resource without deleting role and database, set both deletionPolicy fields to Retain.";
-}
-
-function sentence(message: string): string {
-  return /[.!?]$/.test(message) ? message : `${message}.`;
 }

@@ -1,7 +1,7 @@
 import { isInFlight } from "../domain/operation.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { isFailureStall } from "./failure-stall.ts";
+import { isFailureStall } from "./failure-reasons.ts";
 import { summaryOfFailure } from "./failure-summary.ts";
 import type { LocalObservation } from "./observation.ts";
 import type { Outcome, ResourceStep } from "./outcome.ts";

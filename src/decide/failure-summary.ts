@@ -1,7 +1,14 @@
-import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { conditionOf, type ProgressReason } from "../resource/conditions.ts";
-import { type FailureStall, isFailureStall } from "./failure-stall.ts";
+import {
+  briefOutageMs,
+  type FailureStall,
+  failureProgressOf,
+  failureStallOf,
+  isFailureStall,
+  patienceMs,
+  sentenceOf,
+} from "./failure-reasons.ts";
 import type { LocalObservation } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
@@ -10,15 +17,6 @@ import type { ConditionSummary } from "./summary.ts";
 import { waitingForProjectMessage } from "./waiting.ts";
 
 type Failed = Extract<Outcome, { kind: "Failed" }>;
-
-/**
- * How long a refusal may last, in milliseconds, before a person is needed. Some refusals end without a person: a new
- * project becomes ready, or a lock is released.
- */
-export const patienceMs = 5 * 60_000;
-
-/** The shortest outage, in milliseconds, that a Ready resource reports. */
-const silentOutageMs = 30_000;
 
 /**
  * Sums up a failed call for the conditions. The same failure gives the same text in every reconcile. A resource that is
@@ -36,15 +34,15 @@ export function summaryOfFailure(local: LocalObservation, plan: Plan | undefined
   if (stall !== undefined) {
     return { kind: "Stalled", reason: stall, message: stallMessage(local, stall, failed) };
   }
-  const reason = progressReasonFor(error);
-  if (reason === "ServiceUnavailable" && forMs < silentOutageMs && isReadyNow(local)) {
+  const reason = failureProgressOf(error);
+  if (reason === "ServiceUnavailable" && forMs < briefOutageMs && isReadyNow(local)) {
     return { kind: "Unchanged" };
   }
   if (reason === "WaitingForProject") {
     return { kind: "Progressing", reason, message: waitingForProjectMessage };
   }
   const remedy = isBeingDeleted(resource) ? ` ${deletionRemedy}` : "";
-  return { kind: "Progressing", reason, message: `${sentence(error.message)} ${nextStep(reason)}${remedy}` };
+  return { kind: "Progressing", reason, message: `${sentenceOf(error)} ${nextStep(reason)}${remedy}` };
 }
 
 function stallMessage({ resource }: LocalObservation, stall: FailureStall, { error, lockHolder }: Failed): string {
@@ -53,39 +51,13 @@ function stallMessage({ resource }: LocalObservation, stall: FailureStall, { err
       ? ` Operation ${lockHolder.id} (${lockHolder.action}) locks the project.`
       : "";
   const remedy = isBeingDeleted(resource) ? deletionRemedy : remedies[stall];
-  return `${sentence(error.message)}${holder} ${remedy}`;
+  return `${sentenceOf(error)}${holder} ${remedy}`;
 }
 
-/** Returns the Stalled reason of a failed call. `undefined`: the operator tries again, and no person is needed yet. */
+/** Returns the Stalled reason of a failed call. A plan may know why it met a 409. */
 function stallReasonFor(plan: Plan | undefined, { error, forMs }: Failed): FailureStall | undefined {
-  const isPatienceOver = forMs >= patienceMs;
-  switch (error.reason) {
-    case "Forbidden":
-      return "Forbidden";
-    case "Malformed":
-      return "Rejected";
-    case "Conflict":
-      return (plan && entryOf(plan).conflictStall) ?? (isPatienceOver ? "Rejected" : undefined);
-    case "NotFound":
-      return isPatienceOver ? notFoundReason(error) : undefined;
-    case "Rejected":
-      return isPatienceOver ? "Rejected" : undefined;
-    case "Locked":
-      return isPatienceOver ? "ProjectLocked" : undefined;
-    default:
-      return undefined;
-  }
-}
-
-function notFoundReason(error: ControlPlaneError): FailureStall {
-  switch (error.subject) {
-    case "Project":
-      return "ProjectNotFound";
-    case "Branch":
-      return "BranchNotFound";
-    default:
-      return "Rejected";
-  }
+  const conflictStall = error.reason === "Conflict" && plan !== undefined ? entryOf(plan).conflictStall : undefined;
+  return conflictStall ?? failureStallOf(error, forMs);
 }
 
 const remedies: Readonly<Record<FailureStall, string>> = {
@@ -104,27 +76,6 @@ const remedies: Readonly<Record<FailureStall, string>> = {
 const deletionRemedy =
   "To remove this resource without deleting the endpoint, set spec.deletionPolicy to Retain. That works without the control plane.";
 
-function progressReasonFor(error: ControlPlaneError): ProgressReason {
-  switch (error.reason) {
-    case "Unauthorized":
-      return "Unauthorized";
-    case "Throttled":
-      return "Throttled";
-    case "UnreadableAnswer":
-      return "UnreadableAnswer";
-    case "Locked":
-      return "WaitingForProject";
-    case "Unavailable":
-    case "ServerError":
-    case "Unreachable":
-    case "TimedOut":
-    case "ConnectionLost":
-      return "ServiceUnavailable";
-    default:
-      return "Retrying";
-  }
-}
-
 function nextStep(reason: ProgressReason): string {
   return reason === "Unauthorized"
     ? "Replace the API key. The operator reads the key's file again and continues by itself."
@@ -134,8 +85,4 @@ function nextStep(reason: ProgressReason): string {
 function isReadyNow({ resource }: LocalObservation): boolean {
   const ready = conditionOf(resource.status.conditions, "Ready");
   return ready?.status === "True" && ready.observedGeneration === resource.generation;
-}
-
-function sentence(message: string): string {
-  return /[.!?]$/.test(message) ? message : `${message}.`;
 }

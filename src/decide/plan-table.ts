@@ -6,7 +6,7 @@ import type { ProgressReason } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, CreateIntent } from "../resource/status-schema.ts";
 import { ownershipOf } from "./candidates.ts";
 import { warning } from "./event.ts";
-import type { FailureStall } from "./failure-stall.ts";
+import type { FailureStall } from "./failure-reasons.ts";
 import type { LocalObservation } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Mutation, Plan, PlanOf } from "./plan.ts";

@@ -1,6 +1,6 @@
 import { backoffMs } from "../domain/backoff.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { patienceMs } from "./failure-summary.ts";
+import { patienceMs } from "./failure-reasons.ts";
 import type { FailureRow, Policy } from "./resource-memory.ts";
 
 const longestBackoffMs = 60_000;

@@ -8,7 +8,7 @@ import {
 import { conditionOf, isTrue } from "../resource/conditions.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../resource/status-schema.ts";
-import { isFailureStall } from "./failure-stall.ts";
+import { isFailureStall } from "./failure-reasons.ts";
 import { isIdentityProven } from "./identity.ts";
 import type { LocalObservation } from "./observation.ts";
 import type { AnsweredCreate } from "./resource-memory.ts";
