@@ -124,15 +124,8 @@ export class History {
 
   /** @param listLagMs how far lists lag behind now. */
   noteSettled(sent: SentCall, error: Error | undefined, listLagMs: number): void {
-    const { call, process, sentAtMs } = sent;
-    if (error === undefined && call.method === "GET") {
-      const compared = call.purpose === "list the project's endpoints" ? call.projectId : call.endpointId;
-      if (compared !== undefined) this.readMs.set(compared, sentAtMs);
-      this.shownMs.set(call.projectId, sentAtMs - listLagMs);
-    }
-    if (error === undefined && call.purpose.startsWith("list the project's endpoints")) {
-      this.listedMs.set(`${process.identity} ${call.projectId}`, sentAtMs);
-    }
+    const { call } = sent;
+    if (error === undefined && call.method === "GET") this.#noteRead(sent, listLagMs);
     if (call.method === "GET" && call.endpointId !== undefined) {
       if (error === undefined) this.unread.delete(call.endpointId);
       else this.unread.add(call.endpointId);
@@ -152,5 +145,13 @@ export class History {
         (post.knownAs === undefined || post.knownAs === "Unknown") &&
         !(post.endpointId !== undefined && (recorded?.has(post.endpointId) || this.goneMs.has(post.endpointId))),
     );
+  }
+
+  #noteRead({ call, process, sentAtMs }: SentCall, listLagMs: number): void {
+    const isList = call.purpose === "list the project's endpoints";
+    const compared = isList ? call.projectId : call.endpointId;
+    if (compared !== undefined) this.readMs.set(compared, sentAtMs);
+    this.shownMs.set(call.projectId, sentAtMs - listLagMs);
+    if (isList) this.listedMs.set(`${process.identity} ${call.projectId}`, sentAtMs);
   }
 }
