@@ -51,22 +51,17 @@ async function cliOf({ url, apiKey }: RunningSandbox) {
   return { text, json };
 }
 
+/** Adds a read-write endpoint with a name, which only one profile knows, to the branch `orders`. @returns the endpoint */
+const addNamedCompute = (cli: Awaited<ReturnType<typeof cliOf>>) =>
+  cli.json("branches", "add-compute", "orders", "--type", "read_write", "--name", "n", "--project-id", projectId);
+
 /** A start of the CLI takes about a second of processor time: the profile `seed` gets what answers differently there. */
 const profilesInFull = process.env.LONG === "1" ? profiles : profiles.filter(({ profile }) => profile === "public");
 
 test("neonctl, profile seed: branches list, add-compute, connection-string", { timeout: patienceMs }, async () => {
   const cli = await cliOf(await quickSandbox("seed"));
   const inProject = ["--project-id", projectId];
-  const added = await cli.json(
-    "branches",
-    "add-compute",
-    "orders",
-    "--type",
-    "read_write",
-    "--name",
-    "n",
-    ...inProject,
-  );
+  const added = await addNamedCompute(cli);
   expect(added.branch_id).toBe(branches.orders);
   expect(added).not.toHaveProperty("name");
   const [listed, text] = await Promise.all([
@@ -94,16 +89,7 @@ describe.each(profilesInFull)("neonctl, profile $profile", ({ profile, database,
         endpoints: [{ autoscaling_limit_min_cu: 0.5, autoscaling_limit_max_cu: 2 }],
       });
       expect(made.connection_uris).toHaveLength(1);
-      const added = await cli.json(
-        "branches",
-        "add-compute",
-        "orders",
-        "--type",
-        "read_write",
-        "--name",
-        "n",
-        ...inProject,
-      );
+      const added = await addNamedCompute(cli);
       expect(added.branch_id).toBe(branches.orders);
       expect("name" in added).toBe(echoesName);
       const replica = await cli.json("branches", "add-compute", "orders", ...inProject);
