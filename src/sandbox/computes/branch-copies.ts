@@ -4,7 +4,7 @@ import type { ComputeRecords } from "./compute-records.ts";
 import type { KeyedQueue } from "./keyed-queue.ts";
 import { ComputeError } from "./postgres/compute-error.ts";
 import type { PostgresServer } from "./postgres/postgres-server.ts";
-import type { ComputeDirectories, Holder } from "./storage/compute-directories.ts";
+import { type ComputeDirectories, type Holder, holderOfBranch } from "./storage/compute-directories.ts";
 
 /** What is needed to create and restore branches. */
 export interface BranchCopiesParts {
@@ -46,7 +46,7 @@ export class BranchCopies {
     const { directories, queue } = this.#parts;
     await queue.run([sourceId, branchId], async () => {
       // If the operation is repeated, the copy exists already. If the parent never ran, there is nothing to copy.
-      if (directories.has(holderOf(branchId)) || !directories.has(holderOf(sourceId))) return;
+      if (directories.has(holderOfBranch(branchId)) || !directories.has(holderOfBranch(sourceId))) return;
       const timeMs = branch?.parentTimestampMs;
       await this.#copy({ sourceId, timeMs }, branchId, { isSchemaOnly: schemaOf !== undefined });
     });
@@ -56,11 +56,13 @@ export class BranchCopies {
     const { directories, records, queue, data } = this.#parts;
     const holder: Holder = { kind: "snapshots", id: snapshotId };
     await queue.run([snapshotId, branchId], async () => {
-      if (directories.has(holderOf(branchId))) return;
+      if (directories.has(holderOfBranch(branchId))) return;
       if (!directories.has(holder)) {
         throw new ComputeError("the snapshot has no data: the operation that took it failed, or it was deleted since");
       }
-      await data.copy({ holder, running: undefined }, holderOf(branchId), { objects: objectsOf(records, branchId) });
+      await data.copy({ holder, running: undefined }, holderOfBranch(branchId), {
+        objects: objectsOf(records, branchId),
+      });
     });
   }
 
@@ -88,8 +90,8 @@ export class BranchCopies {
       if (preservedId !== undefined) await data.moveBranch(branchId, preservedId, objectsOf(records, preservedId));
       // If a branch is restored from itself, its former data and history already belong to the preserved branch.
       const sourceId = sourceBranchId === branchId && preservedId !== undefined ? preservedId : sourceBranchId;
-      if (directories.has(holderOf(sourceId))) await this.#copy({ sourceId, timeMs }, branchId);
-      else await directories.remove(directories.of(holderOf(branchId)));
+      if (directories.has(holderOfBranch(sourceId))) await this.#copy({ sourceId, timeMs }, branchId);
+      else await directories.remove(directories.of(holderOfBranch(branchId)));
     });
   }
 
@@ -99,7 +101,7 @@ export class BranchCopies {
     how: { readonly isSchemaOnly?: boolean } = {},
   ): Promise<void> {
     const { data, records } = this.#parts;
-    await data.copy(this.#sourceAt(from), holderOf(to), { ...how, objects: objectsOf(records, to) });
+    await data.copy(this.#sourceAt(from), holderOfBranch(to), { ...how, objects: objectsOf(records, to) });
   }
 
   /**
@@ -107,7 +109,7 @@ export class BranchCopies {
    */
   #sourceAt({ sourceId, timeMs }: { readonly sourceId: string; readonly timeMs: number | undefined }): DataSource {
     const { primaryOf, wallTimeOf } = this.#parts;
-    const present = { holder: holderOf(sourceId), running: primaryOf(sourceId) };
+    const present = { holder: holderOfBranch(sourceId), running: primaryOf(sourceId) };
     return timeMs === undefined ? present : { ...present, wallMs: wallTimeOf(timeMs) };
   }
 }
@@ -115,8 +117,4 @@ export class BranchCopies {
 /** Returns the roles and databases of a branch, as the API shows them. */
 export function objectsOf(records: ComputeRecords, branchId: string) {
   return { roles: records.rolesOf(branchId), databases: records.databasesOf(branchId) };
-}
-
-function holderOf(id: string): Holder {
-  return { kind: "branches", id };
 }

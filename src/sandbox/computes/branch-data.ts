@@ -12,7 +12,7 @@ import { writeOwned } from "./postgres/copy-tree.ts";
 import type { PostgresServer } from "./postgres/postgres-server.ts";
 import { maxConnectionsIn } from "./postgres/server-settings.ts";
 import type { SystemUser } from "./postgres/system-user.ts";
-import { type ComputeDirectories, dataVersionOf, type Holder } from "./storage/compute-directories.ts";
+import { type ComputeDirectories, dataVersionOf, type Holder, holderOfBranch } from "./storage/compute-directories.ts";
 import { copyAtRest, copyRunning } from "./storage/copy-data.ts";
 import { ensureTemplate } from "./storage/template.ts";
 
@@ -69,7 +69,7 @@ export class BranchData {
   /** Makes an empty data directory for a branch that has none. @throws ComputeError */
   async ensureBranch(branchId: string): Promise<void> {
     const { directories } = this.#parts;
-    const holder: Holder = { kind: "branches", id: branchId };
+    const holder = holderOfBranch(branchId);
     if (directories.has(holder)) return;
     await this.prepare();
     await this.#place(holder, async (target, staged) => {
@@ -119,8 +119,8 @@ export class BranchData {
   /** Moves the data of one branch to another branch, which must not run. If it is repeated, it finds the work done. */
   async moveBranch(fromId: string, toId: string, objects: WantedObjects): Promise<void> {
     const { directories } = this.#parts;
-    const from: Holder = { kind: "branches", id: fromId };
-    const to: Holder = { kind: "branches", id: toId };
+    const from = holderOfBranch(fromId);
+    const to = holderOfBranch(toId);
     if (!directories.has(to) && directories.has(from))
       await directories.settle(directories.of(from), directories.of(to));
     if (directories.has(to)) await writeApplied(directories.of(to), adopted(this.applied(toId), objects));
@@ -128,11 +128,11 @@ export class BranchData {
 
   /** Returns the roles and databases that were last applied to the branch's server. */
   applied(branchId: string): AppliedObjects {
-    return this.#appliedAt({ kind: "branches", id: branchId }, undefined);
+    return this.#appliedAt(holderOfBranch(branchId), undefined);
   }
 
   async noteApplied(branchId: string, objects: WantedObjects): Promise<void> {
-    const holder: Holder = { kind: "branches", id: branchId };
+    const holder = holderOfBranch(branchId);
     const earlier = [...this.#earlierApplied(holder), { untilMs: Date.now(), applied: this.applied(branchId) }];
     const directory = this.#parts.directories.of(holder);
     await writeWhole(path.join(directory, earlierAppliedFileName), JSON.stringify(earlier.slice(-mostEarlierApplied)));
@@ -161,7 +161,7 @@ export class BranchData {
    * needs at least as many.
    */
   lastMaxConnections(branchId: string): number {
-    const file = path.join(this.#parts.directories.dataOf({ kind: "branches", id: branchId }), "postgresql.conf");
+    const file = path.join(this.#parts.directories.dataOf(holderOfBranch(branchId)), "postgresql.conf");
     return existsSync(file) ? maxConnectionsIn(readFileSync(file, "utf8")) : 0;
   }
 

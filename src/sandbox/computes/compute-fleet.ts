@@ -14,7 +14,7 @@ import { ComputeError } from "./postgres/compute-error.ts";
 import { Pooler } from "./postgres/pooler.ts";
 import { PostgresServer, type ServerPlace } from "./postgres/postgres-server.ts";
 import { serverSettings } from "./postgres/server-settings.ts";
-import type { Holder } from "./storage/compute-directories.ts";
+import { type Holder, holderOfBranch } from "./storage/compute-directories.ts";
 
 /** What the fleet is made from. */
 export interface FleetParts extends BranchDataParts {
@@ -106,7 +106,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     return await this.#queue.run([branchId], async () => {
       const running = this.#primaryOf(branchId)?.server;
       if (running !== undefined) return await readSchema(running, database);
-      const holder: Holder = { kind: "branches", id: branchId };
+      const holder = holderOfBranch(branchId);
       if (!directories.has(holder)) return "";
       data.requireVersion(directories.dataOf(holder));
       const place = {
@@ -243,11 +243,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     const { branchId } = endpoint;
     await this.#data.ensureBranch(branchId);
     await this.#data.history.prepare(branchId);
-    const compute = await this.#launch(
-      endpoint,
-      { kind: "branches", id: branchId },
-      maxConnectionsOf(endpoint.minUnits),
-    );
+    const compute = await this.#launch(endpoint, holderOfBranch(branchId), maxConnectionsOf(endpoint.minUnits));
     try {
       await this.#bringObjects(compute);
       await this.#followPrimary(branchId);
@@ -262,7 +258,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     const holder: Holder = { kind: "replicas", id: endpoint.id };
     await this.#data.ensureBranch(branchId);
     // The standby is copied again at each start. The copy has all data of the primary, whether the primary runs or not.
-    const source: Holder = { kind: "branches", id: branchId };
+    const source = holderOfBranch(branchId);
     await this.#data.copy({ holder: source, running: this.#primaryOf(branchId)?.server }, holder);
     await this.#data.write(this.#parts.directories.dataOf(holder), "standby.signal", "");
     await this.#launch(endpoint, holder, this.#standbyConnections(endpoint));

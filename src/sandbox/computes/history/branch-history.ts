@@ -5,7 +5,7 @@ import { writeOwned } from "../postgres/copy-tree.ts";
 import type { PostgresServer } from "../postgres/postgres-server.ts";
 import { walSegmentMb } from "../postgres/server-settings.ts";
 import type { SystemUser } from "../postgres/system-user.ts";
-import type { ComputeDirectories, Holder } from "../storage/compute-directories.ts";
+import { type ComputeDirectories, holderOfBranch } from "../storage/compute-directories.ts";
 import { copyAtRest, copyRunning } from "../storage/copy-data.ts";
 
 /** What the histories of branches are made with. */
@@ -81,7 +81,7 @@ export class BranchHistory {
   async prepare(branchId: string): Promise<string> {
     const { directories, user } = this.#parts;
     if (this.#periods(branchId).length === 0) {
-      const source = directories.dataOf(holderOf(branchId));
+      const source = directories.dataOf(holderOfBranch(branchId));
       this.openPeriod(branchId);
       await this.#fillPeriod(branchId, { fromMs: 0, copy: (target) => copyAtRest({ source, target, user }) });
     }
@@ -142,7 +142,7 @@ export class BranchHistory {
       // was copied.
       logs: [
         ...later.map((folder) => path.join(this.#pathOf(branchId, folder), "wal")),
-        path.join(directories.dataOf(holderOf(branchId)), "pg_wal"),
+        path.join(directories.dataOf(holderOfBranch(branchId)), "pg_wal"),
         path.join(this.#pathOf(branchId, number), inheritedName),
       ],
     };
@@ -154,7 +154,7 @@ export class BranchHistory {
 
   /** Returns the numbers of all periods in the order of time, including one without a base. */
   #folders(branchId: string): readonly number[] {
-    const folder = path.join(this.#parts.directories.of(holderOf(branchId)), "history");
+    const folder = path.join(this.#parts.directories.of(holderOfBranch(branchId)), "history");
     if (!existsSync(folder)) return [];
     return readdirSync(folder)
       .map(Number)
@@ -167,7 +167,7 @@ export class BranchHistory {
   }
 
   #pathOf(branchId: string, period: number): string {
-    return path.join(this.#parts.directories.of(holderOf(branchId)), "history", String(period));
+    return path.join(this.#parts.directories.of(holderOfBranch(branchId)), "history", String(period));
   }
 
   #fromMs(branchId: string, period: number): number {
@@ -204,10 +204,6 @@ export class BranchHistory {
   async #complete(period: string, fromMs: number): Promise<void> {
     await writeOwned(path.join(period, "from"), String(fromMs), this.#parts.user);
   }
-}
-
-function holderOf(id: string): Holder {
-  return { kind: "branches", id };
 }
 
 const inheritedName = "inherited";

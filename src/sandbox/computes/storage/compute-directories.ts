@@ -15,6 +15,9 @@ const run = promisify(execFile);
  */
 export type Holder = { readonly kind: "branches" | "replicas" | "snapshots"; readonly id: string };
 
+/** Whose data the directory of a branch holds. */
+export const holderOfBranch = (id: string): Holder => ({ kind: "branches", id });
+
 /**
  * The directories of all computes in the sandbox's data directory.
  * `branches/<id>`, `replicas/<id>` and `snapshots/<id>` each hold `data`, PostgreSQL's own directory. They exist
