@@ -1,4 +1,4 @@
-import { appendFileSync, chownSync, writeFileSync } from "node:fs";
+import { appendFileSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import pg from "pg";
@@ -38,9 +38,16 @@ export async function startDirectServer(options: {
     writeFileSync(path.join(target, name), text, { mode: 0o600 });
     if (user.uid !== undefined && user.gid !== undefined) chownSync(path.join(target, name), user.uid, user.gid);
   }
+  // The copied settings name the archive of the compute.
+  const archive = path.join(target, "archive");
+  mkdirSync(archive, { mode: 0o700 });
+  if (user.uid !== undefined && user.gid !== undefined) chownSync(archive, user.uid, user.gid);
   appendFileSync(path.join(target, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n");
   const tls = { ssl: "on", ssl_cert_file: "server.crt", ssl_key_file: "server.key" };
-  const own = { ...tls, listen_addresses: "127.0.0.1", port, unix_socket_directories: "" };
+  const own = {
+    ...{ ...tls, listen_addresses: "127.0.0.1", port, unix_socket_directories: "" },
+    archive_command: `ln -f "%p" "archive/%f"`,
+  };
   const settings = Object.entries(own).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const server = new GuardedProcess({ program: postgres, args: ["-D", target, ...settings], user });
   const { username, password, pathname } = new URL(options.uri);
