@@ -17,6 +17,46 @@ const packageRoot = fileURLToPath(new URL("../../../", import.meta.url));
 /** Each client is a process of its own, and the machine may be busy. */
 const patienceMs = 120_000;
 
+/** Go modules are downloaded and built. */
+const buildMs = 600_000;
+
+/** A Terraform provider that calls any address, by the transport that every provider in Go has. */
+const httpProvider = "github.com/terraform-providers/terraform-provider-http";
+
+const goClient = `package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+)
+
+func main() {
+	request, _ := http.NewRequest("GET", os.Args[1], nil)
+	request.Header.Set("Authorization", "Bearer "+os.Args[2])
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		panic(err)
+	}
+	io.Copy(os.Stdout, answer.Body)
+}
+`;
+
+/** Builds a program in Go. @param target a package of another module, which is downloaded. @returns its file */
+async function buildGo(
+  folder: string,
+  name: string,
+  files: Readonly<Record<string, string>>,
+  target?: string,
+): Promise<string> {
+  const options = { cwd: folder, env: process.env, timeout: buildMs };
+  for (const [file, text] of Object.entries(files)) await writeFile(path.join(folder, file), text);
+  await writeFile(path.join(folder, "go.mod"), "module client\n\ngo 1.24\n");
+  if (target !== undefined) await run("go", ["get", `${target}@v1.2.0`], options);
+  await run("go", ["build", "-o", name, target ?? "."], options);
+  return path.join(folder, name);
+}
+
 /** A sandbox with every encrypted way, its authority in a file, and the environment of a client that trusts it. */
 async function encryptedSandbox(proxy: { readonly hostName?: string } = {}) {
   const client = await freshSandbox({ tls: true, proxy, clock: "real", operationLatencyMs: 5 });
@@ -178,6 +218,55 @@ describe("the proxy", () => {
     const env = { ...environment, NODE_USE_ENV_PROXY: "1" };
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { env, timeout: 60_000 });
     expect(stdout).toBe("200");
+  });
+
+  test("undici with its EnvHttpProxyAgent → reaches the sandbox", { timeout: patienceMs }, async () => {
+    const { environment, key } = await encryptedSandbox();
+    const script = `import { EnvHttpProxyAgent, request } from "undici";
+      const dispatcher = new EnvHttpProxyAgent();
+      const { statusCode, body } = await request("https://console.neon.tech/api/v2${paid}", {
+        dispatcher, headers: { authorization: "Bearer ${key}" } });
+      process.stdout.write(statusCode + " " + (await body.json()).project.id);
+      await dispatcher.close();`;
+    const options = { env: environment, cwd: packageRoot, timeout: 60_000 };
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], options);
+    expect(stdout).toBe("200 green-fox-123456");
+  });
+
+  describe.runIf(process.env.LONG === "1")("programs in Go, with SSL_CERT_FILE", () => {
+    test("Go's own HTTP client → reaches the sandbox", { timeout: buildMs }, async () => {
+      const { environment, caFile, key, folder } = await encryptedSandbox();
+      const program = await buildGo(folder, "client", { "main.go": goClient });
+      const env = { ...environment, SSL_CERT_FILE: caFile };
+      const { stdout } = await run(program, [`https://console.neon.tech/api/v2${paid}`, key], { env, timeout: 60_000 });
+      expect(JSON.parse(stdout).project.id).toBe("green-fox-123456");
+    });
+
+    test("Terraform with an unmodified provider → the sandbox's answer is in its outputs", {
+      timeout: buildMs,
+    }, async (context) => {
+      if (spawnSync("terraform", ["version"]).status !== 0) context.skip("terraform is not installed");
+      const { environment, caFile, key, folder } = await encryptedSandbox();
+      await buildGo(folder, "terraform-provider-http", {}, httpProvider);
+      const address = `https://console.neon.tech/api/v2${paid}`;
+      await writeFile(
+        path.join(folder, "main.tf"),
+        `data "http" "project" {
+  url             = "${address}"
+  request_headers = { Authorization = "Bearer ${key}" }
+}
+output "project" { value = jsondecode(data.http.project.body).project.id }
+`,
+      );
+      const settings = path.join(folder, "terraform.rc");
+      const overrides = `dev_overrides { "hashicorp/http" = ${JSON.stringify(folder)} }`;
+      await writeFile(settings, `provider_installation {\n${overrides}\ndirect {}\n}\n`);
+      const env = { ...environment, SSL_CERT_FILE: caFile, TF_CLI_CONFIG_FILE: settings, CHECKPOINT_DISABLE: "1" };
+      const options = { env, cwd: folder, timeout: patienceMs };
+      await run("terraform", ["apply", "-auto-approve", "-no-color"], options);
+      const { stdout } = await run("terraform", ["output", "-raw", "project"], options);
+      expect(stdout).toBe("green-fox-123456");
+    });
   });
 
   test("another host name, another port, no address → 403 with words that name the target", async () => {
