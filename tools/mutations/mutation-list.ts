@@ -7,8 +7,11 @@ export interface Mutation {
   /** A text that occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** A named case of the simulation, or a workload whose single faults are run under both profiles. */
-  readonly caughtBy: { readonly namedCase: string } | { readonly workload: string };
+  /**
+   * A named case of the simulation, a workload whose single faults are run under both profiles, or the first random runs
+   * of DatabaseAccesses beside ComputeEndpoints.
+   */
+  readonly caughtBy: { readonly namedCase: string } | { readonly workload: string } | { readonly accessSeeds: number };
 }
 
 const decide = (file: string) => `decide/${file}.ts`;
@@ -246,5 +249,47 @@ export const mutations: readonly Mutation[] = [
     find: "read.startedAtMs >= sinceMs &&",
     replace: "sinceMs >= 0 &&",
     caughtBy: { namedCase: "edits without a change" },
+  },
+  {
+    name: "a role that another client made counts as made by the operator",
+    file: "access/access-records.ts",
+    find: 'known === undefined ? "Existing" : "Presumed"',
+    replace: '"Presumed"',
+    caughtBy: { accessSeeds: 100 },
+  },
+  {
+    name: "what a DatabaseAccess made is left behind when it is deleted",
+    file: "access/plan-release.ts",
+    find: 'releaseOf(object, spec, others) === "Delete"',
+    replace: 'releaseOf(object, spec, others) === "Delete" && object.type !== "Role"',
+    caughtBy: { accessSeeds: 100 },
+  },
+  {
+    name: "a reset whose Secret was not written is not noticed",
+    file: "access/plan-access.ts",
+    find: "status.password?.roleUpdatedTime !== role?.updatedTime ||",
+    replace: "",
+    caughtBy: { accessSeeds: 200 },
+  },
+  {
+    name: "a handled wish for a new password is not remembered",
+    file: "access/plan-access.ts",
+    find: "asked !== undefined && asked !== status.lastHandledRotateAt",
+    replace: "asked !== undefined",
+    caughtBy: { accessSeeds: 100 },
+  },
+  {
+    name: "a role is created without a record that it may have been",
+    file: "access/send-access-change.ts",
+    find: 'withObject(objects, objectOf(observation, type, "Requested"))',
+    replace: "objects",
+    caughtBy: { accessSeeds: 200 },
+  },
+  {
+    name: "a Secret with another password is left as it is",
+    file: "access/plan-access.ts",
+    find: "isSameStored(secret.secret.data, data)",
+    replace: "isSameStored(secret.secret.data.host, data.host)",
+    caughtBy: { accessSeeds: 100 },
   },
 ];

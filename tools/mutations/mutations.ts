@@ -64,7 +64,7 @@ async function judge(copy: string, mutation: Mutation): Promise<Verdict> {
 
 /** A mutant that fails or hangs is noticed too. */
 async function runMutant(copy: string, { caughtBy }: Mutation): Promise<Verdict> {
-  const [kind, name] = "namedCase" in caughtBy ? ["case", caughtBy.namedCase] : ["workload", caughtBy.workload];
+  const [kind, name] = proofOf(caughtBy);
   const script = path.join(copy, "tools/mutations/run-mutant.ts");
   try {
     const { stdout } = await runFile(process.execPath, [script, kind, name], { timeout: limitMs });
@@ -78,6 +78,11 @@ async function runMutant(copy: string, { caughtBy }: Mutation): Promise<Verdict>
       .filter((text) => text.includes("Error"));
     return { kind: "Caught", by: `${kind} ${name} does not end: ${line.slice(0, 140)}` };
   }
+}
+
+function proofOf(caughtBy: Mutation["caughtBy"]): readonly [kind: string, name: string] {
+  if ("namedCase" in caughtBy) return ["case", caughtBy.namedCase];
+  return "workload" in caughtBy ? ["workload", caughtBy.workload] : ["access seeds", String(caughtBy.accessSeeds)];
 }
 
 function lineOf({ name, file }: Mutation, verdict: Verdict): string {

@@ -1,9 +1,10 @@
-// Runs in a copy of the repository whose `src` is weakened: prints what a named case or a workload finds wrong, as JSON.
+// Runs in a copy of the repository whose `src` is weakened: prints what a named case, a workload or random runs find wrong, as JSON.
 import { namedCases } from "../../test/simulation/cases/all-cases.ts";
 import { run } from "../../test/simulation/run/run.ts";
 import { faultUnits, runFaultUnit } from "../../test/simulation/workloads/fault-plans.ts";
+import { randomAccessPlan } from "../../test/simulation/workloads/random-accesses.ts";
 
-const [kind, name] = process.argv.slice(2);
+const [kind = "", name = ""] = process.argv.slice(2);
 
 async function problemsOfCase(id: string): Promise<readonly string[]> {
   const found = namedCases.find((each) => each.id === id);
@@ -26,5 +27,18 @@ async function problemsOfWorkload(workload: string): Promise<readonly string[]> 
   return [];
 }
 
-const problems = kind === "case" ? await problemsOfCase(name ?? "") : await problemsOfWorkload(name ?? "");
+async function problemsOfAccessSeeds(count: number): Promise<readonly string[]> {
+  for (let seed = 1; seed <= count; seed += 1) {
+    const { violations } = await run(randomAccessPlan(seed));
+    if (violations.length > 0) return violations.map(({ promise, text }) => `seed ${seed}: ${promise}: ${text}`);
+  }
+  return [];
+}
+
+async function problemsOf(kind: string, name: string): Promise<readonly string[]> {
+  if (kind === "case") return await problemsOfCase(name);
+  return kind === "workload" ? await problemsOfWorkload(name) : await problemsOfAccessSeeds(Number(name));
+}
+
+const problems = await problemsOf(kind, name);
 process.stdout.write(JSON.stringify(problems));

@@ -1,16 +1,19 @@
 // Runs random simulations: `npm run simulate -- --seeds 100000 [--from 1]`, or tells one: `npm run simulate -- --seed N`.
 import { parseArgs } from "node:util";
 import { faultUnits } from "../../test/simulation/workloads/fault-plans.ts";
+import { randomAccessPlan } from "../../test/simulation/workloads/random-accesses.ts";
+import { randomPlan } from "../../test/simulation/workloads/random-plan.ts";
 import { chains } from "../../test/simulation/workloads/transitions.ts";
 import { isUsageError, UsageError } from "../process/usage-error.ts";
 import { type Range, runInThreads } from "./pool.ts";
 import { tellSeed } from "./tell-seed.ts";
 
-const usage = `Usage: npm run simulate -- --seeds COUNT [--from SEED] [--known]
-       npm run simulate -- --seed SEED [--whole] [--resource NAME]
+const usage = `Usage: npm run simulate -- --seeds COUNT [--from SEED] [--accesses] [--known]
+       npm run simulate -- --seed SEED [--accesses] [--whole] [--resource NAME]
        npm run simulate -- --faults | --transitions
 
 The first form runs random simulations and lists the seeds that break a promise; --known also lists known failures.
+With --accesses a project has DatabaseAccesses beside its ComputeEndpoints.
 The second form makes one run as short as it can be made, and tells what happens in it; --whole does not shorten it,
 --resource leaves out what concerns other resources only.
 The third form runs every single fault of every workload, or every transition of spec.`;
@@ -21,6 +24,7 @@ async function main(args: readonly string[]): Promise<number> {
     options: {
       seed: { type: "string" },
       seeds: { type: "string" },
+      accesses: { type: "boolean", default: false },
       from: { type: "string", default: "1" },
       known: { type: "boolean", default: false },
       faults: { type: "boolean", default: false },
@@ -29,18 +33,21 @@ async function main(args: readonly string[]): Promise<number> {
       resource: { type: "string" },
     },
   });
+  const planOf = values.accesses ? randomAccessPlan : randomPlan;
   if (values.seed !== undefined)
-    return await tellSeed(numberOf(values.seed), { isWhole: values.whole, resource: values.resource });
+    return await tellSeed(planOf(numberOf(values.seed)), { isWhole: values.whole, resource: values.resource });
   if (values.faults) return await runAll({ task: "Faults", from: 0, count: faultUnits.length }, values.known);
   if (values.transitions) return await runAll({ task: "Chains", from: 0, count: chains.length }, values.known);
   if (values.seeds === undefined) throw new UsageError("One of --seeds, --seed, --faults and --transitions is needed.");
-  const range = { task: "Seeds", from: numberOf(values.from), count: numberOf(values.seeds), batch: 25 } as const;
+  const task = values.accesses ? "Accesses" : "Seeds";
+  const range = { task, from: numberOf(values.from), count: numberOf(values.seeds), batch: 25 } as const;
   return await runAll(range, values.known);
 }
 
 async function runAll({ task, from, count, batch = 1 }: Range, showsKnown: boolean): Promise<number> {
   const startedMs = performance.now();
   const failed = new Map<string, string[]>();
+  const isRandom = task === "Seeds" || task === "Accesses";
   let runs = 0;
   let known = 0;
   let broken = 0;
@@ -52,16 +59,14 @@ async function runAll({ task, from, count, batch = 1 }: Range, showsKnown: boole
     // A long run tells at once what it has found.
     for (const problem of shown) console.error(`${report.name}: ${problem}`);
     for (const problem of shown) {
-      const words = task === "Seeds" ? problem.replaceAll(/\d+/g, "N") : problem;
+      const words = isRandom ? problem.replaceAll(/\d+/g, "N") : problem;
       const names = failed.get(words) ?? [];
       if (!names.includes(report.name)) failed.set(words, [...names, report.name]);
     }
   });
   const seconds = (performance.now() - startedMs) / 1_000;
   for (const [words, names] of [...failed].sort(([, a], [, b]) => b.length - a.length)) {
-    console.log(
-      task === "Seeds" ? `${names.length} seeds, for instance ${names.slice(0, 5).join(", ")}: ${words}` : words,
-    );
+    console.log(isRandom ? `${names.length} seeds, for instance ${names.slice(0, 5).join(", ")}: ${words}` : words);
   }
   const rate = (runs / seconds).toFixed(1);
   console.log(

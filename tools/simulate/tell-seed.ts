@@ -2,7 +2,6 @@ import { isKnown } from "../../test/simulation/known-failures.ts";
 import { type RunPlan, run } from "../../test/simulation/run/run.ts";
 import { shrink } from "../../test/simulation/run/shrink.ts";
 import type { Violation } from "../../test/simulation/run/violation.ts";
-import { randomPlan } from "../../test/simulation/workloads/random-plan.ts";
 
 /** How the events of a run are printed. */
 export interface TellOptions {
@@ -12,13 +11,12 @@ export interface TellOptions {
   readonly resource?: string | undefined;
 }
 
-/** Prints what happens in the run of a seed; one that breaks a promise is made shorter first. @returns the exit code */
-export async function tellSeed(seed: number, { isWhole, resource }: TellOptions): Promise<number> {
-  const plan = randomPlan(seed);
+/** Prints what happens in a random run; one that breaks a promise is made shorter first. @returns the exit code */
+export async function tellSeed(plan: RunPlan, { isWhole, resource }: TellOptions): Promise<number> {
   const { violations } = await run(plan);
   const first = violations.find((violation) => !isKnown(violation, plan)) ?? violations[0];
   if (first === undefined || isWhole) return tell(plan, resource);
-  console.log(`Seed ${seed} breaks ${first.promise}: ${first.text}\nMaking the run shorter ...\n`);
+  console.log(`Seed ${plan.world.seed} breaks ${first.promise}: ${first.text}\nMaking the run shorter ...\n`);
   const words = wordsOf(first);
   const short = await shrink(plan, (found) => found.some((violation) => wordsOf(violation) === words));
   return await tell(short, resource);

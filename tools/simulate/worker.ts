@@ -4,11 +4,12 @@ import { isKnown } from "../../test/simulation/known-failures.ts";
 import { type RunPlan, run } from "../../test/simulation/run/run.ts";
 import type { Violation } from "../../test/simulation/run/violation.ts";
 import { faultUnits, runFaultUnit } from "../../test/simulation/workloads/fault-plans.ts";
+import { randomAccessPlan } from "../../test/simulation/workloads/random-accesses.ts";
 import { randomPlan } from "../../test/simulation/workloads/random-plan.ts";
 import { chains, FreshCreates, runChain } from "../../test/simulation/workloads/transitions.ts";
 
-/** `Seeds`: random runs by seed. `Faults`: units of single faults by index. `Chains`: chains of transitions by index. */
-export type Task = "Seeds" | "Faults" | "Chains";
+/** `Seeds`: random runs by seed. `Accesses`: the same of both kinds of resources. `Faults`: units of single faults by index. `Chains`: chains of transitions by index. */
+export type Task = "Seeds" | "Accesses" | "Faults" | "Chains";
 
 /** Items of a task, by number. */
 export interface Share {
@@ -36,8 +37,9 @@ const freshCreates = new FreshCreates();
 
 async function reportOf(task: Task, at: number): Promise<Report> {
   switch (task) {
-    case "Seeds": {
-      const plan = randomPlan(at);
+    case "Seeds":
+    case "Accesses": {
+      const plan = task === "Seeds" ? randomPlan(at) : randomAccessPlan(at);
       return { name: String(at), count: 1, ...sorted((await run(plan)).violations, plan) };
     }
     case "Faults":

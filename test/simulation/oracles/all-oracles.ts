@@ -1,4 +1,5 @@
 import type { World } from "../run/world.ts";
+import { accesses } from "./accesses.ts";
 import { atRest } from "./at-rest.ts";
 import { countedOnce } from "./counted-once.ts";
 import { finalizerLast } from "./finalizer-last.ts";
@@ -26,5 +27,6 @@ export function createOracles(world: World): readonly Oracle[] {
     pausedIsLeftAlone(world),
     withinBudget(world),
     countedOnce(world),
+    ...(world.options.hasAccesses === true ? [accesses(world)] : []),
   ];
 }

@@ -15,8 +15,15 @@ export type Action =
   | { readonly kind: "PatchStatus"; readonly name: string; readonly status: Json }
   /** A DatabaseAccess. */
   | { readonly kind: "ApplyAccess"; readonly name: string; readonly spec: JsonObject }
-  | { readonly kind: "AnnotateAccess"; readonly name: string; readonly annotations: Readonly<Record<string, string>> }
+  | {
+      readonly kind: "AnnotateAccess";
+      readonly name: string;
+      readonly annotations: Readonly<Record<string, string | null>>;
+    }
   | { readonly kind: "DeleteAccess"; readonly name: string }
+  | { readonly kind: "DeleteSecret"; readonly name: string }
+  /** Another client makes a role. */
+  | { readonly kind: "PersonCreatesRole"; readonly branchId: string; readonly roleName: string }
   /** Another client gives the role another password. */
   | { readonly kind: "PersonResets"; readonly branchId: string; readonly roleName: string }
   /** An administrator of the cluster annotates the Namespace; `null` removes the annotation. */

@@ -64,6 +64,10 @@ export class History {
   readonly readMs = new Map<string, number>();
   /** The time that the last such read showed: lists may lag behind. */
   readonly shownMs = new Map<string, number>();
+  /** Roles that another client made. */
+  readonly personsRoles: { readonly branchId: string; readonly roleName: string }[] = [];
+  /** Every DatabaseAccess as it was stored last, by uid. */
+  readonly accesses = new Map<string, StoredObject>();
   /** Endpoints whose last read by id failed: nothing proves then that they are gone. */
   readonly unread = new Set<string>();
   /**

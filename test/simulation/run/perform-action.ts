@@ -34,7 +34,9 @@ export function performAction(world: World, action: Action): void {
 
 function actorOf({ kind }: Action): string {
   if (kind.startsWith("Person")) return "person";
-  return ["Apply", "Delete", "Recreate", "Annotate", "RestoreWithoutStatus", "PatchStatus", "CopyStatus"].includes(kind)
+  return ["Apply", "Delete", "Recreate", "Annotate", "RestoreWithoutStatus", "PatchStatus", "CopyStatus"].includes(
+    kind,
+  ) || /Access|Secret/.test(kind)
     ? "user"
     : "world";
 }
@@ -84,6 +86,9 @@ function perform(world: World, action: Action): void {
     }
     case "DeleteAccess":
       call(world, { method: "DELETE", path: `${accessPath}/${action.name}` });
+      break;
+    case "DeleteSecret":
+      call(world, { method: "DELETE", path: `/api/v1/namespaces/${namespace}/secrets/${action.name}` });
       break;
     case "Grant":
       grant(world, action.projects);
@@ -182,6 +187,7 @@ type ServiceAction = Exclude<
         | "ApplyAccess"
         | "AnnotateAccess"
         | "DeleteAccess"
+        | "DeleteSecret"
         | "Grant";
     }
   | { readonly kind: "Compact" | "Backup" | "RestoreEtcd" }
@@ -215,6 +221,10 @@ function performOnService(world: World, action: ServiceAction): void {
         service.delete(projectId, id);
         world.history.goneMs.set(id, world.time.nowMs());
       });
+      break;
+    case "PersonCreatesRole":
+      service.createRole({ projectId: places.project, branchId: action.branchId, roleName: action.roleName });
+      world.history.personsRoles.push(action);
       break;
     case "PersonResets":
       service.resetPassword({ projectId: places.project, branchId: action.branchId, roleName: action.roleName });

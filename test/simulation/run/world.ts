@@ -3,10 +3,11 @@ import { EventLog } from "../event-log.ts";
 import { type Fault, type PlannedCall, wordsOf } from "../faults/fault.ts";
 import { createFaultSource, type FaultPlan, type RecordingSource } from "../faults/fault-plan.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
-import { ApiServer, computeEndpoints } from "../kubernetes/api-server.ts";
+import { ApiServer, computeEndpoints, databaseAccesses } from "../kubernetes/api-server.ts";
 import type { Backup, Change } from "../kubernetes/object-store.ts";
 import { WatchHub } from "../kubernetes/watch-hub.ts";
 import { Network } from "../network/exchange.ts";
+import { problemOfAccess } from "../oracles/accesses.ts";
 import { createOracles } from "../oracles/all-oracles.ts";
 import { problemOf } from "../oracles/at-rest.ts";
 import type { Oracle } from "../oracles/oracle.ts";
@@ -116,6 +117,11 @@ export class World {
     return this.apiServer.store.list(computeEndpoints, undefined);
   }
 
+  /** Every DatabaseAccess as it is stored. */
+  accesses(): readonly StoredObject[] {
+    return this.apiServer.store.list(databaseAccesses, undefined);
+  }
+
   /** Every live endpoint of the control plane, whatever lists show. */
   endpoints(): readonly EndpointRecord[] {
     return this.projectIds.flatMap((projectId) => this.service.live(projectId));
@@ -150,12 +156,19 @@ export class World {
   /** Whether every resource is where it will stay, and the operator has changed nothing for a while. */
   isAtRest(): boolean {
     if (this.time.nowMs() - this.history.lastEffectMs <= restMs) return false;
-    return this.resources().every((resource) => problemOf(this, resource) === undefined);
+    return this.#isSettled();
   }
 
   /** Whether nothing is left to do, and the operator still changes things. */
   isUnquietAtRest(): boolean {
-    return !this.isAtRest() && this.resources().every((resource) => problemOf(this, resource) === undefined);
+    return !this.isAtRest() && this.#isSettled();
+  }
+
+  #isSettled(): boolean {
+    return (
+      this.resources().every((resource) => problemOf(this, resource) === undefined) &&
+      this.accesses().every((access) => problemOfAccess(this, access) === undefined)
+    );
   }
 
   violate(promise: Promised, text: string): void {
@@ -199,6 +212,7 @@ export class World {
       this.history.noteObject(change);
       for (const oracle of this.oracles) oracle.onObject?.(change);
     }
+    if (change.collection === databaseAccesses) this.history.accesses.set(change.object.metadata.uid, change.object);
     this.hub.publish(change);
   }
 }

@@ -39,7 +39,7 @@ export class SimBranchObjects implements BranchObjects {
   deleteRole({ projectId, branchId }: BranchPath, roleName: string) {
     const words = { method: "DELETE", purpose: "delete the role", subject: "Role" } as const;
     return orGone(
-      this.#exchange({ ...words, projectId, object: "role" }, () =>
+      this.#exchange({ ...words, projectId, object: "role", role: { branchId, roleName } }, () =>
         this.#service.deleteRole({ projectId, branchId, roleName }),
       ),
     );

@@ -26,6 +26,8 @@ export interface ServiceCall extends CallWords {
   readonly changes?: EndpointChanges;
   /** What it is about, if it is no endpoint: `role`. */
   readonly object?: string;
+  /** The role that a deletion is about. */
+  readonly role?: { readonly branchId: string; readonly roleName: string };
 }
 
 /** Called for every call; for oracles and the event log. Returns a mark that goes with the call. */

@@ -2,13 +2,14 @@ import type { Fault } from "../faults/fault.ts";
 import { faultless } from "../faults/fault-plan.ts";
 import { databaseAccesses } from "../kubernetes/api-server.ts";
 import { secretsCollection } from "../kubernetes/resource-path.ts";
+import { heldPassword, passwordOf } from "../oracles/accesses.ts";
 import { annotations } from "../ports.ts";
 import { namespace } from "../run/perform-action.ts";
 import { type RunPlan, run } from "../run/run.ts";
 import { conditionOf } from "../run/settled.ts";
 import type { World } from "../run/world.ts";
 import { rightServiceClock } from "../service/calendar.ts";
-import { world as places, Refusal } from "../service/engine.ts";
+import { world as places } from "../service/engine.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readWrite } from "./specs.ts";
 
@@ -45,10 +46,8 @@ export interface AccessRun {
 export async function runAccess(single?: { readonly key: string; readonly fault: Fault }): Promise<AccessRun> {
   const problems: string[] = [];
   const wrong = { sinceMs: undefined as number | undefined, longestMs: 0 };
-  const passwords = new Set<string>();
   const sample = (world: World) => {
     const { actual, held } = passwordsOf(world);
-    for (const text of [actual, held]) if (text !== undefined) passwords.add(text);
     const nowMs = world.time.nowMs();
     const isWrong = held !== undefined && held !== actual;
     wrong.sinceMs = isWrong ? (wrong.sinceMs ?? nowMs) : undefined;
@@ -58,7 +57,7 @@ export async function runAccess(single?: { readonly key: string; readonly fault:
   const judge = { atMs: times.judge, look: (world: World) => void problems.push(...problemsWhileWanted(world)) };
   const { world, violations } = await run(planOf(single), [...samples, judge]);
   problems.push(...violations.map(({ promise, text }) => `${promise}: ${text}`));
-  problems.push(...problemsAtEnd(world), ...leaks(world, passwords));
+  problems.push(...problemsAtEnd(world));
   const effects = world.faults.effects.filter((key) => /DatabaseAccess|Secret|(role|database|password) of/.test(key));
   return { world, effects, problems, longestWrongMs: wrong.longestMs };
 }
@@ -97,12 +96,7 @@ function planOf(single: { readonly key: string; readonly fault: Fault } | undefi
 
 /** The password that PostgreSQL takes, and the one that the Secret holds. */
 function passwordsOf(world: World): { readonly actual: string | undefined; readonly held: string | undefined } {
-  const secret = world.apiServer.store.get(secretsCollection, namespace, "app");
-  const { password } = (secret?.data ?? {}) as { readonly password?: string };
-  return {
-    actual: orNone(() => world.service.passwordOf(role)),
-    held: password === undefined ? undefined : Buffer.from(password, "base64").toString(),
-  };
+  return { actual: passwordOf(world, role), held: heldPassword(world, "app") };
 }
 
 function problemsWhileWanted(world: World): readonly string[] {
@@ -130,29 +124,8 @@ function problemsAtEnd(world: World): readonly string[] {
   const left = [
     ["the DatabaseAccess", store.get(databaseAccesses, namespace, "app")],
     ["the Secret", store.get(secretsCollection, namespace, "app")],
-    ["the role", orNone(() => world.service.passwordOf(role))],
+    ["the role", passwordOf(world, role)],
     ["the database", world.service.databases(role.projectId, role.branchId).find(({ name }) => name === "orders")],
   ] as const;
   return left.flatMap(([what, object]) => (object === undefined ? [] : [`${what} is left after the deletion`]));
-}
-
-/** A password stands in the Secret and nowhere else. */
-function leaks(world: World, passwords: ReadonlySet<string>): readonly string[] {
-  const texts = [
-    ...world.log.entries.map(({ text }) => text),
-    ...world.metricsPages,
-    JSON.stringify(world.apiServer.store.list(databaseAccesses, undefined)),
-  ];
-  return [...passwords].flatMap((password) =>
-    texts.some((text) => text.includes(password)) ? ["a password stands outside the Secret"] : [],
-  );
-}
-
-function orNone<Value>(read: () => Value): Value | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof Refusal) return undefined;
-    throw error;
-  }
 }

@@ -64,7 +64,8 @@ function wrongServiceClock(random: SeededRandom): ServiceClock {
   };
 }
 
-function randomRates(random: SeededRandom, hasTwo: boolean): FaultRates {
+/** Draws how often each kind of fault happens: most kinds never. @param hasTwo whether two replicas run */
+export function randomRates(random: SeededRandom, hasTwo: boolean): FaultRates {
   const rate = (most: number) => (random.next() < 0.35 ? random.next() * most : 0);
   return {
     ...noRates,

@@ -1,0 +1,156 @@
+import type { StoredObject } from "../kubernetes/answers.ts";
+import { isObject } from "../kubernetes/merge-patch.ts";
+import { secretsCollection } from "../kubernetes/resource-path.ts";
+import { annotations } from "../ports.ts";
+import { namespace } from "../run/perform-action.ts";
+import { conditionOf, isPausedByPerson } from "../run/settled.ts";
+import { specOf } from "../run/stored-records.ts";
+import type { World } from "../run/world.ts";
+import { world as places, Refusal, type RolePath } from "../service/engine.ts";
+import type { Problem } from "./at-rest.ts";
+import type { Oracle } from "./oracle.ts";
+
+/**
+ * Every DatabaseAccess ends as its spec says, its Secret holds the password that works, a deletion leaves only what other
+ * clients made, and no password stands outside a Secret.
+ */
+export function accesses(world: World): Oracle {
+  const passwords = new Set<string>();
+  const note = (text: string | undefined) => void (text !== undefined && passwords.add(text));
+  return {
+    onServiceApplied({ call }) {
+      if (call.method === "DELETE" && call.role !== undefined) judgeDelete(world, call.role);
+      if (call.object !== "password" && call.object !== "role") return;
+      for (const role of knownRoles(world)) note(passwordOf(world, role));
+    },
+    atEnd() {
+      for (const access of world.accesses()) {
+        const problem = problemOfAccess(world, access);
+        if (problem !== undefined) world.violate(problem.promise, `${access.metadata.name} ${problem.text}`);
+      }
+      judgeRoles(world);
+      judgeResets(world);
+      if (isShown(world, passwords)) world.violate("S9", "a password stands outside its Secret");
+    },
+  };
+}
+
+/** What keeps a DatabaseAccess from being where it should stay; `undefined`: nothing. */
+export function problemOfAccess(world: World, access: StoredObject): Problem | undefined {
+  if (isPausedByPerson(access)) return undefined;
+  if (access.metadata.deletionTimestamp !== undefined) return { promise: "L2", text: "is still being deleted" };
+  const ready = conditionOf(access, "Ready");
+  if (ready === undefined || ready.observedGeneration !== access.metadata.generation) {
+    return { promise: "L1", text: "was not looked at since its spec changed" };
+  }
+  const endpoint = world.stored(endpointNameOf(access));
+  if (endpoint === undefined || conditionOf(endpoint, "Ready")?.status !== "True") return undefined;
+  if (ready.status !== "True") {
+    return { promise: "L1", text: `is not Ready: ${ready.reason}: ${ready.message}` };
+  }
+  return secretProblem(world, access);
+}
+
+function secretProblem(world: World, access: StoredObject): Problem | undefined {
+  const role = roleOf(world, access);
+  if (role === undefined) return undefined;
+  const actual = passwordOf(world, role);
+  if (actual === undefined) return { promise: "S8", text: "is Ready, and there is no role" };
+  if (heldPassword(world, access.metadata.name) !== actual) {
+    return { promise: "S8", text: "is Ready, and its Secret does not hold the password" };
+  }
+  const { name } = partOf(access, "database");
+  const database = world.service.databases(role.projectId, role.branchId).find((each) => each.name === name);
+  return database?.ownerName === role.roleName
+    ? undefined
+    : { promise: "S8", text: "is Ready, and its database is not there" };
+}
+
+/** A role is deleted only if the operator made it and no DatabaseAccess that stays names it. */
+function judgeDelete(world: World, { branchId, roleName }: Pick<RolePath, "branchId" | "roleName">): void {
+  const isNamed = world.accesses().some((access) => {
+    const role = access.metadata.deletionTimestamp === undefined ? roleOf(world, access) : undefined;
+    return role?.branchId === branchId && role.roleName === roleName;
+  });
+  if (isNamed) world.violate("S1", "a role is deleted that a DatabaseAccess uses");
+}
+
+function judgeRoles(world: World): void {
+  const made = world.history.personsRoles;
+  for (const { branchId, roleName } of made) {
+    if (passwordOf(world, { projectId: places.project, branchId, roleName }) === undefined) {
+      world.violate("S1", "a role that another client made is gone");
+    }
+  }
+  const seen = [...world.history.accesses.values()];
+  const stored = new Set(world.accesses().map(({ metadata }) => metadata.uid));
+  for (const gone of seen.filter(({ metadata }) => !stored.has(metadata.uid))) {
+    const { name } = partOf(gone, "role");
+    // A role that another resource has ever named stays with the one that did not create it.
+    const isShared =
+      made.some(({ roleName }) => roleName === name) ||
+      seen.some((other) => other.metadata.name !== gone.metadata.name && partOf(other, "role").name === name);
+    const isWanted = seen.some(({ metadata }) => metadata.name === gone.metadata.name && stored.has(metadata.uid));
+    const role = roleOf(world, gone);
+    if (!isShared && !isWanted && role !== undefined && passwordOf(world, role) !== undefined) {
+      world.violate("S4", "a role is left of a DatabaseAccess that is gone");
+    }
+  }
+}
+
+/** A reset breaks the connections of a program, so each one has a wish or a fault behind it. */
+function judgeResets(world: World): void {
+  const { entries } = world.log;
+  const count = (is: (text: string) => boolean) => entries.filter(({ text }) => is(text)).length;
+  const sent = count((text) => text === "asks the control plane to reset the role's password");
+  const wished = count((text) => text.startsWith("{") && text.includes(annotations.rotateRequestedAt));
+  const most = wished + world.faults.hit.size + world.history.deaths;
+  if (sent > most) world.violate("L3", `${sent} resets were sent, and ${most} had a wish or a fault behind them`);
+}
+
+function isShown(world: World, passwords: ReadonlySet<string>): boolean {
+  const texts = [
+    ...world.log.entries.map(({ text }) => text),
+    ...world.metricsPages,
+    JSON.stringify([...world.history.accesses.values()]),
+  ];
+  return [...passwords].some((password) => texts.some((text) => text.includes(password)));
+}
+
+function knownRoles(world: World): readonly RolePath[] {
+  return [...world.history.accesses.values()].flatMap((access) => roleOf(world, access) ?? []);
+}
+
+/** The role of a DatabaseAccess on the branch of its endpoint; `undefined`: the ComputeEndpoint is gone. */
+function roleOf(world: World, access: StoredObject): RolePath | undefined {
+  const endpoint = world.stored(endpointNameOf(access));
+  if (endpoint === undefined) return undefined;
+  const { projectId, branchId } = specOf(endpoint);
+  return { projectId: String(projectId), branchId: String(branchId), roleName: String(partOf(access, "role").name) };
+}
+
+function endpointNameOf(access: StoredObject): string {
+  return String(partOf(access, "endpointRef").name);
+}
+
+function partOf(access: StoredObject, part: "endpointRef" | "role" | "database"): { readonly name?: unknown } {
+  const value = specOf(access)[part];
+  return isObject(value) ? value : {};
+}
+
+/** The password that a Secret holds; `undefined`: there is no such Secret. */
+export function heldPassword(world: World, secretName: string): string | undefined {
+  const secret = world.apiServer.store.get(secretsCollection, namespace, secretName);
+  const { password } = (secret?.data ?? {}) as { readonly password?: string };
+  return password === undefined ? undefined : Buffer.from(password, "base64").toString();
+}
+
+/** The password that PostgreSQL takes; `undefined`: there is no such role. */
+export function passwordOf(world: World, role: RolePath): string | undefined {
+  try {
+    return world.service.passwordOf(role);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
