@@ -29,9 +29,9 @@ export function connectView({ origin, entrances, projectId = "PROJECT" }: Connec
 ${snippetView("Environment", `export CONTROL_PLANE_URL=${url}\nexport CONTROL_PLANE_API_KEY=$KEY`)}
 ${snippetView("curl", `curl -H "Authorization: Bearer $KEY" \\\n  ${url}/projects`)}
 ${snippetView("curl: create a project", `curl -H "Authorization: Bearer $KEY" \\\n  -H "Content-Type: application/json" \\\n  -d '{"project": {"name": "shop"}}' \\\n  ${url}/projects`)}
-${snippetView("neonctl", `npx neonctl operations list --project-id ${projectId} \\\n  --api-host ${url} --api-key $KEY --no-analytics`)}
+${snippetView("neonctl", `npx neonctl operations list --project-id ${projectId} \\\n  --api-host ${url} \\\n  --api-key $KEY --no-analytics`)}
 ${snippetView("@neondatabase/api-client", `import { createApiClient } from "@neondatabase/api-client";\n\nconst client = createApiClient({\n  apiKey: "$KEY",\n  baseURL: "${url}",\n});`)}
-${snippetView("psql", `psql "$(npx neonctl connection-string --project-id ${projectId} \\\n  --api-host ${url} --api-key $KEY --no-analytics)"`)}
+${snippetView("psql", `psql "$(npx neonctl connection-string --project-id ${projectId} \\\n  --api-host ${url} \\\n  --api-key $KEY --no-analytics)"`)}
 ${proxySnippets(origin, entrances)}
 </div>
 <p class="about">More: <a href="/reference">every call of the API</a>, its <a href="/sandbox/v1/openapi.json">OpenAPI document</a>,

@@ -202,7 +202,6 @@ td.empty { white-space: normal; }
   .search { min-width: 0; }
   .columns, .page { padding: 1rem; }
   .bar { padding: .6rem 1rem; }
-  .bar > div:not(.end), #clock-buttons > .group { flex-wrap: nowrap; overflow-x: auto; max-width: 100%; }
   .end { width: 100%; }
   .menu > div { right: auto; left: 0; }
   button, .button { padding: .4rem .75rem; }
@@ -213,10 +212,11 @@ td.empty { white-space: normal; }
   tbody tr + tr { border-top: 1px solid var(--line); }
   tbody tr + tr > * { border-top: 0; }
   tbody th, tbody td, tbody th:first-child, tbody td:first-child { padding: .12rem 0 !important; text-align: left; white-space: normal; }
-  tbody td:not(.empty, .actions) { display: flex; gap: .5rem 1rem; flex-wrap: wrap; }
-  tbody td[data-label]::before { content: attr(data-label); flex: 0 0 7rem; color: var(--soft); }
+  tbody td[data-label] { position: relative; min-height: 1.75em; padding-left: 8rem !important; }
+  tbody td[data-label]::before { content: attr(data-label); position: absolute; left: 0; color: var(--soft); }
   td .group { flex-wrap: wrap; justify-content: flex-start; margin-top: .4rem; }
-  td.actions { text-align: left; }
+  td.actions, td.number { text-align: left; }
+  .snippet pre { white-space: pre-wrap; overflow-wrap: anywhere; }
   tbody td code { white-space: normal; overflow-wrap: anywhere; }
   .tree .branch th { background: none; }
   .tree .branch { background: color-mix(in srgb, var(--quiet-ground) 45%, transparent); }
