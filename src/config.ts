@@ -175,9 +175,7 @@ const hiddenSettings: ReadonlySet<string> = new Set(["CONTROL_PLANE_API_KEY", "C
  * @see docs/settings.md
  */
 export function parseConfig(environment: Environment): Config {
-  const given = Object.fromEntries(
-    settingNames().flatMap((name) => (environment[name] ? [[name, environment[name].trim()]] : [])),
-  );
+  const given = givenSettings(environment);
   const parsed = environmentSchema.safeParse(given);
   const problems = [
     ...(parsed.error?.issues ?? []).map((issue) => describe(String(issue.path[0]), issue.message, given)),
@@ -185,9 +183,29 @@ export function parseConfig(environment: Environment): Config {
     ...(parsed.success ? addressProblems(parsed.data) : []),
   ];
   if (!parsed.success || problems.length > 0) {
-    throw new ConfigError(`bad configuration:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+    throw badConfiguration(problems);
   }
   return configOf(parsed.data);
+}
+
+/** The settings by which a namespace may touch a project, for a program that is not the operator. @throws ConfigError */
+export function parseGrantSettings(environment: Environment): Pick<Config, "projectGrants" | "watchNamespaces"> {
+  const given = givenSettings(environment);
+  const parsed = environmentSchema.pick({ PROJECT_GRANTS: true, WATCH_NAMESPACES: true }).safeParse(given);
+  if (!parsed.success) {
+    throw badConfiguration(parsed.error.issues.map((issue) => describe(String(issue.path[0]), issue.message, given)));
+  }
+  return { projectGrants: parsed.data.PROJECT_GRANTS, watchNamespaces: parsed.data.WATCH_NAMESPACES };
+}
+
+function givenSettings(environment: Environment): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    settingNames().flatMap((name) => (environment[name] ? [[name, environment[name].trim()]] : [])),
+  );
+}
+
+function badConfiguration(problems: readonly string[]): ConfigError {
+  return new ConfigError(`bad configuration:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
 }
 
 function settingNames(): readonly SettingName[] {

@@ -77,7 +77,8 @@ class Annotations implements GrantSource {
   }
 }
 
-interface KnownNamespace extends StoredIdentity {
+/** A Namespace as far as grants need it; its name is in `key.name`. */
+export interface KnownNamespace extends StoredIdentity {
   readonly annotation: string | undefined;
 }
 
@@ -162,7 +163,8 @@ async function unlessForbidden(logger: Logger, read: () => Promise<void>): Promi
   }
 }
 
-function parseNamespace(stored: unknown): KnownNamespace | undefined {
+/** Reads name and grant of a Namespace as the API server returns it; `undefined` when it is none. Pure. */
+export function parseNamespace(stored: unknown): KnownNamespace | undefined {
   const { metadata } = (stored ?? {}) as { readonly metadata?: Readonly<Record<string, unknown>> };
   const { name, uid, resourceVersion, annotations } = metadata ?? {};
   if (typeof name !== "string" || typeof uid !== "string" || typeof resourceVersion !== "string") {

@@ -1,16 +1,24 @@
 import { type ControlPlaneClient, createControlPlane } from "../control-plane/create-control-plane.ts";
 import { createKeySource, type KeySource } from "../control-plane/key-source.ts";
 import type { Identity } from "../decide/identity.ts";
-import { keyText, type ResourceKey } from "../domain/resource-store.ts";
+import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { readClusterId } from "../kubernetes/http/cluster.ts";
 import { createConnection, type KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../kubernetes/http/credentials.ts";
-import { computeEndpointPath, computeEndpointsPath, resourcePath } from "../kubernetes/http/paths.ts";
+import {
+  computeEndpointPath,
+  computeEndpointsPath,
+  namespacePath,
+  namespacesPath,
+  resourcePath,
+} from "../kubernetes/http/paths.ts";
+import { parseNamespace } from "../kubernetes/namespace-watch.ts";
 import type { ControlPlaneReads } from "../reconcile/observe-project.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../resource/database-access.ts";
 import { databaseAccessNames } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
+import type { NamespaceReads } from "./read-grants.ts";
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -25,7 +33,7 @@ const pageLimit = 500;
 const mostPages = 1_000;
 
 /** The cluster, with the rights of the user's kubeconfig. */
-export interface ClusterAccess {
+export interface ClusterAccess extends NamespaceReads {
   /** The namespace of the kubeconfig's context; `default` if there is none. */
   readonly namespace: string;
   get(namespace: string, name: string): Promise<ComputeEndpoint>;
@@ -70,29 +78,62 @@ export function openCluster(version: string): ClusterAccess {
       const path = resourcePath(databaseAccessNames.plural, { namespace, name });
       return parseDatabaseAccess(await connection.request({ what, method: "GET", path, timeoutMs }));
     },
-    list: () => listAll(connection),
+    list: () =>
+      listAll(connection, {
+        what: "ComputeEndpoints",
+        path: computeEndpointsPath(undefined),
+        parse: parseComputeEndpoint,
+      }),
+    listGrants: () =>
+      unlessForbidden(async () => {
+        const all = await listAll(connection, { what: "Namespaces", path: namespacesPath, parse: parseNamespace });
+        const annotated = all.filter((each) => each?.annotation !== undefined);
+        return new Map(annotated.map((each) => [each?.key.name ?? "", each?.annotation ?? ""]));
+      }),
+    getGrant: (namespace) =>
+      unlessForbidden(async () => {
+        const what = `read namespace ${namespace}`;
+        const stored = await connection.request({ what, method: "GET", path: namespacePath(namespace), timeoutMs });
+        return { annotation: parseNamespace(stored)?.annotation };
+      }),
     clusterId: () => readClusterId(connection),
     close: () => connection.close(),
   };
 }
 
-async function listAll(connection: KubernetesConnection): Promise<readonly ComputeEndpoint[]> {
-  const resources: ComputeEndpoint[] = [];
+interface Listed<Item> {
+  readonly what: string;
+  readonly path: string;
+  readonly parse: (stored: unknown) => Item;
+}
+
+async function listAll<Item>(
+  connection: KubernetesConnection,
+  { what, path, parse }: Listed<Item>,
+): Promise<readonly Item[]> {
+  const found: Item[] = [];
   let next = "";
   for (let page = 0; page < mostPages; page += 1) {
     const answer = await connection.request({
-      what: "list ComputeEndpoints",
-      method: "GET",
-      path: computeEndpointsPath(undefined),
+      ...{ what: `list ${what}`, method: "GET", path, timeoutMs },
       query: { limit: String(pageLimit), ...(next !== "" && { continue: next }) },
-      timeoutMs,
     });
     const { items, metadata } = answer as { items: readonly unknown[]; metadata: { continue?: string } };
-    resources.push(...items.map(parseComputeEndpoint));
+    found.push(...items.map(parse));
     next = metadata.continue ?? "";
-    if (next === "") return resources;
+    if (next === "") return found;
   }
-  throw new PluginError(`the cluster has more than ${mostPages * pageLimit} ComputeEndpoints`);
+  throw new PluginError(`the cluster has more than ${mostPages * pageLimit} ${what}`);
+}
+
+/** What the user may not read is `undefined`. A Namespace that is gone counts as one that cannot be read. */
+async function unlessForbidden<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof KubernetesError && ["Forbidden", "NotFound"].includes(error.reason)) return undefined;
+    throw error;
+  }
 }
 
 /** The control plane, with the user's API key. */

@@ -3,7 +3,7 @@ import type { Identity } from "../decide/identity.ts";
 import type { Plan } from "../decide/plan.ts";
 import { planLocal } from "../decide/plan-local.ts";
 import { isMutation } from "../decide/plan-table.ts";
-import { fullGrant, type ProjectGrant } from "../decide/project-grant.ts";
+import { fullGrant, type GrantOf, type ProjectGrant } from "../decide/project-grant.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ProjectOperations } from "../operations/reader.ts";
@@ -17,6 +17,7 @@ import { type ComputeEndpoint, projectsOf, workProjectOf } from "../resource/com
 import { conditionOf } from "../resource/conditions.ts";
 import { finalizer } from "../resource/names.ts";
 import { PluginError } from "./access.ts";
+import type { KnownGrants } from "./read-grants.ts";
 
 /** What a plan is made from. */
 interface PlanInput {
@@ -26,6 +27,7 @@ interface PlanInput {
   readonly identity: Identity;
   readonly clock: Clock;
   readonly controlPlane: ControlPlaneReads;
+  readonly grants: KnownGrants;
 }
 
 /** A plan, and the operation that it waits for. */
@@ -36,6 +38,8 @@ export interface PlannedStep {
    * change.
    */
   readonly afterOperation: string | undefined;
+  /** The user may not read the grants of Namespaces, so that the plan goes by what status says about them. */
+  readonly isGrantAssumed: boolean;
 }
 
 /** The operator's default settings. */
@@ -47,7 +51,8 @@ const policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_
  * operator may wait where this plan acts: after a failure, or because it first sends a change of another resource.
  * @throws ControlPlaneError when the project cannot be read
  */
-export async function planNow({ resource, others, identity, clock, controlPlane }: PlanInput): Promise<PlannedStep> {
+export async function planNow(input: PlanInput): Promise<PlannedStep> {
+  const { resource, others, identity, clock, controlPlane, grants } = input;
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   const project = projects.of(workProjectOf(resource));
   const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy };
@@ -56,19 +61,21 @@ export async function planNow({ resource, others, identity, clock, controlPlane 
     .filter((each) => workProjectOf(each) === project.projectId)
     .map((each) => ({ resource: each, entry: entryFor(project, each, facts.monotonicMs) }));
   for (const { entry, resource: stored } of worked) noteStoredIntent(entry, stored, facts.monotonicMs);
-  const round = new Round(facts, project, { all, worked, grantOf: () => grantShownBy(resource) });
+  const grantOf: GrantOf = (...of) => grants(...of) ?? grantShownBy(resource);
+  const round = new Round(facts, project, { all, worked, grantOf });
+  const isGrantAssumed = grants(resource.key.namespace, workProjectOf(resource)) === undefined;
   const due = worked.filter((each) => each.resource.uid === resource.uid);
   const [local] = due.map((each) => round.observe(each));
   if (local === undefined) throw new Error("unreachable: a resource names its own project");
   const situation = situationOf(local);
-  if (isLocal(situation)) return { plan: planLocal(situation, local), afterOperation: undefined };
+  if (isLocal(situation)) return { plan: planLocal(situation, local), afterOperation: undefined, isGrantAssumed };
   const { look, decided } = await lookAt({ clock, controlPlane }, round, { due, isPoll: true });
   const [first] = decided;
   if (first === undefined) throw new Error("unreachable: what is due is decided");
   const error = look.readErrorOf(first.worked);
   if (error !== undefined) throw error;
   const lockHolder = lockHolderOf(project, facts.monotonicMs);
-  return { plan: first.plan, afterOperation: isMutation(first.plan) ? lockHolder : undefined };
+  return { plan: first.plan, afterOperation: isMutation(first.plan) ? lockHolder : undefined, isGrantAssumed };
 }
 
 /**
@@ -81,10 +88,13 @@ function grantShownBy({ status }: ComputeEndpoint): ProjectGrant {
 }
 
 /** Describes a planned step for people. Pure. */
-export function planText({ plan, afterOperation }: PlannedStep): string {
+export function planText({ plan, afterOperation, isGrantAssumed }: PlannedStep): string {
   const waits =
     afterOperation === undefined ? "" : `\n  First the operation ${afterOperation} must end: it locks the project.`;
-  return `${textOf(plan)}${waits}`;
+  const assumed = isGrantAssumed
+    ? "\n  You may not read the grants of Namespaces: the plan goes by what the resource's status says about them."
+    : "";
+  return `${textOf(plan)}${waits}${assumed}`;
 }
 
 function textOf(plan: Plan): string {
@@ -126,8 +136,16 @@ interface FileManifest {
     readonly uid: string;
     readonly resourceVersion: string;
     readonly finalizers: readonly string[];
+    readonly annotations: Readonly<Record<string, string>>;
   };
   readonly spec: unknown;
+}
+
+/** The stored object as it is after this manifest is applied: another spec, and the manifest's annotations beside its own. Pure. */
+export function appliedTo(stored: unknown, { metadata: { annotations }, spec }: FileManifest): object {
+  const object = stored as { readonly metadata: { readonly annotations?: object } };
+  const metadata = { ...object.metadata, annotations: { ...object.metadata.annotations, ...annotations } };
+  return { ...object, metadata, spec };
 }
 
 /**
@@ -142,15 +160,20 @@ export function manifestIn(text: string, name: string | undefined, namespace: st
   if (found?.metadata?.name === undefined)
     throw new PluginError(`The file has no ComputeEndpoint${name === undefined ? "" : ` ${name}`}.`);
   const metadata = { uid: "not-stored-yet", resourceVersion: "0", finalizers: [finalizer] };
+  const { name: own, annotations = {} } = found.metadata;
   return {
-    metadata: { ...metadata, name: found.metadata.name, namespace: found.metadata.namespace ?? namespace },
+    metadata: { ...metadata, name: own, namespace: found.metadata.namespace ?? namespace, annotations },
     spec: found.spec,
   };
 }
 
 interface FileObject {
   readonly kind?: string;
-  readonly metadata?: { readonly name?: string; readonly namespace?: string };
+  readonly metadata?: {
+    readonly name?: string;
+    readonly namespace?: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly spec?: unknown;
   readonly items?: readonly FileObject[];
 }

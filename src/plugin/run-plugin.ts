@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { Command } from "commander";
+import { parseGrantSettings } from "../config.ts";
 import type { Plan } from "../decide/plan.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
@@ -15,7 +16,8 @@ import {
   type ServiceAccess,
 } from "./access.ts";
 import { adoptionManifest, endpointsText, manifestsText, operationsText, unownedEndpoints } from "./listings.ts";
-import { manifestIn, planNow, planText } from "./plan-now.ts";
+import { appliedTo, manifestIn, planNow, planText } from "./plan-now.ts";
+import { readGrants } from "./read-grants.ts";
 import { accessNextSteps, exitCodeOf, exitCodes, explain, explanationText, nextSteps } from "./why.ts";
 
 /** The input of a run of the plugin. */
@@ -117,8 +119,11 @@ class PluginRun {
     const cluster = this.#openCluster();
     const identity = await identityOf(cluster, service, this.#options.env);
     const others = (await cluster.list()).filter(({ uid }) => uid !== resource.uid);
-    const step = await planNow({ resource, others, identity, clock: systemClock, controlPlane: service });
-    this.#print(options, { ...step.plan, afterOperation: step.afterOperation }, `${planText(step)}\n`);
+    const namespaces = [resource, ...others].map(({ key }) => key.namespace);
+    const grants = await readGrants(namespaces, cluster, parseGrantSettings(this.#options.env));
+    const step = await planNow({ resource, others, identity, clock: systemClock, controlPlane: service, grants });
+    const { plan, ...rest } = step;
+    this.#print(options, { ...plan, ...rest }, `${planText(step)}\n`);
     this.exitCode = exitCodeOfPlan(step.plan);
   };
 
@@ -204,9 +209,7 @@ class PluginRun {
     const manifest = manifestIn(await readFile(filename, "utf8"), name, options.namespace ?? cluster.namespace);
     const { namespace, name: own } = manifest.metadata;
     const stored = (await cluster.list()).some(({ key }) => key.namespace === namespace && key.name === own);
-    return parseComputeEndpoint(
-      stored ? { ...((await cluster.getStored(namespace, own)) as object), spec: manifest.spec } : manifest,
-    );
+    return parseComputeEndpoint(stored ? appliedTo(await cluster.getStored(namespace, own), manifest) : manifest);
   }
 
   #openCluster(): ClusterAccess {

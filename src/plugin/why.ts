@@ -87,9 +87,26 @@ export function explanationText(explanation: Explanation): string {
   return `${lines.join("\n")}\n`;
 }
 
+/** What a person can do about the reasons that both kinds have. */
+const commonNextSteps = {
+  UpToDate: "Nothing to do.",
+  OperationInFlight: "Wait. If it lasts, look at the operation at the control plane.",
+  Paused: "Remove the annotation endpoint-operator.dev/paused.",
+  Retrying: "Wait; the message says what for.",
+  ServiceUnavailable: "Check the control plane, and the network between it and the operator.",
+  Throttled: "Raise the limit, or give the operator an API key of its own.",
+  Unauthorized: "Replace the API key in its Secret; the operator reads it again by itself.",
+  UnreadableAnswer: "Check CONTROL_PLANE_URL and the proxies in between.",
+  InvalidSpec: "Apply a corrected spec.",
+  ProjectLocked: "Look at the operation that locks the project; the operator tries again by itself.",
+  ProjectNotFound: "Make sure that the project exists and that the API key may see it.",
+  ProjectNotGranted:
+    "Ask an administrator of the cluster to add the project to the annotation endpoint-operator.dev/projects of the Namespace.",
+} as const satisfies Partial<Record<ConditionReason & (AccessProgressReason | AccessStallReason | "UpToDate"), string>>;
+
 /** What a person can do about each reason of a ComputeEndpoint. The pages of docs/ say more. */
 export const nextSteps: Readonly<Record<ConditionReason, string>> = {
-  UpToDate: "Nothing to do.",
+  ...commonNextSteps,
   NoFailure: "Nothing to do.",
   Accepted: "Nothing to do.",
   OperationFailed:
@@ -100,13 +117,6 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   Deleting: 'Wait. If it lasts, see docs/using.md, "Deletion that does not end".',
   Forgetting: "Find out who deletes the endpoint; the operator creates another one.",
   Moving: "Wait. If it lasts, look at the operation at the control plane.",
-  OperationInFlight: "Wait. If it lasts, look at the operation at the control plane.",
-  Paused: "Remove the annotation endpoint-operator.dev/paused.",
-  Retrying: "Wait; the message says what for.",
-  ServiceUnavailable: "Check the control plane, and the network between it and the operator.",
-  Throttled: "Raise the limit, or give the operator an API key of its own.",
-  Unauthorized: "Replace the API key in its Secret; the operator reads it again by itself.",
-  UnreadableAnswer: "Check CONTROL_PLANE_URL and the proxies in between.",
   Updating: "Wait. If it lasts, look at the operation at the control plane.",
   WaitingForProject: "Wait. If it lasts, look for an operation of the project that does not end.",
   AdoptionMismatch: "Make spec say what the endpoint is, or name another endpoint.",
@@ -122,31 +132,19 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   Forbidden: "Give the API key the permission, or use another key.",
   IdentityUnproven:
     "Start the operator with the URL and CLUSTER_ID of the record, or delete the resource with deletionPolicy Retain and create it again with spec.adoption.",
-  InvalidSpec: "Apply a corrected spec.",
   OwnedElsewhere:
     "Make sure that nothing else manages the endpoint, then set spec.adoption.takeOver: true; or choose another branch.",
   OwnershipConflict: "Set spec.deletionPolicy: Retain on one of the two resources and delete that one.",
-  ProjectLocked: "Look at the operation that locks the project; the operator tries again by itself.",
-  ProjectNotFound: "Make sure that the project exists and that the API key may see it.",
-  ProjectNotGranted:
-    "Ask an administrator of the cluster to add the project to the annotation endpoint-operator.dev/projects of the Namespace.",
   Rejected: "Change spec, or raise the limit; the message has the control plane's words.",
 };
 
 /** What a person can do about each reason of a DatabaseAccess. */
 export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStallReason | "UpToDate", string>> = {
-  UpToDate: "Nothing to do.",
+  ...commonNextSteps,
   CreatingDatabase: "Wait; it ends by itself.",
   CreatingRole: "Wait; it ends by itself.",
   Deleting: "Wait. If it lasts, read the message.",
   EndpointNotFound: "Create the ComputeEndpoint that spec.endpointRef names.",
-  OperationInFlight: "Wait. If it lasts, look at the operation at the control plane.",
-  Paused: "Remove the annotation endpoint-operator.dev/paused.",
-  Retrying: "Wait; the message says what for.",
-  ServiceUnavailable: "Check the control plane, and the network between it and the operator.",
-  Throttled: "Raise the limit, or give the operator an API key of its own.",
-  Unauthorized: "Replace the API key in its Secret; the operator reads it again by itself.",
-  UnreadableAnswer: "Check CONTROL_PLANE_URL and the proxies in between.",
   WaitingForEndpoint: "Look at the ComputeEndpoint: kubectl endpoints why with its name.",
   WaitingForProject: "Wait; it ends by itself.",
   BranchNotFound: "Let the ComputeEndpoint name another branch.",
@@ -154,13 +152,8 @@ export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStall
   DatabaseOwnedByAnother:
     "Grant privileges in SQL and set spec.database.policy to MustExist, or name the role that owns the database.",
   Forbidden: "Give the API key the permission to change roles and databases, or use another key.",
-  InvalidSpec: "Apply a corrected spec.",
   PasswordMissing: "Create the Secret of spec.password.secretRef, with its key.",
   PasswordUnavailable: "Annotate with endpoint-operator.dev/rotate-requested-at, or set spec.password.secretRef.",
-  ProjectLocked: "Look at the operation that locks the project; the operator tries again by itself.",
-  ProjectNotFound: "Make sure that the project exists and that the API key may see it.",
-  ProjectNotGranted:
-    "Ask an administrator of the cluster to add the project to the annotation endpoint-operator.dev/projects of the Namespace.",
   Rejected: "Read the control plane's words in the message, and change spec.",
   RoleInUse: "Reassign what the role owns, or set spec.role.deletionPolicy to Retain.",
   RoleNotFound: "Create the role, or set spec.role.policy to CreateIfAbsent.",

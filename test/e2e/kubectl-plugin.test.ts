@@ -18,13 +18,18 @@ beforeAll(async () => {
 afterAll(() => sandbox?.stop());
 
 /** Runs the plugin as kubectl would, with the user's kubeconfig. */
-async function endpoints(world: E2eWorld, ...args: readonly string[]) {
+function endpoints(world: E2eWorld, ...args: readonly string[]) {
+  return endpointsWith({}, world, args);
+}
+
+async function endpointsWith(settings: NodeJS.ProcessEnv, world: E2eWorld, args: readonly string[]) {
   const plugin = path.join(path.dirname(inject("bundledProgram")), "kubectl-endpoints.js");
   const env = {
     ...bareEnvironment,
     KUBECONFIG: sharedApiServer().kubeconfigFile,
     CONTROL_PLANE_URL: sandbox.url,
     CONTROL_PLANE_API_KEY: sandbox.apiKey,
+    ...settings,
   };
   const program = await startProgram({
     command: process.execPath,
@@ -39,6 +44,22 @@ async function planOf(world: E2eWorld, ...args: readonly string[]): Promise<Plan
   const { out, err } = await endpoints(world, "plan", ...args, "--output", "json");
   expect(err).toBe("");
   return JSON.parse(out) as Plan;
+}
+
+/** Writes the manifest of `orders` on the first branch of a project. @param lines more of its spec */
+async function manifestFile(
+  world: E2eWorld,
+  project: { readonly id: string; readonly branches: readonly string[] },
+  lines: readonly string[],
+): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-plan-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const file = path.join(folder, "orders.yaml");
+  const all = [...lines, "type: ReadWrite", `projectId: ${project.id}`, `branchId: ${project.branches[0]}`];
+  const head = "apiVersion: endpoint-operator.dev/v1alpha1\nkind: ComputeEndpoint";
+  const metadata = `metadata: { name: orders, namespace: ${world.namespace} }`;
+  await writeFile(file, `${head}\n${metadata}\nspec:\n${all.map((line) => `  ${line}`).join("\n")}\n`);
+  return file;
 }
 
 describe("kubectl endpoints", () => {
@@ -82,13 +103,7 @@ describe("kubectl endpoints", () => {
     const project = sandbox.takeProject();
     await world.apply("orders", project, { type: "ReadWrite", compute: { minUnits: 0.25, maxUnits: 1 } });
     const { status } = await world.untilReady("orders");
-    const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-plan-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const file = path.join(folder, "orders.yaml");
-    const lines = ["compute: { minUnits: 0.5, maxUnits: 2 }", "type: ReadWrite", `projectId: ${project.id}`];
-    const spec = [...lines, `branchId: ${project.branches[0]}`].map((line) => `  ${line}`).join("\n");
-    const head = "apiVersion: endpoint-operator.dev/v1alpha1\nkind: ComputeEndpoint";
-    await writeFile(file, `${head}\nmetadata: { name: orders, namespace: ${world.namespace} }\nspec:\n${spec}\n`);
+    const file = await manifestFile(world, project, ["compute: { minUnits: 0.5, maxUnits: 2 }"]);
 
     const plan = await planOf(world, "-f", file);
     expect(plan).toMatchObject({
@@ -111,6 +126,36 @@ describe("kubectl endpoints", () => {
     ]);
     await world.untilReady("orders");
     expect((await planOf(world, "-f", file)).kind).toBe("Settled");
+  });
+
+  test("a namespace without a grant → plan -f stalls as the operator then does; with the grant both create", async () => {
+    const world = await E2eWorld.start(sandbox);
+    const settings = { PROJECT_GRANTS: "Required" };
+    await world.startOperator(settings);
+    const project = sandbox.takeProject();
+    const file = await manifestFile(world, project, []);
+    const plan = async () => {
+      const { out, err } = await endpointsWith(settings, world, ["plan", "-f", file, "--output", "json"]);
+      expect(err).toBe("");
+      return JSON.parse(out) as Plan;
+    };
+    expect(await plan()).toMatchObject({ kind: "Stall", reason: "ProjectNotGranted", isGrantAssumed: false });
+    await world.kubectl.run(["apply", "-f", file]);
+    await world.untilStalled("orders", "ProjectNotGranted");
+    await world.delete("orders");
+    const grant = `endpoint-operator.dev/projects=${project.id}`;
+    await world.kubectl.run(["annotate", "namespace", world.namespace, grant]);
+    onTestFinished(async () => {
+      await world.kubectl.run(["annotate", "namespace", world.namespace, "endpoint-operator.dev/projects-"]);
+    });
+    expect(await plan()).toMatchObject({ kind: "CreateEndpoint" });
+    await world.kubectl.run(["apply", "-f", file]);
+    await world.untilReady("orders");
+    expect(await plan()).toMatchObject({ kind: "Settled" });
+    const own = await readAuditEvents((event) => event.userAgent?.startsWith("kubectl-endpoints/") ?? false);
+    const plans = own.filter(({ objectRef }) => objectRef?.resource === "namespaces");
+    expect(plans.length).toBeGreaterThan(0);
+    expect([...new Set(plans.map(({ verb }) => verb))].sort()).toEqual(["get", "list"]);
   });
 
   test("a Stalled resource → why has exit code 4 and the next step; plan stalls with the same reason", async () => {

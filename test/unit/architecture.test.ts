@@ -91,7 +91,10 @@ const rules: Readonly<Record<string, Rules>> = {
   },
   // Reads what the operator reads, and asks the operator's own decisions.
   plugin: {
-    folders: ["control-plane", "decide", "domain", "kubernetes", "operations", "reconcile", "resource", "runtime"],
+    folders: [
+      ...["config.ts", "control-plane", "decide", "domain", "kubernetes", "operations", "reconcile", "resource"],
+      "runtime",
+    ],
     packages: ["commander", "yaml"],
     isPure: false,
   },

@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { accessNextSteps, explain, nextSteps } from "../../../src/plugin/why.ts";
 import { accessStallReasons } from "../../../src/resource/access-reasons.ts";
+import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
 import { parseDatabaseAccess } from "../../../src/resource/database-access.ts";
 import { statusSchema } from "../../../src/resource/status-schema.ts";
@@ -48,6 +50,26 @@ describe("the health check", () => {
     const isStall = (accessStallReasons as readonly string[]).includes(reason);
     const status = exceptions[reason] ?? (isStall ? "Degraded" : reason === "UpToDate" ? "Healthy" : "Progressing");
     expect(runLua(accessHealth, resource)).toMatchObject({ status, message: `${reason}: The message of ${reason}.` });
+  });
+
+  const waitsFor = { Healthy: "Nothing", Progressing: "Operator", Degraded: "Person", Suspended: "Person" } as const;
+  test.each([
+    ...everyReason.map((reason) => {
+      const resource = resourceSaying(reason);
+      return [reason, health, resource, explain(parseComputeEndpoint(resource), nextSteps)] as const;
+    }),
+    ...everyAccessReason.map((reason) => {
+      const resource = accessSaying(reason);
+      return [
+        `DatabaseAccess ${reason}`,
+        accessHealth,
+        resource,
+        explain(parseDatabaseAccess(resource), accessNextSteps),
+      ] as const;
+    }),
+  ])("%s → Argo CD and kubectl endpoints why name the same side that must act", (_reason, script, resource, why) => {
+    const { status } = runLua(script, resource) as { status: keyof typeof waitsFor };
+    expect(waitsFor[status]).toBe(why.waitsFor);
   });
 
   const ready = resourceSaying("UpToDate");

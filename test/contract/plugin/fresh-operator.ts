@@ -1,5 +1,6 @@
 import type { Claim } from "../../../src/decide/claims.ts";
 import type { Observation } from "../../../src/decide/observation.ts";
+import { fullGrant, type GrantOf } from "../../../src/decide/project-grant.ts";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
@@ -10,10 +11,12 @@ import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts"
 import { FakeClock } from "../../support/fake-clock.ts";
 import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
-import { identity, nowMs, ownership, policy, project, resource } from "../decide/builders.ts";
+import { identity, nowMs, ownership, policy, project, resource } from "../../unit/decide/builders.ts";
 
 /** A write to the control plane: the method and what it was called with. */
 export type Call = readonly [method: "create" | "update" | "delete" | "power", ...parameters: readonly unknown[]];
+
+const leftAlone = new KubernetesError("Forbidden", "this resource is left alone");
 
 /** A cluster and a control plane in memory, as an observation describes them. Nothing has been read yet. */
 export class ObservedWorld {
@@ -32,7 +35,7 @@ export class ObservedWorld {
     this.controlPlane = controlPlaneOf(given, this.calls);
     // The sibling claims and does nothing: the API server refuses every write to it.
     this.store.beforeWrite = (_write, { uid }) => {
-      if (uid !== this.resource.uid) throw new KubernetesError("Forbidden", "this resource is left alone");
+      if (uid !== this.resource.uid) throw leftAlone;
     };
   }
 
@@ -41,12 +44,12 @@ export class ObservedWorld {
     return this.store.get(this.resource.key);
   }
 
-  /** Runs one reconcile of an operator that has just started. */
-  async reconcile(): Promise<void> {
+  /** Runs one reconcile of an operator that has just started. @param grantOf what each namespace may do. @default everything */
+  async reconcile(grantOf: GrantOf = () => fullGrant): Promise<void> {
     const { clock, store, controlPlane } = this;
     const access = { identity, forCaller: () => controlPlane, reserve: async () => {}, reserved: controlPlane };
     const reconciler = new ProjectReconciler({
-      ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger },
+      ...{ clock, store, policy, grantOf, projectPollMs: 60_000, random: () => 0, logger: quietLogger },
       accessFor: () => ({ ...access, pollsPerMinute: 1_000 }),
       projects: new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) }),
       events: { record: () => {} },

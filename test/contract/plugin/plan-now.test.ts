@@ -2,18 +2,21 @@ import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Observation } from "../../../src/decide/observation.ts";
 import type { Plan } from "../../../src/decide/plan.ts";
+import { fullGrant, type GrantOf, type ProjectGrant } from "../../../src/decide/project-grant.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { type PlannedStep, planNow } from "../../../src/plugin/plan-now.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
-import { identity } from "../decide/builders.ts";
-import { type Factors, product } from "../decide/product/factors.ts";
-import { claimsOf, createGiven } from "../decide/product/given.ts";
+import { annotations } from "../../../src/resource/names.ts";
+import { identity, operation, owned } from "../../unit/decide/builders.ts";
+import { type Factors, product } from "../../unit/decide/product/factors.ts";
+import { claimsOf, createGiven } from "../../unit/decide/product/given.ts";
 import { type Call, ObservedWorld } from "./fresh-operator.ts";
 
-/** Of the cases that a fresh process can meet, each so-manieth is compared; with LONG=1 all of them. A prime, so that all levels come up. */
-const stride = process.env.LONG === "1" ? 1 : 61;
-const timeoutMs = stride === 1 ? 900_000 : 60_000;
+/** All of them take half a minute of one core. */
+const timeoutMs = 300_000;
+
+const { wakeRequestedAt: wake, suspendRequestedAt: suspend } = annotations;
 
 /** What a plan does, or what one reconcile did: the request, the write, or what status says. */
 interface Effect {
@@ -25,6 +28,7 @@ interface Effect {
   readonly reason: string | undefined;
 }
 
+let compared = 0;
 const kinds = new Map<Plan["kind"], number>();
 const differences: string[] = [];
 const writes: string[] = [];
@@ -92,14 +96,15 @@ function effectIn(world: ObservedWorld, step: PlannedStep): Effect {
   };
 }
 
-async function compare(factors: Factors, world: ObservedWorld): Promise<void> {
+/** @param factors for a message; `grants` what each namespace may do */
+async function compare(factors: object, world: ObservedWorld, grants: GrantOf = () => fullGrant): Promise<void> {
   const { resource, siblings: others, clock, controlPlane } = world;
-  const step = await planNow({ resource, others, identity, clock, controlPlane }).catch((error: unknown) => {
+  const step = await planNow({ resource, others, identity, clock, controlPlane, grants }).catch((error: unknown) => {
     if (error instanceof ControlPlaneError) return error;
     throw error;
   });
   if (world.calls.length + world.store.writes.length > 0) writes.push(JSON.stringify(factors));
-  await world.reconcile();
+  await world.reconcile(grants);
   if (step instanceof ControlPlaneError) {
     // The endpoint cannot be read: neither of the two knows what to do, and nothing is sent.
     if (world.calls.length > 0) differences.push(`${step.reason}: ${JSON.stringify({ factors, calls: world.calls })}`);
@@ -112,23 +117,90 @@ async function compare(factors: Factors, world: ObservedWorld): Promise<void> {
   if (!isDeepStrictEqual(found, wanted)) differences.push(JSON.stringify({ kind, wanted, found, factors }));
 }
 
-beforeAll(async () => {
+/** What a namespace may do: nothing, everything but adopt, everything. */
+const grants = {
+  none: { mayChange: false, mayAdopt: false },
+  changeOnly: { mayChange: true, mayAdopt: false },
+} as const satisfies Readonly<Record<string, ProjectGrant>>;
+
+/** Grants are no factor of the product: each level is compared with every so-manieth case. A prime, so that all levels come up. */
+const grantStride = 61;
+
+async function compareProduct(): Promise<void> {
   const givenBy = createGiven();
   let fresh = 0;
   for (const factors of product()) {
     if (!isFresh(factors)) continue;
-    fresh += 1;
-    if (fresh % stride !== 0) continue;
     const given = givenBy(factors);
-    if (isVisible(given)) await compare(factors, new ObservedWorld(given, claimsOf(factors)));
+    if (!isVisible(given)) continue;
+    await compare(factors, new ObservedWorld(given, claimsOf(factors)));
+    compared += 1;
+    fresh += 1;
+    if (fresh % grantStride !== 0) continue;
+    for (const [level, grant] of Object.entries(grants))
+      await compare({ level, factors }, new ObservedWorld(given, claimsOf(factors)), () => grant);
   }
+}
+
+const power = {
+  asked: [{ [wake]: "1" }, { [suspend]: "1" }, { [wake]: "1", [suspend]: "1" }],
+  handled: [{}, { lastHandledWakeAt: "1" }, { lastHandledSuspendAt: "1" }],
+  shown: [
+    ...[{ state: "idle" }, { state: "active" }, { state: "idle", disabled: true }],
+    ...[
+      { state: "active", pendingState: "idle" },
+      { state: "idle", pendingState: "active" },
+    ],
+  ],
+  maxUnits: [undefined, 8],
+  isPaused: [false, true],
+  hasFinalizer: [false, true],
+  isDeleting: [false, true],
+  operations: [{}, { ownInFlight: [operation({ id: "op-own", action: "apply_config", status: "running" })] }],
+} as const;
+
+/** Every combination of levels. */
+function* combinations<T extends Readonly<Record<string, readonly unknown[]>>>(
+  levels: T,
+): Generator<{ readonly [Name in keyof T]: T[Name][number] }> {
+  const entries = Object.entries(levels);
+  const total = entries.reduce((all, [, { length }]) => all * length, 1);
+  for (let index = 0; index < total; index += 1) {
+    let rest = index;
+    const chosen = entries.map(([name, own]) => {
+      const level = own[rest % own.length];
+      rest = Math.floor(rest / own.length);
+      return [name, level];
+    });
+    yield Object.fromEntries(chosen);
+  }
+}
+
+/** The annotations that ask for power are no factor of the product either. */
+async function comparePower(): Promise<void> {
+  for (const factors of combinations(power)) {
+    const { asked, handled, shown, maxUnits, isPaused, hasFinalizer, isDeleting, operations } = factors;
+    const given = owned(maxUnits === undefined ? {} : { compute: { minUnits: 1, maxUnits } }, {
+      resource: { annotations: asked, isPaused, hasFinalizer, isDeleting },
+      status: handled,
+      endpoint: shown,
+      operations,
+    });
+    await compare(factors, new ObservedWorld(given, []));
+  }
+}
+
+beforeAll(async () => {
+  await compareProduct();
+  await comparePower();
 }, timeoutMs);
 
 describe("the plan of a resource, and one reconcile of an operator that has just started", () => {
-  test("every plan of the product → is what the operator then does", () => {
+  test("every plan of the product that a fresh process can make → is what the operator then does", () => {
+    expect(compared).toBe(184_344);
     expect([...kinds.keys()].sort()).toEqual([
-      ...["AddFinalizer", "CloseIntent", "CreateEndpoint", "DeleteEndpoint", "ForgetEndpoint", "MoveEndpoint"],
-      ...["RecordOwnership", "RemoveFinalizer", "Settled", "Stall", "UpdateEndpoint", "Wait"],
+      ...["AddFinalizer", "ChangePower", "CloseIntent", "CreateEndpoint", "DeleteEndpoint", "ForgetEndpoint"],
+      ...["MoveEndpoint", "RecordOwnership", "RemoveFinalizer", "Settled", "Stall", "UpdateEndpoint", "Wait"],
     ]);
     expect(differences.slice(0, 3)).toEqual([]);
   });
