@@ -99,6 +99,17 @@ describe("charts/endpoint-operator", () => {
     expect(data.CONTROL_PLANE_REQUESTS_PER_MINUTE).toBe("1000000");
   });
 
+  test("monitoring.runbookUrl → the link of every alert", async (context) => {
+    const helm = await helmOf(context);
+    const link = "https://docs.example.com/runbooks/{name}/";
+    const values = [`controlPlane.url=${url}`, "monitoring.enabled=true", `monitoring.runbookUrl=${link}`];
+    const objects = await chartObjects(helm, "endpoint-operator", values);
+    const { spec } = objects.find(({ kind }) => kind === "PrometheusRule");
+    const rules = spec.groups.flatMap((group: { rules: readonly unknown[] }) => group.rules);
+    expect(rules.length).toBeGreaterThan(5);
+    for (const { alert, annotations } of rules) expect(annotations.runbook_url).toBe(link.replace("{name}", alert));
+  });
+
   test.each([
     ["no URL", [], "controlPlane.url is required"],
     ["a URL that does not end in /v2", ["controlPlane.url=https://x/v1"], "/controlPlane/url"],
@@ -112,6 +123,11 @@ describe("charts/endpoint-operator", () => {
     ["a lease that the Role does not name", [`controlPlane.url=${url}`, "settings.LEASE_NAME=x"], "LEASE_NAME"],
     ["a cluster id that is a number", [`controlPlane.url=${url}`, "settings.CLUSTER_ID=20261122"], "CLUSTER_ID"],
     ["an unknown value", [`controlPlane.url=${url}`, "replica=1"], "replica"],
+    [
+      "a runbook link without the alert's name",
+      [`controlPlane.url=${url}`, "monitoring.runbookUrl=x"],
+      "/monitoring/runbookUrl",
+    ],
     ["a digest that is none", [`controlPlane.url=${url}`, "image.digest=latest"], "/image/digest"],
   ])("%s → refused, and the message names it", async (_, values, named) => {
     const helm = await helmOf({ skip: (note) => expect.unreachable(note) });

@@ -4,6 +4,7 @@ import {
   actionlintRelease,
   alertmanagerRelease,
   cosignRelease,
+  craneRelease,
   envtestArchive,
   etcdRelease,
   helmRelease,
@@ -21,6 +22,8 @@ export type AssetName =
   | "kubelet"
   | "helm"
   | "cosign"
+  | "crane"
+  | "registry"
   | "actionlint"
   | "admission-webhook"
   | "prometheus"
@@ -67,6 +70,8 @@ const prometheusVersion = "v3.13.5";
 const alertmanagerVersion = "v0.30.0";
 const helmVersion = "v3.22.0";
 const cosignVersion = "v3.1.3";
+const craneVersion = "v0.22.1";
+const registryVersion = "v3.1.2";
 const actionlintVersion = "v1.7.12";
 const prometheusOperatorVersion = "v0.85.0";
 
@@ -177,6 +182,30 @@ export const assetTable: Readonly<Record<AssetName, Asset>> = {
       packagePath: "github.com/sigstore/cosign/v3/cmd/cosign",
       linkerFlags: `-s -w -X sigs.k8s.io/release-utils/version.gitVersion=${cosignVersion}`,
       roughly: "three minutes",
+    },
+  },
+  // Pushes the files of a release byte by byte.
+  crane: {
+    name: "crane",
+    version: craneVersion,
+    downloads: [craneRelease],
+    build: {
+      moduleDirectory: moduleDirectory("crane"),
+      packagePath: "github.com/google/go-containerregistry/cmd/crane",
+      linkerFlags: `-s -w -X github.com/google/go-containerregistry/cmd/crane/cmd.Version=${craneVersion}`,
+      roughly: "twenty seconds",
+    },
+  },
+  // The registry that tests publish to, on loopback.
+  registry: {
+    name: "registry",
+    version: registryVersion,
+    downloads: [],
+    build: {
+      moduleDirectory: moduleDirectory("registry"),
+      packagePath: "github.com/distribution/distribution/v3/cmd/registry",
+      linkerFlags: `-s -w -X github.com/distribution/distribution/v3/version.version=${registryVersion}`,
+      roughly: "a minute",
     },
   },
   actionlint: {

@@ -16,6 +16,8 @@ export interface DownloadHosts {
   readonly helm: string;
   /** cosign releases: `<base>/v1.2.3/cosign-linux-amd64` beside `cosign_checksums.txt`. */
   readonly cosign: string;
+  /** Releases of go-containerregistry, with crane: `<base>/v1.2.3/go-containerregistry_Linux_x86_64.tar.gz` beside `checksums.txt`. */
+  readonly crane: string;
   /** actionlint releases: `<base>/v1.2.3/actionlint_1.2.3_linux_amd64.tar.gz` beside a list of checksums. */
   readonly actionlint: string;
   /** Index of the envtest archives: YAML with an address and a SHA-512 for each. */
@@ -30,6 +32,7 @@ export const officialHosts: DownloadHosts = {
   alertmanager: "https://github.com/prometheus/alertmanager/releases/download",
   helm: "https://get.helm.sh",
   cosign: "https://github.com/sigstore/cosign/releases/download",
+  crane: "https://github.com/google/go-containerregistry/releases/download",
   actionlint: "https://github.com/rhysd/actionlint/releases/download",
   envtestIndex: "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/main/envtest-releases.yaml",
 };
@@ -108,6 +111,15 @@ export const cosignRelease: DownloadSource = async ({ version, platform, hosts, 
   const base = `${hosts.cosign}/${version}`;
   const digest = parseDigest(await fetchText(`${base}/cosign_checksums.txt`), file, 64);
   return digest === undefined ? undefined : { url: `${base}/${file}`, algorithm: "sha256", digest };
+};
+
+/** The archives that hold crane: one for every platform beside one list of checksums. */
+export const craneRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
+  const system = platform.os === "linux" ? "Linux" : "Darwin";
+  const file = `go-containerregistry_${system}_${platform.arch === "amd64" ? "x86_64" : platform.arch}.tar.gz`;
+  const base = `${hosts.crane}/${version}`;
+  const digest = parseDigest(await fetchText(`${base}/checksums.txt`), file, 64);
+  return digest === undefined ? undefined : { url: `${base}/${file}`, algorithm: "sha256", digest, member: "crane" };
 };
 
 /** actionlint's release archives: tar.gz for every platform beside one list of checksums. */

@@ -1,4 +1,5 @@
 import { stringify } from "yaml";
+import { runbookPathPattern } from "../monitoring/rule-files.ts";
 import { type DeploySources, type Manifest, manifestsOf } from "./deploy-sources.ts";
 import { block, expression, mergedKey, optionalBlock, templateText, verbatim } from "./template-text.ts";
 
@@ -174,6 +175,12 @@ const scrapeToken = `      {{- with .Values.metricsAuth }}
       {{- end }}
 `;
 
+/** The rules with the user's links to the runbooks, as an expression of Helm. */
+const linkedRules = [
+  `regexReplaceAll ${JSON.stringify(runbookPathPattern)} (.Files.Get "files/rules.yaml")`,
+  `(replace "{name}" "\${1}" .Values.monitoring.runbookUrl)`,
+].join(" ");
+
 /** Rules and dashboard hold braces of their own, so they come from files of the chart that Helm does not read as templates. */
 function monitoring(sources: DeploySources): string {
   const [podMonitor] = manifestsOf(sources, "deploy/monitoring/pod-monitor.yaml");
@@ -186,7 +193,7 @@ function monitoring(sources: DeploySources): string {
   };
   const text = [
     `${documents([podMonitor && placed(podMonitor)])}${scrapeToken}`,
-    `${templateText(rule)}spec:\n{{ .Files.Get "files/rules.yaml" | indent 2 }}\n`,
+    `${templateText(rule)}spec:\n{{ ${linkedRules} | indent 2 }}\n`,
     `${templateText(dashboard)}data:\n  compute-endpoints.json: |\n{{ .Files.Get "files/compute-endpoints.json" | trimSuffix "\\n" | indent 4 }}\n`,
   ].join("---\n");
   return onlyIf(".Values.monitoring.enabled", text);

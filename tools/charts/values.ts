@@ -1,3 +1,4 @@
+import { runbookPath } from "../monitoring/rule-files.ts";
 import type { DeploySources } from "./deploy-sources.ts";
 import { manifestsOf } from "./deploy-sources.ts";
 
@@ -90,9 +91,10 @@ export function operatorValues(sources: DeploySources): Readonly<Record<string, 
         "enabled: /metrics needs a bearer token that the API server accepts. tokenSecret: the token of Prometheus, for the PodMonitor.",
     },
     monitoring: {
-      value: { enabled: false },
-      schema: closed({ enabled: { type: "boolean" } }),
-      comment: "PodMonitor, PrometheusRule and Grafana dashboard; needs the Prometheus operator.",
+      value: { enabled: false, runbookUrl: runbookPath("{name}") },
+      schema: closed({ enabled: { type: "boolean" }, runbookUrl: { type: "string", pattern: "\\{name\\}" } }),
+      comment:
+        "PodMonitor, PrometheusRule and Grafana dashboard; needs the Prometheus operator. runbookUrl: the link in alerts, for instance https://docs.example.com/runbooks/{name}/; by default the page's path in the repository.",
     },
     resources: { value: container.resources, schema: anyObject, comment: "Of the one container." },
     ...podValues(spec),

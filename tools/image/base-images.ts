@@ -71,6 +71,9 @@ function npmDirectory(): string {
   return path.resolve(path.dirname(program), "..");
 }
 
+/** The names of the packages, in the root that is being made. */
+const listInside = "/packages.list";
+
 async function makeRoot({ directory, epochSeconds }: BaseImageOptions, name: string, include: readonly string[]) {
   const root = path.join(directory, `${name}.tar`);
   const list = path.join(directory, `${name}.packages`);
@@ -79,8 +82,10 @@ async function makeRoot({ directory, epochSeconds }: BaseImageOptions, name: str
     command: "mmdebstrap",
     args: [
       ...["--quiet", "--variant=extract", `--include=${include.join(",")}`],
-      `--extract-hook=cd "$1"/var/cache/apt/archives && ls *.deb > '${list}'`,
-      `--customize-hook=rm -rf ${removals}`,
+      // A hook of a user who is not root may write below the new root only; mmdebstrap itself copies the list out.
+      `--extract-hook=cd "$1"/var/cache/apt/archives && ls *.deb > "$1${listInside}"`,
+      `--extract-hook=download ${listInside} ${list}`,
+      `--customize-hook=rm -rf "$1${listInside}" ${removals}`,
       ...[release, root, mirror],
     ],
     env: { ...process.env, SOURCE_DATE_EPOCH: String(epochSeconds) },

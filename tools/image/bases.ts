@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { withCacheLock } from "../assets/cache-lock.ts";
 import { type ProgressSink, withProgress } from "../assets/progress.ts";
 import { type DebianPackage, makeBaseImages } from "./base-images.ts";
 import { buildFile } from "./build-file.ts";
-import { type Buildah, withBuildah } from "./buildah.ts";
+import { type Buildah, removeStorage, withBuildah } from "./buildah.ts";
 
 /** What an image is built on, in the storage of a buildah. */
 export interface Bases {
@@ -116,8 +116,7 @@ async function keyOf({ root, epochSeconds }: BasesOptions, packages: string): Pr
 
 async function removeOthers(cache: string, name: string): Promise<void> {
   const others = (await readdir(cache, { withFileTypes: true })).filter((entry) => entry.isDirectory());
-  for (const other of others.filter((entry) => entry.name !== name))
-    await rm(path.join(cache, other.name), { recursive: true, force: true });
+  for (const other of others.filter((entry) => entry.name !== name)) await removeStorage(path.join(cache, other.name));
 }
 
 /** Removes the images that `work` adds. */

@@ -7,6 +7,7 @@ import { withBases } from "./bases.ts";
 import { buildFile } from "./build-file.ts";
 import { type Buildah, checkImageTools } from "./buildah.ts";
 import { readImageFile, readOciImage } from "./oci-layout.ts";
+import { isLoopbackRegistry } from "./registry-scheme.ts";
 import { type BundledPackage, imageSbom } from "./sbom.ts";
 import { sourceDateSeconds } from "./source-date.ts";
 
@@ -71,7 +72,7 @@ export async function buildImage(options: ImageOptions): Promise<BuiltImage> {
     const { pushTo } = options;
     if (pushTo !== undefined)
       await withProgress(progress, `Pushing ${pushTo}`, () =>
-        buildah(["push", "--quiet", reference, `docker://${pushTo}`]),
+        buildah(["push", "--quiet", `--tls-verify=${!isLoopbackRegistry(pushTo)}`, reference, `docker://${pushTo}`]),
       );
     await options.afterBuild?.(buildah, reference, directory);
     return bases.debian;

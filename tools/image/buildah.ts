@@ -51,7 +51,17 @@ export async function withBuildah<T>(
     return await work(buildah, directory);
   } finally {
     await buildah(["rm", "--all"]).catch(ignoreCommandError);
+    await removeStorage(directory);
+  }
+}
+
+/** Removes a folder with storage of buildah. For a user who is not root, its files belong to other ids of a user namespace. */
+export async function removeStorage(directory: string): Promise<void> {
+  try {
     await rm(directory, { recursive: true, force: true });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EACCES")) throw error;
+    await runCommand({ command: "buildah", args: ["unshare", "rm", "-rf", directory] });
   }
 }
 

@@ -6,8 +6,13 @@ import { resourceAlerts } from "./resource-alerts.ts";
 /** Every alert this repository ships, the ones about resources first. */
 export const alerts: readonly Alert[] = [...resourceAlerts, ...operatorAlerts];
 
-/** Where the pages of docs/runbooks are read. */
-export const runbooksUrl = "https://endpoint-operator.dev/runbooks";
+/** Where the runbook of an alert stands in this repository. No site is published, so this is what `runbook_url` says by default. Pure. */
+export function runbookPath(name: string): string {
+  return `docs/runbooks/${name}.md`;
+}
+
+/** Finds the path of a runbook in a rules file; its group is the name of the alert. */
+export const runbookPathPattern = "docs/runbooks/(\\w+)\\.md";
 
 /** One group of a rules file, as Prometheus defines it. */
 export interface RuleGroup {
@@ -40,7 +45,7 @@ function ruleOf(alert: Alert): Rule {
     expr,
     ...(alert.for === "0s" ? {} : { for: alert.for }),
     labels: { severity },
-    annotations: { summary, description, runbook_url: `${runbooksUrl}/${name}` },
+    annotations: { summary, description, runbook_url: runbookPath(name) },
   };
 }
 

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { ProgressSink } from "../assets/progress.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
 import { CommandError, runCommand } from "../assets/run-command.ts";
@@ -24,13 +26,12 @@ export async function findCosign(progress: ProgressSink, signal?: AbortSignal): 
     runCommand({ command, args, env: { ...process.env, COSIGN_PASSWORD: password, COSIGN_YES: "true" }, signal });
 }
 
-/** Makes a key pair for one run; the private key goes to `keyDirectory`, the public one to `outDir`. */
-export async function makeKeyPair(cosign: Cosign, keyDirectory: string, outDir: string): Promise<Signing> {
+/** Makes a key pair in a folder: `cosign.key`, with a password of its own, and `cosign.pub`. */
+export async function makeKeyPair(cosign: Cosign, directory: string): Promise<Signing & { readonly kind: "Key" }> {
   const password = randomBytes(24).toString("base64url");
-  const prefix = path.join(keyDirectory, "cosign");
+  const prefix = path.join(directory, "cosign");
   await cosign(["generate-key-pair", `--output-key-prefix=${prefix}`], password);
-  const publicKey = path.join(outDir, "cosign.pub");
-  return { kind: "Key", privateKey: `${prefix}.key`, publicKey, password };
+  return { kind: "Key", privateKey: `${prefix}.key`, publicKey: `${prefix}.pub`, password };
 }
 
 /** Where the signature of a file stands. Pure. */
@@ -70,6 +71,56 @@ export async function signatureProblem(cosign: Cosign, trust: Trust, file: strin
   }
   return undefined;
 }
+
+/** Signs an image or a chart of a registry. @param reference with its digest */
+export async function signReference(cosign: Cosign, signing: Signing, reference: string): Promise<void> {
+  await cosign(["sign", ...signingArgs(signing), reference], passwordOf(signing));
+}
+
+/** Attaches a signed statement to an image of a registry. @param predicate file with JSON */
+export async function attestReference(
+  cosign: Cosign,
+  signing: Signing,
+  reference: string,
+  { type, predicate }: { readonly type: StatementType; readonly predicate: string },
+): Promise<void> {
+  const what = [`--type=${type}`, `--predicate=${predicate}`];
+  await cosign(["attest", ...signingArgs(signing), ...what, reference], passwordOf(signing));
+}
+
+/** @throws CommandError when no trusted signature is attached */
+export async function verifyReference(cosign: Cosign, trust: Trust, reference: string): Promise<void> {
+  await cosign(["verify", ...trustArgs(trust), reference]);
+}
+
+/** Whether a trusted statement of this type, with exactly this predicate, is attached to an image of a registry. */
+export async function hasStatement(
+  cosign: Cosign,
+  trust: Trust,
+  reference: string,
+  { type, predicate }: { readonly type: StatementType; readonly predicate: string },
+): Promise<boolean> {
+  const args = ["verify-attestation", `--type=${type}`, ...trustArgs(trust), reference];
+  const printed = await cosign(args).catch(isRefused);
+  if (printed === false) return false;
+  const envelopes = printed.split("\n").filter((line) => line !== "");
+  const wanted: unknown = JSON.parse(await readFile(predicate, "utf8"));
+  return envelopes.some((line) => isDeepStrictEqual(predicateIn(line), wanted));
+}
+
+function predicateIn(envelope: string): unknown {
+  const { payload } = JSON.parse(envelope) as { readonly payload: string };
+  return JSON.parse(Buffer.from(payload, "base64").toString("utf8")).predicate;
+}
+
+/** `false` when cosign refused what it was asked; anything else is thrown again. */
+export function isRefused(error: unknown): false {
+  if (!(error instanceof CommandError)) throw error;
+  return false;
+}
+
+/** What a statement about an image says: its SBOM, or its provenance. */
+export type StatementType = "cyclonedx" | "slsaprovenance1";
 
 function lastError(message: string): string {
   return /Error: (.*)/.exec(message)?.[1] ?? message;

@@ -60,7 +60,7 @@ export const tiers: readonly Tier[] = [
   {
     name: "e2e",
     assets: withApiServer,
-    wantedAssets: ["prometheus", "promtool", "alertmanager", "cosign"],
+    wantedAssets: ["prometheus", "promtool", "alertmanager", "cosign", "helm", "crane", "registry"],
     // Beside what its worlds leave: the command line, the demo as its user sees it, the demo's operator, and the pager.
     leaves: {
       logs: ["bad configuration", "What the person on call received", '"namespace":"shop","name":"orders-replica-3"'],

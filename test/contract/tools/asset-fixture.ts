@@ -121,6 +121,7 @@ export async function startDownloadServer(files: Readonly<Record<string, string 
       alertmanager: `${base}/alertmanager`,
       helm: `${base}/helm`,
       cosign: `${base}/cosign`,
+      crane: `${base}/crane`,
       actionlint: `${base}/actionlint`,
     },
   };

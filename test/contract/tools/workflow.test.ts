@@ -14,11 +14,24 @@ test("the release workflow → actionlint finds nothing", async (context) => {
   expect(await runCommand({ command: actionlint, args })).toBe("");
 });
 
+interface Step {
+  readonly run?: string;
+  readonly uses?: string;
+}
+
+async function stepsOfWorkflow(): Promise<readonly Step[]> {
+  const { jobs } = parse(await readFile(workflow, "utf8")) as { jobs: Record<string, { steps: readonly Step[] }> };
+  return Object.values(jobs).flatMap(({ steps }) => steps);
+}
+
 test("the release workflow → makes everything by npm run release", async () => {
-  const { jobs } = parse(await readFile(workflow, "utf8")) as {
-    jobs: Record<string, { steps: readonly { run?: string }[] }>;
-  };
-  const commands = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
-  const making = commands.filter((command) => !/^(sudo apt-get|npm ci|buildah login)/.test(command));
+  const commands = (await stepsOfWorkflow()).flatMap(({ run }) => run ?? []);
+  const making = commands.filter((command) => !/^(sudo apt-get|npm ci|docker login)/.test(command));
   expect(making).toEqual([expect.stringMatching(/^npm run release -- --registry /)]);
+});
+
+test("the actions of the release workflow → named by commit, so that a moved tag changes nothing", async () => {
+  const actions = (await stepsOfWorkflow()).flatMap(({ uses }) => uses ?? []);
+  expect(actions.length).toBeGreaterThan(0);
+  expect(actions.filter((action) => !/^actions\/[\w-]+@[0-9a-f]{40}$/.test(action))).toEqual([]);
 });

@@ -6,6 +6,7 @@ import {
   actionlintRelease,
   alertmanagerRelease,
   cosignRelease,
+  craneRelease,
   type DownloadQuery,
   envtestArchive,
   etcdRelease,
@@ -164,6 +165,7 @@ describe("download sources", () => {
       "linux-amd64/helm",
     ],
     ["cosign", cosignRelease, "v1.2.3/cosign_checksums.txt", "v1.2.3/cosign-linux-amd64", undefined],
+    ["crane", craneRelease, "v1.2.3/checksums.txt", "v1.2.3/go-containerregistry_Linux_x86_64.tar.gz", "crane"],
     [
       "actionlint",
       actionlintRelease,

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { findPages } from "../../../tools/docs/find-pages.ts";
 import { readSiteSources } from "../../../tools/docs/read-sources.ts";
 import { buildSite } from "../../../tools/docs/site.ts";
-import { ruleGroups, runbooksUrl } from "../../../tools/monitoring/rule-files.ts";
+import { ruleGroups } from "../../../tools/monitoring/rule-files.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const site = buildSite(await readSiteSources(root));
@@ -36,11 +36,11 @@ test("every link of every page → a file of the site, and an anchor of its page
   expect(broken).toEqual([]);
 });
 
-test("the runbook address of every alert → a page of the site", () => {
+test("the runbook of every alert → a page of the site", () => {
   const addresses = ruleGroups().flatMap(({ rules }) => rules.map(({ annotations }) => annotations.runbook_url ?? ""));
   expect(addresses.length).toBeGreaterThan(5);
-  const base = runbooksUrl.replace(/runbooks$/, "");
-  expect(addresses.filter((address) => !site.files.has(`${address.replace(base, "")}/index.html`))).toEqual([]);
+  const pageOf = (address: string) => address.replace(/^docs\/(.*)\.md$/, "$1/index.html");
+  expect(addresses.filter((address) => !site.files.has(pageOf(address)))).toEqual([]);
 });
 
 test.each([

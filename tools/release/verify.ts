@@ -1,0 +1,87 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import path from "node:path";
+import { runCommand } from "../assets/run-command.ts";
+import { brokenBlobs, sha256Of } from "../image/oci-layout.ts";
+import { UsageError } from "../process/usage-error.ts";
+import { type Cosign, signatureProblem, type Trust } from "./cosign.ts";
+import { imageDigest, type ReleaseFiles, releaseFiles, signedFiles } from "./release-files.ts";
+
+/**
+ * Finds the files of a release in a folder by its SBOM.
+ *
+ * @throws UsageError when the folder does not hold exactly one release.
+ */
+export async function releaseIn(outDir: string): Promise<ReleaseFiles> {
+  const names = await readdir(outDir).catch(() => []);
+  const versions = names.flatMap((name) => /^endpoint-operator-(.+)\.cdx\.json$/.exec(name)?.[1] ?? []);
+  const [version, ...others] = versions;
+  if (version === undefined || others.length > 0) throw new UsageError(`${outDir} does not hold exactly one release.`);
+  return releaseFiles(outDir, version);
+}
+
+/**
+ * Verifies the files of a release: each against its checksum, its signature and its statement of provenance; the SBOM against the
+ * image in the archive; and the image's layout, if it is there, against its own digests and the SBOM.
+ *
+ * @returns a line for each problem; empty when everything is right.
+ */
+export async function releaseProblems(release: ReleaseFiles, cosign: Cosign, trust: Trust): Promise<readonly string[]> {
+  const signatures = await Promise.all(signedFiles(release).map((file) => signatureProblem(cosign, trust, file)));
+  return [
+    ...(await checksumProblems(release)),
+    ...signatures.filter((problem) => problem !== undefined),
+    ...(await sbomProblems(release)),
+    ...(await layoutProblems(release)),
+  ];
+}
+
+async function checksumProblems({ archive, sbom, charts, checksums }: ReleaseFiles): Promise<readonly string[]> {
+  const lines = (await readFile(checksums, "utf8").catch(() => "")).trimEnd().split("\n");
+  const stated = new Map(lines.map((line) => line.split("  ").reverse() as [string, string]));
+  const problems = await Promise.all(
+    [archive, sbom, ...charts].map(async (file) => {
+      const name = path.basename(file);
+      const found = await sha256Of(file).catch(() => "missing");
+      const wanted = stated.get(name) ?? "nothing about it";
+      return found === wanted ? [] : [`${name}: its SHA-256 is ${found}, and SHA256SUMS says ${wanted}`];
+    }),
+  );
+  return problems.flat();
+}
+
+/** The SBOM must describe the very image in the archive. */
+async function sbomProblems({ archive, sbom }: ReleaseFiles): Promise<readonly string[]> {
+  const digest = await archivedDigest(archive).catch((error: Error) => error.message);
+  const described = await describedDigest(sbom);
+  return digest === described
+    ? []
+    : [`${path.basename(sbom)}: it describes ${described}, and the archive holds ${digest}`];
+}
+
+/** The layout is what is pushed; a release that was downloaded has none. */
+async function layoutProblems(release: ReleaseFiles): Promise<readonly string[]> {
+  const { layout, sbom } = release;
+  const isThere = await stat(layout).then(Boolean, () => false);
+  if (!isThere) return [];
+  const name = path.basename(layout);
+  try {
+    const [digest, described] = [await imageDigest(release), await describedDigest(sbom)];
+    const differs = digest === described ? [] : [`${name}: it holds ${digest}, and the SBOM describes ${described}`];
+    return [...differs, ...(await brokenBlobs(layout)).map((line) => `${name}: ${line}`)];
+  } catch (error) {
+    return [`${name}: it cannot be read: ${error instanceof Error ? error.message : String(error)}`];
+  }
+}
+
+async function archivedDigest(archive: string): Promise<string | undefined> {
+  const index = await runCommand({ command: "tar", args: ["-xOf", archive, "./index.json"] });
+  return (JSON.parse(index) as { manifests: readonly { digest: string }[] }).manifests[0]?.digest;
+}
+
+async function describedDigest(sbom: string): Promise<string> {
+  try {
+    return `sha256:${JSON.parse(await readFile(sbom, "utf8")).metadata?.component?.hashes?.[0]?.content}`;
+  } catch {
+    return "nothing, because it is no JSON file";
+  }
+}
