@@ -1,6 +1,6 @@
-import type { AccessContext } from "./access/access-context.ts";
+import type { AccessKindContext } from "./access/access-context.ts";
 import { AccessKind } from "./access/access-kind.ts";
-import { endpointIndex, indexesOf } from "./access/endpoint-reference.ts";
+import { endpointIndex, indexesOf, planeIndex } from "./access/endpoint-reference.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { LeaderFence } from "./domain/leader-fence.ts";
 import type { ResourceKey } from "./domain/resource-store.ts";
@@ -13,14 +13,14 @@ import type { KindRound, ProjectKind } from "./reconcile/project-kind.ts";
 import type { DatabaseAccess } from "./resource/database-access.ts";
 import { databaseAccessNames } from "./resource/names.ts";
 
-/** What the parts of DatabaseAccess are made from. */
-export interface AccessPartsOptions extends Omit<AccessContext, "store" | "secrets"> {
+/** What the parts of DatabaseAccess stand on. */
+export interface AccessPartsOptions extends Omit<AccessKindContext, "store" | "secrets"> {
   readonly connection: KubernetesConnection;
   readonly fence: LeaderFence;
   /** The watched namespaces. Empty: all namespaces. */
   readonly namespaces: readonly string[];
-  /** Adds a project to the work queue. */
-  readonly enqueue: (projectId: string, priority: "Urgent" | "Background") => void;
+  /** Puts a project into the work queue, by its key. */
+  readonly enqueue: (project: string, priority: "Urgent" | "Background") => void;
 }
 
 /**
@@ -32,6 +32,10 @@ export interface AccessParts {
   resources(): readonly DatabaseAccess[];
   /** A ComputeEndpoint changed, so the DatabaseAccesses that name it are reconciled. */
   endpointChanged(key: ResourceKey, priority: "Urgent" | "Background"): void;
+  /** A control plane is to be used in another way: the resources with records there are reconciled. */
+  planeChanged(planeId: string): void;
+  /** Resources with records at a control plane. */
+  usersOf(planeId: string): number;
   start(): void;
   /** This process has become the leader. It acts as soon as it has listed the resources. */
   lead(): void;
@@ -74,8 +78,8 @@ export function assembleAccess(options: AccessPartsOptions): AccessParts {
     const now = resource === undefined ? [] : kind.projectsOf(resource);
     const before = projects.get(`${namespace}/${name}`) ?? [];
     projects.set(`${namespace}/${name}`, now);
-    for (const projectId of new Set([...before, ...now])) {
-      enqueue(projectId, priority);
+    for (const project of new Set([...before, ...now])) {
+      enqueue(project, priority);
     }
   };
   const becomeReady = async () => {
@@ -100,6 +104,12 @@ export function assembleAccess(options: AccessPartsOptions): AccessParts {
         changed(resource.key, priority);
       }
     },
+    planeChanged(planeId) {
+      for (const resource of state.isReady ? watch.store.inProject(planeIndex(planeId)) : []) {
+        changed(resource.key, "Urgent");
+      }
+    },
+    usersOf: (planeId) => watch.store.inProject(planeIndex(planeId)).length,
     start() {
       const { plural } = databaseAccessNames;
       const onServed = () => {

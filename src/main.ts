@@ -68,7 +68,7 @@ async function operate(config: Config): Promise<number> {
   const own = { clock: systemClock, logger, credentials, version: programVersion, random: Math.random };
   const source = startKeys({ apiKey, ...own });
   const operator = await startOperator({
-    ...{ config, ...tracing, ...own, keys, instance },
+    ...{ config, ...tracing, ...own, keys, instance, onKey: (key) => seenKeys.add(key) },
     databaseAuthority: config.databaseCaFile === undefined ? undefined : await readFile(config.databaseCaFile, "utf8"),
   });
   const failure = await Promise.race([aborted(stop), operator.failed]);

@@ -1,19 +1,12 @@
 import { type AccessParts, assembleAccess } from "./access-parts.ts";
 import type { Config } from "./config.ts";
-import { createControlPlane } from "./control-plane/create-control-plane.ts";
-import { createCredentialGate } from "./control-plane/credential-gate.ts";
-import { type CallGuard, guardCalls, throttleGuard, withLeaderFence } from "./control-plane/guard-calls.ts";
 import type { KeySource } from "./control-plane/key-source.ts";
-import { createRequestBudget, withRequestBudget } from "./control-plane/request-budget.ts";
-import { withUnreadableReport } from "./control-plane/unreadable-objects.ts";
-import { withCallSpans, withRequestAttributes } from "./control-plane/with-call-spans.ts";
-import type { GrantOf } from "./decide/project-grant.ts";
-import { type BranchObjects, guardBranchObjects } from "./domain/branch-objects.ts";
+import { connectControlPlane, writeTimeoutMs } from "./control-plane-parts.ts";
+import type { BranchObjects } from "./domain/branch-objects.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { ControlPlane } from "./domain/control-plane.ts";
-import { type LeaderFence, LeaderFenceError } from "./domain/leader-fence.ts";
+import type { LeaderFence } from "./domain/leader-fence.ts";
 import type { Logger } from "./domain/logger.ts";
-import type { RequestBudget } from "./domain/request-budget.ts";
 import type { ResourceKey } from "./domain/resource-store.ts";
 import type { Tracer } from "./domain/tracer.ts";
 import { assembleGrants } from "./grant-parts.ts";
@@ -30,11 +23,14 @@ import {
 import type { LeaseTiming } from "./kubernetes/lease/lease-timing.ts";
 import { createResourceWatch, type ResourceWatch } from "./kubernetes/resource-watch.ts";
 import { ProjectOperations } from "./operations/reader.ts";
-import type { ControlPlaneAccess, ObjectsAccess } from "./reconcile/control-plane-access.ts";
+import { assemblePlanes, type PlaneParts, type PlanePartsOptions } from "./plane-parts.ts";
+import type { ControlPlaneUnit } from "./reconcile/control-plane-access.ts";
 import { ProjectKeys } from "./reconcile/project-keys.ts";
 import type { ProjectKind } from "./reconcile/project-kind.ts";
 import { ProjectReconciler } from "./reconcile/project-reconciler.ts";
 import { Projects } from "./reconcile/projects.ts";
+import { type ComputeEndpoint, isBeingDeleted, noProject, projectIdOf } from "./resource/compute-endpoint.ts";
+import { parseProjectKey } from "./resource/project-key.ts";
 import { type ClosableFence, createClosableFence } from "./runtime/closable-fence.ts";
 import { createLivenessWatchdog, type LivenessWatchdog } from "./runtime/liveness-watchdog.ts";
 import { createWorkQueue, type WorkQueue } from "./runtime/work-queue.ts";
@@ -53,7 +49,9 @@ export interface OperatorOptions {
   readonly instance: string;
   /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
-  /** The control plane; tests pass one in. @default the HTTP client for the control plane of the settings */
+  /** Sees each API key of a control plane that a resource describes, so that logs can leave it out. @default nothing does */
+  readonly onKey?: ((key: string) => void) | undefined;
+  /** @default the HTTP client for the control plane of the settings */
   readonly controlPlane?: ControlPlane & { readonly objects?: BranchObjects };
   /** The certificate authority of the databases as PEM. @default public authorities */
   readonly databaseAuthority?: string | undefined;
@@ -65,10 +63,7 @@ export interface OperatorOptions {
   readonly leaseTiming?: LeaseTiming;
 }
 
-/** The time limit of one write to the control plane or to Kubernetes, in milliseconds. The lease must last longer. */
-const writeTimeoutMs = 8_000;
-
-/** If the lease is too short for an effect, the operator checks again after this many milliseconds. */
+/** A process whose lease is too short for an effect looks again after this time. */
 const notPermittedPauseMs = 1_000;
 
 /** All parts of an operator, wired and not started. */
@@ -103,10 +98,12 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
   const { config, clock, logger, connection, random, instance } = foundation;
   const [failed, projectKeys] = [Promise.withResolvers<string>(), new ProjectKeys()];
   let isLeading = false;
+  const add = (project: string, priority: "Urgent" | "Background") => {
+    queue.add(project, priority);
+    planes.usersChanged(parseProjectKey(project).planeId);
+  };
   const enqueue = (key: ResourceKey, priority: "Urgent" | "Background") => {
-    for (const projectId of projectKeys.noteChange(key, watch.store.get(key))) {
-      queue.add(projectId, priority);
-    }
+    for (const project of projectKeys.noteChange(key, watch.store.get(key))) add(project, priority);
     accessParts.endpointChanged(key, priority);
   };
   const stop = (why: string) => {
@@ -132,39 +129,37 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
       enqueue(key, "Background");
     }
     accessParts.lead();
+    planes.lead();
     pool.start();
   };
   const gate = createClosableFence(leadership);
   const watch = createResourceWatch({
-    connection,
-    namespaces: config.watchNamespaces,
+    ...{ connection, namespaces: config.watchNamespaces, fence: gate, clock, logger, random },
     onChange(key, origin) {
       // A new leader reconciles every resource, so a standby need not remember changes.
       if (isLeading) enqueue(key, origin === "Listed" ? "Background" : "Urgent");
     },
     onList: () => leadership.nudge(),
-    ...{ fence: gate, clock, logger, random },
   });
   const resources = () => (isLeading ? watch.store.list() : []);
   const grants = assembleGrants({
     ...{ connection, clock, logger, random, resources, enqueue },
-    ...{ namespaces: config.watchNamespaces, mode: config.projectGrants, projectPollMs: config.projectPollMs },
+    ...{ namespaces: config.watchNamespaces, projectPollMs: config.projectPollMs },
+    onNews: () => planes.namespacesChanged(),
   });
   const metrics: Metrics = createOperatorMetrics(foundation, {
-    ...{ watch, unreadableCount: () => unreadableCount(), queueStats: () => queue.stats() },
-    // Only the leader reports these metrics. Otherwise two replicas would both report every resource.
-    resources,
+    ...{ watch, unreadableCount: () => planes.unreadableCount(), queueStats: () => queue.stats() },
+    // The leader alone: otherwise two replicas would both report every resource.
+    ...{ resources, units: () => planes.units(), isLeader: () => gate.mayStartEffect(0) },
     accesses: { resources: () => accessParts.resources(), nowMs: () => clock.nowMs() },
-    ...{ projects: () => projects, isLeader: () => gate.mayStartEffect(0) },
   });
   const queue = createProjectQueue(foundation, metrics, projectKeys);
   const events = createEventRecorder({ connection, fence: gate, clock, logger, instance, random });
-  const onNewKey = () => retryRefused(projects, queue);
-  const { access, unreadableCount, close } = connectControlPlane(foundation, { metrics, fence: gate, onNewKey });
-  const projects = createProjects(foundation, metrics);
-  const needs = { watch, metrics, queue, access, events, grantOf: grants.grantOf, fence: gate };
+  const planeNeeds = { metrics, fence: gate, grants, watch, queue, enqueue, access: () => accessParts };
+  const planes = createPlanes(foundation, planeNeeds);
+  const needs = { watch, metrics, queue, events, fence: gate, planes, add };
   const accessParts = createAccess(foundation, needs);
-  const pool = createPool(foundation, { ...needs, projects, kinds: [accessParts.kind] });
+  const pool = createPool(foundation, { ...needs, kinds: [accessParts.kind] });
   const liveness = createLiveness(foundation, queue, pool);
   return {
     ...{ watch, metrics, liveness, leadership, gate, events, failed: failed.promise },
@@ -176,7 +171,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
     },
     async close() {
       liveness.stop();
-      await Promise.all([watch.stop(), grants.stop(), accessParts.stop(), close()]);
+      await Promise.all([watch.stop(), grants.stop(), accessParts.stop(), planes.stop()]);
     },
   };
 }
@@ -184,9 +179,9 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
 function createProjectQueue({ clock }: Foundation, metrics: Metrics, projectKeys: ProjectKeys): WorkQueue<string> {
   return createWorkQueue({
     clock,
-    idOf: (projectId) => projectId,
-    // Projects are grouped by namespace, so that a namespace with thousands of resources does not hold up others.
-    groupOf: (projectId) => projectKeys.namespaceOf(projectId),
+    idOf: (project) => project,
+    // A namespace with thousands of resources does not hold up other namespaces.
+    groupOf: (project) => projectKeys.namespaceOf(project),
     observer: metrics.queue,
   });
 }
@@ -195,13 +190,6 @@ function createProjects({ clock, logger }: Foundation, metrics: Metrics): Projec
   const operationsOf = (projectId: string) =>
     new ProjectOperations({ clock, ...reportLogTo({ logger, metrics, projectId }) });
   return new Projects({ clock, operationsOf });
-}
-
-/** Makes projects due that were refused with the old API key, because there is another key now. */
-function retryRefused(projects: Projects, queue: WorkQueue<string>): void {
-  for (const projectId of projects.retryRefused()) {
-    queue.add(projectId, "Urgent");
-  }
 }
 
 /** Logs and counts the parts of an operation log that its reader could not read. */
@@ -229,21 +217,26 @@ function createLiveness({ clock, config }: Foundation, queue: WorkQueue<string>,
 }
 
 interface MetricsSources extends Pick<MetricsOptions, "resources" | "accesses" | "unreadableCount" | "queueStats"> {
-  readonly projects: () => Projects;
+  readonly units: () => readonly ControlPlaneUnit[];
   readonly watch: ResourceWatch;
   readonly isLeader: () => boolean;
 }
 
 function createOperatorMetrics(
   foundation: Foundation,
-  { watch, isLeader, projects, ...sources }: MetricsSources,
+  { watch, isLeader, units, ...sources }: MetricsSources,
 ): Metrics {
   const { version, config } = foundation;
   return createMetrics({
     ...sources,
-    orphanCount: () => projects().orphanCount(),
-    serviceNowMs: (projectId) => projects().serviceNowMs(projectId),
-    operationsAges: () => projects().operationsAges(),
+    orphanCount: () => units().reduce((sum, { projects }) => sum + projects.orphanCount(), 0),
+    serviceNowMs(key) {
+      const { planeId, projectId } = parseProjectKey(key);
+      return units()
+        .find(({ id }) => id === planeId)
+        ?.projects.serviceNowMs(projectId);
+    },
+    operationsAges: () => units().flatMap(({ projects }) => projects.operationsAges()),
     version,
     workers: config.workers,
     watchStats: () => watch.stats(),
@@ -272,138 +265,123 @@ function createLeadership(foundation: Foundation, callbacks: LeadershipCallbacks
   });
 }
 
-interface ClientNeeds {
+/** The resources that have something at a control plane, or may create it at any moment. */
+function usersAmong(resources: readonly ComputeEndpoint[], { grantOf }: ControlPlaneUnit): number {
+  const isUser = (resource: ComputeEndpoint) => {
+    const { ownership, createIntent } = resource.status;
+    const mayCreate = () =>
+      !isBeingDeleted(resource) && grantOf(resource.key.namespace, projectIdOf(resource) ?? noProject).mayChange;
+    return (ownership ?? createIntent) !== undefined || mayCreate();
+  };
+  return resources.filter(isUser).length;
+}
+
+interface PlaneNeeds extends Pick<PlanePartsOptions, "grants"> {
   readonly metrics: Metrics;
   readonly fence: LeaderFence;
+  readonly watch: ResourceWatch;
+  readonly queue: WorkQueue<string>;
+  readonly enqueue: (key: ResourceKey, priority: "Urgent") => void;
+  readonly access: () => AccessParts;
 }
 
-/** Connects to the control plane of the settings: makes the client, and what all its callers share. */
-function connectControlPlane(foundation: Foundation, needs: ClientNeeds & { readonly onNewKey: () => void }) {
-  const { config, clock, logger, keys, clusterId, tracer } = foundation;
-  const { metrics, fence, onNewKey } = needs;
-  const { client, close: closeClient } = createClient(foundation, needs);
-  const { controlPlane: reporting, unreadableCount } = withUnreadableReport(client, { clock, logger });
-  const calls = tracer === undefined ? reporting : withCallSpans(reporting, tracer);
-  const throttle = throttleGuard({ clock, observer: metrics.controlPlane });
-  const credentials = createCredentialGate({
-    ...{ clock, keys, onNewKey },
-    onJudged: (isAccepted) => metrics.controlPlane.keyJudged("settings", isAccepted),
+/** There is another API key: projects that were refused with the old one do not wait for their next try. */
+function retryRefused(projects: Projects, queue: WorkQueue<string>): void {
+  for (const projectId of projects.retryRefused()) {
+    queue.add(projectId, "Urgent");
+  }
+}
+
+/** The control plane of the settings, and those that resources describe. */
+function createPlanes(foundation: Foundation, needs: PlaneNeeds) {
+  const { metrics, fence, grants, watch, queue, enqueue, access } = needs;
+  const { config, keys, controlPlane: client, connection, clock, logger, random, onKey = () => {} } = foundation;
+  const options = { ...foundation, observer: metrics.controlPlane, fence };
+  const { requestsPerMinute, databasePort: port, databaseSslMode: sslMode } = config;
+  const projects = createProjects(foundation, metrics);
+  const target = { url: config.controlPlaneUrl, keys, requestsPerMinute, client };
+  const onNewKey = () => retryRefused(projects, queue);
+  const settings = connectControlPlane(options, { ...target, onNewKey });
+  const planes = assemblePlanes({
+    ...{ grants, connection, clock, logger, random, fence, onKey },
+    ...{ namespaces: config.watchNamespaces, grantMode: config.projectGrants },
+    settings: { access: settings.access, projects },
+    newProjects: () => createProjects(foundation, metrics),
+    connect: (target) =>
+      connectControlPlane(options, { ...target, requestsPerMinute: target.requestsPerMinute ?? requestsPerMinute }),
+    onUsable(planeId) {
+      for (const { key } of watch.store.inProject(planeId)) {
+        enqueue(key, "Urgent");
+      }
+      access().planeChanged(planeId);
+    },
+    usersOf: (planeId) =>
+      usersAmong(watch.store.inProject(planeId), planes.unitOf(planeId)) + access().usersOf(planeId),
+    connectionSettings: { port, sslMode, certificateAuthority: foundation.databaseAuthority },
   });
-  const gated: CallGuard = (call) => credentials.guard(() => throttle(call));
-  const controlPlane = withLeaderFence(guardCalls(calls, gated), fence, writeTimeoutMs);
-  const budget = createRequestBudget({
-    clock,
-    requestsPerMinute: config.requestsPerMinute,
-    requestsPerSecond: config.requestsPerSecond,
-    observer: metrics.controlPlane,
-  });
-  const access: ControlPlaneAccess = {
-    identity: { clusterId, serviceUrl: client.serviceUrl },
-    forCaller: (caller) => withRequestBudget(controlPlane, budget, caller),
-    reserve: (caller) => budget.take(caller),
-    reserved: controlPlane,
-    pollsPerMinute: budget.pollsPerMinute,
-    objects: client.objects && objectsAccess(client.objects, { gated, fence, budget }),
-  };
-  const close = async () => {
-    credentials.stop();
-    await closeClient();
-  };
-  return { access, unreadableCount, close };
-}
-
-interface ObjectGuards {
-  readonly gated: CallGuard;
-  readonly fence: LeaderFence;
-  readonly budget: RequestBudget;
-}
-
-/** Returns roles and databases with the same checks and the same request budget as the rest of the control plane. */
-function objectsAccess(inner: BranchObjects, { gated, fence, budget }: ObjectGuards): ObjectsAccess {
-  const write: CallGuard = (call) =>
-    fence.mayStartEffect(writeTimeoutMs) ? gated(call) : Promise.reject(new LeaderFenceError());
-  const reserved = guardBranchObjects(inner, { read: gated, write });
   return {
-    reserved,
-    forCaller(caller) {
-      const inBudget: CallGuard = async (call) => {
-        await budget.take(caller);
-        return await call();
-      };
-      return guardBranchObjects(reserved, { read: inBudget, write: inBudget });
+    ...planes,
+    unreadableCount: () => settings.unreadableCount() + planes.unreadableCount(),
+    async stop() {
+      await Promise.all([planes.stop(), settings.close()]);
     },
   };
 }
 
-/** Returns the control plane that was passed in, else the HTTP client. */
-function createClient(foundation: Foundation, { metrics, fence }: ClientNeeds) {
-  const { config, clock, keys, version, tracer, controlPlane } = foundation;
-  if (controlPlane !== undefined) {
-    return { client: controlPlane, close: async () => {} };
-  }
-  const client = createControlPlane({
-    baseUrl: config.controlPlaneUrl,
-    keys,
-    clock,
-    observer: tracer === undefined ? metrics.controlPlane : withRequestAttributes(metrics.controlPlane, tracer),
-    userAgent: `endpoint-operator/${version}`,
-    writeTimeoutMs,
-    fence,
-  });
-  return { client, close: () => client.close() };
-}
-
-interface PoolNeeds extends ClientNeeds {
+interface PoolNeeds {
+  readonly metrics: Metrics;
+  readonly fence: LeaderFence;
   readonly watch: ResourceWatch;
   readonly queue: WorkQueue<string>;
-  readonly access: ControlPlaneAccess;
-  readonly grantOf: GrantOf;
   readonly events: ReturnType<typeof createEventRecorder>;
-  readonly projects: Projects;
+  readonly planes: PlaneParts;
+  readonly add: (project: string, priority: "Urgent" | "Background") => void;
   readonly kinds: readonly ProjectKind[];
 }
 
-/** Makes the parts of the kind DatabaseAccess. */
-function createAccess(foundation: Foundation, needs: Omit<PoolNeeds, "projects" | "kinds">): AccessParts {
-  const { watch, queue, access, events, grantOf, fence, metrics } = needs;
+/** The second kind, DatabaseAccess. */
+function createAccess(foundation: Foundation, needs: Omit<PoolNeeds, "kinds">): AccessParts {
+  const { watch, add, planes, events, fence, metrics } = needs;
   const { config, clock, logger, random, connection } = foundation;
-  const { createSettleMs, operationPollMs, resyncMs, databasePort, databaseSslMode } = config;
+  const { createSettleMs, operationPollMs, resyncMs } = config;
   return assembleAccess({
-    ...{ connection, clock, logger, random, events, grantOf, fence, identity: access.identity },
+    ...{ connection, clock, logger, random, events, fence },
     endpoints: watch.store,
     namespaces: config.watchNamespaces,
     observer: metrics.access,
     policy: { createSettleMs, operationPollMs, resyncMs },
-    settings: {
-      port: databasePort,
-      sslMode: databaseSslMode,
-      certificateAuthority: foundation.databaseAuthority,
-    },
-    enqueue: (projectId, priority) => queue.add(projectId, priority),
+    settingsOf: planes.settingsOf,
+    enqueue: add,
   });
 }
 
 function createPool(foundation: Foundation, needs: PoolNeeds): WorkerPool {
-  const { watch, metrics, queue, access, events, grantOf, projects, kinds, fence } = needs;
+  const { watch, metrics, queue, events, planes, kinds, fence } = needs;
   const { config, clock, logger, random, tracer } = foundation;
   const { createSettleMs, operationPollMs, resyncMs, projectPollMs } = config;
   const reconciler = new ProjectReconciler({
-    ...{ clock, tracer, random, logger, events, grantOf, projects, kinds, projectPollMs },
+    ...{ clock, tracer, random, logger, events, unitOf: planes.unitOf, kinds, projectPollMs },
     store: watch.store,
-    accessFor: () => access,
     metrics: metrics.operations,
     policy: { createSettleMs, operationPollMs, resyncMs },
   });
-  return createWorkerPool({
+  const pool = createWorkerPool({
     clock,
     queue,
     workers: config.workers,
-    // While the lease is too short for any effect, a reconcile could only read, so it is postponed.
-    work: async (projectId, slot) =>
-      fence.mayStartEffect(writeTimeoutMs)
-        ? await reconciler.reconcile(projectId, slot)
+    // While the lease is too short for any effect, a reconcile could only read. Before it is known what a control plane is,
+    // its resources cannot be decided.
+    work: async (project, slot) =>
+      fence.mayStartEffect(writeTimeoutMs) && planes.isSettled(parseProjectKey(project).planeId)
+        ? await reconciler.reconcile(project, slot)
         : { kind: "RequeueAfter", delayMs: notPermittedPauseMs },
-    onError: (projectId, error) => logger.error({ projectId, err: error }, "reconcile of a project failed"),
+    onError: (project, error) => logger.error({ project, err: error }, "reconcile of a project failed"),
     observer: metrics.reconciles,
   });
+  return {
+    start: () => pool.start(),
+    activeWorkers: () => pool.activeWorkers(),
+    stop: async (timeoutMs) =>
+      (await Promise.all([pool.stop(timeoutMs), planes.stopWork(timeoutMs)])).every((isInTime) => isInTime),
+  };
 }

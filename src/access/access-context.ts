@@ -37,7 +37,11 @@ export interface AccessContext {
   readonly settings: ConnectionSettings;
 }
 
-/**
- * The interval at which the operator checks whether a Secret still has the content of its last write, in milliseconds.
- */
+/** What is the same for the projects of every control plane. */
+export interface AccessKindContext extends Omit<AccessContext, "grantOf" | "identity" | "settings"> {
+  /** How applications connect to the databases of a control plane, by its id. */
+  readonly settingsOf: (planeId: string) => ConnectionSettings;
+}
+
+/** A Secret is compared with the operator's last write this often. */
 export const secretCheckMs = 45_000;

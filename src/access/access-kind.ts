@@ -1,59 +1,63 @@
 import type { KindRound, KindRoundStart, ProjectKind } from "../reconcile/project-kind.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
-import type { AccessContext } from "./access-context.ts";
+import { parseProjectKey } from "../resource/project-key.ts";
+import type { AccessKindContext } from "./access-context.ts";
 import { type AccessEntry, newAccessEntry, type WorkedAccess } from "./access-memory.ts";
 import { AccessRound } from "./access-round.ts";
-import { accessProjectOf, endpointIndex, endpointMark, recordIndex } from "./endpoint-reference.ts";
+import { accessKeyOf, endpointIndex, endpointMark, recordIndex } from "./endpoint-reference.ts";
 
 /** DatabaseAccess as a further kind of resource in the reconcile of a project. */
 export class AccessKind implements ProjectKind {
-  readonly #context: AccessContext;
-  /** What this process remembers of each resource, by uid. */
+  readonly #context: AccessKindContext;
+  /** By uid. */
   readonly #entries = new Map<string, AccessEntry>();
 
-  constructor(context: AccessContext) {
+  constructor(context: AccessKindContext) {
     this.#context = context;
   }
 
   begin(start: KindRoundStart): KindRound {
+    const { problem, identity, grantOf, planeId } = start;
+    const { projectId } = parseProjectKey(start.key);
     const resources = this.#resourcesOf(start);
-    this.#forgetOthers(start.projectId, new Set(resources.map(({ uid }) => uid)));
+    this.#forgetOthers(start.key, new Set(resources.map(({ uid }) => uid)));
     const find = this.#find;
     const worked = resources.map((resource): WorkedAccess => {
       const entry = this.#entryOf(resource, start);
-      const { mayChange, mayAdopt } = this.#context.grantOf(resource.key.namespace, start.projectId);
-      const mark = `${endpointMark(resource, find, start.endpoints)} ${mayChange} ${mayAdopt}`;
+      const { mayChange, mayAdopt } = start.grantOf(resource.key.namespace, projectId);
+      const mark = `${endpointMark(resource, find, start.endpoints)} ${mayChange} ${mayAdopt} ${problem?.message ?? ""}`;
       const hasMoved = entry.endpointMark !== mark;
       entry.endpointMark = mark;
       return { resource, entry, hasMoved };
     });
-    return new AccessRound(this.#context, start, worked);
+    const context = { ...this.#context, identity, grantOf, settings: this.#context.settingsOf(planeId) };
+    return new AccessRound(context, start, worked);
   }
 
-  /** Returns the projects to reconcile after a change of a resource. */
+  /** The keys of the projects whose reconciles a change of the resource concerns. */
   projectsOf(resource: DatabaseAccess): readonly string[] {
-    return [accessProjectOf(resource, this.#find)];
+    return [accessKeyOf(resource, this.#find)];
   }
 
-  readonly #find = (key: Parameters<AccessContext["endpoints"]["get"]>[0]) => this.#context.endpoints.get(key);
+  readonly #find = (key: Parameters<AccessKindContext["endpoints"]["get"]>[0]) => this.#context.endpoints.get(key);
 
-  #resourcesOf({ projectId, endpoints }: KindRoundStart): readonly DatabaseAccess[] {
-    const indexes = [recordIndex(projectId), ...endpoints.map(({ key }) => endpointIndex(key))];
+  #resourcesOf({ key: project, endpoints }: KindRoundStart): readonly DatabaseAccess[] {
+    const indexes = [recordIndex(project), ...endpoints.map(({ key }) => endpointIndex(key))];
     const found = indexes.flatMap((index) => this.#context.store.inProject(index));
     const byUid = new Map(found.map((resource) => [resource.uid, resource]));
-    return [...byUid.values()].filter((resource) => accessProjectOf(resource, this.#find) === projectId);
+    return [...byUid.values()].filter((resource) => accessKeyOf(resource, this.#find) === project);
   }
 
-  #entryOf({ uid }: DatabaseAccess, { projectId, monotonicMs }: KindRoundStart): AccessEntry {
-    const entry = this.#entries.get(uid) ?? newAccessEntry(projectId, monotonicMs);
-    entry.projectId = projectId;
+  #entryOf({ uid }: DatabaseAccess, { key, monotonicMs }: KindRoundStart): AccessEntry {
+    const entry = this.#entries.get(uid) ?? newAccessEntry(key, monotonicMs);
+    entry.project = key;
     this.#entries.set(uid, entry);
     return entry;
   }
 
-  #forgetOthers(projectId: string, present: ReadonlySet<string>): void {
+  #forgetOthers(project: string, present: ReadonlySet<string>): void {
     for (const [uid, entry] of this.#entries) {
-      if (entry.projectId === projectId && !present.has(uid)) {
+      if (entry.project === project && !present.has(uid)) {
         this.#entries.delete(uid);
       }
     }

@@ -15,8 +15,8 @@ export interface PendingPassword {
  * password again. Times are monotonic milliseconds.
  */
 export interface AccessEntry {
-  projectId: string;
-  /** The resourceVersion at the last step. A resource with another version is due. */
+  project: string;
+  /** The version of the resource at its last step; another version makes it due. */
   version: string | undefined;
   dueAtMs: number;
   /** When role, database and password were last compared with the control plane. */
@@ -37,10 +37,10 @@ export interface AccessEntry {
   pendingPassword: PendingPassword | undefined;
 }
 
-/** Makes the memory of a resource that this process sees for the first time. */
-export function newAccessEntry(projectId: string, nowMs: number): AccessEntry {
+/** The memory of a resource that this process sees for the first time. */
+export function newAccessEntry(project: string, nowMs: number): AccessEntry {
   return {
-    projectId,
+    project,
     version: undefined,
     dueAtMs: nowMs,
     comparedAtMs: Number.NEGATIVE_INFINITY,

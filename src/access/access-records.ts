@@ -1,4 +1,4 @@
-import type { Identity } from "../decide/identity.ts";
+import { type Identity, planeRecord } from "../decide/identity.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { type AccessObservation, type ObjectType, recordOf } from "./access-observation.ts";
@@ -17,10 +17,14 @@ export function recordsWith(
   identity: Identity,
   objects: readonly AccessObject[],
 ): Records | undefined {
-  const { clusterId, serviceUrl } = identity;
   return objects.length === 0
     ? undefined
-    : { resourceUid: resource.uid, clusterId, serviceUrl, objects: objects.slice(-objectsLimit) };
+    : {
+        resourceUid: resource.uid,
+        clusterId: identity.clusterId,
+        ...planeRecord(identity),
+        objects: objects.slice(-objectsLimit),
+      };
 }
 
 /** Returns the objects with one record added, which replaces an earlier record of the same object. Pure. */

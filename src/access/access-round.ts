@@ -204,6 +204,10 @@ export class AccessRound implements KindRound {
       return { summary: { kind: "Stalled", reason: "InvalidSpec", message } };
     }
     const { name } = resource.spec.spec.endpointRef;
+    const unusable = this.#problemStep();
+    if (unusable !== undefined) {
+      return unusable;
+    }
     const reference = referenceOf(resource, (key) => this.#context.endpoints.get(key));
     switch (reference.kind) {
       case "NotFound":
@@ -219,7 +223,13 @@ export class AccessRound implements KindRound {
     }
   }
 
-  /** Returns the step of a resource without a grant: nothing is read or changed, and the Secret stays. */
+  /** While the control plane cannot be used, nothing is read or changed; the Secret stays as it is. */
+  #problemStep(): AccessStep | undefined {
+    const { problem } = this.#start;
+    return problem && { summary: { kind: "Stalled", ...problem } };
+  }
+
+  /** Without a grant nothing is read or changed; the Secret stays as it is. */
   #grantStep({ key: { namespace } }: DatabaseAccess, projectId: string): AccessStep | undefined {
     if (this.#context.grantOf(namespace, projectId).mayChange) {
       return undefined;
@@ -242,8 +252,8 @@ export class AccessRound implements KindRound {
       const message = notGrantedMessage(namespace, refused.projectId, "deleteAdopted");
       return { summary: { kind: "Stalled", reason: "ProjectNotGranted", message } };
     }
-    if (doomed.length > 0 && this.#start.projectId !== noProject) {
-      return undefined;
+    if (doomed.length > 0 && this.#start.key !== noProject) {
+      return this.#problemStep();
     }
     await this.#release(worked);
     return undefined;

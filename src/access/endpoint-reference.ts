@@ -1,7 +1,8 @@
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
-import { type ComputeEndpoint, isBeingDeleted, noProject, workProjectOf } from "../resource/compute-endpoint.ts";
-import { type DatabaseAccess, endpointKeyOf, recordedProjectsOf } from "../resource/database-access.ts";
+import { type ComputeEndpoint, isBeingDeleted, noProject, workKeyOf } from "../resource/compute-endpoint.ts";
+import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../resource/database-access.ts";
+import { settingsPlane } from "../resource/project-key.ts";
 import type { BoundEndpoint, EndpointReference } from "./access-observation.ts";
 
 /** Finds a ComputeEndpoint in the cache by its key. */
@@ -12,31 +13,38 @@ export function endpointIndex(key: ResourceKey): string {
   return `endpoint ${keyText(key)}`;
 }
 
-/**
- * Returns the index key under which the cache finds the resources with records in a project; `noProject`: those without
- * records.
- */
-export function recordIndex(projectId: string): string {
-  return `records ${projectId}`;
+/** The name under which the cache finds the resources that have records in a project; `noProject`: no records at all. */
+export function recordIndex(project: string): string {
+  return `records ${project}`;
+}
+
+/** The name under which the cache finds the resources that have records at a control plane. */
+export function planeIndex(planeId: string): string {
+  return `plane ${planeId}`;
 }
 
 /** Returns all index keys under which the cache finds a resource. */
 export function indexesOf(resource: DatabaseAccess): readonly string[] {
   const endpoint = endpointKeyOf(resource);
-  const recorded = recordedProjectsOf(resource);
+  const recorded = recordedKeysOf(resource);
   const projects = recorded.length === 0 ? [noProject] : recorded;
-  return [...(endpoint === undefined ? [] : [endpointIndex(endpoint)]), ...projects.map(recordIndex)];
+  const planeId = recordedPlaneOf(resource);
+  return [
+    ...(endpoint === undefined ? [] : [endpointIndex(endpoint)]),
+    ...projects.map(recordIndex),
+    ...(planeId === settingsPlane ? [] : [planeIndex(planeId)]),
+  ];
 }
 
 /**
- * Returns the one project whose reconcile works on the resource: the project of its ComputeEndpoint. If there is none,
- * or while the ComputeEndpoint is being deleted, it is the project of the resource's records.
+ * The key of the one project whose reconcile works on the resource: that of its ComputeEndpoint; without one, or while it is being
+ * deleted, that of its records.
  */
-export function accessProjectOf(resource: DatabaseAccess, find: FindEndpoint): string {
-  const [recorded] = recordedProjectsOf(resource);
+export function accessKeyOf(resource: DatabaseAccess, find: FindEndpoint): string {
+  const [recorded] = recordedKeysOf(resource);
   const key = endpointKeyOf(resource);
   const endpoint = key && find(key);
-  const ofEndpoint = endpoint && workProjectOf(endpoint);
+  const ofEndpoint = endpoint && workKeyOf(endpoint);
   return (resource.deletionTimestamp === undefined ? (ofEndpoint ?? recorded) : (recorded ?? ofEndpoint)) ?? noProject;
 }
 

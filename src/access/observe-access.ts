@@ -1,3 +1,4 @@
+import { isOfPlane } from "../decide/identity.ts";
 import type { BranchObjects, BranchPath, ObservedDatabase, ObservedRole } from "../domain/branch-objects.ts";
 import { isInFlight } from "../domain/operation.ts";
 import { Password } from "../domain/password.ts";
@@ -101,9 +102,7 @@ export async function readOwnSecret(secrets: SecretStore, resource: DatabaseAcce
 export function trustedObjects({ identity }: AccessContext, resource: DatabaseAccess): readonly AccessObject[] {
   const { records } = resource.status;
   const isOurs =
-    records?.resourceUid === resource.uid &&
-    records.clusterId === identity.clusterId &&
-    records.serviceUrl === identity.serviceUrl;
+    records?.resourceUid === resource.uid && records.clusterId === identity.clusterId && isOfPlane(records, identity);
   return isOurs ? records.objects : [];
 }
 

@@ -87,13 +87,13 @@ export function createCredentialGate({
         retryAfterMs: entry.retryAfterMs,
       });
     }
-    let keyState: KeyState = "Unclear";
+    let keyState: CredentialState = "Unclear";
     try {
       const value = await call();
       keyState = "Accepted";
       return value;
     } catch (error) {
-      keyState = keyStateAfter(error);
+      keyState = credentialStateAfter(error);
       throw error;
     } finally {
       state.leave({ key, isProbe: entry.isProbe }, keyState, clock.monotonicMs());
@@ -112,9 +112,10 @@ export function createCredentialGate({
 }
 
 /** What the result of a call shows about the key. */
-type KeyState = "Accepted" | "Refused" | "Unclear";
+export type CredentialState = "Accepted" | "Refused" | "Unclear";
 
-function keyStateAfter(error: unknown): KeyState {
+/** Returns what an error shows about the key with which the call was sent. Pure. */
+export function credentialStateAfter(error: unknown): CredentialState {
   if (!(error instanceof ControlPlaneError)) {
     return "Unclear";
   }
@@ -163,7 +164,7 @@ function createGateState(options: Pick<CredentialGateOptions, "firstProbeAfterMs
       return { isAdmitted: true, isProbe: true };
     },
 
-    leave(call: { readonly key: string; readonly isProbe: boolean }, keyState: KeyState, nowMs: number): void {
+    leave(call: { readonly key: string; readonly isProbe: boolean }, keyState: CredentialState, nowMs: number): void {
       if (!call.isProbe) {
         // If calls are sent at the same time, the first refusal counts; later results of the others change nothing.
         refusal ??= keyState === "Refused" ? refuse(call.key, 0, nowMs) : undefined;

@@ -2,6 +2,7 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { compareServiceTimes } from "../domain/operation.ts";
 import type { CreateIntent, Ownership } from "../resource/status-schema.ts";
 import { canPresume, isSuspect } from "./create-intent.ts";
+import { planeRecord } from "./identity.ts";
 import type { LocalObservation, Observation } from "./observation.ts";
 import { ownershipToken, tokenIn } from "./ownership-token.ts";
 import type { PlanOf } from "./plan.ts";
@@ -96,7 +97,7 @@ export function ownershipOf(
     origin,
     resourceUid: resource.uid,
     clusterId: identity.clusterId,
-    serviceUrl: identity.serviceUrl,
+    ...planeRecord(identity),
     projectId: endpoint.projectId,
   };
 }

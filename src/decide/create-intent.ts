@@ -4,6 +4,7 @@ import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
 import { desiredChanges, hashOf } from "./desired-endpoint.ts";
 import { fieldStateOf } from "./diff-endpoint.ts";
+import { planeRecord } from "./identity.ts";
 import type { Observation } from "./observation.ts";
 import { endpointName, ownershipToken } from "./ownership-token.ts";
 import type { PlanOf } from "./plan.ts";
@@ -38,7 +39,7 @@ function newIntent({ resource, identity, nowMs, project }: Observation, spec: Co
   return {
     attempt: hashOf([resource.uid, time, project.startedAtMs]).slice(0, 10),
     token: ownershipToken(identity.clusterId, resource.uid),
-    serviceUrl: identity.serviceUrl,
+    ...planeRecord(identity),
     projectId: spec.projectId,
     branchId: spec.branchId,
     type: spec.type,

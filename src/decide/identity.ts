@@ -1,10 +1,25 @@
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { ownershipToken } from "./ownership-token.ts";
 
-/** The cluster and the control plane of this process. Each ownership record names both. */
+/** The cluster, and the control plane that a resource uses. Ownership records name both. */
 export interface Identity {
   readonly clusterId: string;
   readonly serviceUrl: string;
+  /** The resource that describes the control plane. Absent: the settings describe it. */
+  readonly controlPlane?: string;
+}
+
+/** The control plane as records name it. */
+export function planeRecord({ serviceUrl, controlPlane }: Identity): Pick<Identity, "serviceUrl" | "controlPlane"> {
+  return controlPlane === undefined ? { serviceUrl } : { serviceUrl, controlPlane };
+}
+
+/** Whether a record names this control plane: the same URL, described by the same resource. */
+export function isOfPlane(
+  record: { readonly serviceUrl: string; readonly controlPlane?: string | undefined },
+  { serviceUrl, controlPlane }: Identity,
+): boolean {
+  return record.serviceUrl === serviceUrl && record.controlPlane === controlPlane;
 }
 
 /**
@@ -21,10 +36,9 @@ export function isIdentityProven(resource: ComputeEndpoint, identity: Identity):
     ownership === undefined ||
     (ownership.resourceUid === resource.uid &&
       ownership.clusterId === identity.clusterId &&
-      ownership.serviceUrl === identity.serviceUrl);
+      isOfPlane(ownership, identity));
   const isIntentOurs =
     createIntent === undefined ||
-    (createIntent.serviceUrl === identity.serviceUrl &&
-      createIntent.token === ownershipToken(identity.clusterId, resource.uid));
+    (isOfPlane(createIntent, identity) && createIntent.token === ownershipToken(identity.clusterId, resource.uid));
   return isOwnershipOurs && isIntentOurs;
 }

@@ -3,6 +3,7 @@ import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ProjectClaims } from "./claims.ts";
 import type { Identity } from "./identity.ts";
+import type { PlaneProblem } from "./plane-problem.ts";
 import type { ProjectGrant } from "./project-grant.ts";
 import type { Policy, ResourceMemory } from "./resource-memory.ts";
 
@@ -33,6 +34,8 @@ export interface LocalObservation {
   readonly memory: ResourceMemory;
   /** What the resource's namespace may do in the resource's project. */
   readonly grant: ProjectGrant;
+  /** Why the control plane of the resource cannot be used. @default it can */
+  readonly planeProblem?: PlaneProblem | undefined;
 }
 
 /** Everything that one decision depends on. */

@@ -1,5 +1,6 @@
 import { isBeingDeleted, workProjectOf } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
+import { planeName } from "../resource/project-key.ts";
 import type { LocalObservation } from "./observation.ts";
 import { assertNever, type Plan } from "./plan.ts";
 import { notGrantedMessage } from "./project-grant.ts";
@@ -27,6 +28,8 @@ export function planLocal(situation: LocalSituation, observation: LocalObservati
           "A delete request may still take effect. The operator waits for that before it hands the endpoint over.",
         waitMs: situation.waitMs,
       };
+    case "PlaneUnusable":
+      return { kind: "Stall", ...situation.problem };
     case "IdentityUnproven":
       return identityUnproven(observation);
     case "InvalidSpec":
@@ -47,10 +50,12 @@ export function planLocal(situation: LocalSituation, observation: LocalObservati
   }
 }
 
-function identityUnproven({ resource }: LocalObservation): Plan {
+function identityUnproven({ resource, identity }: LocalObservation): Plan {
   const remedy = isBeingDeleted(resource)
     ? "To remove this resource and leave the endpoint as it is, set spec.deletionPolicy to Retain."
-    : "Start the operator with the control plane's URL and the CLUSTER_ID of the record, or delete this resource with spec.deletionPolicy Retain and create it again with spec.adoption.";
+    : identity.controlPlane !== undefined
+      ? `Give ${planeName(identity.controlPlane)} the URL of the record again, or delete this resource with spec.deletionPolicy Retain and create it again with spec.adoption.`
+      : "Start the operator with the control plane's URL and the CLUSTER_ID of the record, or delete this resource with spec.deletionPolicy Retain and create it again with spec.adoption.";
   return {
     kind: "Stall",
     reason: "IdentityUnproven",

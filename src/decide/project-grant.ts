@@ -24,9 +24,8 @@ export type GrantOf = (namespace: string, projectId: string) => ProjectGrant;
 /** The grant that allows everything. */
 export const fullGrant: ProjectGrant = { mayChange: true, mayAdopt: true };
 
-const openGrant: ProjectGrant = { mayChange: true, mayAdopt: false };
-
-const noGrant: ProjectGrant = { mayChange: false, mayAdopt: false };
+/** Everything is held back. */
+export const noGrant: ProjectGrant = { mayChange: false, mayAdopt: false };
 
 /**
  * Returns what a namespace may do in a project. Pure and total.
@@ -35,7 +34,7 @@ const noGrant: ProjectGrant = { mayChange: false, mayAdopt: false };
  */
 export function projectGrantOf(
   projectId: string,
-  { annotation, isAnyAnnotated }: NamespaceGrants,
+  { annotation, isAnyAnnotated }: Pick<NamespaceGrants, "annotation" | "isAnyAnnotated">,
   mode: GrantMode,
 ): ProjectGrant {
   if (annotation !== undefined) {

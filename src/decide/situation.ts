@@ -11,6 +11,7 @@ import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../resource
 import { isFailureStall } from "./failure-reasons.ts";
 import { isIdentityProven } from "./identity.ts";
 import type { LocalObservation } from "./observation.ts";
+import type { PlaneProblem } from "./plane-problem.ts";
 import type { AnsweredCreate } from "./resource-memory.ts";
 
 /**
@@ -28,7 +29,9 @@ export type LocalSituation =
   | { readonly kind: "Retained"; readonly abandoned: CreateIntent | undefined }
   /** Like `Retained`, but a DELETE that was sent may still take effect for `waitMs` milliseconds. */
   | { readonly kind: "DeleteUnsettled"; readonly waitMs: number }
-  /** The resource's records were made for another resource, cluster or control plane, or cannot be parsed. */
+  /** The control plane that it names does not exist, or cannot be used. */
+  | { readonly kind: "PlaneUnusable"; readonly problem: PlaneProblem }
+  /** Its records were not made for this resource, cluster and control plane, or cannot be parsed. */
   | { readonly kind: "IdentityUnproven" }
   | { readonly kind: "InvalidSpec"; readonly problems: string }
   /** The namespace has no grant for what the resource asks for. */
@@ -55,7 +58,7 @@ export type RemoteSituation =
 
 /** Finds the situation of a resource. The checks are made in the order in which they stand here. Pure and total. */
 export function situationOf(observation: LocalObservation): Situation {
-  const { resource, identity, memory } = observation;
+  const { resource, identity, memory, planeProblem } = observation;
   if (isBeingDeleted(resource) && !hasFinalizer(resource)) {
     return { kind: "Released" };
   }
@@ -67,6 +70,9 @@ export function situationOf(observation: LocalObservation): Situation {
   const isAnswerUnstored = answeredCreate !== undefined && ownership === undefined;
   if (isBeingDeleted(resource) && retainsEndpoint(resource)) {
     return retained(observation);
+  }
+  if (planeProblem !== undefined) {
+    return { kind: "PlaneUnusable", problem: planeProblem };
   }
   if (!isIdentityProven(resource, identity)) {
     return { kind: "IdentityUnproven" };
@@ -120,6 +126,7 @@ const localKinds: ReadonlySet<Situation["kind"]> = new Set<LocalSituation["kind"
   "Paused",
   "Retained",
   "DeleteUnsettled",
+  "PlaneUnusable",
   "IdentityUnproven",
   "InvalidSpec",
   "NotGranted",

@@ -4,6 +4,10 @@ export interface NamespaceGrants {
   readonly annotation: string | undefined;
   /** Whether any Namespace that the operator can see has the annotation. */
   readonly isAnyAnnotated: boolean;
+  /** The labels of the Namespace object; `undefined`: it cannot be read. */
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  /** Whether the Namespace is being deleted. Its RoleBindings go with it after some seconds. */
+  readonly isTerminating: boolean;
 }
 
 /** The source of the Namespaces' grant annotations, as the operator last read them. */

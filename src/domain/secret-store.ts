@@ -12,6 +12,9 @@ export interface StoredSecret {
   /** The uids in all owner references of the Secret. */
   readonly ownerUids: readonly string[];
   readonly data: SecretData;
+  readonly finalizers: readonly string[];
+  /** Whether its deletion has been requested. It stays while it has finalizers. */
+  readonly isBeingDeleted: boolean;
 }
 
 /** The resource that owns a new Secret. When it is deleted, the garbage collector deletes the Secret. */
@@ -39,4 +42,10 @@ export interface SecretStore {
   /** Replaces the whole content of the Secret in one write. */
   replaceData(before: StoredSecret, data: SecretData): Promise<StoredSecret>;
   delete(before: StoredSecret): Promise<void>;
+}
+
+/** Secrets that other people write, and that the operator reads and keeps from vanishing. Errors as in `SecretStore`. */
+export interface HeldSecrets extends Pick<SecretStore, "read"> {
+  /** Makes the finalizers exactly these. */
+  setFinalizers(before: StoredSecret, finalizers: readonly string[]): Promise<void>;
 }

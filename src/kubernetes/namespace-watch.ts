@@ -2,6 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { GrantSource } from "../domain/namespace-grants.ts";
 import { KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
+import { isSameStored } from "../domain/same-stored.ts";
 import { grantAnnotation } from "../resource/names.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { namespacePath, namespacesPath } from "./http/paths.ts";
@@ -46,13 +47,23 @@ const readTimeoutMs = 8_000;
 
 /** Watches the Namespaces, or reads the named ones again and again. */
 export function createNamespaceWatch(options: NamespaceWatchOptions): NamespaceWatch {
-  const known = new Annotations(options.onChange);
+  const known = new KnownNamespaces(options.onChange);
   return options.namespaces.length === 0 ? watchAll(options, known) : readNamed(options, known);
 }
 
-/** The grant annotation of each Namespace that has it. */
-class Annotations implements GrantSource {
-  readonly #values = new Map<string, string>();
+/** What one Namespace says. */
+interface NamespaceFacts {
+  readonly annotation: string | undefined;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  readonly isTerminating: boolean;
+}
+
+const unknownNamespace: NamespaceFacts = { annotation: undefined, labels: undefined, isTerminating: false };
+
+/** What the Namespaces say. */
+class KnownNamespaces implements GrantSource {
+  readonly #facts = new Map<string, NamespaceFacts>();
+  #annotated = 0;
   readonly #onChange: NamespaceWatchOptions["onChange"];
 
   constructor(onChange: NamespaceWatchOptions["onChange"]) {
@@ -60,33 +71,38 @@ class Annotations implements GrantSource {
   }
 
   grantsOf(namespace: string) {
-    return { annotation: this.#values.get(namespace), isAnyAnnotated: this.#values.size > 0 };
+    const { annotation, labels, isTerminating } = this.#facts.get(namespace) ?? unknownNamespace;
+    return { annotation, isAnyAnnotated: this.#annotated > 0, labels, isTerminating };
   }
 
-  note(namespace: string, annotation: string | undefined): void {
-    if (this.#values.get(namespace) === annotation) {
+  /** @param facts `undefined`: there is no such Namespace, or it cannot be read. */
+  note(namespace: string, facts: NamespaceFacts | undefined): void {
+    const before = this.#facts.get(namespace) ?? unknownNamespace;
+    const after = facts ?? unknownNamespace;
+    if (facts === undefined) {
+      this.#facts.delete(namespace);
+    } else {
+      this.#facts.set(namespace, facts);
+    }
+    if (isSameStored({ ...before }, { ...after })) {
       return;
     }
-    const wasAny = this.#values.size > 0;
-    if (annotation === undefined) {
-      this.#values.delete(namespace);
-    } else {
-      this.#values.set(namespace, annotation);
-    }
-    this.#onChange(wasAny === this.#values.size > 0 ? namespace : undefined);
+    const wasAny = this.#annotated > 0;
+    this.#annotated += Number(after.annotation !== undefined) - Number(before.annotation !== undefined);
+    this.#onChange(wasAny === this.#annotated > 0 ? namespace : undefined);
   }
 }
 
 /** A Namespace as far as grants need it; its name is in `key.name`. */
 export interface KnownNamespace extends StoredIdentity {
-  readonly annotation: string | undefined;
+  readonly facts: NamespaceFacts;
 }
 
-function watchAll(options: NamespaceWatchOptions, known: Annotations): NamespaceWatch {
+function watchAll(options: NamespaceWatchOptions, known: KnownNamespaces): NamespaceWatch {
   const { connection, clock, logger, random } = options;
   const cache = new ResourceCache<KnownNamespace>({
     projectsOf: () => [],
-    onChange: (key) => known.note(key.name, cache.get(key)?.annotation),
+    onChange: (key) => known.note(key.name, cache.get(key)?.facts),
     onHandlerError: ({ name }, error) => logger.error({ namespace: name, err: error }, "a handler of changes failed"),
   });
   const { pageTimeoutMs, openTimeoutMs } = defaultTiming;
@@ -106,7 +122,7 @@ function watchAll(options: NamespaceWatchOptions, known: Annotations): Namespace
   };
 }
 
-function readNamed(options: NamespaceWatchOptions, known: Annotations): NamespaceWatch {
+function readNamed(options: NamespaceWatchOptions, known: KnownNamespaces): NamespaceWatch {
   const { connection, namespaces, readAgainMs, clock, logger } = options;
   let timer: ReturnType<Clock["after"]> | undefined;
   let isStopped = false;
@@ -115,7 +131,7 @@ function readNamed(options: NamespaceWatchOptions, known: Annotations): Namespac
     const path = namespacePath(namespace);
     try {
       const answer = await connection.request({ what, method: "GET", path, timeoutMs: readTimeoutMs });
-      known.note(namespace, parseNamespace(answer)?.annotation);
+      known.note(namespace, parseNamespace(answer)?.facts);
     } catch (error) {
       if (!(error instanceof KubernetesError && error.reason === "NotFound")) {
         throw error;
@@ -166,7 +182,7 @@ async function unlessForbidden(logger: Logger, read: () => Promise<void>): Promi
 /** Reads name and grant of a Namespace as the API server returns it; `undefined` when it is none. Pure. */
 export function parseNamespace(stored: unknown): KnownNamespace | undefined {
   const { metadata } = (stored ?? {}) as { readonly metadata?: Readonly<Record<string, unknown>> };
-  const { name, uid, resourceVersion, annotations } = metadata ?? {};
+  const { name, uid, resourceVersion, annotations, labels, deletionTimestamp } = metadata ?? {};
   if (typeof name !== "string" || typeof uid !== "string" || typeof resourceVersion !== "string") {
     return undefined;
   }
@@ -175,6 +191,10 @@ export function parseNamespace(stored: unknown): KnownNamespace | undefined {
     key: { namespace: "", name },
     uid,
     resourceVersion,
-    annotation: typeof annotation === "string" ? annotation : undefined,
+    facts: {
+      annotation: typeof annotation === "string" ? annotation : undefined,
+      labels: (labels ?? {}) as Readonly<Record<string, string>>,
+      isTerminating: deletionTimestamp !== undefined,
+    },
   };
 }

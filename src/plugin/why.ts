@@ -124,6 +124,8 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   BranchNotFound: "Create the branch, or correct spec.branchId.",
   BranchOccupied: "Delete the endpoint of that branch, or choose another branch.",
   ClaimedByAnother: "Delete one of the two resources; the other goes on by itself.",
+  ControlPlaneNotFound: "Create the control plane that spec.controlPlaneRef names, or correct the reference.",
+  ControlPlaneNotReady: "Look at the control plane that spec.controlPlaneRef names: kubectl describe it.",
   CreateAmbiguous:
     "Say which endpoint is yours: annotate with resolve-create=adopt=ID or resolve-create=abandon=ATTEMPT.",
   DriftPersists: "Set the fields to what the control plane shows, or remove them from spec.",
@@ -148,6 +150,8 @@ export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStall
   WaitingForEndpoint: "Look at the ComputeEndpoint: kubectl endpoints why with its name.",
   WaitingForProject: "Wait; it ends by itself.",
   BranchNotFound: "Let the ComputeEndpoint name another branch.",
+  ControlPlaneNotFound: "Create the control plane that spec.controlPlaneRef of the ComputeEndpoint names.",
+  ControlPlaneNotReady: "Look at the control plane that spec.controlPlaneRef of the ComputeEndpoint names.",
   DatabaseNotFound: "Create the database, or set spec.database.policy to CreateIfAbsent.",
   DatabaseOwnedByAnother:
     "Grant privileges in SQL and set spec.database.policy to MustExist, or name the role that owns the database.",

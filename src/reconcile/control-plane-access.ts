@@ -1,7 +1,10 @@
 import type { Identity } from "../decide/identity.ts";
+import type { PlaneProblem } from "../decide/plane-problem.ts";
+import type { GrantOf } from "../decide/project-grant.ts";
 import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { Caller } from "../domain/request-budget.ts";
+import type { Projects } from "./projects.ts";
 
 /** Roles and databases of one control plane, with the request budget applied. */
 export interface ObjectsAccess {
@@ -28,4 +31,23 @@ export interface ControlPlaneAccess {
   readonly objects?: ObjectsAccess | undefined;
   /** The number of projects that the request budget lets the operator poll in a minute. */
   readonly pollsPerMinute: number;
+}
+
+/**
+ * One control plane with everything that its projects have in common. Nothing of it is shared with another control plane, so
+ * that one which hangs, refuses or throttles delays no other.
+ */
+export interface ControlPlaneUnit {
+  /** As in the keys of projects. */
+  readonly id: string;
+  /** `undefined` only while there is a problem. */
+  readonly access: ControlPlaneAccess | undefined;
+  /** What this process remembers of its projects. */
+  readonly projects: Projects;
+  /** What a namespace may do in a project, as the grants are now. */
+  readonly grantOf: GrantOf;
+  /** Why nothing can be asked of the control plane now; `undefined`: it can be used. */
+  readonly problem: PlaneProblem | undefined;
+  /** Whether another control plane, by its id, is the same service under another name. */
+  isSameService(planeId: string): boolean;
 }

@@ -8,7 +8,8 @@ import type { Round } from "./round.ts";
  * deletes them.
  */
 export function noteOrphans({ logger }: { readonly logger: Logger }, round: Round, snapshot: ProjectSnapshot): void {
-  const { project, facts, all } = round;
+  const { project, facts } = round;
+  const all = [...round.all, ...round.elsewhere];
   const { clusterId } = facts.identity;
   // A resource without an endpoint may still find its endpoint by the token.
   const searching = all.filter(({ claimed }) => claimed.endpointId === undefined);

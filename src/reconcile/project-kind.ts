@@ -1,4 +1,7 @@
 import type { WaitingChange } from "../decide/choose-mutation.ts";
+import type { Identity } from "../decide/identity.ts";
+import type { PlaneProblem } from "../decide/plane-problem.ts";
+import type { GrantOf } from "../decide/project-grant.ts";
 import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
@@ -17,8 +20,14 @@ export interface ProjectKind {
 
 /** What a further kind gets at the start of a reconcile. */
 export interface KindRoundStart {
-  readonly projectId: string;
-  /** The start of the reconcile, in epoch milliseconds. */
+  /** Of the project, with its control plane. */
+  readonly key: string;
+  readonly planeId: string;
+  readonly identity: Identity;
+  readonly grantOf: GrantOf;
+  /** Why the control plane cannot be used; `undefined`: it can. */
+  readonly problem: PlaneProblem | undefined;
+  /** Epoch milliseconds. */
   readonly nowMs: number;
   readonly monotonicMs: number;
   /** The ComputeEndpoints that name the project. */

@@ -1,5 +1,5 @@
 import type { ChangeUrgency } from "../decide/choose-mutation.ts";
-import type { ProjectGrant } from "../decide/project-grant.ts";
+import type { LocalObservation } from "../decide/observation.ts";
 import type { ResourceMemory } from "../decide/resource-memory.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ResourceEvent } from "../domain/event-recorder.ts";
@@ -109,12 +109,9 @@ export interface ResourceEntry {
   storeFailures: number;
   /** The series of failed reads of its endpoint by id; `undefined`: the last read did not fail. */
   readFailure: { readonly reason: string; readonly sinceMs: number } | undefined;
-  /** The grant at the last reconcile. If the grant changes, the resource is due. */
-  grant: ProjectGrant | undefined;
-  /**
-   * Writes without an answer, oldest first. Their events and counts wait until the operator knows that the write was
-   * stored.
-   */
+  /** What the grants and the control plane allowed at the last reconcile; another answer makes the resource due. */
+  standing: Pick<LocalObservation, "grant" | "planeProblem"> | undefined;
+  /** Writes without an answer, oldest first. What follows from one waits until the operator knows that it was stored. */
   unconfirmed: readonly UnconfirmedWrite[];
 }
 
@@ -159,7 +156,7 @@ export function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: n
     waiting: undefined,
     storeFailures: 0,
     readFailure: undefined,
-    grant: undefined,
+    standing: undefined,
     unconfirmed: [],
   };
 }

@@ -1,10 +1,10 @@
-import { fullGrant } from "../decide/project-grant.ts";
 import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";
-import { noProject, workProjectOf } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, noProject, planeOf, projectKeysOf, workKeyOf } from "../resource/compute-endpoint.ts";
+import { parseProjectKey } from "../resource/project-key.ts";
 import { carryOut } from "./carry-out.ts";
-import type { ControlPlaneAccess } from "./control-plane-access.ts";
+import type { ControlPlaneAccess, ControlPlaneUnit } from "./control-plane-access.ts";
 import { callerFor, isAskedFor, isDue } from "./due.ts";
 import { forgetGone } from "./forget-gone.ts";
 import { lookAt } from "./look.ts";
@@ -46,40 +46,50 @@ export class ProjectReconciler {
   /**
    * Reconciles the project once.
    *
-   * Errors: no expected error is thrown. A failure of one resource does not affect the others.
+   * @param key of the project, with its control plane
+   *
+   * Errors: none that is expected. A failure of one resource does not concern the others.
    */
-  async reconcile(projectId: string, slot: WorkerSlot): Promise<Requeue> {
-    const { clock, projects } = this.#context;
+  async reconcile(key: string, slot: WorkerSlot): Promise<Requeue> {
+    const { clock } = this.#context;
+    const { planeId, projectId } = parseProjectKey(key);
+    const unit = this.#context.unitOf(planeId);
+    const { projects } = unit;
     const project = projects.of(projectId);
-    const round = this.#begin(project);
+    const round = this.#begin(project, unit, key);
     forgetGone(this.#context, round);
     await Promise.all([settleLocally(this.#context, round), ...round.kinds.map((kind) => kind.settleLocally())]);
     const wanted = this.#wantedLook(round);
     if (wanted !== undefined) {
-      await this.#look(round, wanted, slot);
+      await this.#look(round, unit, wanted, slot);
     }
     projects.forgetEmpty();
     if (!projects.has(projectId)) {
       return { kind: "Done" };
     }
     const nowMs = clock.monotonicMs();
-    const delayMs = Math.max(0, nextDueMs(project, nowMs, this.#context.policy, round.kinds) - nowMs);
+    const leastMs = unit.problem === undefined ? 0 : unusableAgainMs;
+    const delayMs = Math.max(leastMs, nextDueMs(project, nowMs, this.#context.policy, round.kinds) - nowMs);
     return Number.isFinite(delayMs) ? { kind: "RequeueAfter", delayMs } : { kind: "Done" };
   }
 
-  #begin(project: ProjectMemory): Round {
-    const { clock, store, policy, accessFor } = this.#context;
-    const { identity, objects } = accessFor(project.projectId);
-    const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy };
-    const all = store.inProject(project.projectId);
-    const own = all.filter((resource) => workProjectOf(resource) === project.projectId);
+  #begin(project: ProjectMemory, unit: ControlPlaneUnit, key: string): Round {
+    const { clock, store, policy } = this.#context;
+    const { access, grantOf, problem } = unit;
+    const { identity, objects } = access ?? unusable;
+    const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy, planeProblem: problem };
+    const named = store.inProject(project.projectId);
+    const isHere = (resource: ComputeEndpoint) => projectKeysOf(resource).includes(key);
+    const all = named.filter(isHere);
+    const elsewhere = all.length === named.length ? [] : named.filter((resource) => isRecordedAt(unit, resource));
+    const own = all.filter((resource) => workKeyOf(resource) === key);
     const worked = own.map((resource) => ({ resource, entry: entryFor(project, resource, facts.monotonicMs) }));
-    const { projectId } = project;
-    const start = { projectId, nowMs: facts.nowMs, monotonicMs: facts.monotonicMs, endpoints: all };
-    const kinds = objects === undefined ? [] : (this.#context.kinds ?? []).map((kind) => kind.begin(start));
+    const { nowMs, monotonicMs } = facts;
+    const start = { key, planeId: unit.id, identity, grantOf, problem, nowMs, monotonicMs, endpoints: all };
+    const hasKinds = objects !== undefined || problem !== undefined;
+    const kinds = hasKinds ? (this.#context.kinds ?? []).map((kind) => kind.begin(start)) : [];
     project.furtherResources = kinds.reduce((sum, { size }) => sum + size, 0);
-    const { grantOf = () => fullGrant } = this.#context;
-    const round = new Round(facts, project, { all, worked, kinds, grantOf });
+    const round = new Round(facts, project, { all, elsewhere, worked, kinds, grantOf });
     for (const each of round.worked) {
       noteGrant(round, each);
     }
@@ -91,6 +101,10 @@ export class ProjectReconciler {
     const { project, facts } = round;
     const nowMs = facts.monotonicMs;
     if (project.projectId === noProject) {
+      return undefined;
+    }
+    if (facts.planeProblem !== undefined) {
+      project.nextPollAtMs = Math.max(project.nextPollAtMs, nowMs + this.#context.projectPollMs);
       return undefined;
     }
     if (round.isUngranted()) {
@@ -109,8 +123,8 @@ export class ProjectReconciler {
     return isLookDue ? { due: dueBy(nowMs + dueSoonMs), isPoll } : undefined;
   }
 
-  /** Reads the project, and works on the resources that are due. A failed read is reported in their status. */
-  async #look(round: Round, wanted: WantedLook, slot: WorkerSlot): Promise<void> {
+  /** Reads the project, and works on what is due. A failed read is part of the result. */
+  async #look(round: Round, unit: ControlPlaneUnit, wanted: WantedLook, slot: WorkerSlot): Promise<void> {
     const { project, facts } = round;
     const { due } = wanted;
     const held = project.readFailure;
@@ -118,7 +132,10 @@ export class ProjectReconciler {
       await this.#fail(round, due, held);
       return;
     }
-    const access = this.#context.accessFor(project.projectId);
+    const { access } = unit;
+    if (access === undefined) {
+      return;
+    }
     const resources = due.map(({ resource }) => resource);
     const caller = callerFor(resources, round.all);
     const context = {
@@ -139,7 +156,7 @@ export class ProjectReconciler {
       const seen = await lookAt(context, round, wanted);
       project.readFailure = undefined;
       if (wanted.isPoll) {
-        this.#schedulePoll(project, access);
+        this.#schedulePoll(project, unit.projects.size, access);
         noteOrphans(context, round, seen.look.snapshot);
       }
       await carryOut(reserved ? { ...context, reserve: async () => {} } : context, round, seen);
@@ -152,9 +169,9 @@ export class ProjectReconciler {
     }
   }
 
-  #schedulePoll(project: ProjectMemory, { pollsPerMinute }: ControlPlaneAccess): void {
-    const { clock, random, projectPollMs, projects } = this.#context;
-    const intervalMs = pollIntervalMs({ projectPollMs, projects: projects.size, pollsPerMinute });
+  #schedulePoll(project: ProjectMemory, projects: number, { pollsPerMinute }: ControlPlaneAccess): void {
+    const { clock, random, projectPollMs } = this.#context;
+    const intervalMs = pollIntervalMs({ projectPollMs, projects, pollsPerMinute });
     project.nextPollAtMs = clock.monotonicMs() + intervalMs * (1 - 0.1 * random());
   }
 
@@ -182,14 +199,32 @@ export class ProjectReconciler {
   }
 }
 
-/** Makes the resource due if its grant has changed. */
-function noteGrant(round: Round, worked: WorkedResource): void {
-  const { grant } = round.observe(worked);
-  const before = worked.entry.grant;
-  if (before !== undefined && (before.mayChange !== grant.mayChange || before.mayAdopt !== grant.mayAdopt)) {
-    worked.entry.dueAtMs = round.facts.monotonicMs;
+/** In place of a control plane that cannot be used. No decision is made with it. */
+const unusable: Pick<ControlPlaneAccess, "identity" | "objects"> = { identity: { clusterId: "", serviceUrl: "" } };
+
+/** While the control plane cannot be used, a project is reconciled no more often than this; a change of it comes at once. */
+const unusableAgainMs = 1_000;
+
+/** Whether a resource of another control plane has records of the same service: then what it owns is claimed here too. */
+function isRecordedAt(unit: ControlPlaneUnit, resource: ComputeEndpoint): boolean {
+  const { ownership, createIntent } = resource.status;
+  const planeId = planeOf(resource);
+  return planeId !== unit.id && (ownership ?? createIntent) !== undefined && unit.isSameService(planeId);
+}
+
+/** A grant or a control plane that came or went makes the resource due. */
+function noteGrant(round: Round, { resource, entry }: WorkedResource): void {
+  const { grant, planeProblem } = round.observe({ resource, entry });
+  const before = entry.standing;
+  entry.standing = { grant, planeProblem };
+  const isSame =
+    before === undefined ||
+    (before.grant.mayChange === grant.mayChange &&
+      before.grant.mayAdopt === grant.mayAdopt &&
+      before.planeProblem?.message === planeProblem?.message);
+  if (!isSame) {
+    entry.dueAtMs = round.facts.monotonicMs;
   }
-  worked.entry.grant = grant;
 }
 
 function isAbandonedDue({ abandoned }: ProjectMemory, nowMs: number): boolean {

@@ -1,4 +1,3 @@
-import type { GrantOf } from "../decide/project-grant.ts";
 import type { Policy } from "../decide/resource-memory.ts";
 import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -6,9 +5,8 @@ import type { ControlPlane } from "../domain/control-plane.ts";
 import type { ResourceStore } from "../domain/resource-store.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import type { ControlPlaneAccess } from "./control-plane-access.ts";
+import type { ControlPlaneUnit } from "./control-plane-access.ts";
 import type { ProjectKind } from "./project-kind.ts";
-import type { Projects } from "./projects.ts";
 import type { ReportTargets } from "./report.ts";
 
 /** What reconciling needs. */
@@ -17,11 +15,8 @@ export interface ReconcileContext extends ReportTargets {
   /** Returns a random number from 0 up to 1. It spreads retries and polls over time. */
   readonly random: () => number;
   readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
-  readonly projects: Projects;
-  /** Returns the control plane of a project. At present all projects use the control plane of the settings. */
-  readonly accessFor: (projectId: string) => ControlPlaneAccess;
-  /** Returns what a namespace may do in a project, by the grants as they are now. @default everything is allowed */
-  readonly grantOf?: GrantOf;
+  /** A control plane by its id, as it is now. Also one that does not exist: its unit has a problem. */
+  readonly unitOf: (planeId: string) => ControlPlaneUnit;
   /** Further kinds of resources. @default none */
   readonly kinds?: readonly ProjectKind[];
   readonly policy: Policy;

@@ -1,6 +1,7 @@
 import { type Claim, claimOf, claimOfGone, ProjectClaims } from "../decide/claims.ts";
 import { type Identity, isIdentityProven } from "../decide/identity.ts";
 import type { LocalObservation } from "../decide/observation.ts";
+import type { PlaneProblem } from "../decide/plane-problem.ts";
 import type { GrantOf } from "../decide/project-grant.ts";
 import type { Policy, PostState } from "../decide/resource-memory.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
@@ -22,6 +23,8 @@ export interface RoundFacts {
   readonly monotonicMs: number;
   readonly identity: Identity;
   readonly policy: Policy;
+  /** @default the control plane can be used */
+  readonly planeProblem?: PlaneProblem | undefined;
 }
 
 /** One reconcile of one project: its resources, and what is known of them without the control plane. */
@@ -30,7 +33,9 @@ export class Round {
   readonly project: ProjectMemory;
   /** Every resource that names the project in its spec or in its records. */
   readonly all: readonly ComputeEndpoint[];
-  /** The resources of further kinds, such as DatabaseAccess. */
+  /** Resources with records of the same project that name the same service by another control plane. */
+  readonly elsewhere: readonly ComputeEndpoint[];
+  /** The resources of further kinds. */
   readonly kinds: readonly KindRound[];
   readonly #grantOf: GrantOf;
   readonly #worked: Map<string, WorkedResource>;
@@ -44,6 +49,7 @@ export class Round {
       readonly all: readonly ComputeEndpoint[];
       readonly worked: readonly WorkedResource[];
       readonly grantOf: GrantOf;
+      readonly elsewhere?: readonly ComputeEndpoint[];
       readonly kinds?: readonly KindRound[];
     },
   ) {
@@ -52,6 +58,7 @@ export class Round {
     this.facts = facts;
     this.project = project;
     this.all = resources.all;
+    this.elsewhere = resources.elsewhere ?? [];
     this.#worked = new Map(resources.worked.map((worked) => [worked.resource.uid, worked]));
   }
 
@@ -92,6 +99,9 @@ export class Round {
   /** Whether the endpoint of a resource may be read, whatever else is decided about the resource. */
   isObservable(worked: WorkedResource): boolean {
     const { resource } = worked;
+    if (this.facts.planeProblem !== undefined) {
+      return false;
+    }
     const isProven = resource.status.ownership !== undefined && isIdentityProven(resource, this.facts.identity);
     return isProven && (isBeingDeleted(resource) || this.observe(worked).grant.mayChange);
   }
@@ -129,7 +139,16 @@ export class Round {
       return claimOf(resource, facts.identity, { answeredEndpointId, posts: postsOf(resource, memory) });
     });
     const gone = [...project.abandoned.values()].map(({ key, uid, endpointId }) => claimOfGone(key, uid, endpointId));
-    return new ProjectClaims([...claims, ...gone], facts.identity);
+    return new ProjectClaims(
+      [...claims, ...gone, ...this.elsewhere.map((each) => this.#claimElsewhere(each))],
+      facts.identity,
+    );
+  }
+
+  /** What another control plane's resource owns or may have made. What it merely wishes concerns that control plane alone. */
+  #claimElsewhere(resource: ComputeEndpoint): Claim {
+    const claim = claimOf(resource, this.facts.identity, { answeredEndpointId: undefined, posts: "Unresolved" });
+    return { ...claim, wish: undefined };
   }
 }
 

@@ -1,6 +1,8 @@
 /** Stalled reasons of a DatabaseAccess: a person must act. Each message says what to do. */
 export const accessStallReasons = [
   "BranchNotFound",
+  "ControlPlaneNotFound",
+  "ControlPlaneNotReady",
   "DatabaseNotFound",
   "DatabaseOwnedByAnother",
   "Forbidden",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { annotations, finalizer, kind } from "./names.ts";
+import { type ControlPlaneRef, planeIdOf, projectKey, settingsPlane, unreadablePlane } from "./project-key.ts";
 import { type ComputeEndpointSpec, deletionFieldsSchema, specSchema } from "./spec-schema.ts";
 import { type ComputeEndpointStatus, statusSchema, trustedStatusSchema } from "./status-schema.ts";
 import { type ParsedAs, parseSpecAs, type StoredObject, storedObjectParser } from "./stored-object.ts";
@@ -8,6 +9,7 @@ import { type ParsedAs, parseSpecAs, type StoredObject, storedObjectParser } fro
 export type ParsedSpec =
   | Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Valid" }>
   | (Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Invalid" }> & {
+      readonly controlPlaneRef: ControlPlaneRef | "Unreadable" | undefined;
       readonly projectId: string | undefined;
       readonly deletionPolicy: "Delete" | "Retain" | undefined;
     });
@@ -72,7 +74,37 @@ export function workProjectOf(resource: ComputeEndpoint): string {
   return ownership?.projectId ?? createIntent?.projectId ?? projectIdOf(resource) ?? noProject;
 }
 
-/** The project id that stands for resources without a project id. */
+/** The control plane that a resource names, also when the rest of its spec is broken. */
+export function planeOf({ spec, key }: ComputeEndpoint): string {
+  const ref = spec.kind === "Valid" ? spec.spec.controlPlaneRef : spec.controlPlaneRef;
+  return ref === "Unreadable" ? unreadablePlane : planeIdOf(ref, key.namespace);
+}
+
+/** The key of the one project whose reconcile works on the resource. */
+export function workKeyOf(resource: ComputeEndpoint): string {
+  return keyAt(planeOf(resource), workProjectOf(resource));
+}
+
+/** The keys of every project that its spec or its records name, each once. */
+export function projectKeysOf(resource: ComputeEndpoint): readonly string[] {
+  const planeId = planeOf(resource);
+  const projects = projectsOf(resource);
+  return planeId === settingsPlane ? projects : projects.map((projectId) => keyAt(planeId, projectId));
+}
+
+/** A resource without a project needs no control plane. */
+function keyAt(planeId: string, projectId: string): string {
+  return projectId === noProject ? noProject : projectKey(planeId, projectId);
+}
+
+/** The names under which the cache finds the resource: its projects, and a control plane other than that of the settings. */
+export function indexesOfEndpoint(resource: ComputeEndpoint): readonly string[] {
+  const planeId = planeOf(resource);
+  const projects = projectsOf(resource);
+  return planeId === settingsPlane ? projects : [...projects, planeId];
+}
+
+/** In place of a project id, for resources that name no project at all. */
 export const noProject = "";
 
 /** Returns each project that the spec or the records name; `noProject` alone if there is none. */
@@ -96,9 +128,16 @@ function parseSpec(spec: unknown): ParsedSpec {
   const fields = z.looseObject({}).catch({}).parse(spec) as Record<string, unknown>;
   return {
     ...parsed,
+    controlPlaneRef: readableRef(fields.controlPlaneRef),
     projectId: deletionFieldsSchema.projectId.safeParse(fields.projectId).data,
     deletionPolicy: deletionFieldsSchema.deletionPolicy.safeParse(fields.deletionPolicy).data,
   };
+}
+
+/** A reference that cannot be read must not count as none: that would name another control plane. */
+function readableRef(ref: unknown): ControlPlaneRef | "Unreadable" | undefined {
+  const parsed = deletionFieldsSchema.controlPlaneRef.safeParse(ref);
+  return parsed.success ? parsed.data : "Unreadable";
 }
 
 function parseStatus(status: unknown): Pick<ComputeEndpoint, "status" | "isOwnershipReadable" | "claimed"> {

@@ -11,6 +11,8 @@ export const stallReasons = [
   "BranchNotFound",
   "BranchOccupied",
   "ClaimedByAnother",
+  "ControlPlaneNotFound",
+  "ControlPlaneNotReady",
   "CreateAmbiguous",
   "DriftPersists",
   "EndpointExists",
@@ -27,7 +29,10 @@ export const stallReasons = [
 ] as const;
 export type StallReason = (typeof stallReasons)[number];
 
-/** Reasons while work goes on, or cannot go on at present. */
+/** The control plane that a resource names does not exist, or cannot be used. */
+export type PlaneStallReason = Extract<StallReason, "ControlPlaneNotFound" | "ControlPlaneNotReady">;
+
+/** Why work is still going on, or why it cannot go on right now. */
 export const progressReasons = [
   "Adopting",
   "Creating",
@@ -53,11 +58,30 @@ export type OtherReason = (typeof otherReasons)[number];
 
 export type ConditionReason = StallReason | ProgressReason | OtherReason;
 
-/** A condition as one reconcile wants it. A condition type without a draft is removed. */
+/** Why a control plane is Ready or not. */
+export const planeReasons = [
+  "CertificateAuthorityMissing",
+  "InUse",
+  "InvalidSpec",
+  "KeyAccepted",
+  "KeyNotUsedYet",
+  "SecretForbidden",
+  "SecretInvalid",
+  "SecretKeyNotFound",
+  "SecretNotFound",
+  "SecretUnreadable",
+  "ServiceUnavailable",
+  "Throttled",
+  "Unauthorized",
+  "UnreadableAnswer",
+] as const;
+export type PlaneReason = (typeof planeReasons)[number];
+
+/** A condition that one reconcile asks for. A type without a draft is removed. */
 export interface ConditionDraft {
   readonly type: ConditionType;
   readonly status: "True" | "False" | "Unknown";
-  readonly reason: ConditionReason | AccessProgressReason | AccessStallReason;
+  readonly reason: ConditionReason | AccessProgressReason | AccessStallReason | PlaneReason;
   readonly message: string;
 }
 

@@ -17,7 +17,7 @@ export interface StructuralSchema {
 /** A column of `kubectl get`. */
 export interface PrinterColumn {
   readonly name: string;
-  readonly type: "string" | "date";
+  readonly type: "string" | "date" | "integer";
   readonly jsonPath: string;
   readonly description: string;
   /** 1: `kubectl get` shows the column only with `-o wide`. */
@@ -30,6 +30,8 @@ export interface CrdKind {
   readonly plural: string;
   readonly singular: string;
   readonly shortName: string;
+  /** @default "Namespaced" */
+  readonly scope?: "Namespaced" | "Cluster";
   readonly description: string;
   readonly spec: z.ZodType;
   readonly status: z.ZodType;
@@ -133,7 +135,7 @@ export function buildStructuralSchema(of: CrdKind = computeEndpoint): Structural
  * @param of @default ComputeEndpoint
  */
 export function buildCrd(of: CrdKind = computeEndpoint): object {
-  const { kind, plural, singular, shortName, printerColumns } = of;
+  const { kind, plural, singular, shortName, printerColumns, scope = "Namespaced" } = of;
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -141,7 +143,7 @@ export function buildCrd(of: CrdKind = computeEndpoint): object {
     spec: {
       group,
       names: { kind, listKind: `${kind}List`, plural, singular, shortNames: [shortName], categories: [category] },
-      scope: "Namespaced",
+      scope,
       versions: [
         {
           name: version,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type CelRule, celRules } from "./spec-schema.ts";
-import { conditionsSchema } from "./status-schema.ts";
+import { conditionsSchema, recordedPlane } from "./status-schema.ts";
 
 /** The keys of the Secret that the operator writes, in the layout of the Service Binding specification. */
 export const bindingKeys = [
@@ -235,6 +235,7 @@ export const databaseAccessStatusSchema = z
         resourceUid: z.string().describe("The uid of this resource when the records were made."),
         clusterId: z.string().describe("The cluster in which the records were made."),
         serviceUrl: z.string().describe("The control plane that knows the objects."),
+        controlPlane: recordedPlane(),
         objects: z.array(accessObject).describe("Role and database on each branch that this resource has used."),
       })
       .optional()

@@ -6,6 +6,7 @@ import {
   databaseAccessStatusSchema,
 } from "./database-access-schema.ts";
 import { databaseAccessNames } from "./names.ts";
+import { projectKey, settingsPlane } from "./project-key.ts";
 import { type ParsedAs, parseSpecAs, type StoredObject, storedObjectParser } from "./stored-object.ts";
 
 /** The stored spec of a DatabaseAccess, parsed. */
@@ -50,7 +51,14 @@ export function secretKeyOf({ key, spec }: DatabaseAccess): ResourceKey {
   return { namespace: key.namespace, name: named ?? key.name };
 }
 
-/** Returns each project in which the status records a role or a database. */
-export function recordedProjectsOf({ status }: DatabaseAccess): readonly string[] {
-  return [...new Set((status.records?.objects ?? []).map(({ projectId }) => projectId))];
+/** The control plane at which status records roles and databases. */
+export function recordedPlaneOf({ status }: DatabaseAccess): string {
+  return status.records?.controlPlane ?? settingsPlane;
+}
+
+/** The keys of the projects in which status records a role or a database, each once. */
+export function recordedKeysOf(resource: DatabaseAccess): readonly string[] {
+  const planeId = recordedPlaneOf(resource);
+  const { objects = [] } = resource.status.records ?? {};
+  return [...new Set(objects.map(({ projectId }) => projectKey(planeId, projectId)))];
 }

@@ -26,7 +26,24 @@ export const databaseAccessNames = {
   finalizer: `${group}/database-access`,
 } as const;
 
-/** The annotation of a Namespace that lists the projects its resources may use. A cluster administrator sets it. */
+/** The names of the kinds that describe control planes, one per namespace and one for the cluster. */
+export const controlPlaneNames = {
+  kind: "ControlPlane",
+  plural: "controlplanes",
+  singular: "controlplane",
+  shortName: "cpl",
+  /** Held from before the control plane is used until no resource uses it. */
+  finalizer: `${group}/control-plane`,
+} as const;
+export const clusterControlPlaneNames = {
+  kind: "ClusterControlPlane",
+  plural: "clustercontrolplanes",
+  singular: "clustercontrolplane",
+  shortName: "ccpl",
+  finalizer: `${group}/control-plane`,
+} as const;
+
+/** On a Namespace: the projects that its resources may name. An administrator of the cluster sets it. */
 export const grantAnnotation = `${group}/projects`;
 
 /** The annotations with which a person asks the operator for something. */

@@ -155,10 +155,26 @@ const adoption = z
     ),
   );
 
-/**
- * The spec of a ComputeEndpoint: what a person asks for. An absent field is not managed: it is not sent, and its
- * changes are not drift.
- */
+/** A name as Kubernetes gives it to objects. */
+export const objectName = () =>
+  z
+    .string()
+    .min(1)
+    .max(253)
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
+
+const controlPlaneRef = z
+  .object({
+    kind: z
+      .enum(["ControlPlane", "ClusterControlPlane"])
+      .describe("ControlPlane: one of this namespace. ClusterControlPlane: one of the cluster."),
+    name: objectName().describe("Its name."),
+  })
+  .describe("The control plane that has the project. Absent: the one of the operator's settings. Cannot be changed.");
+
+const controlPlaneText = "has(%.controlPlaneRef) ? %.controlPlaneRef.kind + '/' + %.controlPlaneRef.name : ''";
+
+/** What a person asks for. A field that is absent is not managed: neither sent nor called drift. */
 export const specSchema = z
   .object({
     projectId: identifier()
@@ -169,6 +185,7 @@ export const specSchema = z
       .enum(["ReadWrite", "ReadOnly"])
       .describe("ReadWrite: the one writable endpoint of its branch. ReadOnly: a read replica. Cannot be changed.")
       .meta(celRules(immutable("type"))),
+    controlPlaneRef: controlPlaneRef.optional(),
     compute: compute.optional(),
     suspend: suspend.optional(),
     pooler: pooler.optional(),
@@ -195,10 +212,16 @@ export const specSchema = z
   )
   .describe("The endpoint as it should be.")
   .meta(
-    celRules({
-      rule: "self.type != 'ReadOnly' || !has(self.adoption) || self.adoption.policy == 'Never' || has(self.adoption.endpointId)",
-      message: "adoption.endpointId is required to adopt a ReadOnly endpoint",
-    }),
+    celRules(
+      {
+        rule: "self.type != 'ReadOnly' || !has(self.adoption) || self.adoption.policy == 'Never' || has(self.adoption.endpointId)",
+        message: "adoption.endpointId is required to adopt a ReadOnly endpoint",
+      },
+      {
+        rule: `(${controlPlaneText.replaceAll("%", "self")}) == (${controlPlaneText.replaceAll("%", "oldSelf")})`,
+        message: "controlPlaneRef cannot be changed; create another ComputeEndpoint instead",
+      },
+    ),
   );
 
 /** A valid spec of a ComputeEndpoint. */
@@ -206,6 +229,7 @@ export type ComputeEndpointSpec = z.output<typeof specSchema>;
 
 /** The fields of an invalid spec that a deletion needs. Each is parsed by itself. */
 export const deletionFieldsSchema = {
+  controlPlaneRef: specSchema.shape.controlPlaneRef,
   projectId: specSchema.shape.projectId,
   deletionPolicy: specSchema.shape.deletionPolicy,
 };

@@ -2,6 +2,10 @@ import { z } from "zod";
 
 const time = (description: string) => z.string().describe(description);
 
+/** The resource that described the control plane when a record was made. */
+export const recordedPlane = () =>
+  z.string().optional().describe("The resource that describes that control plane. Absent: the operator's settings do.");
+
 const ownership = z
   .object({
     endpointId: z.string().min(1).describe("The endpoint this resource owns."),
@@ -13,6 +17,7 @@ const ownership = z
     resourceUid: z.string().describe("The uid of this resource when the record was made."),
     clusterId: z.string().describe("The cluster in which the record was made."),
     serviceUrl: z.string().describe("The control plane that knows the endpoint."),
+    controlPlane: recordedPlane(),
     projectId: z.string().describe("The project of the endpoint."),
   })
   .describe(
@@ -36,6 +41,7 @@ const createIntent = z
     attempt: z.string().min(1).describe("Names this intent in the annotation resolve-create."),
     token: z.string().min(1).describe("The mark in the name of the endpoint that this create makes."),
     serviceUrl: z.string().describe("The control plane the create was meant for."),
+    controlPlane: recordedPlane(),
     projectId: z.string().describe("The project the create was meant for."),
     branchId: z.string().describe("The branch the create was meant for."),
     type: z.enum(["ReadWrite", "ReadOnly"]).describe("The type of endpoint it asks for."),

@@ -24,16 +24,21 @@ export interface StoredParts {
 const ownAnnotations: ReadonlySet<string> = new Set(Object.values(annotations));
 
 /**
- * Makes the parser for the objects of one kind.
- * The parser throws ZodError when the object is of another kind, or its metadata is not that of a stored namespaced
- * object.
+ * Makes the parser of one kind.
+ *
+ * The parser throws ZodError when the object is of another kind, or its metadata is not that of a stored object of this scope.
+ *
+ * @param scope an object of the cluster has the namespace "" in its key. @default "Namespaced"
  */
-export function storedObjectParser(kind: string): (stored: unknown) => StoredParts {
+export function storedObjectParser(
+  kind: string,
+  scope: "Namespaced" | "Cluster" = "Namespaced",
+): (stored: unknown) => StoredParts {
   const schema = z.object({
     kind: z.literal(kind).optional(),
     metadata: z.object({
       name: z.string(),
-      namespace: z.string(),
+      namespace: scope === "Namespaced" ? z.string() : z.string().default(""),
       uid: z.string(),
       resourceVersion: z.string(),
       generation: z.int().default(0),

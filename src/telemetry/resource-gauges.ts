@@ -2,7 +2,7 @@ import { Gauge, type MetricValue } from "prom-client";
 import { isInFlight } from "../domain/operation.ts";
 import type { OperationsAge } from "../domain/operation-metrics.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
-import { type ComputeEndpoint, projectIdOf, workProjectOf } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, projectIdOf, workKeyOf } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { StatusOperation } from "../resource/status-schema.ts";
 import type { BoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
@@ -11,9 +11,9 @@ import type { BoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 export interface ResourceGaugesOptions {
   /** Returns the resources of the cache; called at each scrape. */
   readonly resources: () => readonly ComputeEndpoint[];
-  /** Returns the control plane's time in epoch milliseconds; `undefined`: no answer about this project has shown it. */
-  readonly serviceNowMs: (projectId: string) => number | undefined;
-  /** Returns, for each project, the age of what the operator knows about its operations; called at each scrape. */
+  /** The control plane's clock, epoch milliseconds; `undefined`: it has not shown its clock in this project. @param key of the project */
+  readonly serviceNowMs: (key: string) => number | undefined;
+  /** How old the operator's knowledge of each project's operations is; called at each scrape. */
   readonly operationsAges: () => readonly OperationsAge[];
   readonly boundAction: BoundedLabel;
   readonly boundState: BoundedLabel;
@@ -190,7 +190,7 @@ function oldestGauge({ serviceNowMs }: ResourceGaugesOptions): ResourceGauge {
     seriesOf: (resource) => {
       const begun = inFlightOf(resource).map((operation) => Date.parse(operation.createdTime));
       const oldestMs = Math.min(...begun.filter(Number.isFinite));
-      const ageMs = (serviceNowMs(workProjectOf(resource)) ?? Number.NaN) - oldestMs;
+      const ageMs = (serviceNowMs(workKeyOf(resource)) ?? Number.NaN) - oldestMs;
       return Number.isFinite(ageMs) ? [[keyLabels(resource.key), Math.max(0, ageMs) / 1000]] : [];
     },
   };

@@ -95,6 +95,15 @@ describe("manifests", () => {
   });
 });
 
+/** Rights on ClusterControlPlanes, which belong to no namespace. */
+const ofCluster = [
+  "get clustercontrolplanes.endpoint-operator.dev",
+  "list clustercontrolplanes.endpoint-operator.dev",
+  "watch clustercontrolplanes.endpoint-operator.dev",
+  "patch clustercontrolplanes.endpoint-operator.dev",
+  "patch clustercontrolplanes/status.endpoint-operator.dev",
+];
+
 describe("roles", () => {
   test("the operator → exactly what it uses; of Secrets, only the one with the key", async () => {
     const manifests = await render("deploy/base");
@@ -107,13 +116,19 @@ describe("roles", () => {
       "list databaseaccesses.endpoint-operator.dev",
       "watch databaseaccesses.endpoint-operator.dev",
       "patch databaseaccesses.endpoint-operator.dev",
+      "get controlplanes.endpoint-operator.dev",
+      "list controlplanes.endpoint-operator.dev",
+      "watch controlplanes.endpoint-operator.dev",
+      "patch controlplanes.endpoint-operator.dev",
       "patch computeendpoints/status.endpoint-operator.dev",
       "patch databaseaccesses/status.endpoint-operator.dev",
+      "patch controlplanes/status.endpoint-operator.dev",
       "create events.events.k8s.io",
       "patch events.events.k8s.io",
       "get namespaces.",
       "list namespaces.",
       "watch namespaces.",
+      ...ofCluster,
       "get namespaces. kube-system",
     ]);
     // Bound per namespace, by an administrator of that namespace.
@@ -139,7 +154,7 @@ describe("roles", () => {
     const manifests = await render("deploy/namespaced");
     const clusterWide = permissions(named(manifests, "ClusterRole", "endpoint-operator"));
     const there = permissions(named(manifests, "Role", "endpoint-operator"));
-    expect(clusterWide).toEqual(["get namespaces. kube-system"]);
+    expect(clusterWide).toEqual([...ofCluster, "get namespaces. kube-system"]);
     // One Namespace is read by name; all of them are watched.
     const withoutNamespaces = (lines: readonly string[]) => lines.filter((line) => !line.endsWith(" namespaces."));
     expect(there).toContain("get namespaces.");

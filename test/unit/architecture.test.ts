@@ -42,18 +42,34 @@ const rules: Readonly<Record<string, Rules>> = {
       "access-parts.ts",
       "config.ts",
       "control-plane",
+      "control-plane-parts.ts",
       "decide",
       "domain",
       "grant-parts.ts",
       "kubernetes",
       "operations",
+      "plane-parts.ts",
       "reconcile",
+      "resource",
       "runtime",
       "telemetry",
     ],
     packages: [],
     isPure: false,
   },
+  // Wires one control plane.
+  "control-plane-parts.ts": {
+    folders: ["config.ts", "control-plane", "domain", "reconcile"],
+    packages: [],
+    isPure: false,
+  },
+  // Wires the control planes that resources describe.
+  "plane-parts.ts": {
+    folders: ["access", "decide", "domain", "kubernetes", "planes", "reconcile", "resource", "runtime"],
+    packages: [],
+    isPure: false,
+  },
+  planes: { folders: ["control-plane", "decide", "reconcile", "resource", "domain"], packages: [], isPure: true },
   // Wires the parts of DatabaseAccess.
   "access-parts.ts": {
     folders: ["access", "domain", "kubernetes", "reconcile", "resource"],

@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { bindingOf } from "../../src/access/binding.ts";
 import { parseConfig } from "../../src/config.ts";
 import { accessProgressReasons, accessStallReasons } from "../../src/resource/access-reasons.ts";
-import { otherReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
+import { otherReasons, planeReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
 import { databaseAccessSpecSchema } from "../../src/resource/database-access-schema.ts";
 import { annotations, group } from "../../src/resource/names.ts";
 import { specSchema } from "../../src/resource/spec-schema.ts";
@@ -48,6 +48,7 @@ describe("docs/conditions.md", () => {
     ["Reasons when a person must act", stallReasons],
     ["While work on a DatabaseAccess goes on", accessProgressReasons],
     ["When a person must act on a DatabaseAccess", accessStallReasons],
+    ["ControlPlane: reasons", planeReasons],
   ])("%s → exactly the reasons of the code, each with meaning and remedy", async (title, reasons) => {
     const rows = rowsOf(sectionOf(await textOf("docs/conditions.md"), title));
     expect(sorted(rows.map(([reason]) => wordOf(reason)))).toEqual(sorted(reasons));

@@ -71,13 +71,19 @@ function onlyIf(condition: string, text: string): string {
   return `{{- if ${condition} }}\n${text}{{- end }}\n`;
 }
 
+interface ClusterRule {
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
 /** With `watchNamespaces`, the rights on resources move to Roles in these namespaces. */
 function clusterRole([role, binding]: readonly Manifest[]): string {
   if (role === undefined || binding === undefined) throw new Error("cluster-role.yaml holds a role and its binding");
   const { rules, ...rest } = placed(role);
-  const all = rules as readonly { readonly resourceNames?: readonly string[] }[];
-  // The name of the cluster; every other right is one in the namespaces that are watched.
-  const isClusterWide = (rule: { readonly resourceNames?: readonly string[] }) => rule.resourceNames !== undefined;
+  const all = rules as readonly ClusterRule[];
+  // The name of the cluster, and what belongs to the cluster; every other right is one in the namespaces that are watched.
+  const isClusterWide = ({ resourceNames, resources }: ClusterRule) =>
+    resourceNames !== undefined || resources.every((resource) => resource.startsWith("cluster"));
   const everywhere = stringify(all.filter((rule) => !isClusterWide(rule)));
   const always = stringify(all.filter(isClusterWide));
   return `${templateText(rest)}rules:\n${onlyIf("not .Values.watchNamespaces", everywhere)}${always}---\n${documents([placed(binding)])}`;

@@ -107,11 +107,13 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
       waiting.lastMs = nowMs;
       return;
     }
-    // Only these fields are kept. The whole object would keep its status in memory while the event waits.
-    const { key, uid, resourceVersion } = resource;
+    // Not the object itself, because its whole status would stay in memory while the event waits.
+    const { kind, key, uid, resourceVersion } = resource;
     const times = { firstMs: nowMs, lastMs: nowMs, count: 1 };
     const sent = this.#memory.recall(id);
-    this.#lose(this.#queue.join({ id, resource: { key, uid, resourceVersion }, event, ...times, sent }));
+    this.#lose(
+      this.#queue.join({ id, resource: { ...(kind && { kind }), key, uid, resourceVersion }, event, ...times, sent }),
+    );
     this.#sending ??= this.#sendAll();
   }
 

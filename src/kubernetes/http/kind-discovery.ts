@@ -1,4 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
+import { KubernetesError } from "../../domain/resource-store.ts";
 import { group, version } from "../../resource/names.ts";
 import type { KubernetesConnection } from "./connection.ts";
 
@@ -23,7 +24,8 @@ export function discoverKind(options: KindDiscoveryOptions): { readonly stop: ()
   let timer: ReturnType<Clock["after"]> | undefined;
   let isStopped = false;
   const ask = async () => {
-    const isServed = await isKindServed(options);
+    // An API server that does not answer counts as one that does not serve the kind yet.
+    const isServed = await isKindServed(options.connection, options.plural).catch(() => false);
     if (isStopped) {
       return;
     }
@@ -42,15 +44,18 @@ export function discoverKind(options: KindDiscoveryOptions): { readonly stop: ()
   };
 }
 
-/** Whether the API server serves the kind. If it does not answer, the result is false. */
-async function isKindServed({ connection, plural }: KindDiscoveryOptions): Promise<boolean> {
+/** Whether the API server serves a kind now. @throws KubernetesError when it does not answer */
+export async function isKindServed(connection: KubernetesConnection, plural: string): Promise<boolean> {
   const what = `find the kinds of ${group}`;
+  const path = `/apis/${group}/${version}`;
   try {
-    const path = `/apis/${group}/${version}`;
     const answer = await connection.request({ what, method: "GET", path, timeoutMs: askTimeoutMs });
     const { resources } = (answer ?? {}) as { readonly resources?: readonly { readonly name?: unknown }[] };
     return Array.isArray(resources) && resources.some(({ name }) => name === plural);
-  } catch {
-    return false;
+  } catch (error) {
+    if (error instanceof KubernetesError && error.reason === "NotFound") {
+      return false;
+    }
+    throw error;
   }
 }

@@ -12,7 +12,8 @@ export function resourcesPath(plural: string, namespace: string | undefined): st
 
 /** Returns the path of one custom resource. @param plural the plural name of its kind */
 export function resourcePath(plural: string, key: ResourceKey): string {
-  return `${resourcesPath(plural, key.namespace)}/${encodeURIComponent(key.name)}`;
+  // An object of the cluster has no namespace.
+  return `${resourcesPath(plural, key.namespace || undefined)}/${encodeURIComponent(key.name)}`;
 }
 
 /** Returns the path of the ComputeEndpoints of one namespace, or of all namespaces. */

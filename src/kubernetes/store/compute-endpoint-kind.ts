@@ -1,5 +1,5 @@
 import type { TextPool } from "../../domain/text-pool.ts";
-import { type ComputeEndpoint, parseComputeEndpoint, projectsOf } from "../../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, indexesOfEndpoint, parseComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import { finalizer, kind, plural } from "../../resource/names.ts";
 import type { ComputeEndpointStatus, StatusOperation } from "../../resource/status-schema.ts";
 import type { ResourceKind } from "./kind-parser.ts";
@@ -12,8 +12,8 @@ export const computeEndpointKind: ResourceKind<ComputeEndpoint, ComputeEndpointS
   finalizer,
   parse: parseComputeEndpoint,
   withSharedTexts,
-  projectsOf,
-  // Records that cannot be parsed are evidence, so writes leave them as they are until a person acts.
+  projectsOf: indexesOfEndpoint,
+  // Records that cannot be read are evidence: they stay as they are until a person acts.
   unreadableMembers: ({ isOwnershipReadable }) => (isOwnershipReadable ? [] : ["ownership", "createIntent"]),
 };
 

@@ -1,6 +1,6 @@
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
 import { KubernetesError, type ResourceKey } from "../../domain/resource-store.ts";
-import type { SecretData, SecretStore, StoredSecret } from "../../domain/secret-store.ts";
+import type { HeldSecrets, SecretData, SecretStore, StoredSecret } from "../../domain/secret-store.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
 import { secretPath, secretsPath } from "../http/paths.ts";
 
@@ -13,8 +13,8 @@ export interface SecretStoreOptions {
   readonly fence: LeaderFence;
 }
 
-/** Makes the store of single Secrets. @see SecretStore for what the calls guarantee */
-export function createSecretStore({ connection, fence }: SecretStoreOptions): SecretStore {
+/** Single Secrets over the connection. @see SecretStore for what the calls guarantee */
+export function createSecretStore({ connection, fence }: SecretStoreOptions): SecretStore & HeldSecrets {
   const write = async (call: Omit<KubernetesCall, "timeoutMs" | "fence">): Promise<unknown> => {
     if (!fence.mayStartEffect(callTimeoutMs)) {
       throw new LeaderFenceError();
@@ -62,6 +62,12 @@ export function createSecretStore({ connection, fence }: SecretStoreOptions): Se
         await write({ what, method: "PATCH", path: secretPath(key), query, contentType, body }),
       );
     },
+    async setFinalizers({ key, uid, resourceVersion }, finalizers) {
+      const body = { metadata: { uid, resourceVersion, finalizers } };
+      const contentType = "application/merge-patch+json";
+      const what = `patch finalizers of ${nameOf(key)}`;
+      await write({ what, method: "PATCH", path: secretPath(key), query: { fieldManager }, contentType, body });
+    },
     async delete({ key, uid, resourceVersion }) {
       const preconditions = { uid, resourceVersion };
       const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions };
@@ -89,6 +95,8 @@ interface WireSecret {
     readonly uid?: unknown;
     readonly resourceVersion?: unknown;
     readonly ownerReferences?: readonly { readonly uid?: unknown }[];
+    readonly finalizers?: readonly unknown[];
+    readonly deletionTimestamp?: unknown;
   };
   readonly type?: unknown;
   readonly data?: Readonly<Record<string, unknown>>;
@@ -96,7 +104,7 @@ interface WireSecret {
 
 function parseSecret(what: string, key: ResourceKey, answer: unknown): StoredSecret {
   const { metadata, type, data } = (answer ?? {}) as WireSecret;
-  const { uid, resourceVersion, ownerReferences } = metadata ?? {};
+  const { uid, resourceVersion, ownerReferences, finalizers = [], deletionTimestamp } = metadata ?? {};
   if (typeof uid !== "string" || typeof resourceVersion !== "string") {
     throw new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is not a Secret`);
   }
@@ -111,5 +119,7 @@ function parseSecret(what: string, key: ResourceKey, answer: unknown): StoredSec
     type: typeof type === "string" ? type : "",
     ownerUids: (ownerReferences ?? []).map((owner) => String(owner.uid)),
     data: Object.fromEntries(texts),
+    finalizers: finalizers.map(String),
+    isBeingDeleted: deletionTimestamp !== undefined,
   };
 }

@@ -11,6 +11,7 @@ import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts"
 import { FakeClock } from "../../support/fake-clock.ts";
 import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
+import { settingsUnit } from "../../support/settings-unit.ts";
 import { identity, nowMs, ownership, policy, project, resource } from "../../unit/decide/builders.ts";
 
 /** A write to the control plane: the method and what it was called with. */
@@ -48,10 +49,11 @@ export class ObservedWorld {
   async reconcile(grantOf: GrantOf = () => fullGrant): Promise<void> {
     const { clock, store, controlPlane } = this;
     const access = { identity, forCaller: () => controlPlane, reserve: async () => {}, reserved: controlPlane };
+    const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
+    const unit = settingsUnit({ ...access, pollsPerMinute: 1_000 }, projects);
     const reconciler = new ProjectReconciler({
-      ...{ clock, store, policy, grantOf, projectPollMs: 60_000, random: () => 0, logger: quietLogger },
-      accessFor: () => ({ ...access, pollsPerMinute: 1_000 }),
-      projects: new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) }),
+      ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger },
+      unitOf: () => ({ ...unit, grantOf }),
       events: { record: () => {} },
       metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
     });

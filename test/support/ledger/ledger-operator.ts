@@ -17,6 +17,7 @@ import { createWorkerPool } from "../../../src/runtime/worker-pool.ts";
 import { createMetrics, type Metrics } from "../../../src/telemetry/metrics.ts";
 import { saveOutput } from "../outputs.ts";
 import { secret } from "../secrets.ts";
+import { settingsUnit } from "../settings-unit.ts";
 import { WorldOutputs } from "../world-outputs.ts";
 import { countsOf } from "./expected-counts.ts";
 
@@ -106,11 +107,11 @@ export class LedgerOperator {
     const identity = { clusterId: "cluster-a", serviceUrl: client.serviceUrl };
     const reserve = async () => {};
     const access = { identity, forCaller: () => client, reserve, reserved: client, pollsPerMinute: 100_000 };
+    const unit = settingsUnit(access, projects);
     const reconciler = new ProjectReconciler({
       clock,
       store: permitted(store, this.#gate, outputs),
-      accessFor: () => access,
-      projects,
+      unitOf: () => unit,
       events: { record: ({ key }, event) => void events.push({ ...key, ...event }) },
       metrics: {
         ...metrics.operations,

@@ -21,6 +21,7 @@ import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 
 /** The one project of the scene, and its branches. */
+const freeSecret = { finalizers: [], isBeingDeleted: false };
 export const projectId = "green-fox-123456";
 const createdTime = "2026-01-01T00:00:00Z";
 const identity = { clusterId: "cluster-1", serviceUrl: "https://control.example/api/v2" };
@@ -122,7 +123,13 @@ export class AccessScene {
   /** A person changes a Secret. */
   writeSecret(name: string, data: Readonly<Record<string, string>>): void {
     const key = { namespace: "shop", name };
-    const before = this.secrets.get(keyText(key)) ?? { key, uid: `uid-secret-${name}`, type: "Opaque", ownerUids: [] };
+    const before = this.secrets.get(keyText(key)) ?? {
+      key,
+      uid: `uid-secret-${name}`,
+      type: "Opaque",
+      ownerUids: [],
+      ...freeSecret,
+    };
     this.secrets.set(keyText(key), { ...before, resourceVersion: this.#nextVersion(), data });
   }
 
@@ -144,7 +151,10 @@ export class AccessScene {
     const endpoints = [...this.endpoints.values()].filter((endpoint) => workProjectOf(endpoint) === projectId);
     for (const project of [projectId, ""]) {
       const { clock } = this;
-      const start = { projectId: project, nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), endpoints };
+      const plane = { planeId: "", identity, problem: undefined };
+      const grantOf: GrantOf = (namespace, id) => this.grantOf(namespace, id);
+      const times = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
+      const start = { key: project, ...plane, grantOf, ...times, endpoints };
       const round = this.#kind.begin(project === "" ? { ...start, endpoints: [] } : start);
       await round.settleLocally();
       if (project !== "") {
@@ -173,8 +183,7 @@ export class AccessScene {
 
   #newKind(): AccessKind {
     return new AccessKind({
-      ...{ clock: this.clock, logger: quietLogger, identity, policy, random: () => 0 },
-      grantOf: (namespace, projectId) => this.grantOf(namespace, projectId),
+      ...{ clock: this.clock, logger: quietLogger, policy, random: () => 0 },
       events: {
         record: (_resource, { reason, note }) => {
           this.events.push(reason);
@@ -188,7 +197,7 @@ export class AccessScene {
         ComputeEndpointStatus
       >,
       secrets: this.#secretStore(),
-      settings: { port: 5432, sslMode: "require", certificateAuthority: undefined },
+      settingsOf: () => ({ port: 5432, sslMode: "require", certificateAuthority: undefined }),
     });
   }
 
@@ -326,7 +335,15 @@ export class AccessScene {
         allow("create");
         return this.#effect("Kubernetes", "createSecret", () => {
           if (this.secrets.has(keyText(key))) throw new KubernetesError("Conflict", "the Secret exists");
-          return keep({ key, uid: `uid-secret-${key.name}`, resourceVersion: "", type, ownerUids: [owner.uid], data });
+          return keep({
+            key,
+            uid: `uid-secret-${key.name}`,
+            resourceVersion: "",
+            type,
+            ownerUids: [owner.uid],
+            data,
+            ...freeSecret,
+          });
         });
       },
       replaceData: async (before, data) => this.#effect("Kubernetes", "replaceSecret", () => keep({ ...before, data })),

@@ -144,6 +144,7 @@ export function resource(change: ResourceChange = {}): ComputeEndpoint {
         : {
             kind: "Invalid",
             problems: "spec.type: not a type",
+            controlPlaneRef: undefined,
             projectId: project,
             deletionPolicy: brokenSpec.deletionPolicy,
           },

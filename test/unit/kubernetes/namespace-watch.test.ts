@@ -49,7 +49,7 @@ describe("Namespaces that are read by name", () => {
   test("an annotation comes, changes and goes → known at the next read; the first and the last concern all", async () => {
     const { watch, grants, changes, clock } = scene(["shop", "crm"]);
     await watch.readNow();
-    expect(watch.grantsOf("shop")).toEqual({ annotation: undefined, isAnyAnnotated: false });
+    expect(watch.grantsOf("shop")).toMatchObject({ annotation: undefined, isAnyAnnotated: false });
     watch.start();
     for (const value of ["a-1", "b-2"]) {
       grants.set("shop", value);
@@ -92,7 +92,7 @@ describe("all Namespaces", () => {
     grants.set("shop", "a-1");
     watch.start();
     await watch.readNow();
-    expect(watch.grantsOf("shop")).toEqual({ annotation: "a-1", isAnyAnnotated: true });
+    expect(watch.grantsOf("shop")).toMatchObject({ annotation: "a-1", isAnyAnnotated: true });
     await watch.stop();
   });
 
@@ -103,7 +103,7 @@ describe("all Namespaces", () => {
       failures.set("namespaces", new KubernetesError(reason, "cannot list Namespaces"));
       watch.start();
       await watch.readNow();
-      expect(watch.grantsOf("shop")).toEqual({ annotation: undefined, isAnyAnnotated: false });
+      expect(watch.grantsOf("shop")).toMatchObject({ annotation: undefined, isAnyAnnotated: false });
       expect(warnings.some((text) => text.includes("apply the roles"))).toBe(true);
       await watch.stop();
     },

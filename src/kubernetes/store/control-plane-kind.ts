@@ -1,0 +1,33 @@
+/** The kinds ControlPlane and ClusterControlPlane, as watch, cache and store see them. */
+import {
+  type PlaneResource,
+  parseClusterControlPlane,
+  parseControlPlane,
+} from "../../resource/control-plane-resource.ts";
+import type { ControlPlaneStatus } from "../../resource/control-plane-schema.ts";
+import { clusterControlPlaneNames, controlPlaneNames } from "../../resource/names.ts";
+import type { ResourceKind } from "./kind-parser.ts";
+
+/** What the two kinds have in common. There are few of them, so nothing is shared or indexed. */
+const both: Pick<
+  ResourceKind<PlaneResource, ControlPlaneStatus>,
+  "withSharedTexts" | "projectsOf" | "unreadableMembers"
+> = {
+  withSharedTexts: (status) => status,
+  projectsOf: () => [],
+  unreadableMembers: () => [],
+};
+
+export const controlPlaneKind: ResourceKind<PlaneResource, ControlPlaneStatus> = {
+  ...controlPlaneNames,
+  ...both,
+  many: "ControlPlanes",
+  parse: parseControlPlane,
+};
+
+export const clusterControlPlaneKind: ResourceKind<PlaneResource, ControlPlaneStatus> = {
+  ...clusterControlPlaneNames,
+  ...both,
+  many: "ClusterControlPlanes",
+  parse: parseClusterControlPlane,
+};

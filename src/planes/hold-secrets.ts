@@ -1,0 +1,62 @@
+/** Keeps the Secret of an API key from vanishing while resources need the key: by a finalizer on it. */
+import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
+import type { HeldSecrets, StoredSecret } from "../domain/secret-store.ts";
+import type { PlaneResource } from "../resource/control-plane-resource.ts";
+import { group } from "../resource/names.ts";
+import * as messages from "./messages.ts";
+
+/** The finalizer names the control plane, because several may share a Secret. */
+export function keyFinalizer({ uid }: Pick<PlaneResource, "uid">): string {
+  return `${group}/key-of-${uid}`;
+}
+
+/** Which Secrets are held now. */
+export interface Held {
+  readonly secrets: readonly ResourceKey[];
+  /** Why one could not be released; `undefined`: nothing is in the way. */
+  readonly problem: string | undefined;
+}
+
+/** Whether two keys name the same object. */
+export function isSameKey(a: ResourceKey, b: ResourceKey): boolean {
+  return keyText(a) === keyText(b);
+}
+
+/** Whether the finalizer has to be added. The API server refuses new finalizers on a Secret that is being deleted. */
+export function needsHold(resource: PlaneResource, secret: StoredSecret): boolean {
+  return !secret.isBeingDeleted && !secret.finalizers.includes(keyFinalizer(resource));
+}
+
+/**
+ * Removes the finalizer from Secrets that no longer have to be kept.
+ *
+ * @param released Secrets that may carry the finalizer
+ * @returns those that still carry it, because the API server refused the change. @throws KubernetesError `Conflict`
+ */
+export async function releaseSecrets(
+  secrets: HeldSecrets,
+  resource: PlaneResource,
+  released: readonly ResourceKey[],
+): Promise<Held> {
+  const kept: ResourceKey[] = [];
+  let problem: string | undefined;
+  for (const key of released) {
+    try {
+      const secret = await secrets.read(key);
+      const finalizer = keyFinalizer(resource);
+      if (secret?.finalizers.includes(finalizer)) {
+        const finalizers = secret.finalizers.filter((name) => name !== finalizer);
+        await secrets.setFinalizers(secret, finalizers);
+      }
+    } catch (error) {
+      if (!(error instanceof KubernetesError) || error.reason === "Conflict") {
+        throw error;
+      }
+      if (error.reason !== "NotFound") {
+        kept.push(key);
+        problem = messages.cannotRelease(key, error.reason);
+      }
+    }
+  }
+  return { secrets: kept, problem };
+}

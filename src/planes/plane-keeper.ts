@@ -1,0 +1,145 @@
+/** Reconciles the resources that describe control planes: finalizers, key, status and deletion. */
+import type { Clock } from "../domain/clock.ts";
+import { LeaderFenceError } from "../domain/leader-fence.ts";
+import type { Logger } from "../domain/logger.ts";
+import type { GrantSource } from "../domain/namespace-grants.ts";
+import { KubernetesError, type ResourceKey, type ResourceStore } from "../domain/resource-store.ts";
+import { isSameStored } from "../domain/same-stored.ts";
+import type { HeldSecrets } from "../domain/secret-store.ts";
+import type { Requeue } from "../domain/worker.ts";
+import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
+import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
+import { type Held, isSameKey, keyFinalizer, needsHold, releaseSecrets } from "./hold-secrets.ts";
+import type { Plane } from "./plane.ts";
+import { keyOfPlane } from "./plane-names.ts";
+import { planeStatus } from "./plane-status.ts";
+import type { Planes } from "./planes.ts";
+
+/** What the keeper needs. */
+export interface PlaneKeeperOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly planes: Planes;
+  readonly secrets: HeldSecrets;
+  readonly namespaces: GrantSource;
+  readonly storeOf: (planeId: string) => ResourceStore<PlaneResource, ControlPlaneStatus> | undefined;
+  /** Resources that use the control plane: they have something there, or may create it at any moment. */
+  readonly usersOf: (planeId: string) => number;
+}
+
+/** At rest the Secret is compared this often. */
+const restMs = 60_000;
+/** After a refusal a new key is looked for this often. */
+const refusedAgainMs = 5_000;
+/** A change of the resources does not have the Secret read more often than this. */
+const freshMs = 2_000;
+
+/** One reconcile of a control plane at a time. */
+export class PlaneKeeper {
+  readonly #options: PlaneKeeperOptions;
+
+  constructor(options: PlaneKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Reconciles once. Errors: none that is expected; a refused write is tried again. */
+  async reconcile(planeId: string): Promise<Requeue> {
+    try {
+      return await this.#reconcile(planeId);
+    } catch (error) {
+      if (!(error instanceof KubernetesError || error instanceof LeaderFenceError)) {
+        throw error;
+      }
+      const hasMoved = error instanceof KubernetesError && error.reason === "Conflict";
+      if (hasMoved) {
+        // The Secret may be the object that changed.
+        this.#options.planes.of(planeId).key.forget();
+      } else if (error instanceof KubernetesError) {
+        this.#options.logger.warn(
+          { planeId, err: error },
+          "reconcile of a control plane failed; the operator tries again",
+        );
+      }
+      return { kind: "Retry" };
+    }
+  }
+
+  async #reconcile(planeId: string): Promise<Requeue> {
+    const { planes, storeOf, usersOf } = this.#options;
+    const store = storeOf(planeId);
+    const found = await store?.current(keyOfPlane(planeId));
+    planes.note(planeId, found);
+    if (store === undefined || found === undefined) {
+      planes.forgetUnused(planeId);
+      return planes.ids().includes(planeId) ? { kind: "RequeueAfter", delayMs: restMs } : { kind: "Done" };
+    }
+    const isDeleting = found.deletionTimestamp !== undefined;
+    const resource = isDeleting ? found : await store.addFinalizer(found);
+    planes.note(planeId, resource);
+    const plane = planes.of(planeId);
+    await plane.key.read(freshMs);
+    const users = usersOf(planeId);
+    const held = await this.#hold(store, plane, users);
+    if (isDeleting && users === 0 && held.secrets.length === 0) {
+      planes.note(planeId, await store.removeFinalizer(resource));
+      return { kind: "Done" };
+    }
+    await this.#storeStatus(store, plane, users, held);
+    const delayMs = plane.health.credentials === "Refused" ? refusedAgainMs : restMs;
+    return { kind: "RequeueAfter", delayMs };
+  }
+
+  /** Adds and removes the finalizer on Secrets. The status names a Secret before it gets the finalizer. */
+  async #hold(store: ResourceStore<PlaneResource, ControlPlaneStatus>, plane: Plane, users: number): Promise<Held> {
+    const { secrets, namespaces, planes } = this.#options;
+    const { resource, key } = plane;
+    if (resource === undefined) {
+      return { secrets: [], problem: undefined };
+    }
+    const wanted =
+      resource.spec.kind === "Valid" ? secretPlace(resource, resource.spec.spec.apiKeySecretRef) : undefined;
+    const noted = resource.status.heldSecrets ?? [];
+    // The RoleBindings of a namespace that is being deleted go first; a finalizer would then hold it for good.
+    const isWanted = (place: ResourceKey) =>
+      users > 0 &&
+      (wanted === undefined || isSameKey(place, wanted)) &&
+      !namespaces.grantsOf(place.namespace).isTerminating;
+    const released = await releaseSecrets(
+      secrets,
+      resource,
+      noted.filter((place) => !isWanted(place)),
+    );
+    const kept = noted.filter(isWanted);
+    const reading = key.known;
+    if (wanted === undefined || !isWanted(wanted) || reading?.kind !== "Read" || !needsHold(resource, reading.secret)) {
+      return { secrets: [...kept, ...released.secrets], problem: released.problem };
+    }
+    const all = [...kept.filter((place) => !isSameKey(place, wanted)), ...released.secrets, wanted];
+    if (kept.length === 0) {
+      planes.note(plane.id, await store.patchStatus(resource, { ...resource.status, heldSecrets: all }));
+    }
+    await secrets.setFinalizers(reading.secret, [...reading.secret.finalizers, keyFinalizer(resource)]);
+    key.forget();
+    return { secrets: all, problem: released.problem };
+  }
+
+  async #storeStatus(
+    store: ResourceStore<PlaneResource, ControlPlaneStatus>,
+    { id, resource, key, health }: Plane,
+    users: number,
+    { secrets: heldSecrets, problem: releaseProblem }: Held,
+  ): Promise<void> {
+    const { clock, planes } = this.#options;
+    if (resource === undefined) {
+      return;
+    }
+    const { credentials, currentError, lastError } = health;
+    const status = planeStatus({
+      ...{ resource, reading: key.known, credentials, currentError, lastError },
+      ...{ users, heldSecrets, releaseProblem, nowMs: clock.nowMs() },
+    });
+    if (!isSameStored(status, resource.status)) {
+      planes.note(id, await store.patchStatus(resource, status));
+    }
+  }
+}

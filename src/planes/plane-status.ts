@@ -1,0 +1,124 @@
+/** The status of a control plane that a resource describes. */
+import type { ResourceKey } from "../domain/resource-store.ts";
+import { type ConditionDraft, mergeConditions, type PlaneReason, secondsTime } from "../resource/conditions.ts";
+import type { PlaneResource } from "../resource/control-plane-resource.ts";
+import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
+import * as messages from "./messages.ts";
+import type { PlaneError } from "./plane-health.ts";
+import type { SecretsReading } from "./plane-secrets.ts";
+
+/** Everything that the status depends on. */
+export interface PlaneFacts {
+  readonly resource: PlaneResource;
+  readonly reading: SecretsReading | undefined;
+  readonly credentials: "Accepted" | "Refused" | undefined;
+  readonly currentError: PlaneError | undefined;
+  readonly lastError: PlaneError | undefined;
+  /** Resources that use the control plane. */
+  readonly users: number;
+  readonly heldSecrets: readonly ResourceKey[];
+  /** Why a finalizer could not be removed from a Secret; `undefined`: nothing is in the way. */
+  readonly releaseProblem: string | undefined;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+}
+
+/** The status as it should be. Pure: the same facts give the same status. */
+export function planeStatus(facts: PlaneFacts): ControlPlaneStatus {
+  const { resource, users, heldSecrets, lastError, nowMs } = facts;
+  const { generation, status } = resource;
+  const error = lastError && {
+    reason: lastError.reason,
+    message: lastError.message,
+    time: secondsTime(lastError.atMs),
+  };
+  return {
+    observedGeneration: generation,
+    resources: users,
+    ...((error ?? status.lastError) && { lastError: error ?? status.lastError }),
+    ...(heldSecrets.length > 0 && { heldSecrets: [...heldSecrets] }),
+    conditions: mergeConditions(status.conditions, draftsOf(facts), { generation, nowMs }),
+  };
+}
+
+function draftsOf(facts: PlaneFacts): readonly ConditionDraft[] {
+  const { resource, users, releaseProblem } = facts;
+  const standing = standingOf(facts);
+  const credentials = credentialsDraft(facts);
+  const drafts = [
+    draft("Ready", standing.isReady ? "True" : "False", standing),
+    ...(standing.isStalled ? [draft("Stalled", "True", standing)] : []),
+    ...(credentials === undefined ? [] : [credentials]),
+  ];
+  if (resource.deletionTimestamp === undefined) {
+    return drafts;
+  }
+  const message = releaseProblem ?? messages.inUse(users);
+  return [...drafts, draft("Reconciling", "True", { reason: "InUse", message })];
+}
+
+interface Standing {
+  readonly isReady: boolean;
+  /** Whether a person must act. */
+  readonly isStalled: boolean;
+  readonly reason: PlaneReason;
+  readonly message: string;
+}
+
+/** The first thing that keeps the control plane from being used. */
+function standingOf({ resource, reading, credentials, currentError, users }: PlaneFacts): Standing {
+  if (resource.spec.kind === "Invalid") {
+    const message = `The stored spec is not valid: ${resource.spec.problems}. Apply a corrected spec.`;
+    return { isReady: false, isStalled: true, reason: "InvalidSpec", message };
+  }
+  if (reading === undefined || reading.kind === "Unanswered") {
+    const message = messages.secretUnreadable(reading?.message ?? "The Secret has not been read");
+    return { isReady: false, isStalled: false, reason: "SecretUnreadable", message };
+  }
+  if (reading.kind === "Refused") {
+    return { isReady: false, isStalled: true, reason: reading.reason, message: reading.message };
+  }
+  if (credentials === "Refused") {
+    return { isReady: false, isStalled: true, reason: "Unauthorized", message: messages.unauthorized };
+  }
+  if (currentError !== undefined) {
+    const message = `${currentError.message}. The operator tries again.`;
+    return { isReady: false, isStalled: false, reason: outageReason(currentError), message };
+  }
+  const kept = reading.secret.isBeingDeleted && users > 0 ? ` ${messages.keyIsKept(reading.secret.key, users)}` : "";
+  return credentials === "Accepted"
+    ? { isReady: true, isStalled: false, reason: "KeyAccepted", message: `${messages.keyAccepted}${kept}` }
+    : { isReady: true, isStalled: false, reason: "KeyNotUsedYet", message: `${messages.keyNotUsedYet}${kept}` };
+}
+
+function outageReason({ reason }: PlaneError): PlaneReason {
+  switch (reason) {
+    case "Throttled":
+    case "UnreadableAnswer":
+      return reason;
+    default:
+      return "ServiceUnavailable";
+  }
+}
+
+function credentialsDraft({ credentials, reading }: PlaneFacts): ConditionDraft | undefined {
+  if (reading?.kind === "Refused") {
+    return draft("CredentialsValid", "False", reading);
+  }
+  switch (credentials) {
+    case "Refused":
+      return draft("CredentialsValid", "False", { reason: "Unauthorized", message: messages.unauthorized });
+    case "Accepted":
+      return draft("CredentialsValid", "True", { reason: "KeyAccepted", message: messages.keyAccepted });
+    default:
+      return draft("CredentialsValid", "Unknown", { reason: "KeyNotUsedYet", message: messages.keyNotUsedYet });
+  }
+}
+
+function draft(
+  type: ConditionDraft["type"],
+  status: ConditionDraft["status"],
+  { reason, message }: { readonly reason: PlaneReason; readonly message: string },
+): ConditionDraft {
+  return { type, status, reason, message };
+}

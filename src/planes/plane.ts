@@ -1,0 +1,187 @@
+/** One control plane that a resource describes: its client, key, health and the memory of its projects. */
+import type { CallGuard } from "../control-plane/guard-calls.ts";
+import type { KeySource } from "../control-plane/key-source.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { GrantSource } from "../domain/namespace-grants.ts";
+import type { HeldSecrets } from "../domain/secret-store.ts";
+import type { ControlPlaneAccess } from "../reconcile/control-plane-access.ts";
+import type { Projects } from "../reconcile/projects.ts";
+import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
+import { PlaneHealth } from "./plane-health.ts";
+import { PlaneKey } from "./plane-key.ts";
+import { readPlaneSecrets } from "./plane-secrets.ts";
+
+/** How a control plane is connected. */
+export interface PlaneTarget {
+  readonly url: string;
+  readonly keys: KeySource;
+  /** `undefined`: as in the settings. */
+  readonly requestsPerMinute: number | undefined;
+  /** The id of the control plane, for ownership records. */
+  readonly controlPlane: string;
+  readonly watchCalls: CallGuard;
+  /** After a refusal the Secret has another key. */
+  readonly onNewKey: () => void;
+}
+
+/** A control plane that is connected. */
+export interface PlaneConnection {
+  readonly access: ControlPlaneAccess;
+  readonly unreadableCount: () => number;
+  close(): Promise<void>;
+}
+
+/** What one control plane needs. */
+export interface PlaneOptions {
+  readonly clock: Clock;
+  readonly secrets: HeldSecrets;
+  readonly namespaces: GrantSource;
+  readonly connect: (target: PlaneTarget) => PlaneConnection;
+  readonly newProjects: () => Projects;
+  /** Sees each key, for instance to keep it out of logs. */
+  readonly onKey: (key: string) => void;
+  /** The key or the certificate authority is another one. Must not throw. */
+  readonly onKeyChange: () => void;
+  readonly onHealthChange: () => void;
+}
+
+/** Connections of a former URL are closed when calls in progress have ended. */
+const closeAfterMs = 30_000;
+
+export class Plane {
+  readonly id: string;
+  readonly key: PlaneKey;
+  readonly #options: PlaneOptions;
+  #resource: PlaneResource | undefined;
+  #connection: PlaneConnection | undefined;
+  readonly #former = new Set<PlaneConnection>();
+  #target: { readonly url: string; readonly requestsPerMinute: number | undefined } | undefined;
+  #health: PlaneHealth;
+  #projects: Projects;
+
+  constructor(id: string, options: PlaneOptions) {
+    const { clock, onKey, onHealthChange, onKeyChange } = options;
+    this.id = id;
+    this.#options = options;
+    this.#projects = options.newProjects();
+    this.#health = new PlaneHealth(clock, onHealthChange);
+    this.key = new PlaneKey({
+      ...{ clock, onKey },
+      read: async () => {
+        const resource = this.#resource;
+        return resource?.spec.kind === "Valid"
+          ? await readPlaneSecrets(options.secrets, resource, resource.spec.spec)
+          : undefined;
+      },
+      isKeptInMemory: () => this.#isSecretTerminating(),
+      onChange: () => {
+        this.#health.forgetKey();
+        this.#projects.retryRefused();
+        onKeyChange();
+      },
+    });
+  }
+
+  get resource(): PlaneResource | undefined {
+    return this.#resource;
+  }
+
+  /** `undefined`: no valid spec describes the control plane. */
+  get access(): ControlPlaneAccess | undefined {
+    return this.#connection?.access;
+  }
+
+  /** What this process remembers of its projects. With another URL the memory is a new one. */
+  get projects(): Projects {
+    return this.#projects;
+  }
+
+  get health(): PlaneHealth {
+    return this.#health;
+  }
+
+  /** Whether the Secret has been looked at, or does not matter. */
+  get isSettled(): boolean {
+    return this.#connection === undefined || this.key.known !== undefined;
+  }
+
+  /** @returns whether the control plane is to be used in another way from now on. */
+  note(resource: PlaneResource | undefined): boolean {
+    const before = this.#resource;
+    if (before?.uid === resource?.uid && before?.resourceVersion === resource?.resourceVersion) {
+      return false;
+    }
+    this.#resource = resource;
+    if (secretsMark(before) !== secretsMark(resource)) {
+      this.key.forget();
+    }
+    const hasOtherSpec = JSON.stringify(before?.spec) !== JSON.stringify(resource?.spec);
+    this.#connect(resource);
+    return hasOtherSpec;
+  }
+
+  unreadableCount(): number {
+    return this.#connection?.unreadableCount() ?? 0;
+  }
+
+  async close(): Promise<void> {
+    const open = [...this.#former, ...(this.#connection === undefined ? [] : [this.#connection])];
+    await Promise.all(open.map((connection) => connection.close()));
+  }
+
+  #connect(resource: PlaneResource | undefined): void {
+    const { connect, newProjects, clock, onHealthChange } = this.#options;
+    const spec = resource?.spec.kind === "Valid" ? resource.spec.spec : undefined;
+    const target = spec && { url: spec.url, requestsPerMinute: spec.requestsPerMinute };
+    const before = this.#target;
+    if (before?.url === target?.url && before?.requestsPerMinute === target?.requestsPerMinute) {
+      return;
+    }
+    this.#closeLater();
+    this.#target = target;
+    if (target === undefined) {
+      return;
+    }
+    if (before?.url !== target.url) {
+      // What was seen at another URL proves nothing here.
+      this.#projects = newProjects();
+      this.#health = new PlaneHealth(clock, onHealthChange);
+    }
+    this.#connection = connect({
+      ...target,
+      keys: this.key,
+      controlPlane: this.id,
+      watchCalls: this.#health.watch,
+      onNewKey: () => void this.#projects.retryRefused(),
+    });
+  }
+
+  #closeLater(): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (connection !== undefined) {
+      this.#former.add(connection);
+      this.#options.clock.after(closeAfterMs, () => {
+        this.#former.delete(connection);
+        void connection.close().catch(() => {});
+      });
+    }
+  }
+
+  #isSecretTerminating(): boolean {
+    const resource = this.#resource;
+    return (
+      resource?.spec.kind === "Valid" &&
+      this.#options.namespaces.grantsOf(secretPlace(resource, resource.spec.spec.apiKeySecretRef).namespace)
+        .isTerminating
+    );
+  }
+}
+
+function secretsMark(resource: PlaneResource | undefined): string {
+  if (resource?.spec.kind !== "Valid") {
+    return "";
+  }
+  const { apiKeySecretRef, connection } = resource.spec.spec;
+  return JSON.stringify([resource.uid, apiKeySecretRef, connection?.caSecretRef]);
+}

@@ -1,0 +1,148 @@
+/** The control planes that resources describe, each with what its projects share, and the one of the settings. */
+
+import type { PlaneProblem } from "../decide/plane-problem.ts";
+import { type GrantMode, type GrantOf, noGrant, projectGrantOf } from "../decide/project-grant.ts";
+import type { GrantSource } from "../domain/namespace-grants.ts";
+import type { ControlPlaneUnit } from "../reconcile/control-plane-access.ts";
+import type { PlaneResource } from "../resource/control-plane-resource.ts";
+import { settingsPlane } from "../resource/project-key.ts";
+import * as messages from "./messages.ts";
+import { Plane, type PlaneOptions } from "./plane.ts";
+import { planeGrantOf } from "./plane-grants.ts";
+import { kindOfPlane, namespaceOfPlane } from "./plane-names.ts";
+
+/** What the API server says about the kind of a control plane. */
+export type KindStanding = "NotAsked" | "NotServed" | "Forbidden" | "Listed";
+
+/** What the control planes need. */
+export interface PlanesOptions extends Omit<PlaneOptions, "onKeyChange" | "onHealthChange"> {
+  /** The control plane of the settings. */
+  readonly settings: Omit<ControlPlaneUnit, "id" | "grantOf" | "problem" | "isSameService">;
+  readonly grantMode: GrantMode;
+  readonly namespaces: GrantSource;
+  readonly standingOf: (kind: PlaneResource["kind"]) => KindStanding;
+  /** What the resources of a control plane may do has changed. Must not throw. */
+  readonly onUsable: (planeId: string) => void;
+  /** The status of a control plane may differ by now. Must not throw. */
+  readonly onNews: (planeId: string) => void;
+}
+
+/** Finds a control plane by its id. */
+export class Planes {
+  readonly #options: PlanesOptions;
+  readonly #planes = new Map<string, Plane>();
+  readonly #settings: ControlPlaneUnit;
+
+  constructor(options: PlanesOptions) {
+    const { settings, namespaces, grantMode } = options;
+    this.#options = options;
+    const grantOf: GrantOf = (namespace, projectId) =>
+      projectGrantOf(projectId, namespaces.grantsOf(namespace), grantMode);
+    this.#settings = {
+      ...settings,
+      ...{ id: settingsPlane, grantOf, problem: undefined },
+      isSameService: (planeId) => this.#urlOf(planeId) === settings.access?.identity.serviceUrl,
+    };
+  }
+
+  /** The units of all control planes that are used or described. */
+  units(): readonly ControlPlaneUnit[] {
+    return [this.#settings, ...[...this.#planes.keys()].map((planeId) => this.unitOf(planeId))];
+  }
+
+  /** The ids of all control planes beside that of the settings. */
+  ids(): readonly string[] {
+    return [...this.#planes.keys()];
+  }
+
+  /** A control plane as it is now. Also one that does not exist: its unit has a problem. */
+  unitOf(planeId: string): ControlPlaneUnit {
+    if (planeId === settingsPlane) {
+      return this.#settings;
+    }
+    const plane = this.of(planeId);
+    const problem = this.#problemOf(plane);
+    const serviceUrl = plane.access?.identity.serviceUrl;
+    return {
+      ...{ id: planeId, projects: plane.projects, problem },
+      access: problem === undefined ? plane.access : undefined,
+      grantOf: (namespace, projectId) => this.#grantOf(plane, namespace, projectId),
+      isSameService: (otherId) => serviceUrl !== undefined && this.#urlOf(otherId) === serviceUrl,
+    };
+  }
+
+  /** Whether it is known by now what the control plane is; before that its resources are not decided. */
+  isSettled(planeId: string): boolean {
+    if (planeId === settingsPlane) {
+      return true;
+    }
+    const kind = kindOfPlane(planeId);
+    return kind === undefined || (this.#options.standingOf(kind) !== "NotAsked" && this.of(planeId).isSettled);
+  }
+
+  of(planeId: string): Plane {
+    const known = this.#planes.get(planeId);
+    if (known !== undefined) {
+      return known;
+    }
+    const plane = new Plane(planeId, {
+      ...this.#options,
+      onHealthChange: () => this.#options.onNews(planeId),
+      onKeyChange: () => {
+        this.#options.onNews(planeId);
+        this.#options.onUsable(planeId);
+      },
+    });
+    this.#planes.set(planeId, plane);
+    return plane;
+  }
+
+  /** The control plane is described in this way now. @param resource `undefined`: nothing describes it any more */
+  note(planeId: string, resource: PlaneResource | undefined): void {
+    if (this.of(planeId).note(resource)) {
+      this.#options.onUsable(planeId);
+    }
+  }
+
+  /** Forgets a control plane that nothing describes and no resource names. */
+  forgetUnused(planeId: string): void {
+    const plane = this.#planes.get(planeId);
+    if (plane !== undefined && plane.resource === undefined && plane.projects.size === 0) {
+      this.#planes.delete(planeId);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#planes.values()].map((plane) => plane.close()));
+  }
+
+  unreadableCount(): number {
+    return [...this.#planes.values()].reduce((sum, plane) => sum + plane.unreadableCount(), 0);
+  }
+
+  #urlOf(planeId: string): string | undefined {
+    return planeId === settingsPlane
+      ? this.#settings.access?.identity.serviceUrl
+      : this.#planes.get(planeId)?.access?.identity.serviceUrl;
+  }
+
+  #grantOf({ resource }: Plane, namespace: string, projectId: string) {
+    const { namespaces, grantMode } = this.#options;
+    const question = { namespace, projectId, facts: namespaces.grantsOf(namespace) };
+    return resource === undefined ? noGrant : planeGrantOf(resource, question, grantMode);
+  }
+
+  #problemOf({ id, resource, key, access }: Plane): PlaneProblem | undefined {
+    const kind = kindOfPlane(id);
+    const standing = kind === undefined ? "Listed" : this.#options.standingOf(kind);
+    if (kind !== undefined && (standing === "NotServed" || standing === "Forbidden")) {
+      return { reason: "ControlPlaneNotReady", message: messages.kindUnreadable(kind, standing) };
+    }
+    if (resource === undefined) {
+      return { reason: "ControlPlaneNotFound", message: messages.planeNotFound(id, namespaceOfPlane(id)) };
+    }
+    return access === undefined || key.known?.kind !== "Read"
+      ? { reason: "ControlPlaneNotReady", message: messages.planeNotReady(id) }
+      : undefined;
+  }
+}

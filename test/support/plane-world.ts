@@ -1,0 +1,115 @@
+/** A world with a second sandbox, as another account, whose key is in a Secret of the cluster. */
+import { onTestFinished } from "vitest";
+import { conditionOf } from "../../src/resource/conditions.ts";
+import type { ControlPlaneStatus } from "../../src/resource/control-plane-schema.ts";
+import { fixtureWithoutEndpoints, startSandbox } from "../../src/sandbox/index.ts";
+import { AccessWorld } from "./access-world.ts";
+import { saveOutput } from "./outputs.ts";
+import { SandboxControl } from "./sandbox-control.ts";
+import { defaultSandboxProfile } from "./sandbox-profile.ts";
+import { newSecret } from "./secrets.ts";
+import { waitUntil } from "./wait-until.ts";
+import { startWorld, type World, type WorldOptions } from "./world.ts";
+
+/** A stored ControlPlane or ClusterControlPlane, as far as tests read it. */
+export interface StoredPlane {
+  readonly metadata: {
+    readonly uid: string;
+    readonly finalizers?: readonly string[];
+    readonly deletionTimestamp?: string;
+  };
+  readonly status: ControlPlaneStatus;
+}
+
+/** Names a control plane in `kubectl`. */
+export type PlaneName = `controlplane/${string}` | `clustercontrolplane/${string}`;
+
+export class PlaneWorld {
+  readonly world: World;
+  readonly access: AccessWorld;
+  /** The sandbox of the second account. */
+  readonly second: SandboxControl;
+  readonly url: string;
+  readonly apiKey: string;
+
+  constructor(world: World, second: { readonly url: string; readonly controlUrl: string; readonly apiKey: string }) {
+    this.world = world;
+    this.access = new AccessWorld(world);
+    this.second = new SandboxControl(second);
+    this.url = second.url;
+    this.apiKey = second.apiKey;
+  }
+
+  /** Writes a Secret with the key `api-key`. */
+  async secret(name: string, value: string, namespace = this.world.namespace): Promise<void> {
+    const data = { "api-key": Buffer.from(value).toString("base64") };
+    const manifest = { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, data };
+    await this.world.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(manifest) });
+  }
+
+  /** Applies a control plane; without a spec one of the second account, with the Secret `second-key`. */
+  async apply(name: PlaneName, spec: object = {}): Promise<void> {
+    const { namespace, kubectl } = this.world;
+    const [kind, plain] = name.split("/");
+    const isCluster = kind === "clustercontrolplane";
+    const apiKeySecretRef = { ...(isCluster ? { namespace } : {}), name: "second-key", key: "api-key" };
+    const manifest = {
+      apiVersion: "endpoint-operator.dev/v1alpha1",
+      kind: isCluster ? "ClusterControlPlane" : "ControlPlane",
+      metadata: { name: plain, ...(isCluster ? {} : { namespace }) },
+      spec: { url: this.url, apiKeySecretRef, ...spec },
+    };
+    await kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(manifest) });
+  }
+
+  async get(name: PlaneName): Promise<StoredPlane | undefined> {
+    const { namespace, kubectl } = this.world;
+    const text = await kubectl.run(["-n", namespace, "get", name, "--ignore-not-found", "--output=json"]);
+    if (text.trim() === "") return undefined;
+    saveOutput("status", text);
+    return JSON.parse(text) as StoredPlane;
+  }
+
+  async until(name: PlaneName, what: string, isWanted: (plane: StoredPlane) => boolean): Promise<StoredPlane> {
+    let seen: StoredPlane | undefined;
+    return waitUntil(
+      async () => {
+        seen = await this.get(name);
+        return seen !== undefined && isWanted(seen) ? seen : undefined;
+      },
+      {
+        what: `${name}: ${what}`,
+        timeoutMs: 30_000,
+        lastSeen: () => `${JSON.stringify(seen)} ${JSON.stringify(this.world.logs.slice(-15))}`,
+      },
+    );
+  }
+
+  untilReason(name: PlaneName, reason: string): Promise<StoredPlane> {
+    return this.until(name, reason, ({ status }) => conditionOf(status.conditions, "Ready")?.reason === reason);
+  }
+
+  async untilGone(name: PlaneName): Promise<void> {
+    await waitUntil(async () => ((await this.get(name)) === undefined ? true : undefined), {
+      what: `${name} is gone`,
+      timeoutMs: 30_000,
+    });
+  }
+}
+
+/** A world whose operator may read Secrets of the namespace, with the key of the second account in `second-key`. */
+export async function startPlaneWorld(options: WorldOptions = {}): Promise<PlaneWorld> {
+  const bugs: unknown[] = [];
+  const second = await startSandbox({
+    profile: defaultSandboxProfile(process.env),
+    operationLatencyMs: 200,
+    fixture: fixtureWithoutEndpoints,
+    apiKey: newSecret("api-key"),
+    onBug: (error) => bugs.push(error),
+  });
+  onTestFinished(() => second.stop());
+  const planes = new PlaneWorld(await startWorld(options), second);
+  await planes.access.allowSecrets();
+  await planes.secret("second-key", second.apiKey);
+  return planes;
+}
