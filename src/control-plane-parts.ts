@@ -9,7 +9,7 @@ import { withCallSpans, withRequestAttributes } from "./control-plane/with-call-
 import { type BranchObjects, guardBranchObjects } from "./domain/branch-objects.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { ControlPlane } from "./domain/control-plane.ts";
-import type { ControlPlaneObserver } from "./domain/control-plane-observer.ts";
+import type { ControlPlaneObserver, CredentialObserver } from "./domain/control-plane-observer.ts";
 import { type LeaderFence, LeaderFenceError } from "./domain/leader-fence.ts";
 import type { Logger } from "./domain/logger.ts";
 import type { RequestBudget } from "./domain/request-budget.ts";
@@ -27,7 +27,7 @@ export interface ConnectOptions {
   readonly clusterId: string;
   readonly version: string;
   readonly tracer?: Tracer | undefined;
-  readonly observer: ControlPlaneObserver;
+  readonly observer: ControlPlaneObserver & CredentialObserver;
   readonly fence: LeaderFence;
 }
 
@@ -66,7 +66,8 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
   const { controlPlane: reporting, unreadableCount } = withUnreadableReport(client, { clock, logger });
   const calls = tracer === undefined ? reporting : withCallSpans(reporting, tracer);
   const throttle = throttleGuard({ clock, observer });
-  const credentials = createCredentialGate({ clock, keys, onNewKey });
+  const onJudged = (isAccepted: boolean) => observer.keyJudged(describedBy ?? "settings", isAccepted);
+  const credentials = createCredentialGate({ clock, keys, onNewKey, onJudged });
   const gated: CallGuard = (call) => watchCalls(() => credentials.guard(() => throttle(call)));
   const controlPlane = withLeaderFence(guardCalls(calls, gated), fence, writeTimeoutMs);
   const { requestsPerSecond } = config;

@@ -306,6 +306,7 @@ function createPlanes(foundation: Foundation, needs: PlaneNeeds) {
     ...{ grants, connection, clock, logger, random, fence, onKey },
     ...{ namespaces: config.watchNamespaces, grantMode: config.projectGrants },
     settings: { access: settings.access, projects },
+    onUnused: (planeId) => metrics.controlPlane.keyForgotten(planeId),
     newProjects: () => createProjects(foundation, metrics),
     connect: (target) =>
       connectControlPlane(options, { ...target, requestsPerMinute: target.requestsPerMinute ?? requestsPerMinute }),

@@ -36,6 +36,7 @@ export interface PlanePartsOptions extends Pick<PlanesOptions, "settings" | "onU
   readonly connect: PlaneOptions["connect"];
   readonly newProjects: PlaneOptions["newProjects"];
   readonly onKey: (key: string) => void;
+  readonly onUnused: PlaneOptions["onUnused"];
   /** Resources that use a control plane, by its id. */
   readonly usersOf: (planeId: string) => number;
   /** How applications connect, where a control plane does not say it. */
@@ -100,6 +101,7 @@ export function assemblePlanes(options: PlanePartsOptions): PlaneParts {
   const planes = new Planes({
     ...{ clock, secrets, namespaces: grants, grantMode: options.grantMode, settings: options.settings },
     ...{ connect: options.connect, newProjects: options.newProjects, onKey: options.onKey, onUsable, onNews: news },
+    onUnused: options.onUnused,
     standingOf: (kind) => kinds.standingOf(kind),
   });
   const storeOf = (planeId: string) => kinds.storeOf(planeId);

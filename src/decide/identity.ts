@@ -1,7 +1,7 @@
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { ownershipToken } from "./ownership-token.ts";
 
-/** The cluster, and the control plane that a resource uses. Ownership records name both. */
+/** The cluster, and the control plane that a resource uses. Each ownership record names both. */
 export interface Identity {
   readonly clusterId: string;
   readonly serviceUrl: string;

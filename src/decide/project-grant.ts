@@ -24,7 +24,9 @@ export type GrantOf = (namespace: string, projectId: string) => ProjectGrant;
 /** The grant that allows everything. */
 export const fullGrant: ProjectGrant = { mayChange: true, mayAdopt: true };
 
-/** Everything is held back. */
+const openGrant: ProjectGrant = { mayChange: true, mayAdopt: false };
+
+/** The grant that allows nothing. */
 export const noGrant: ProjectGrant = { mayChange: false, mayAdopt: false };
 
 /**

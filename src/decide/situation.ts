@@ -31,7 +31,7 @@ export type LocalSituation =
   | { readonly kind: "DeleteUnsettled"; readonly waitMs: number }
   /** The control plane that it names does not exist, or cannot be used. */
   | { readonly kind: "PlaneUnusable"; readonly problem: PlaneProblem }
-  /** Its records were not made for this resource, cluster and control plane, or cannot be parsed. */
+  /** The resource's records were made for another resource, cluster or control plane, or cannot be parsed. */
   | { readonly kind: "IdentityUnproven" }
   | { readonly kind: "InvalidSpec"; readonly problems: string }
   /** The namespace has no grant for what the resource asks for. */

@@ -39,4 +39,6 @@ export interface CredentialObserver {
    * of the settings
    */
   keyJudged(controlPlane: string, isAccepted: boolean): void;
+  /** The control plane is not used any more. */
+  keyForgotten(controlPlane: string): void;
 }

@@ -43,6 +43,8 @@ export interface PlaneOptions {
   /** The key or the certificate authority is another one. Must not throw. */
   readonly onKeyChange: () => void;
   readonly onHealthChange: () => void;
+  /** The control plane, by its id, is not used any more. Must not throw. */
+  readonly onUnused: (planeId: string) => void;
 }
 
 /** Connections of a former URL are closed when calls in progress have ended. */
@@ -140,6 +142,7 @@ export class Plane {
     this.#closeLater();
     this.#target = target;
     if (target === undefined) {
+      this.#options.onUnused(this.id);
       return;
     }
     if (before?.url !== target.url) {

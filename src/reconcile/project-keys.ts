@@ -2,8 +2,8 @@ import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, projectKeysOf } from "../resource/compute-endpoint.ts";
 
 /**
- * Finds the projects that a change of a resource concerns, by their keys. It remembers the projects of each resource, because a watch
- * event about a deleted resource carries only its key.
+ * Finds the keys of the projects to reconcile after a watch event. It remembers the projects of each resource, because
+ * the event of a deleted resource carries only its key.
  */
 export class ProjectKeys {
   readonly #byResource = new Map<string, readonly string[]>();
@@ -28,7 +28,10 @@ export class ProjectKeys {
     return [...new Set([...before, ...now])];
   }
 
-  /** The namespace that named the project first. It never changes, so that the queue finds a key where it put it. */
+  /**
+   * Returns the namespace that named the project first. It never changes, so that the queue always finds the project's
+   * key in the same group.
+   */
   namespaceOf(project: string): string {
     return this.#namespaces.get(project) ?? "";
   }

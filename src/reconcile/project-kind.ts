@@ -27,7 +27,7 @@ export interface KindRoundStart {
   readonly grantOf: GrantOf;
   /** Why the control plane cannot be used; `undefined`: it can. */
   readonly problem: PlaneProblem | undefined;
-  /** Epoch milliseconds. */
+  /** The start of the reconcile, in epoch milliseconds. */
   readonly nowMs: number;
   readonly monotonicMs: number;
   /** The ComputeEndpoints that name the project. */

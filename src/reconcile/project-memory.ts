@@ -111,7 +111,10 @@ export interface ResourceEntry {
   readFailure: { readonly reason: string; readonly sinceMs: number } | undefined;
   /** What the grants and the control plane allowed at the last reconcile; another answer makes the resource due. */
   standing: Pick<LocalObservation, "grant" | "planeProblem"> | undefined;
-  /** Writes without an answer, oldest first. What follows from one waits until the operator knows that it was stored. */
+  /**
+   * Writes without an answer, oldest first. Their events and counts wait until the operator knows that the write was
+   * stored.
+   */
   unconfirmed: readonly UnconfirmedWrite[];
 }
 

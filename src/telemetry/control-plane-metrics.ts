@@ -76,5 +76,6 @@ export function createControlPlaneMetrics(
     budgetWaited: (urgency, waitedSeconds) => waited.observe({ urgency }, waitedSeconds),
     locked: (reason) => locked.inc({ reason }),
     keyJudged: (controlPlane, isAccepted) => accepted.set({ control_plane: controlPlane }, Number(isAccepted)),
+    keyForgotten: (controlPlane) => accepted.remove({ control_plane: controlPlane }),
   };
 }

@@ -54,12 +54,12 @@ describe("Namespaces that are read by name", () => {
     for (const value of ["a-1", "b-2"]) {
       grants.set("shop", value);
       await clock.advance(1_000);
-      expect(watch.grantsOf("shop")).toEqual({ annotation: value, isAnyAnnotated: true });
-      expect(watch.grantsOf("crm")).toEqual({ annotation: undefined, isAnyAnnotated: true });
+      expect(watch.grantsOf("shop")).toMatchObject({ annotation: value, isAnyAnnotated: true });
+      expect(watch.grantsOf("crm")).toMatchObject({ annotation: undefined, isAnyAnnotated: true });
     }
     grants.clear();
     await clock.advance(1_000);
-    expect(watch.grantsOf("shop")).toEqual({ annotation: undefined, isAnyAnnotated: false });
+    expect(watch.grantsOf("shop")).toMatchObject({ annotation: undefined, isAnyAnnotated: false });
     expect(changes).toEqual([undefined, "shop", undefined]);
     await watch.stop();
   });
