@@ -84,7 +84,8 @@ class KnownNamespaces implements GrantSource {
     } else {
       this.#facts.set(namespace, facts);
     }
-    if (isSameStored({ ...before }, { ...after })) {
+    // A Namespace that is seen for the first time is no news, unless it says something.
+    if (isSameStored({ ...before, labels: before.labels ?? {} }, { ...after, labels: after.labels ?? {} })) {
       return;
     }
     const wasAny = this.#annotated > 0;
