@@ -87,14 +87,14 @@ export function openCluster(version: string): ClusterAccess {
     listGrants: () =>
       unlessForbidden(async () => {
         const all = await listAll(connection, { what: "Namespaces", path: namespacesPath, parse: parseNamespace });
-        const annotated = all.filter((each) => each?.annotation !== undefined);
-        return new Map(annotated.map((each) => [each?.key.name ?? "", each?.annotation ?? ""]));
+        const annotated = all.filter((each) => each?.facts.annotation !== undefined);
+        return new Map(annotated.map((each) => [each?.key.name ?? "", each?.facts.annotation ?? ""]));
       }),
     getGrant: (namespace) =>
       unlessForbidden(async () => {
         const what = `read namespace ${namespace}`;
         const stored = await connection.request({ what, method: "GET", path: namespacePath(namespace), timeoutMs });
-        return { annotation: parseNamespace(stored)?.annotation };
+        return { annotation: parseNamespace(stored)?.facts.annotation };
       }),
     clusterId: () => readClusterId(connection),
     close: () => connection.close(),
