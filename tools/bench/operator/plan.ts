@@ -6,8 +6,15 @@ export interface PlanChoice {
   readonly isQuick: boolean;
   /** A single size, without the heap and with a short rest, for work on the operator. @default all of them */
   readonly only?: string | undefined;
+  /** Only the heap of a settled resource, from two small sizes. */
+  readonly isHeapOnly: boolean;
   readonly profileFolder?: string | undefined;
 }
+
+const heapSizes: readonly BenchSize[] = [
+  { resources: 100, projects: 10, rounds: 1, restarts: 10 },
+  { resources: 400, projects: 40, rounds: 1, restarts: 10 },
+];
 
 /** Ten resources in each project, except in one size that shows the effect of projects apart from that of resources. */
 const sizes: readonly BenchSize[] = [
@@ -18,7 +25,12 @@ const sizes: readonly BenchSize[] = [
 ];
 
 /** The plan of `npm run bench`. @throws Error when there is no such size */
-export function benchPlan({ isQuick, only, profileFolder }: PlanChoice): BenchPlan {
+export function benchPlan({ isQuick, only, isHeapOnly, profileFolder }: PlanChoice): BenchPlan {
+  const plan = sizesPlan({ isQuick, only, profileFolder });
+  return isHeapOnly ? { ...plan, sizes: heapSizes, edits: 1, scrapes: 1, restSeconds: 5 } : plan;
+}
+
+function sizesPlan({ isQuick, only, profileFolder }: Omit<PlanChoice, "isHeapOnly">): BenchPlan {
   const [resources, projects] = (only ?? "").split("/").map(Number);
   const chosen = sizes.filter((size) =>
     only === undefined ? !isQuick || size.resources < 5000 : size.resources === resources && size.projects === projects,

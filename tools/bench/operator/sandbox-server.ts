@@ -22,6 +22,8 @@ export interface LoggedRequest {
   readonly time: string;
   readonly method: string;
   readonly path: string;
+  /** Absent: no answer yet. */
+  readonly status?: number;
 }
 
 const apiKey = "bench-key";
@@ -91,6 +93,16 @@ export class SandboxServer {
       }
     });
     return lastOperations;
+  }
+
+  /** From now on no request to these paths is answered. @param path below `/api/v2`; `*` within a segment, `**` across. */
+  async holdAnswers(path: string): Promise<void> {
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ match: { method: "*", path }, effect: { kind: "hold" } });
+    const { status, body: answer } = await send(this.#server.pool, {
+      ...{ method: "POST", path: "/sandbox/v1/faults", headers, body },
+    });
+    if (status !== 201) throw new Error(`/faults: ${status} ${answer}`);
   }
 
   async stop(): Promise<void> {
