@@ -128,13 +128,22 @@ function expectInOrder(output: string, patterns: readonly RegExp[]): void {
   }
 }
 
-/** A client of the database, before and after an automatic suspend. */
-const woken: readonly RegExp[] = [
-  /^\$ node tools\/demo\/query\.ts/m,
+/** An application with its Secret: by each address, before and after an automatic suspend, and after a rotation. */
+const found = /^ {2}hello from before the suspend$/m;
+const connected: readonly RegExp[] = [
+  /^ {2}databaseaccess\S+\/orders-app condition met$/m,
+  /^> host CREATE TABLE greeting/m,
+  /^> pooled-host SELECT text FROM greeting$/m,
+  found,
+  /^> read-host SELECT text FROM greeting$/m,
+  found,
   /cpe\/orders --timeout/m,
-  /^\$ node tools\/demo\/query\.ts 'SELECT text FROM greeting'$/m,
-  /^ {2}hello from before the suspend$/m,
-  /^ok {2}the client found its data after the suspend/m,
+  /^> host SELECT text FROM greeting$/m,
+  found,
+  /rotate-requested-at=now$/m,
+  /^ {2}the password is refused: the application reads its Secret again$/m,
+  found,
+  /^ok {2}it connected, woke the endpoint and survived the rotation/m,
 ];
 
 /** @param hasComputes there is one part more, with a client of a real database */
@@ -160,7 +169,7 @@ const storyOf = (hasComputes: boolean): readonly RegExp[] => {
     /^ {2}EndpointRestarting +\S/m,
     heading(5),
     /^ {2}orders-replica-3 .* idle +0\.25 +True +UpToDate/m,
-    ...(hasComputes ? [heading(6), ...woken] : []),
+    ...(hasComputes ? [heading(6), ...connected] : []),
     later(6),
     /^\$ curl .*"action":"start_compute"/m,
     /^ {2}orders +ReadWrite .* True +OperationFailed/m,
@@ -170,6 +179,7 @@ const storyOf = (hasComputes: boolean): readonly RegExp[] => {
     later(7),
     /condition=LastOperationSucceeded cpe\/orders/,
     later(8),
+    /"orders-app" deleted/,
     /"orders-replica-3" deleted/,
     /^ {2}\{"endpoints":\[\{"id":"ep-quiet-dawn-123456"/m,
     later(9),

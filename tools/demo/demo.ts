@@ -7,11 +7,11 @@ import { DemoWorld } from "./scene/demo-world.ts";
 import { secondsSince } from "./scene/narrate.ts";
 import type { Step } from "./scene/story.ts";
 import { standardTerminal, type Terminal } from "./scene/terminal.ts";
+import { connect } from "./steps/connect.ts";
 import { create } from "./steps/create.ts";
 import { fail, recover } from "./steps/fail.ts";
 import { idle } from "./steps/idle.ts";
 import { page } from "./steps/page.ts";
-import { query } from "./steps/query.ts";
 import { remove } from "./steps/remove.ts";
 import { replicate } from "./steps/replicate.ts";
 import { resize } from "./steps/resize.ts";
@@ -26,7 +26,7 @@ const exitFailure = 1;
 const exitUsage = 2;
 const exitInterrupted = 130;
 
-const steps: readonly Step[] = [create, replicate, resize, idle, query, fail, recover, remove, page];
+const steps: readonly Step[] = [create, replicate, resize, idle, connect, fail, recover, remove, page];
 
 interface DemoOptions {
   readonly terminal: Terminal;
@@ -72,7 +72,7 @@ function isPlayed(
   { isKept, computes }: { readonly isKept: boolean; readonly computes: Computes },
 ): boolean {
   if (step === remove) return !isKept;
-  return step !== query || computes.kind === "Found";
+  return step !== connect || computes.kind === "Found";
 }
 
 /** The reason comes last, where a person looks first. */

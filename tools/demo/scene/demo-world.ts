@@ -205,7 +205,8 @@ export class DemoWorld {
 function sandboxAddress(log: string): SandboxAddress | undefined {
   const origin = /listening on (http:\/\/[^/\s]+)/.exec(log)?.[1];
   const apiKey = /API key (\S+)\n/.exec(log)?.[1];
-  return origin === undefined || apiKey === undefined ? undefined : { origin, apiKey };
+  const databasePort = /databases on [^\s,]+:(\d+),/.exec(log)?.[1];
+  return origin === undefined || apiKey === undefined ? undefined : { origin, apiKey, databasePort };
 }
 
 function operatorPorts(log: string): { readonly metricsPort: string; readonly healthPort: string } | undefined {

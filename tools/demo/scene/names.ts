@@ -10,6 +10,9 @@ export const samples = {
   namespaceFile: "deploy/samples/namespace.yaml",
   primaryFile: "deploy/samples/orders.yaml",
   replicasFile: "deploy/samples/orders-replicas.yaml",
+  accessFile: "deploy/samples/orders-app.yaml",
+  access: "orders-app",
+  accessSecret: "orders-db",
   columnsFile: "deploy/samples/operations.columns",
 } as const;
 

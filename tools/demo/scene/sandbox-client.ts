@@ -16,6 +16,8 @@ export interface SandboxAddress {
   /** Without a path. */
   readonly origin: string;
   readonly apiKey: string;
+  /** The port of the databases; `undefined`: no database servers run. */
+  readonly databasePort: string | undefined;
 }
 
 /** Name of the shell variable that holds the API key in commands for people. */

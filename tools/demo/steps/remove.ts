@@ -8,7 +8,7 @@ export const remove: Step = {
   async play(story) {
     const { terminal } = story;
     const startMs = performance.now();
-    await kubectl(story, inNamespace("delete", "cpe", "--all"));
+    await kubectl(story, inNamespace("delete", "dba,cpe", "--all"));
     await kubectlUntil(
       story,
       inNamespace(

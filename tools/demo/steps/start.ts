@@ -1,7 +1,8 @@
+import { writeFile } from "node:fs/promises";
 import type { Computes } from "../scene/computes.ts";
 import type { DemoWorld } from "../scene/demo-world.ts";
 import { kubectl as runKubectl, secondsSince } from "../scene/narrate.ts";
-import { keyVariable } from "../scene/sandbox-client.ts";
+import { keyVariable, type SandboxAddress } from "../scene/sandbox-client.ts";
 import { shellWords } from "../scene/shell-words.ts";
 import type { Stage } from "../scene/story.ts";
 import type { Terminal } from "../scene/terminal.ts";
@@ -11,11 +12,26 @@ const commonArgs = ["--port", "0", "--profile", "public", "--operation-latency",
 
 function sandboxArgsFor(computes: Computes): readonly string[] {
   if (computes.kind === "Missing") return commonArgs;
-  return [...commonArgs, "--compute", "postgres", "--compute-port", "0", "--postgres-bin", computes.postgresBin];
+  const ofComputes = "--compute postgres --compute-port 0 --compute-hosts names --postgres-bin".split(" ");
+  return [...commonArgs, ...ofComputes, computes.postgresBin];
 }
 
 /** What the service does by itself is seen this soon; the default is 30 seconds. */
 const projectPollSeconds = "1";
+
+/** How applications reach the databases, and by which certificate authority. None without database servers. */
+async function databaseSettings(
+  terminal: Terminal,
+  world: DemoWorld,
+  { origin, databasePort }: SandboxAddress,
+): Promise<Readonly<Record<string, string>>> {
+  if (databasePort === undefined) return {};
+  const file = world.file("databases.crt");
+  terminal.command(["curl", "-s", "-o", file, "$SANDBOX/sandbox/v1/ca.crt"]);
+  const answer = await fetch(`${origin}/sandbox/v1/ca.crt`, { signal: AbortSignal.timeout(10_000) });
+  await writeFile(file, await answer.text());
+  return { DATABASE_PORT: databasePort, DATABASE_CA_FILE: file, DATABASE_SSL_MODE: "verify-full" };
+}
 
 /** Starts the three parts, each a process of its own, and installs what a cluster needs. */
 export async function startStage(terminal: Terminal, world: DemoWorld, computes: Computes): Promise<Stage> {
@@ -41,6 +57,7 @@ export async function startStage(terminal: Terminal, world: DemoWorld, computes:
     CONTROL_PLANE_API_KEY_FILE: world.file("sandbox-key"),
     KUBECONFIG: await world.writeOperatorKubeconfig(cluster),
     PROJECT_POLL_SECONDS: projectPollSeconds,
+    ...(await databaseSettings(terminal, world, sandbox)),
   };
   const operatorMs = performance.now();
   const assignments = Object.entries(settings).map(([name, value]) => `${name}=${value}`);

@@ -1,0 +1,68 @@
+import { Application } from "../scene/application.ts";
+import { inNamespace, samples } from "../scene/names.ts";
+import { curl, kubectl, secondsSince } from "../scene/narrate.ts";
+import type { Step, Story } from "../scene/story.ts";
+
+/** As in the sample. */
+const suspendSeconds = 300;
+
+const words = "hello from before the suspend";
+const read = "SELECT text FROM greeting";
+
+/** An application that has only its Secret connects, wakes the endpoint and survives a rotation. For a sandbox with computes. */
+export const connect: Step = {
+  title: "An application connects, and has nothing but its Secret",
+  async play(story) {
+    const { terminal } = story;
+    const startMs = performance.now();
+    terminal.say(
+      "A DatabaseAccess makes a role, a database and a Secret. The namespace allows the operator its Secrets:",
+    );
+    await kubectl(story, [
+      ...["create", "rolebinding", "endpoint-operator-secrets", `--namespace=${samples.namespace}`],
+      ...["--clusterrole=endpoint-operator-secrets", "--serviceaccount=endpoint-operator-system:endpoint-operator"],
+    ]);
+    await kubectl(story, ["apply", "-f", samples.accessFile]);
+    await kubectl(story, inNamespace("wait", "--for=condition=Ready", `dba/${samples.access}`, "--timeout=60s"));
+    terminal.say("A kubelet would mount the Secret as a directory. Here the demo does that, for a process of its own:");
+    const application = new Application(story, samples.accessSecret);
+    await using _ = { [Symbol.asyncDispose]: () => application.stop() };
+    await application.mountSecret();
+    application.start();
+    await useAllAddresses(application);
+    await wakeIt(story, application);
+    await rotate(story, application);
+    terminal.success(`it connected, woke the endpoint and survived the rotation (${secondsSince(startMs)})`);
+  },
+};
+
+async function useAllAddresses(application: Application): Promise<void> {
+  await application.ask("host", `CREATE TABLE greeting AS SELECT '${words}' AS text`, "");
+  await application.ask("pooled-host", read, words);
+  await application.ask("read-host", read, words);
+}
+
+async function wakeIt(story: Story, application: Application): Promise<void> {
+  story.terminal.say(
+    `The clock jumps over ${suspendSeconds} s without a connection. The control plane suspends the compute:`,
+  );
+  await curl(story, {
+    method: "POST",
+    path: "/sandbox/v1/clock/advance",
+    body: { milliseconds: suspendSeconds * 1000 },
+    isAuthorized: false,
+  });
+  const idle = ["--for=jsonpath={.status.state}=idle", `cpe/${samples.primary}`, "--timeout=60s"];
+  await kubectl(story, inNamespace("wait", ...idle));
+  story.terminal.say("Its server has ended. The next connection starts it again and waits for it:");
+  await application.ask("host", read, words);
+}
+
+async function rotate(story: Story, application: Application): Promise<void> {
+  story.terminal.say("The password is rotated. The operator writes the new one into the Secret:");
+  const annotation = "endpoint-operator.dev/rotate-requested-at=now";
+  await kubectl(story, inNamespace("annotate", "dba", samples.access, annotation));
+  await application.mountSecret();
+  const output = await application.ask("host", read, words);
+  if (!output.includes("the password is refused")) throw new Error("the old password still works");
+}
