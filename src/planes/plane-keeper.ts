@@ -67,9 +67,14 @@ export class PlaneKeeper {
   async #reconcile(planeId: string): Promise<Requeue> {
     const { planes, storeOf, usersOf } = this.#options;
     const store = storeOf(planeId);
-    const found = await store?.current(keyOfPlane(planeId));
+    if (store === undefined) {
+      // Its kind is not listed, so nothing is known of it. With the list it is reconciled again.
+      planes.forgetUnused(planeId);
+      return { kind: "Done" };
+    }
+    const found = await store.current(keyOfPlane(planeId));
     planes.note(planeId, found);
-    if (store === undefined || found === undefined) {
+    if (found === undefined) {
       planes.forgetUnused(planeId);
       return planes.ids().includes(planeId) ? { kind: "RequeueAfter", delayMs: restMs } : { kind: "Done" };
     }

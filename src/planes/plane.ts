@@ -7,6 +7,7 @@ import type { HeldSecrets } from "../domain/secret-store.ts";
 import type { ControlPlaneAccess } from "../reconcile/control-plane-access.ts";
 import type { Projects } from "../reconcile/projects.ts";
 import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
+import { annotations } from "../resource/names.ts";
 import { PlaneHealth } from "./plane-health.ts";
 import { PlaneKey } from "./plane-key.ts";
 import { readPlaneSecrets } from "./plane-secrets.ts";
@@ -186,5 +187,7 @@ function secretsMark(resource: PlaneResource | undefined): string {
     return "";
   }
   const { apiKeySecretRef, connection } = resource.spec.spec;
-  return JSON.stringify([resource.uid, apiKeySecretRef, connection?.caSecretRef]);
+  // A person who asks for a reconcile wants the Secret as it is now.
+  const requested = resource.annotations[annotations.reconcileRequestedAt];
+  return JSON.stringify([resource.uid, apiKeySecretRef, connection?.caSecretRef, requested]);
 }

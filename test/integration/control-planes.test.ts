@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { startPlaneWorld } from "../support/plane-world.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import { branches, project } from "../support/world.ts";
 
 const writable = { branchId: branches.orders, type: "ReadWrite" };
@@ -33,4 +34,200 @@ test("two accounts with the same ids → each resource has its endpoint at the c
   await world.kubectl.run(["-n", world.namespace, "delete", "dba/app", "cpe/there", "cpe/here", "--timeout=30s"]);
   expect(await second.endpoints(project)).toEqual([]);
   await world.kubectl.run(["delete", "clustercontrolplane/second", "--timeout=30s"]);
+});
+
+test("no Secret, no key in it, no right, then a key → each said with its remedy, nothing is sent, then it goes on", async () => {
+  const planes = await startPlaneWorld();
+  const { world, second } = planes;
+  const { kubectl, namespace } = world;
+  const apiKeySecretRef = { name: "later", key: "api-key" };
+  await planes.apply("controlplane/own", { apiKeySecretRef });
+  await world.apply("orders", { ...writable, controlPlaneRef: { kind: "ControlPlane", name: "own" } });
+  const stalled = await world.untilStalled("orders", "ControlPlaneNotReady");
+  const message = conditionOf(stalled.status.conditions, "Stalled")?.message ?? "";
+  expect(message).toContain("ControlPlane own cannot be used");
+  expect(message).not.toContain("later");
+  expect(stalled.metadata.finalizers ?? []).toEqual([]);
+  const missing = await planes.untilReason("controlplane/own", "SecretNotFound");
+  expect(conditionOf(missing.status.conditions, "Stalled")?.message).toContain(`Secret ${namespace}/later`);
+
+  await kubectl.run(["-n", namespace, "create", "secret", "generic", "later", "--from-literal=other=x"]);
+  await planes.touch("controlplane/own");
+  await planes.untilReason("controlplane/own", "SecretKeyNotFound");
+  await planes.secret("later", "two words");
+  await planes.touch("controlplane/own");
+  await planes.untilReason("controlplane/own", "SecretInvalid");
+  await kubectl.run(["-n", namespace, "delete", "rolebinding", "endpoint-operator-secrets"]);
+  await planes.touch("controlplane/own");
+  const forbidden = await planes.untilReason("controlplane/own", "SecretForbidden");
+  expect(conditionOf(forbidden.status.conditions, "Ready")?.message).toContain(
+    `kubectl create rolebinding endpoint-operator-secrets --namespace=${namespace}`,
+  );
+  expect(await second.requests()).toEqual([]);
+
+  await planes.access.allowSecrets();
+  await planes.secret("later", planes.apiKey);
+  await planes.touch("controlplane/own");
+  await world.untilReady("orders");
+  expect(await world.sandbox.requests()).toEqual([]);
+});
+
+test("the key is refused and replaced → one probe, not a storm; the new key is used within seconds, the old one never again", async () => {
+  const planes = await startPlaneWorld();
+  const { world, second } = planes;
+  await planes.secret("second-key", await second.newKey("first"));
+  await planes.apply("clustercontrolplane/second");
+  const controlPlaneRef = { kind: "ClusterControlPlane", name: "second" };
+  await world.apply("orders", { ...writable, controlPlaneRef });
+  await world.untilReady("orders");
+  await second.revokeKey("first");
+  await world.apply("orders", { ...writable, controlPlaneRef, suspend: { mode: "After", afterSeconds: 400 } });
+  await planes.untilReason("clustercontrolplane/second", "Unauthorized");
+  await planes.secret("second-key", await second.newKey("next"));
+  await world.untilReady("orders");
+  await planes.untilReason("clustercontrolplane/second", "KeyAccepted");
+  const refused = (await second.requests()).filter(({ status }) => status === 401);
+  expect(refused.length).toBeLessThan(8);
+  expect((await second.endpoints(project)).length).toBe(1);
+});
+
+test("control plane and Secret are deleted while in use → both wait and say why; with the last resource both go", async () => {
+  const planes = await startPlaneWorld();
+  const { world, second } = planes;
+  const { kubectl, namespace } = world;
+  await planes.apply("controlplane/own");
+  await world.apply("orders", { ...writable, controlPlaneRef: { kind: "ControlPlane", name: "own" } });
+  await world.untilReady("orders");
+  const held = await planes.until(
+    "controlplane/own",
+    "holds its Secret",
+    ({ status }) => status.heldSecrets !== undefined,
+  );
+  expect(held.status.heldSecrets).toEqual([{ namespace, name: "second-key" }]);
+  const finalizersOf = async () =>
+    (await kubectl.getJson<{ metadata: { finalizers?: string[] } }>(["-n", namespace, "get", "secret/second-key"]))
+      .metadata.finalizers ?? [];
+  await waitUntil(async () => ((await finalizersOf()).length === 1 ? true : undefined), { what: "a finalizer" });
+  expect(await finalizersOf()).toEqual([`endpoint-operator.dev/key-of-${held.metadata.uid}`]);
+
+  await kubectl.run(["-n", namespace, "delete", "secret/second-key", "controlplane/own", "--wait=false"]);
+  const waiting = await planes.until(
+    "controlplane/own",
+    "waits",
+    ({ status }) => conditionOf(status.conditions, "Reconciling")?.reason === "InUse",
+  );
+  expect(conditionOf(waiting.status.conditions, "Reconciling")?.message).toContain("1 resource uses");
+  // The key still works.
+  await world.apply("orders", {
+    ...writable,
+    controlPlaneRef: { kind: "ControlPlane", name: "own" },
+    suspend: { mode: "After", afterSeconds: 400 },
+  });
+  await world.untilReady("orders");
+  await world.delete("orders");
+  await world.untilGone("orders");
+  await planes.untilGone("controlplane/own");
+  expect(await second.endpoints(project)).toEqual([]);
+  expect(await kubectl.run(["-n", namespace, "get", "secret/second-key", "--ignore-not-found"])).toBe("");
+});
+
+test("the URL changes to another account and back → the endpoint is neither looked up nor recreated there", async () => {
+  const planes = await startPlaneWorld();
+  const { world, second } = planes;
+  await planes.apply("clustercontrolplane/second");
+  const controlPlaneRef = { kind: "ClusterControlPlane", name: "second" };
+  await world.apply("orders", { ...writable, controlPlaneRef });
+  const before = await world.untilReady("orders");
+  await planes.apply("clustercontrolplane/second", { url: `${planes.url.replace(/\/v2$/, "")}/elsewhere/v2` });
+  const stalled = await world.untilStalled("orders", "IdentityUnproven");
+  expect(conditionOf(stalled.status.conditions, "Stalled")?.message).toContain(
+    "Give ClusterControlPlane second the URL",
+  );
+  await planes.apply("clustercontrolplane/second");
+  const after = await world.untilReady("orders");
+  expect(after.status.ownership).toEqual(before.status.ownership);
+  const requests = await second.requests();
+  expect(requests.filter(({ path }) => path.includes("elsewhere"))).toEqual([]);
+  expect((await second.endpoints(project)).length).toBe(1);
+});
+
+test("a ClusterControlPlane grants projects to namespaces → others are refused, in addition to the annotation", async () => {
+  const planes = await startPlaneWorld();
+  const { world, second } = planes;
+  const { namespace, kubectl } = world;
+  const controlPlaneRef = { kind: "ClusterControlPlane", name: "second" };
+  await planes.apply("clustercontrolplane/second", { projects: [{ id: project, namespaces: { names: ["another"] } }] });
+  await world.apply("orders", { ...writable, controlPlaneRef });
+  await world.untilStalled("orders", "ProjectNotGranted");
+  await planes.apply("clustercontrolplane/second", {
+    projects: [{ id: project, namespaces: { selector: { matchLabels: { team: "shop" } } } }],
+  });
+  expect(await second.requests()).toEqual([]);
+  await kubectl.run(["label", "namespace", namespace, "team=shop"]);
+  await world.untilReady("orders", 40_000);
+});
+
+test("one control plane does not answer → an edit at the other one is done as fast as ever", async () => {
+  const planes = await startPlaneWorld();
+  const { world, second } = planes;
+  await planes.apply("clustercontrolplane/second");
+  const controlPlaneRef = { kind: "ClusterControlPlane", name: "second" };
+  await world.apply("there", { ...writable, controlPlaneRef });
+  await world.apply("here", writable);
+  await world.untilReady("there");
+  await world.untilReady("here");
+  for (const method of ["GET", "PATCH"]) {
+    await second.fault({ method, path: "/api/v2/projects/*/*" }, { kind: "hold" });
+    await second.fault({ method, path: "/api/v2/projects/*/*/*" }, { kind: "hold" });
+  }
+  await world.apply("there", { ...writable, controlPlaneRef, suspend: { mode: "After", afterSeconds: 400 } });
+  const startedMs = performance.now();
+  for (const afterSeconds of [401, 402, 403]) {
+    await world.apply("here", { ...writable, suspend: { mode: "After", afterSeconds } });
+    await world.untilReady("here");
+  }
+  expect(performance.now() - startedMs).toBeLessThan(9_000);
+  await second.clearFaults();
+  await world.untilReady("there", 60_000);
+});
+
+test("two names for one account → an endpoint that a resource owns is not adopted by the other name", async () => {
+  const planes = await startPlaneWorld();
+  const { world } = planes;
+  await planes.secret("same-key", await world.sandbox.newKey("same"));
+  const apiKeySecretRef = { name: "same-key", key: "api-key" };
+  await planes.apply("controlplane/same", { url: world.sandbox.url, apiKeySecretRef });
+  await world.apply("orders", writable);
+  const { ownership } = (await world.untilReady("orders")).status;
+  const adoption = { policy: "AdoptOnly", endpointId: ownership?.endpointId, takeOver: true };
+  await world.apply("thief", {
+    ...writable,
+    adoption,
+    deletionPolicy: "Delete",
+    controlPlaneRef: { kind: "ControlPlane", name: "same" },
+  });
+  await world.untilStalled("thief", "ClaimedByAnother");
+  await world.delete("thief");
+  await world.untilGone("thief");
+  expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([ownership?.endpointId]);
+  await world.untilReady("orders");
+});
+
+test("a restart, and an operator that starts while the key is missing → what is there stays, nothing is created twice", async () => {
+  const planes = await startPlaneWorld();
+  const { world, second } = planes;
+  const controlPlaneRef = { kind: "ControlPlane", name: "own" };
+  await planes.apply("controlplane/own");
+  await world.apply("orders", { ...writable, controlPlaneRef });
+  const before = await world.untilReady("orders");
+  await world.stopOperator();
+  await world.kubectl.run(["-n", world.namespace, "delete", "rolebinding", "endpoint-operator-secrets"]);
+  await world.startOperator();
+  await world.untilStalled("orders", "ControlPlaneNotReady");
+  await world.delete("orders");
+  await planes.access.allowSecrets();
+  await planes.touch("controlplane/own");
+  await world.untilGone("orders");
+  expect(await second.endpoints(project)).toEqual([]);
+  expect(before.status.ownership?.origin).toBe("Created");
 });

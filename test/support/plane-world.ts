@@ -2,6 +2,7 @@
 import { onTestFinished } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import type { ControlPlaneStatus } from "../../src/resource/control-plane-schema.ts";
+import { annotations } from "../../src/resource/names.ts";
 import { fixtureWithoutEndpoints, startSandbox } from "../../src/sandbox/index.ts";
 import { AccessWorld } from "./access-world.ts";
 import { saveOutput } from "./outputs.ts";
@@ -31,6 +32,7 @@ export class PlaneWorld {
   readonly second: SandboxControl;
   readonly url: string;
   readonly apiKey: string;
+  #touches = 0;
 
   constructor(world: World, second: { readonly url: string; readonly controlUrl: string; readonly apiKey: string }) {
     this.world = world;
@@ -60,6 +62,14 @@ export class PlaneWorld {
       spec: { url: this.url, apiKeySecretRef, ...spec },
     };
     await kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(manifest) });
+  }
+
+  /** Asks the operator to look at the control plane now. */
+  async touch(name: PlaneName): Promise<void> {
+    const { namespace, kubectl } = this.world;
+    this.#touches += 1;
+    const change = `${annotations.reconcileRequestedAt}=${this.#touches}`;
+    await kubectl.run(["-n", namespace, "annotate", "--overwrite", name, change]);
   }
 
   async get(name: PlaneName): Promise<StoredPlane | undefined> {

@@ -41,6 +41,11 @@ export class SandboxControl {
     this.#sandbox = sandbox;
   }
 
+  /** The base URL of the API. */
+  get url(): string {
+    return this.#sandbox.url;
+  }
+
   /** Calls the API with the sandbox's own key, as a foreign client would. @throws Error unless it answers 2xx */
   async api<Body = unknown>(method: string, path: string, body?: unknown): Promise<Body> {
     return send<Body>(`${this.#sandbox.url}${path}`, method, body, this.#sandbox.apiKey);
