@@ -1,6 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
-import { sharedApiServer } from "../support/api-server.ts";
 import { KubernetesLink } from "../support/e2e-kubernetes-link.ts";
 import { SandboxProcess } from "../support/e2e-sandbox.ts";
 import {
@@ -10,13 +9,10 @@ import {
   expectNothingLeft,
   forEach,
   type Profile,
-  profiles,
   type Scene,
   scenesOf,
 } from "../support/e2e-scene.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
-import type { FaultProxy } from "../support/fault-proxy/fault-proxy.ts";
-import { startProxiedApiServer } from "../support/fault-proxy/proxied-api-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /** So late that the next operator has looked by then, and so early that it still has to wait. */
@@ -24,14 +20,13 @@ const lateMs = 2_000;
 const landedMs = lateMs + 500;
 const settleMs = 4_000;
 
-/** A point between two steps of a create at which the operator is killed. */
+/**
+ * A point between two steps of a create at which the operator is killed. The simulation kills it before and after each
+ * effect of every create.
+ */
 interface CrashPoint {
-  /** Prepares the service, or what lies before Kubernetes, before the resource is applied. */
-  prepare(scene: Scene, kubernetes: FaultProxy): Promise<Arrival>;
-  /** POSTs that the service received before the kill. */
-  readonly postsBefore: number;
-  /** Whether the service carries out the POST of the process that was killed. */
-  readonly isApplied: boolean;
+  /** Prepares the service before the resource is applied. */
+  prepare(scene: Scene): Promise<Arrival>;
   /** How long the operator thinks a lost POST may still land. @default 1_500 */
   readonly settleMs?: number;
   /** After so long the POST has landed: only then is it known what came of it. @default 0 */
@@ -39,27 +34,7 @@ interface CrashPoint {
 }
 
 const points = {
-  "between intent and POST": {
-    postsBefore: 0,
-    isApplied: false,
-    /** The intent is stored, and the answer that says so never comes to its end. */
-    async prepare({ world, name }, kubernetes) {
-      const match = { verb: "patch", resource: "computeendpoints", subresource: "status" } as const;
-      kubernetes.inject({ match, fault: { kind: "NeverFinish" } });
-      return { reach: async () => void (await world.untilIntent(name)) };
-    },
-  },
-  "after a POST that is lost": {
-    postsBefore: 1,
-    isApplied: false,
-    async prepare({ sandbox, project }) {
-      const posts = await sandbox.fault({ method: "POST", project, tail: "/endpoints" }, { kind: "dropBefore" });
-      return { reach: () => posts.untilHit() };
-    },
-  },
   "after a POST that is applied late": {
-    postsBefore: 1,
-    isApplied: true,
     settleMs,
     landedMs,
     async prepare({ sandbox, project }) {
@@ -69,23 +44,9 @@ const points = {
     },
   },
   "after the POST was applied and before its answer": {
-    postsBefore: 1,
-    isApplied: true,
     async prepare({ sandbox, project }) {
       const posts = await sandbox.fault({ method: "POST", project, tail: "/endpoints" }, { kind: "hold" });
       return { reach: () => posts.untilHolding() };
-    },
-  },
-  "after the POST was answered and before that is recorded": {
-    postsBefore: 1,
-    isApplied: true,
-    async prepare({ sandbox, project }) {
-      const posts = await sandbox.fault({ method: "POST", project, tail: "/endpoints" }, { kind: "hold" });
-      const answer = async () => {
-        await posts.release();
-        await sandbox.untilAnswered(project, "POST");
-      };
-      return { reach: () => posts.untilHolding(), answer };
     },
   },
 } as const satisfies Readonly<Record<string, CrashPoint>>;
@@ -103,17 +64,14 @@ async function killAt(point: CrashPoint, sandbox: SandboxProcess, spec: object =
   const world = await E2eWorld.start(sandbox, { CREATE_SETTLE_SECONDS: `${forMs / 1_000}` });
   const scenes = scenesOf(sandbox, world);
   const link = await KubernetesLink.start(world.account);
-  const { caFile } = sharedApiServer();
-  const { proxy, kubeconfigFile } = await startProxiedApiServer({ ...world.account, url: link.url, caFile });
-  onTestFinished(() => proxy.stop());
-  const arrivals = await forEach(scenes, (scene) => point.prepare(scene, proxy));
-  const operator = await world.startOperator({ PROJECT_POLL_SECONDS: "600", KUBECONFIG: kubeconfigFile });
+  const arrivals = await forEach(scenes, (scene) => point.prepare(scene));
+  const operator = await world.startOperator({ PROJECT_POLL_SECONDS: "600", KUBECONFIG: link.kubeconfigFile });
   await forEach(scenes, ({ name, type, project }) => world.apply(name, project, { type, ...spec }));
   await arriveAt(arrivals, link);
   await operator.kill();
   for (const { type, name, project } of scenes) {
     expect(world.resources.get(name)?.status.createIntent, `${type}: the intent stands`).toBeDefined();
-    expect(await sandbox.requests(project, "POST"), `${type}: POSTs`).toHaveLength(point.postsBefore);
+    expect(await sandbox.requests(project, "POST"), `${type}: POSTs`).toHaveLength(1);
   }
   await sandbox.endFaults();
   const landsAtMs = performance.now() + (point.landedMs ?? 0);
@@ -123,8 +81,8 @@ async function killAt(point: CrashPoint, sandbox: SandboxProcess, spec: object =
 }
 
 /** Whether a person must say which endpoint it is: a replica that was made, at a service that does not echo names. */
-function isAmbiguous(point: CrashPoint, profile: Profile, { type }: Scene): boolean {
-  return point.isApplied && profile === "seed" && type === "ReadOnly";
+function isAmbiguous(profile: Profile, { type }: Scene): boolean {
+  return profile === "seed" && type === "ReadOnly";
 }
 
 /** Neither a second POST nor a guess: one endpoint there, and a condition that names it and both ways out. */
@@ -145,7 +103,11 @@ async function expectAmbiguous({ sandbox, world, name, project }: Scene): Promis
   return { suspect, attempt };
 }
 
-describe.each(profiles)("kill -9 during a create, profile %s", (profile) => {
+describe.each([
+  ["public", "after a POST that is applied late"],
+  ["seed", "after the POST was applied and before its answer"],
+] as const)("kill -9 during a create, profile %s, %s", (profile, name) => {
+  const point = points[name];
   let sandbox: SandboxProcess;
   beforeAll(async () => {
     sandbox = await SandboxProcess.start({ profile });
@@ -154,33 +116,28 @@ describe.each(profiles)("kill -9 during a create, profile %s", (profile) => {
   afterEach(() => sandbox.endFaults());
   afterAll(() => sandbox?.stop());
 
-  for (const [name, point] of Object.entries(points)) {
-    test(`${name} → after a restart exactly one endpoint each, none left over`, async () => {
-      const { scenes, world, untilLanded } = await killAt(point, sandbox);
-      await world.startOperator();
-      await untilLanded();
-      for (const scene of scenes) {
-        if (isAmbiguous(point, profile, scene)) {
-          await expectAmbiguous(scene);
-          continue;
-        }
-        const { status } = await expectExactlyOne(scene);
-        const starts = await sandbox.operations(scene.project);
-        expect(starts.map(({ action, status: state }) => [action, state])).toEqual([["start_compute", "finished"]]);
-        if (profile === "public" || !point.isApplied) {
-          expect(status.ownership?.origin).toBe("Created");
-        }
+  test("after a restart exactly one endpoint each, none left over", async () => {
+    const { scenes, world, untilLanded } = await killAt(point, sandbox);
+    await world.startOperator();
+    await untilLanded();
+    for (const scene of scenes) {
+      if (isAmbiguous(profile, scene)) {
+        await expectAmbiguous(scene);
+        continue;
       }
-    });
-  }
+      const { status } = await expectExactlyOne(scene);
+      const starts = await sandbox.operations(scene.project);
+      expect(starts.map(({ action, status: state }) => [action, state])).toEqual([["start_compute", "finished"]]);
+      expect(status.ownership?.origin).toBe(profile === "public" ? "Created" : "Presumed");
+    }
+  });
 
-  test("create applied, not answered, resource deleted meanwhile → after a restart nothing is left", async () => {
-    const point = points["after the POST was applied and before its answer"];
+  test("the resource is deleted meanwhile → after a restart nothing is left", async () => {
     const { scenes, world } = await killAt(point, sandbox, { deletionPolicy: "Delete" });
     await world.delete(...scenes.map(({ name }) => name));
     await world.startOperator();
     for (const scene of scenes) {
-      if (isAmbiguous(point, profile, scene)) {
+      if (isAmbiguous(profile, scene)) {
         const { suspect } = await expectAmbiguous(scene);
         await scene.world.annotate(scene.name, "resolveCreate", `adopt=${suspect}`);
       }

@@ -125,10 +125,12 @@ test("the Secret is edited, then deleted → restored each time", async () => {
   await access.untilReady("app");
   const before = await access.secret("app");
   await kubectl.run(["-n", namespace, "patch", "secret", "app", "-p", '{"stringData":{"host":"evil","more":"x"}}']);
+  // The next look may be 45 s away. The simulation waits for it.
+  await access.annotate("app", "reconcileRequestedAt", "edited");
   await access.untilSecret("app", "restored", ({ data }) => data.host === before?.data.host);
   expect((await access.secret("app"))?.data).toEqual(before?.data);
   await kubectl.run(["-n", namespace, "delete", "secret", "app"]);
-  await access.annotate("app", "reconcileRequestedAt", "now");
+  await access.annotate("app", "reconcileRequestedAt", "deleted");
   await access.untilSecret("app", "made again", ({ data }) => data.password === before?.data.password);
   expect(await access.world.eventReasons("app")).toContain("SecretRestored");
 });

@@ -1,5 +1,5 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { constants, setPriority, tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { startGuardedProcess } from "../process/guarded-process.ts";
@@ -20,10 +20,13 @@ export interface RunTierOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Ends it early. */
   readonly signal: AbortSignal;
+  /** The tier runs at low priority, and its output goes into this file. @default high enough, and our own output */
+  readonly besideFile?: string;
 }
 
 /** Runs a tier in a vitest of its own, whose output is ours; never rejects because of what a test does. */
-export async function runTier(tier: Tier, { filters, env, signal }: RunTierOptions): Promise<TierRun> {
+export async function runTier(tier: Tier, options: RunTierOptions): Promise<TierRun> {
+  const { filters, env, signal, besideFile } = options;
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-test-"));
   const reportFile = path.join(directory, "report.json");
   const vitest = path.join(path.dirname(fileURLToPath(import.meta.resolve("vitest/package.json"))), "vitest.mjs");
@@ -34,8 +37,9 @@ export async function runTier(tier: Tier, { filters, env, signal }: RunTierOptio
       args: [vitest, "run", "--project", tier.name, ...reporters, ...filters],
       cwd: repositoryRoot,
       env: { ...process.env, ...env, [reportFileVariable]: reportFile },
-      output: "inherit",
+      output: besideFile === undefined ? "inherit" : { file: besideFile },
     });
+    if (besideFile !== undefined) giveWay(child.pid);
     let endedBecause: string | undefined;
     const end = (why: string) => {
       endedBecause ??= why;
@@ -54,6 +58,15 @@ export async function runTier(tier: Tier, { filters, env, signal }: RunTierOptio
     return { report: await readReport(reportFile), exitCode: code, endedBecause };
   } finally {
     await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Lowers the priority of a process, which the processes that it starts inherit. One that has ended already stays ended. */
+function giveWay(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has ended, and its exit code says why.
   }
 }
 

@@ -1,4 +1,7 @@
 // Runs every tier of tests and ends with one line of counts: `npm test -- [--tier NAME]... [FILE]...`.
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { parseArgs } from "node:util";
 import { AssetError } from "../assets/asset-error.ts";
 import type { AssetName } from "../assets/asset-table.ts";
@@ -40,20 +43,62 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   const outputs = await collectOutputs();
   const env = { [outputsVariable]: outputs.directory };
   const expected: OutputMarks[] = [];
-  for (const tier of chosen) {
-    console.log(`\n== ${tier.name} ==`);
-    const verdict = await judge(tier, { filters, env, signal });
+  for await (const { tier, verdict } of verdictsOf(chosen, { filters, env, signal })) {
     if (filters.length === 0 && leavesAll(tier, verdict.counts)) expected.push(tier.leaves ?? {});
     const counts = isCi ? countSkippedAsFailed(verdict.counts) : verdict.counts;
     const isSkipFailed = isCi && verdict.counts.skipped > 0;
     notes.push(...verdict.problems.map((problem) => `${tier.name}: ${problem}`));
     if (isSkipFailed) notes.push(`${tier.name}: ${verdict.counts.skipped} skipped, which with CI=true is a failure`);
     total = addCounts(total, counts);
-    if (signal.aborted) break;
   }
   const { counts, problems } = await outputs.judge(signal.aborted ? [] : expected);
   notes.push(...problems.map((problem) => `outputs of operators: ${problem}`));
   return conclude(addCounts(total, counts), notes);
+}
+
+interface Judged {
+  readonly tier: Tier;
+  readonly verdict: TierVerdict;
+}
+
+/** Runs the tiers one after the other, and those beside them that need nothing but processor time. */
+async function* verdictsOf(chosen: readonly Tier[], options: RunTierOptions): AsyncGenerator<Judged> {
+  const isBeside = ({ runsBeside = false }: Tier) => runsBeside && chosen.some((tier) => tier.runsBeside !== true);
+  const end = new AbortController();
+  const signal = AbortSignal.any([options.signal, end.signal]);
+  const beside = chosen.filter(isBeside).map((tier) => ({ tier, run: runBeside(tier, { ...options, signal }) }));
+  // A failure is thrown where the run is awaited.
+  for (const { run } of beside) run.catch(() => {});
+  try {
+    for (const tier of chosen.filter((each) => !isBeside(each))) {
+      if (signal.aborted) break;
+      console.log(`\n== ${tier.name} ==`);
+      yield { tier, verdict: await judge(tier, { ...options, signal }) };
+    }
+    for (const { tier, run } of beside) {
+      const { verdict, output } = await run;
+      console.log(`\n== ${tier.name}, beside the others ==\n${output}`);
+      yield { tier, verdict };
+    }
+  } finally {
+    end.abort();
+    await Promise.allSettled(beside.map(({ run }) => run));
+  }
+}
+
+/** More than a tier prints whose tests all fail. */
+const shownOutputLength = 1_000_000;
+
+async function runBeside(tier: Tier, options: RunTierOptions): Promise<{ verdict: TierVerdict; output: string }> {
+  const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-beside-"));
+  const besideFile = path.join(directory, "output.txt");
+  try {
+    const verdict = await judge(tier, { ...options, besideFile });
+    const output = await readFile(besideFile, "utf8").catch(() => "");
+    return { verdict, output: output.slice(-shownOutputLength) };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
 }
 
 function chooseTiers(names: readonly string[]): readonly Tier[] {

@@ -39,6 +39,15 @@ describe("npm test", () => {
     expect(code).toBe(1);
   });
 
+  it("two tiers, one of which runs beside the other → both are counted, and its output comes last", async () => {
+    const args = ["--tier", "unit", "--tier", "simulation", "unit/tools/tiers", "simulation/smoke"];
+    const { code, lines } = await runTests(args, {});
+    const headings = lines.filter((line) => line.startsWith("=="));
+    expect(headings).toEqual(["== unit ==", "== simulation, beside the others =="]);
+    expect(lines.at(-1)).toMatch(/^\d+ passed, 0 failed/);
+    expect(code).toBe(0);
+  });
+
   it.each([[["--tier", "nonsense"]], [["--nonsense"]]])("%o → exit code 2, and still a last line", async (args) => {
     const { code, lines } = await runTests(args, {});
     expect(lines.at(-1)).toBe("0 passed, 1 failed");

@@ -25,6 +25,14 @@ test("what two tiers leave → has no mark in common: what one leaves does not s
   expect(new Set(marks).size).toBe(marks.length);
 });
 
+test("a tier beside the others → it needs no program that others use, and leaves nothing to search", () => {
+  const beside = tiers.filter(({ runsBeside }) => runsBeside);
+  expect(beside.map(({ name }) => name)).toEqual(["simulation"]);
+  expect(beside.flatMap(({ assets, wantedAssets = [], leaves }) => [...assets, ...wantedAssets, leaves])).toEqual([
+    undefined,
+  ]);
+});
+
 function wanting(plain: Tier): Tier {
   return { ...plain, wantedAssets: ["prometheus"] };
 }
