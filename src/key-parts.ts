@@ -36,7 +36,7 @@ export function startKeys({ apiKey, credentials, clock, logger, version, random 
   const report = (error: unknown) =>
     logger.warn(
       { reason: error instanceof Error ? error.message : String(error) },
-      "the Secret of the API key cannot be followed; a new key is used when the mounted file shows it, after a minute or more",
+      "cannot watch the Secret of the API key; a new key is used when the mounted file shows it, after a minute or more",
     );
   const address = { ...apiKey.secret, namespace: ownNamespace(connection) };
   const secret = createSecretWatch({ connection, address, clock, random, onFailure: report });

@@ -74,7 +74,7 @@ async function operate(config: Config): Promise<number> {
   const failure = await Promise.race([aborted(stop), operator.failed]);
   if (failure !== undefined) {
     // Another replica may be the leader by now, so this process ends at once.
-    logger.error({ reason: failure }, "the process ends because it is not the leader any more");
+    logger.error({ reason: failure }, "the process ends because it is no longer the leader");
     return exitFailure;
   }
   logger.info({}, "operator stopping");
@@ -129,7 +129,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 function buildProgram(): Command {
   const program = new Command("endpoint-operator")
-    .description("Manages the compute endpoints of a managed Postgres service as Kubernetes resources.")
+    .description("Manages the compute endpoints of a managed Postgres control plane as Kubernetes resources.")
     .version(programVersion)
     .enablePositionalOptions()
     // The override must be set before the commands are made, because they take it over from here.
@@ -142,7 +142,7 @@ function buildProgram(): Command {
     });
   program
     .command("endpoints")
-    .description("what the kubectl plugin does: kubectl endpoints --help lists its commands")
+    .description("run the kubectl plugin; kubectl endpoints --help lists its commands")
     .helpOption(false)
     .allowUnknownOption()
     .passThroughOptions()

@@ -199,10 +199,16 @@ function reportLogTo(to: { readonly logger: Logger; readonly metrics: Metrics; r
     onGap({ fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number }) {
       metrics.operations.logCutShort();
       const [fromTime, untilTime] = [fromMs, untilMs].map((ms) => new Date(ms).toISOString());
-      logger.warn({ projectId, fromTime, untilTime }, "operations of this time were not read and are not counted");
+      logger.warn(
+        { projectId, fromTime, untilTime },
+        "operations of this time range were not read and are not counted",
+      );
     },
     onLost(operationId: string) {
-      logger.warn({ projectId, operationId }, "the control plane does not show this operation; nothing waits for it");
+      logger.warn(
+        { projectId, operationId },
+        "the control plane does not show this operation; the operator no longer waits for it",
+      );
     },
   };
 }

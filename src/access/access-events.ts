@@ -7,7 +7,7 @@ import type { WriteCause } from "./plan-access.ts";
 export function eventOfWrite(cause: WriteCause, secretName: string): ResourceEvent {
   switch (cause) {
     case "Created":
-      return normal("SecretCreated", "Write", `Secret ${secretName} says how to connect.`);
+      return normal("SecretCreated", "Write", `The operator created Secret ${secretName} with the connection data.`);
     case "Restored":
       return warning(
         "SecretRestored",
@@ -20,7 +20,7 @@ export function eventOfWrite(cause: WriteCause, secretName: string): ResourceEve
       return normal(
         "ConnectionChanged",
         "Write",
-        `Secret ${secretName} says how to connect now: host names or password changed.`,
+        `The operator updated Secret ${secretName}: host names or password changed.`,
       );
   }
 }

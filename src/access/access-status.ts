@@ -112,7 +112,7 @@ const remedies: Readonly<Record<CommonFailureStall, string>> = {
     "Give the API key the permission for roles and databases of this project. The operator tries again by itself.",
   Rejected:
     "Change spec so that the control plane accepts it, or raise the limit that it names. The operator tries again by itself.",
-  BranchNotFound: "The branch of the endpoint is gone. Let the ComputeEndpoint name another branch.",
+  BranchNotFound: "The branch of the endpoint is gone. Set spec.branchId of the ComputeEndpoint to another branch.",
   ProjectNotFound: "Make sure that the project exists and that the API key has access to it.",
   ProjectLocked:
     "Look at the operation that locks the project in the control plane. The operator tries again by itself.",

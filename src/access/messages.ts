@@ -3,8 +3,7 @@ import type { DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
 
 /** The message while the control plane has not yet created role and database in PostgreSQL. */
-export const waitingForConfiguration =
-  "Waiting for apply_config to end: role and database are on their way to PostgreSQL.";
+export const waitingForConfiguration = "Waiting for apply_config to end: it creates role and database in PostgreSQL.";
 
 /** Says that the Secret of that name belongs to another object. */
 export function secretExists(resource: DatabaseAccess): string {
@@ -45,7 +44,7 @@ export function passwordUnavailable(role: string): string {
 
 /** Says that the Secret of `secretRef` does not hold the password. */
 export function passwordMissing(ref: NonNullable<DatabaseAccessSpec["password"]>["secretRef"]): string {
-  return `Secret ${ref?.name ?? ""} has no key ${ref?.key ?? ""}. Create the Secret with that key; the operator looks again every minute.`;
+  return `Secret ${ref?.name ?? ""} has no key ${ref?.key ?? ""}. Create the Secret with that key. The operator checks again every minute.`;
 }
 
 /** Says that the ComputeEndpoint does not exist. */
@@ -63,11 +62,11 @@ export const paused = `Paused: the operator changes nothing, deletion included. 
 
 /** Says that the role cannot be deleted. */
 export function roleInUse(role: string, why: string): string {
-  return `${why}. Role ${role} still owns something. Reassign what it owns, or set spec.role.deletionPolicy to Retain.`;
+  return `${why}. Role ${role} still owns objects. Reassign them, or set spec.role.deletionPolicy to Retain.`;
 }
 
 /** Says that everything matches spec. */
-export const ready = "Role and database exist, and the Secret says how to connect.";
+export const ready = "Role and database exist, and the Secret holds the connection data.";
 
 /** Says that the deletion waits for the control plane. */
 export const deleting = "The operator deletes what this resource created, and then the Secret.";

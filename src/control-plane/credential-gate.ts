@@ -82,7 +82,7 @@ export function createCredentialGate({
     const key = await keys.current();
     const entry = state.enter(key, clock.monotonicMs());
     if (!entry.isAdmitted) {
-      throw new ControlPlaneError("Unauthorized", "the service does not accept the API key (401)", {
+      throw new ControlPlaneError("Unauthorized", "the control plane does not accept the API key (401)", {
         effect: "NotApplied",
         retryAfterMs: entry.retryAfterMs,
       });

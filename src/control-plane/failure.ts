@@ -40,7 +40,7 @@ export function failureOfStatus(answer: Answered, context: CallContext): Control
   const documented = documentedError(answer);
   const { reason, writeEffect } = meaningOf(answer.status, documented !== undefined);
   const words = documented === undefined ? undefined : wordsOf(documented, context.key);
-  return fail(reason, `the service answered ${answer.status}${words ?? unexplained(reason)}`, context, {
+  return fail(reason, `the control plane answered ${answer.status}${words ?? unexplained(reason)}`, context, {
     effect: context.route.method === "GET" ? "NotApplied" : writeEffect,
     retryAfterMs: parseRetryAfter(answer.retryAfter, answer.date),
     subject:
@@ -60,10 +60,14 @@ export function failureOfContent(answer: Answered, what: string, context: CallCo
         cause: answer.cause,
       });
     case "TooLarge":
-      return fail("UnreadableAnswer", `the service answered ${answer.status} with too much text`, context, { effect });
+      return fail("UnreadableAnswer", `the control plane answered ${answer.status} with too much text`, context, {
+        effect,
+      });
     case "Complete": {
       const cleaned = cleanText(what, { secrets: [context.key] });
-      return fail("UnreadableAnswer", `the service answered ${answer.status} with ${cleaned}`, context, { effect });
+      return fail("UnreadableAnswer", `the control plane answered ${answer.status} with ${cleaned}`, context, {
+        effect,
+      });
     }
   }
 }

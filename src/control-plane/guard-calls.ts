@@ -86,7 +86,7 @@ export function throttleGuard(options: ThrottleGateOptions): CallGuard {
     const startedMs = clock.monotonicMs();
     if (startedMs < openAtMs) {
       observer.throttled("HeldBack");
-      throw throttled("the service asked to wait (429)", openAtMs - startedMs);
+      throw throttled("the control plane asked to wait (429)", openAtMs - startedMs);
     }
     try {
       const value = await call();

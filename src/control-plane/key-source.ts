@@ -104,7 +104,7 @@ function checkedKey(text: string, where: string): string {
     throw keyError(`no API key: ${where} is empty`);
   }
   if (!/^[\x21-\x7e]+$/.test(key)) {
-    throw keyError(`no API key: ${where} holds characters that a key cannot have`);
+    throw keyError(`no API key: ${where} contains characters that a key cannot have`);
   }
   return key;
 }

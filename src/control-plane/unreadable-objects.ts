@@ -43,7 +43,7 @@ export function withUnreadableReport(inner: ControlPlane, options: UnreadableObj
     const added = ids.filter((id) => !known.has(id));
     if (added.length > 0) {
       const fields = { projectId, kind, unreadable: ids.length, ids: added.slice(0, maxLoggedIds) };
-      logger.warn(fields, "left out objects of the control plane that cannot be read");
+      logger.warn(fields, "the control plane lists objects that cannot be parsed; they are left out");
     }
     if (ids.length > 0) {
       lists.set(key, { ids, seenMs: clock.monotonicMs() });

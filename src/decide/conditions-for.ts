@@ -105,7 +105,7 @@ function lastOperationDraft(failedActions: FailedActions): ConditionDraft {
         type: "LastOperationSucceeded",
         status: "True",
         reason: "NoFailure",
-        message: "No operation has failed, or a later one of the same kind succeeded.",
+        message: "No operation has failed, or a later one of the same action succeeded.",
       }
     : {
         type: "LastOperationSucceeded",

@@ -72,7 +72,7 @@ function ownershipEvent({ origin, endpointId }: NonNullable<ComputeEndpointStatu
       return warning(
         "EndpointPresumed",
         "Create",
-        `The answer to a create was lost, and endpoint ${endpointId} must be what the create made. A deletion retains it unless spec.deletionPolicy is Delete.`,
+        `The answer to a create was lost, and endpoint ${endpointId} is probably its result. A deletion retains the endpoint unless spec.deletionPolicy is Delete.`,
       );
   }
 }
@@ -115,7 +115,7 @@ function fieldEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatu
         normal(
           "FieldReleased",
           "Reconcile",
-          `No longer managed, the control plane keeps the last value: ${dropped.map((each) => `spec.${each}`).join(", ")}.`,
+          `The operator no longer manages these fields, and the control plane keeps their last values: ${dropped.map((each) => `spec.${each}`).join(", ")}.`,
         ),
       ];
 }

@@ -25,7 +25,7 @@ export function planLocal(situation: LocalSituation, observation: LocalObservati
         kind: "Wait",
         reason: "Deleting",
         message:
-          "A delete request may still take effect. The operator waits for that before it hands the endpoint over.",
+          "A delete request may still take effect. The operator waits until it no longer can, and then releases the endpoint.",
         waitMs: situation.waitMs,
       };
     case "PlaneUnusable":

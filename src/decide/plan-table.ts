@@ -128,7 +128,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
     ...usual,
     effect: "Status",
     needs: fresh,
-    summary: () => progressing("Creating", "The open create is closed: it made no endpoint."),
+    summary: () => progressing("Creating", "The create made no endpoint. The operator decides again."),
     records: () => ({ createIntent: undefined }),
     nextLookMs: atOnce,
     events: ({ cause }) =>
@@ -208,13 +208,19 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
     ...usual,
     effect: "Mutation",
     needs: fresh,
-    summary: ({ action }) => progressing("Updating", `The control plane accepted to ${action} the compute.`),
+    summary: ({ action }) => progressing("Updating", `The control plane accepted the call to ${action} the compute.`),
     nextLookMs: afterMutation,
     shownEndpoint: answeredEndpoint,
     echo: ({ echo }, outcome) => (outcome.kind === "Accepted" ? echo : {}),
     eventsBefore: ({ action }) =>
       action === "suspend"
-        ? [warning("EndpointSuspending", "Update", "An annotation asks for it: the compute drops its connections.")]
+        ? [
+            warning(
+              "EndpointSuspending",
+              "Update",
+              "An annotation asks for a suspend: the compute drops its connections.",
+            ),
+          ]
         : [],
   },
   DeleteEndpoint: {

@@ -64,7 +64,7 @@ function planTokenElsewhere(observation: Observation, own: readonly ObservedEndp
   return {
     kind: "Stall",
     reason: "CreateAmbiguous",
-    message: `Status names no endpoint, and the names of these carry the token of this resource: ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours, or with ${annotations.resolveCreate}=abandon=all if none is. To remove the resource and leave them all, set spec.deletionPolicy to Retain.`,
+    message: `Status names no endpoint, but the names of these endpoints carry the token of this resource: ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours, or with ${annotations.resolveCreate}=abandon=all if none is. To remove the resource and leave them all, set spec.deletionPolicy to Retain.`,
   };
 }
 

@@ -36,7 +36,7 @@ export function waitForOtherCreate(observation: Observation, spec: ComputeEndpoi
   return {
     kind: "Wait",
     reason: "WaitingForProject",
-    message: "Another create on this branch is not resolved yet. This create follows it.",
+    message: "The result of another create on this branch is not known yet. The operator sends this create after it.",
     waitMs: policy.operationPollMs,
   };
 }

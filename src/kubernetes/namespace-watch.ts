@@ -104,7 +104,7 @@ function watchAll(options: NamespaceWatchOptions, known: KnownNamespaces): Names
   const cache = new ResourceCache<KnownNamespace>({
     projectsOf: () => [],
     onChange: (key) => known.note(key.name, cache.get(key)?.facts),
-    onHandlerError: ({ name }, error) => logger.error({ namespace: name, err: error }, "a handler of changes failed"),
+    onHandlerError: ({ name }, error) => logger.error({ namespace: name, err: error }, "a callback for changes failed"),
   });
   const { pageTimeoutMs, openTimeoutMs } = defaultTiming;
   const reflector = new Reflector<KnownNamespace>({

@@ -97,7 +97,7 @@ export function createKindWatch<Resource extends StoredResource<Status>, Status 
     projectsOf: kind.projectsOf,
     onChange: options.onChange,
     onHandlerError: ({ namespace, name }, error) =>
-      logger.error({ namespace, name, err: error }, "a handler of changes failed"),
+      logger.error({ namespace, name, err: error }, "a callback for changes failed"),
   });
   const scopes = options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)];
   const reflectors = scopes.map((namespace) => createReflector(options, cache, { namespace, parser, kind }));

@@ -230,7 +230,7 @@ async function move(
 ): Promise<Answer> {
   const answer = await controlPlane.updateEndpoint(projectId, endpointId, { branchId });
   if (answer.endpoint.branchId !== branchId) {
-    const message = "the control plane accepted the move and left the endpoint on its branch";
+    const message = "the control plane accepted the move, but the endpoint stayed on its branch";
     throw new ControlPlaneError("Rejected", message, { effect: "NotApplied", subject: "Endpoint" });
   }
   return answer;

@@ -10,9 +10,24 @@ import { clusterControlPlaneNames, controlPlaneNames } from "./names.ts";
 const printerColumns: readonly PrinterColumn[] = [
   { name: "URL", type: "string", jsonPath: ".spec.url", description: "Base URL" },
   { name: "Resources", type: "integer", jsonPath: ".status.resources", description: "Resources that use it" },
-  { name: "Ready", type: "string", jsonPath: conditionPath("Ready", "status"), description: "Whether it can be used" },
-  { name: "Reason", type: "string", jsonPath: conditionPath("Ready", "reason"), description: "Why it is Ready or not" },
-  { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since it was created" },
+  {
+    name: "Ready",
+    type: "string",
+    jsonPath: conditionPath("Ready", "status"),
+    description: "Whether the Secret can be used",
+  },
+  {
+    name: "Reason",
+    type: "string",
+    jsonPath: conditionPath("Ready", "reason"),
+    description: "Why the resource is Ready or not",
+  },
+  {
+    name: "Age",
+    type: "date",
+    jsonPath: ".metadata.creationTimestamp",
+    description: "Time since the resource was created",
+  },
   {
     name: "LastError",
     type: "string",

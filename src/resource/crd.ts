@@ -44,22 +44,32 @@ export const conditionPath = (type: string, field: string): string =>
 
 const printerColumns: readonly PrinterColumn[] = [
   { name: "Type", type: "string", jsonPath: ".spec.type", description: "ReadWrite or ReadOnly" },
-  { name: "Branch", type: "string", jsonPath: ".spec.branchId", description: "Branch the endpoint is attached to" },
+  { name: "Branch", type: "string", jsonPath: ".spec.branchId", description: "Branch of the endpoint" },
   {
     name: "State",
     type: "string",
     jsonPath: ".status.state",
-    description: "State of the compute, as the control plane says",
+    description: "State of the compute in the control plane's own word",
   },
   { name: "Size", type: "string", jsonPath: ".status.compute.size", description: "Smallest and largest compute units" },
   {
     name: "Ready",
     type: "string",
     jsonPath: conditionPath("Ready", "status"),
-    description: "Whether it is as asked for",
+    description: "Whether the endpoint matches spec",
   },
-  { name: "Reason", type: "string", jsonPath: conditionPath("Ready", "reason"), description: "Why it is Ready or not" },
-  { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since it was created" },
+  {
+    name: "Reason",
+    type: "string",
+    jsonPath: conditionPath("Ready", "reason"),
+    description: "Why the resource is Ready or not",
+  },
+  {
+    name: "Age",
+    type: "date",
+    jsonPath: ".metadata.creationTimestamp",
+    description: "Time since the resource was created",
+  },
   {
     name: "Endpoint",
     type: "string",
@@ -79,7 +89,7 @@ const printerColumns: readonly PrinterColumn[] = [
     name: "OperationStatus",
     type: "string",
     jsonPath: ".status.operations[0].status",
-    description: "Status of that operation, as the control plane says",
+    description: "Status of that operation in the control plane's own word",
     priority: 1,
   },
   {
@@ -101,9 +111,9 @@ const printerColumns: readonly PrinterColumn[] = [
 const computeEndpoint: CrdKind = {
   ...{ kind, plural, singular, shortName, printerColumns },
   description:
-    "A ComputeEndpoint is a compute endpoint of a managed Postgres service: what runs the database of one branch. " +
-    "The operator creates it, or adopts one with consent, keeps it as spec says, and shows in status what the " +
-    "control plane is doing. A field that is absent from spec is not managed.",
+    "A ComputeEndpoint is a compute endpoint of a managed Postgres control plane. It runs the database of one branch. " +
+    "The operator creates the endpoint, or adopts an existing one if spec allows that. It keeps the endpoint as spec says, " +
+    "and shows the control plane's operations in status. A field that is absent from spec is not managed.",
   spec: specSchema,
   status: statusSchema,
 };

@@ -20,15 +20,20 @@ export const databaseAccessCrd: CrdKind = {
       name: "Ready",
       type: "string",
       jsonPath: conditionPath("Ready", "status"),
-      description: "Whether it can be used",
+      description: "Whether the Secret can be used",
     },
     {
       name: "Reason",
       type: "string",
       jsonPath: conditionPath("Ready", "reason"),
-      description: "Why it is Ready or not",
+      description: "Why the resource is Ready or not",
     },
-    { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since it was created" },
+    {
+      name: "Age",
+      type: "date",
+      jsonPath: ".metadata.creationTimestamp",
+      description: "Time since the resource was created",
+    },
     {
       name: "Branch",
       type: "string",

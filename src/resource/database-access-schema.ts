@@ -71,7 +71,7 @@ const database = z
     deletionPolicy: z
       .enum(["Delete", "Retain"])
       .optional()
-      .describe("What becomes of a database that this resource created when the resource is deleted. Absent: Retain."),
+      .describe("What happens to a database that this resource created, when the resource is deleted. Absent: Retain."),
   })
   .describe("The database to connect to.");
 
@@ -201,10 +201,10 @@ const time = (description: string) => z.string().describe(description);
 
 const accessObject = z
   .object({
-    type: z.enum(["Role", "Database"]).describe("What it is."),
-    name: z.string().describe("Its name."),
-    projectId: z.string().describe("The project in which it is."),
-    branchId: z.string().describe("The branch in which it is."),
+    type: z.enum(["Role", "Database"]).describe("Whether the object is a role or a database."),
+    name: z.string().describe("Name of the object."),
+    projectId: z.string().describe("The project of the object."),
+    branchId: z.string().describe("The branch of the object."),
     origin: z
       .enum(["Requested", "Created", "Presumed", "Existing"])
       .describe(
@@ -216,7 +216,10 @@ const accessObject = z
 /** The status of a DatabaseAccess: what the operator knows and shows. It never holds a password. */
 export const databaseAccessStatusSchema = z
   .object({
-    observedGeneration: z.int().optional().describe("The generation this status speaks of; -1: not looked at yet."),
+    observedGeneration: z
+      .int()
+      .optional()
+      .describe("The generation of spec that this status describes; -1: no operator has seen the resource."),
     binding: z
       .object({ name: z.string().describe("Name of the Secret.") })
       .optional()

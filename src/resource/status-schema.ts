@@ -39,7 +39,7 @@ const requestFields = z
 const createIntent = z
   .object({
     attempt: z.string().min(1).describe("Names this intent in the annotation resolve-create."),
-    token: z.string().min(1).describe("The mark in the name of the endpoint that this create makes."),
+    token: z.string().min(1).describe("The token in the name of the endpoint that this create makes."),
     serviceUrl: z.string().describe("The control plane the create was meant for."),
     controlPlane: recordedPlane(),
     projectId: z.string().describe("The project the create was meant for."),
@@ -75,8 +75,10 @@ const acknowledged = z
     fields: z.array(z.string()).describe("The managed fields, so that a removed one is noticed."),
     attempts: z
       .int()
-      .describe("How often they were sent in this streak; the delay before the next time grows with it."),
-    unmatchedAttempts: z.int().describe("How often they were sent since they last matched; 0: they matched."),
+      .describe("How often these values were sent in a row. The delay before the next try grows with it."),
+    unmatchedAttempts: z
+      .int()
+      .describe("How often these values were sent since the endpoint last matched them; 0: it matches."),
     time: time("When they were accepted, by the operator's clock."),
     operationIds: z
       .array(z.string())
@@ -113,7 +115,7 @@ const operationWatermark = z
 const condition = z.object({
   type: z.string().describe("Ready, Reconciling, Stalled, LastOperationSucceeded or CredentialsValid."),
   status: z.enum(["True", "False", "Unknown"]).describe("Whether the condition holds."),
-  observedGeneration: z.int().describe("The generation the condition speaks of."),
+  observedGeneration: z.int().describe("The generation of spec that the condition describes."),
   lastTransitionTime: time("When status last changed."),
   reason: z.string().describe("One word for programs; each is listed in docs/conditions.md."),
   message: z.string().describe("One line for people. With Stalled it says what to do."),
@@ -131,13 +133,19 @@ export const conditionsSchema = z
  */
 export const statusSchema = z
   .object({
-    observedGeneration: z.int().optional().describe("The generation this status speaks of; -1: not looked at yet."),
+    observedGeneration: z
+      .int()
+      .optional()
+      .describe("The generation of spec that this status describes; -1: no operator has seen the resource."),
     ownership: ownership.optional(),
     createIntent: createIntent.optional(),
     host: z.string().optional().describe("Direct host name."),
     poolerHost: z.string().optional().describe("Host name that goes through the connection pooler."),
-    state: z.string().optional().describe("As the control plane says it, for instance active or idle."),
-    pendingState: z.string().optional().describe("The state the endpoint is moving to."),
+    state: z
+      .string()
+      .optional()
+      .describe("State of the compute in the control plane's own word, for instance active or idle."),
+    pendingState: z.string().optional().describe("The state to which the compute is changing."),
     compute: z
       .object({
         minUnits: z.number().describe("Smallest size."),
@@ -149,8 +157,11 @@ export const statusSchema = z
           .describe("Follows minUnits; absent for a size the control plane's table does not list."),
       })
       .optional()
-      .describe("Size in compute units, as the control plane says it."),
-    lastActiveTime: z.string().optional().describe("Written along with other changes, never alone."),
+      .describe("Size in compute units, as the control plane shows it."),
+    lastActiveTime: z
+      .string()
+      .optional()
+      .describe("When the compute was last active. It is written together with other changes, never alone."),
     operations: z
       .array(operation)
       .optional()

@@ -23,7 +23,7 @@ export function createAccessMetrics(registry: MetricsRegistry, options: AccessMe
   registerGauges(registry, options);
   const writes = new Counter({
     name: "database_access_secret_writes_total",
-    help: "Writes of Secrets that say how to connect, by cause.",
+    help: "Writes of Secrets with connection data, by cause.",
     labelNames: ["cause"],
     registers: [registry],
   });

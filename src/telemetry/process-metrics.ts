@@ -18,7 +18,7 @@ export function createProcessMetrics(registry: MetricsRegistry, version: string)
   const registers = [registry];
   const build: Gauge = new Gauge({
     name: "endpoint_operator_build_info",
-    help: "1; says which version runs.",
+    help: "Always 1; the label version names the running version.",
     labelNames: ["version"],
     registers,
   });
@@ -43,7 +43,7 @@ export function createProcessMetrics(registry: MetricsRegistry, version: string)
   });
   const delay = new Histogram({
     name: "endpoint_operator_event_loop_delay_seconds",
-    help: "How late timers fire, asked ten times a second: how long the event loop was held up.",
+    help: "How late timers fire, measured ten times a second: how long the event loop was blocked.",
     buckets: delayBucketsSeconds,
     registers,
   });

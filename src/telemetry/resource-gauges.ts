@@ -164,7 +164,7 @@ function stateGauge({ boundState }: ResourceGaugesOptions): ResourceGauge {
 function failedGauge({ boundAction }: ResourceGaugesOptions): ResourceGauge {
   return {
     name: "compute_endpoint_operation_failed",
-    help: "1 while a failed operation is neither followed by a success of the same action nor acknowledged.",
+    help: "1 after an operation failed, until the same action succeeds or a person acknowledges the failure.",
     labelNames: ["namespace", "name", "action"],
     seriesOf: ({ key, status }) => {
       if (conditionOf(status.conditions, "LastOperationSucceeded")?.status !== "False") {

@@ -238,7 +238,7 @@ export function watchChecks(
       name: "watch-fresh",
       problem: () =>
         (stats().silentForMs ?? 0) > staleAfterMs
-          ? `the API server has not been heard for more than ${staleAfterMs / 1_000} s`
+          ? `no data from the API server for more than ${staleAfterMs / 1_000} s`
           : undefined,
     },
   ];

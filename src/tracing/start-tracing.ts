@@ -97,7 +97,7 @@ export function withReports(inner: SpanExporter, { clock, logger }: ReportingOpt
     if (!isToldLost && nowMs >= quietUntilMs) {
       isToldLost = true;
       quietUntilMs = nowMs + quietMs;
-      logger.warn({ spans, why: codeOf(error) }, "traces are lost: their receiver does not take them");
+      logger.warn({ spans, why: codeOf(error) }, "traces are lost: their receiver does not accept them");
     }
   };
   return {

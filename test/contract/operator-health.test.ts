@@ -87,7 +87,7 @@ test("the API server sends nothing for longer than three minutes → not ready, 
   await clock.advance(2_000);
   expect(await probe(operator, "/readyz")).toMatchObject({
     status: 503,
-    body: expect.stringContaining("failed watch-fresh: the API server has not been heard for more than 180 s"),
+    body: expect.stringContaining("failed watch-fresh: no data from the API server for more than 180 s"),
   });
   expect((await probe(operator, "/livez")).status, "a restart would not help").toBe(200);
   answerFrom(api, resources);

@@ -117,7 +117,7 @@ async function expectEndedAsLost({ operator }: Replica): Promise<void> {
   const lastLine = operator.output().trim().split("\n").at(-1) ?? "";
   expect(JSON.parse(lastLine)).toMatchObject({
     level: "error",
-    message: "the process ends because it is not the leader any more",
+    message: "the process ends because it is no longer the leader",
   });
 }
 

@@ -114,7 +114,7 @@ test("a receiver that is not there → the resource is Ready all the same, and o
   const startMs = performance.now();
   await world.stopOperator();
   expect(performance.now() - startMs).toBeLessThan(8_000);
-  const lines = world.logs.filter(({ message }) => message === "traces are lost: their receiver does not take them");
+  const lines = world.logs.filter(({ message }) => message === "traces are lost: their receiver does not accept them");
   expect(lines.length).toBeLessThanOrEqual(1);
   const unfinished = world.logs.filter(({ message }) => message === "a step of the shutdown was not finished");
   expect(unfinished.map(({ fields }) => fields.step)).toEqual(["traces"]);

@@ -113,7 +113,7 @@ export class LeaseElector implements LeaderFence {
       logger.info({ identity }, "lease released");
       return true;
     } catch (error) {
-      logger.warn({ identity, err: error }, "the lease could not be released, it will run out");
+      logger.warn({ identity, err: error }, "the lease could not be released; it expires by itself");
       return false;
     }
   }

@@ -26,7 +26,7 @@ export const retryJitter = 0.2;
 export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): void {
   const { durationMs, renewDeadlineMs, retryPeriodMs } = timing;
   const mustHold: readonly (readonly [isSo: boolean, rule: string])[] = [
-    [retryPeriodMs > 0, "the retry period must be longer than nothing"],
+    [retryPeriodMs > 0, "the retry period must be above 0"],
     [retryPeriodMs * (1 + retryJitter) * 2 <= renewDeadlineMs, "the renew deadline must leave room for two renewals"],
     [renewDeadlineMs < durationMs, "the renew deadline must be shorter than the lease"],
     [

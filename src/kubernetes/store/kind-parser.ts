@@ -44,7 +44,7 @@ export function createKindParser<Resource extends StoredResource<Status>, Status
       try {
         return parse(stored);
       } catch (error) {
-        logger.error({ err: error }, "a stored object cannot be read and is left out");
+        logger.error({ err: error }, "a stored object cannot be parsed and is left out");
         return undefined;
       }
     },

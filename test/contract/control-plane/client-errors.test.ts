@@ -55,7 +55,7 @@ describe("an error status", () => {
       const ofWrite = await failureOf(client.createEndpoint(project, creation));
       expect(ofWrite).toMatchObject({ reason, effect });
       expect(ofWrite.message).toBe(
-        `cannot create the endpoint: the service answered ${status}: the service's own words`,
+        `cannot create the endpoint: the control plane answered ${status}: the service's own words`,
       );
       const ofRead = await failureOf(client.listEndpoints(project));
       expect(ofRead).toMatchObject({ reason, effect: "NotApplied", subject: "Project" });
@@ -80,7 +80,7 @@ describe("an error status", () => {
     await using client = clientOf(service.url);
     const { message } = await failureOf(client.createEndpoint(project, creation));
     expect(message).toBe(
-      "cannot create the endpoint: the service answered 422 (ENDPOINTS_LIMIT_EXCEEDED): endpoints limit exceeded",
+      "cannot create the endpoint: the control plane answered 422 (ENDPOINTS_LIMIT_EXCEEDED): endpoints limit exceeded",
     );
   });
 
@@ -176,7 +176,7 @@ describe("a 2xx that says nothing usable", () => {
         reason: "UnreadableAnswer",
         effect: kind === "read" ? "NotApplied" : "Unknown",
       });
-      expect(error.message, name).toMatch(/^cannot [^\n]+: the service answered 200 with [^\n]+$/);
+      expect(error.message, name).toMatch(/^cannot [^\n]+: the control plane answered 200 with [^\n]+$/);
     }
   });
 

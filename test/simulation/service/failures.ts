@@ -34,7 +34,7 @@ export function failureOfStatus(
   const reason = reasons[status] ?? "ServerError";
   const isUnknown = reason === "ServerError" && words.method !== "GET";
   const about = reason === "NotFound" ? subjectNamedBy(message, words.subject) : words.subject;
-  return new ControlPlaneError(reason, `cannot ${words.purpose}: the service answered ${status}: ${message}`, {
+  return new ControlPlaneError(reason, `cannot ${words.purpose}: the control plane answered ${status}: ${message}`, {
     effect: isUnknown ? "Unknown" : "NotApplied",
     subject: about,
     retryAfterMs:

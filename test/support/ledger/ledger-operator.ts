@@ -67,7 +67,7 @@ export class LedgerOperator {
     };
     const onGap = (gap: object) => {
       metrics.operations.logCutShort();
-      logger.warn({ ...gap }, "operations of this time were not read and are not counted");
+      logger.warn({ ...gap }, "operations of this time range were not read and are not counted");
     };
     const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock, onGap }) });
     const metrics = createMetrics({

@@ -56,7 +56,7 @@ describe("the key of a Secret", () => {
     expect(await source.current()).toBe("one");
     await source.current();
     expect(reports.map(String)).toEqual([
-      expect.stringContaining("the Secret holds characters that a key cannot have"),
+      expect.stringContaining("the Secret contains characters that a key cannot have"),
     ]);
   });
 });

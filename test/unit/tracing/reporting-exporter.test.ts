@@ -43,7 +43,7 @@ test("a receiver that is down for long → one line with the code, none with its
   send(taken);
   send(taken);
   expect(lines).toEqual([
-    'warn traces are lost: their receiver does not take them {"spans":0,"why":"ECONNREFUSED"}',
+    'warn traces are lost: their receiver does not accept them {"spans":0,"why":"ECONNREFUSED"}',
     "info traces arrive again {}",
   ]);
 });

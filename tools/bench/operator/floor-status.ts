@@ -113,7 +113,7 @@ interface Progress {
 
 function conditions({ isReady, reason, message }: Progress): Condition[] {
   const common = { observedGeneration: 1, lastTransitionTime: now() };
-  const nothingFailed = "No operation has failed, or a later one of the same kind succeeded.";
+  const nothingFailed = "No operation has failed, or a later one of the same action succeeded.";
   return [
     { ...common, type: "Ready", status: isReady ? "True" : "False", reason, message } as const,
     ...(isReady ? [] : [{ ...common, type: "Reconciling", status: "True", reason, message } as const]),

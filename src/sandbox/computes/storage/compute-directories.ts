@@ -161,7 +161,7 @@ async function requireReachable(directory: string, { uid, gid, name }: SystemUse
   try {
     await run("/bin/sh", ["-c", 'cd "$1"', "sh", directory], { uid, gid, cwd: "/", timeout: 10_000 });
   } catch (error) {
-    const remedy = "let it pass through every folder above (chmod o+x), or name another one with --data";
+    const remedy = "give it access to every folder above (chmod o+x), or name another one with --data";
     throw new ComputeSetupError(
       `PostgreSQL runs as ${name} when the sandbox runs as root, and ${name} cannot reach ${directory}; ${remedy}`,
       { cause: error },

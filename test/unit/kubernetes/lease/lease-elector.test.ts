@@ -378,7 +378,7 @@ describe("the times", () => {
     [{ ...defaultLeaseTiming, durationMs: 12_000 }, "cover the longest call"],
     [{ ...defaultLeaseTiming, renewDeadlineMs: 15_000 }, "shorter than the lease"],
     [{ ...defaultLeaseTiming, retryPeriodMs: 5_000 }, "room for two renewals"],
-    [{ ...defaultLeaseTiming, retryPeriodMs: 0 }, "longer than nothing"],
+    [{ ...defaultLeaseTiming, retryPeriodMs: 0 }, "above 0"],
   ])("%j → refused at the start", (timing, rule) => {
     expect(() => checkLeaseTiming(timing, effectMs)).toThrow(rule);
   });
