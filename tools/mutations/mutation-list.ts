@@ -142,7 +142,7 @@ export const mutations: readonly Mutation[] = [
     file: decide("situation"),
     find: 'return policy === "Retain";',
     replace: "return policy !== undefined;",
-    caughtBy: { namedCase: "edits without a change" },
+    caughtBy: { workload: "delete by policy" },
   },
   {
     name: "a resource is worked on without its finalizer",

@@ -1,4 +1,4 @@
-// Runs random simulations: `npm run simulate -- --seeds 100000 [--from 1]`, or tells one: `npm run simulate -- --seed N`.
+// Runs random simulations: `npm run simulate -- --seeds 100000 [--from 1]`, or prints one: `npm run simulate -- --seed N`.
 import { parseArgs } from "node:util";
 import { faultUnits } from "../../test/simulation/workloads/fault-plans.ts";
 import { randomAccessPlan } from "../../test/simulation/workloads/random-accesses.ts";
@@ -14,7 +14,7 @@ const usage = `Usage: npm run simulate -- --seeds COUNT [--from SEED] [--accesse
 
 The first form runs random simulations and lists the seeds that break a promise; --known also lists known failures.
 With --accesses a project has DatabaseAccesses beside its ComputeEndpoints.
-The second form makes one run as short as it can be made, and tells what happens in it; --whole does not shorten it,
+The second form makes one run as short as it can be made, and prints what happens in it; --whole does not shorten it,
 --resource leaves out what concerns other resources only.
 The third form runs every single fault of every workload, or every transition of spec.`;
 
@@ -56,7 +56,7 @@ async function runAll({ task, from, count, batch = 1 }: Range, showsKnown: boole
     known += report.known.length;
     const shown = showsKnown ? [...report.problems, ...report.known] : report.problems;
     if (shown.length > 0) broken += 1;
-    // A long run tells at once what it has found.
+    // A long run prints at once what it has found.
     for (const problem of shown) console.error(`${report.name}: ${problem}`);
     for (const problem of shown) {
       const words = isRandom ? problem.replaceAll(/\d+/g, "N") : problem;

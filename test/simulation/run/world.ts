@@ -196,8 +196,16 @@ export class World {
     for (const uid of this.history.lastStored.keys()) {
       const resource = restored.get(uid);
       const isManaged = resource !== undefined && conditionOf(resource, "Ready") !== undefined;
-      if (!isManaged || !this.service.echoesNames) this.history.robbed.add(uid);
+      if (!isManaged || !this.service.echoesNames || this.#isHidden(uid)) this.history.robbed.add(uid);
     }
+  }
+
+  /** Whether no client can parse an endpoint that was made for the resource, and so read its name. */
+  #isHidden(uid: string): boolean {
+    return [...this.service.unreadable].some((id) => {
+      const creator = this.service.creators.get(id);
+      return creator?.by === "Operator" && creator.uid === uid;
+    });
   }
 
   #deliver(): readonly number[] {
