@@ -109,6 +109,15 @@ export class PlaneWorld {
 
 /** A world whose operator may read Secrets of the namespace, with the key of the second account in `second-key`. */
 export async function startPlaneWorld(options: WorldOptions = {}): Promise<PlaneWorld> {
+  const second = await startSecondSandbox();
+  const planes = new PlaneWorld(await startWorld(options), second);
+  await planes.access.allowSecrets();
+  await planes.secret("second-key", second.apiKey);
+  return planes;
+}
+
+/** The sandbox of the second account. It ends with the test. */
+export async function startSecondSandbox(): ReturnType<typeof startSandbox> {
   const bugs: unknown[] = [];
   const second = await startSandbox({
     profile: defaultSandboxProfile(process.env),
@@ -118,8 +127,5 @@ export async function startPlaneWorld(options: WorldOptions = {}): Promise<Plane
     onBug: (error) => bugs.push(error),
   });
   onTestFinished(() => second.stop());
-  const planes = new PlaneWorld(await startWorld(options), second);
-  await planes.access.allowSecrets();
-  await planes.secret("second-key", second.apiKey);
-  return planes;
+  return second;
 }
