@@ -12,8 +12,8 @@ export interface PlanChoice {
 }
 
 const heapSizes: readonly BenchSize[] = [
-  { resources: 100, projects: 10, rounds: 1, restarts: 10 },
-  { resources: 400, projects: 40, rounds: 1, restarts: 10 },
+  { resources: 100, projects: 10, rounds: 0, restarts: 10 },
+  { resources: 300, projects: 30, rounds: 0, restarts: 10 },
 ];
 
 /** Ten resources in each project, except in one size that shows the effect of projects apart from that of resources. */
