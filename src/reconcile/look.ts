@@ -270,7 +270,9 @@ function comparedNow(round: Round, look: ProjectLook, due: readonly WorkedResour
   const patient = due.filter((worked) => !isAskedFor(worked.resource) && look.needsOwnEndpointOnly(worked));
   const byMs = Math.min(nowMs + compareWithinMs, ...waiting.map(({ entry }) => entry.compareByMs ?? nowMs));
   const others = due.filter((worked) => !patient.includes(worked));
-  const isWorthWaiting = round.isWaiting() && byMs > nowMs && others.every((worked) => look.isSeen(worked));
+  // Without names each create needs a list of its own, and that list shows what has ended before.
+  const isBurst = round.isWaiting() && look.snapshot.echoesNames;
+  const isWorthWaiting = isBurst && byMs > nowMs && others.every((worked) => look.isSeen(worked));
   const compared = isWorthWaiting ? others : [...new Set([...due, ...waiting])];
   for (const { entry } of compared) {
     entry.compareByMs = undefined;

@@ -16,7 +16,10 @@ const plan: BenchPlan = {
 
 test("the benchmark at a small size → every figure is measured, and what must be nothing is nothing", async () => {
   const { url: server, caFile, token, auditLogFile } = sharedApiServer();
-  const world = await openWorld({ server, caFile, token, auditLogFile }, inject("bundledProgram"));
+  const world = await openWorld(
+    { server, caFile, token, auditLogFile },
+    { program: inject("bundledProgram"), sandboxProfile: "seed" },
+  );
   onTestFinished(() => world.close());
   const lines: string[] = [];
   const result = await runBenchmark(world, plan, (line) => lines.push(line));

@@ -26,6 +26,7 @@ const { values: options } = parseArgs({
     profile: { type: "string" },
     part: { type: "string" },
     heap: { type: "boolean", default: false },
+    names: { type: "boolean", default: false },
   },
 });
 
@@ -57,7 +58,8 @@ const kubectl = createKubectl({
 await kubectl.run(["apply", "--server-side", "-k", "deploy/base"]);
 await kubectl.run(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
 const { url: server, caFile, token, auditLogFile } = apiServer;
-const world = await openWorld({ server, caFile, token, auditLogFile }, program);
+const sandboxProfile = options.names ? "public" : "seed";
+const world = await openWorld({ server, caFile, token, auditLogFile }, { program, sandboxProfile });
 stack.defer(() => world.close());
 if (part === undefined) {
   const result = await runBenchmark(world, plan, progress);

@@ -28,7 +28,7 @@ const burstSizes = [20, 100, 300] as const;
 async function measureBursts({ world, settings, say }: PartOptions): Promise<string> {
   await using stack = new AsyncDisposableStack();
   const populations = burstSizes.map((resources) => planPopulation(`burst${resources}`, { resources, projects: 1 }));
-  const sandbox = await SandboxServer.start(world.program, populations);
+  const sandbox = await SandboxServer.start(world, populations);
   stack.defer(() => sandbox.stop());
   const rows: string[][] = [];
   const readEach: number[] = [];
@@ -74,7 +74,7 @@ async function measureHanging(options: PartOptions): Promise<string> {
   );
   const hanging = planPopulation("hanging", { resources: hangingProjects, projects: hangingProjects });
   if (alone === undefined || beside === undefined) throw new Error("there is nothing to measure");
-  const sandbox = await SandboxServer.start(world.program, [alone, beside, hanging]);
+  const sandbox = await SandboxServer.start(world, [alone, beside, hanging]);
   stack.defer(() => sandbox.stop());
   await sandbox.holdAnswers("/projects/hanging-*/**");
   for (const population of [alone, beside, hanging]) await createPopulation(world.kube, population);
@@ -124,7 +124,7 @@ const budget = { requestsPerMinute: 700, watchedSeconds: 240 } as const;
 async function measureBudget({ world, settings, say }: PartOptions): Promise<string> {
   await using stack = new AsyncDisposableStack();
   const population = planPopulation("budget", { resources: budgetProjects, projects: budgetProjects });
-  const sandbox = await SandboxServer.start(world.program, [population]);
+  const sandbox = await SandboxServer.start(world, [population]);
   stack.defer(() => sandbox.stop());
   await createPopulation(world.kube, population);
   await (await bringUpByOperator({ world, sandbox, population, settings })).operator.stop();

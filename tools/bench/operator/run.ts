@@ -83,7 +83,7 @@ async function measureEmptyStart(world: BenchWorld): Promise<number> {
   const population = planPopulation("empty", { resources: 0, projects: 0 });
   const other = planPopulation("unused", { resources: 1, projects: 1 });
   await using parts = new AsyncDisposableStack();
-  const sandbox = await SandboxServer.start(world.program, [other]);
+  const sandbox = await SandboxServer.start(world, [other]);
   parts.defer(() => sandbox.stop());
   await createPopulation(world.kube, population);
   const operator = await startOperator({ world, sandbox, population });
@@ -118,7 +118,7 @@ class SizeBench {
     }));
     await using parts = new AsyncDisposableStack();
     const populations = rounds.flatMap(({ operator, floor }) => (size.rounds > 0 ? [operator, floor] : [operator]));
-    const sandbox = await SandboxServer.start(world.program, populations);
+    const sandbox = await SandboxServer.start(world, populations);
     parts.defer(() => sandbox.stop());
     const stages = rounds.map((round) => {
       const stage: BringUpStage = { world, sandbox, population: round.operator, settings: plan.settings ?? {} };

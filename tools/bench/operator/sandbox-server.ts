@@ -7,6 +7,7 @@ import { type BenchServer, startBenchServer } from "../common/bench-server.ts";
 import { send } from "../common/load.ts";
 import { inParallel } from "./in-parallel.ts";
 import { type BenchProject, fixtureOf, type Population } from "./population.ts";
+import type { BenchWorld } from "./world.ts";
 
 /** Requests to the API since the start, by method and route. */
 export interface RequestCounts {
@@ -40,8 +41,10 @@ export class SandboxServer {
     this.#folder = folder;
   }
 
-  /** @param program the bundle */
-  static async start(program: string, populations: readonly Population[]): Promise<SandboxServer> {
+  static async start(
+    { program, sandboxProfile }: Pick<BenchWorld, "program" | "sandboxProfile">,
+    populations: readonly Population[],
+  ): Promise<SandboxServer> {
     const folder = await mkdtemp(path.join(tmpdir(), "operator-bench-sandbox-"));
     const fixture = path.join(folder, "fixture.json");
     await writeFile(fixture, fixtureOf(populations));
@@ -51,6 +54,7 @@ export class SandboxServer {
       fixture,
       "operation-latency": operationLatencyMs,
       "rate-limit": "off",
+      profile: sandboxProfile,
     };
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
     return new SandboxServer(await startBenchServer([program, "sandbox", ...args], 16), folder);

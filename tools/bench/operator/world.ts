@@ -18,6 +18,8 @@ export interface BenchWorld {
   readonly audit: AuditTail;
   /** The bundle of the operator and the sandbox. */
   readonly program: string;
+  /** The dialect of the sandbox: `public` shows the names of endpoints, `seed` does not. */
+  readonly sandboxProfile: "seed" | "public";
   readonly operator: { readonly user: string; readonly kubeconfigFile: string };
   readonly floor: { readonly user: string; readonly access: KubeAccess };
   /** For files that the processes read their settings from. */
@@ -29,7 +31,10 @@ const operatorAccount: ServiceAccount = { namespace: "endpoint-operator-system",
 const floorAccount: ServiceAccount = { namespace: "endpoint-operator-system", name: "bench-floor" };
 
 /** The floor gets the operator's own rights, so that the API server treats both alike. */
-export async function openWorld(cluster: BenchCluster, program: string): Promise<BenchWorld> {
+export async function openWorld(
+  cluster: BenchCluster,
+  { program, sandboxProfile }: Pick<BenchWorld, "program" | "sandboxProfile">,
+): Promise<BenchWorld> {
   const { server, caFile, auditLogFile } = cluster;
   const kube = await KubeClient.open(cluster);
   const folder = await mkdtemp(path.join(tmpdir(), "operator-bench-"));
@@ -40,6 +45,7 @@ export async function openWorld(cluster: BenchCluster, program: string): Promise
     kube,
     audit: new AuditTail(auditLogFile),
     program,
+    sandboxProfile,
     operator: { user: userNameOf(operatorAccount), kubeconfigFile },
     floor: { user: userNameOf(floorAccount), access: { server, caFile, token: await kube.tokenOf(floorAccount) } },
     folder,
