@@ -19,7 +19,7 @@ export interface AccessPartsOptions extends Omit<AccessKindContext, "store" | "s
   readonly fence: LeaderFence;
   /** The watched namespaces. Empty: all namespaces. */
   readonly namespaces: readonly string[];
-  /** Puts a project into the work queue, by its key. */
+  /** Adds a project to the work queue, by its key. */
   readonly enqueue: (project: string, priority: "Urgent" | "Background") => void;
 }
 
@@ -32,9 +32,9 @@ export interface AccessParts {
   resources(): readonly DatabaseAccess[];
   /** A ComputeEndpoint changed, so the DatabaseAccesses that name it are reconciled. */
   endpointChanged(key: ResourceKey, priority: "Urgent" | "Background"): void;
-  /** A control plane is to be used in another way: the resources with records there are reconciled. */
+  /** A control plane must be used in another way, so the resources with records there are reconciled. */
   planeChanged(planeId: string): void;
-  /** Resources with records at a control plane. */
+  /** Returns the number of resources with records at a control plane. */
   usersOf(planeId: string): number;
   start(): void;
   /** This process has become the leader. It acts as soon as it has listed the resources. */

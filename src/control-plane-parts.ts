@@ -19,7 +19,7 @@ import type { ControlPlaneAccess, ObjectsAccess } from "./reconcile/control-plan
 /** The time limit of one write, to the control plane or to Kubernetes. The lease must last longer than that. */
 export const writeTimeoutMs = 8_000;
 
-/** What every control plane is connected with. */
+/** What the connections to all control planes have in common. */
 export interface ConnectOptions {
   readonly config: Pick<Config, "requestsPerSecond">;
   readonly clock: Clock;
@@ -31,23 +31,23 @@ export interface ConnectOptions {
   readonly fence: LeaderFence;
 }
 
-/** One control plane. */
+/** The control plane to connect to. */
 export interface ConnectTarget {
-  /** Ends in `/v2`. */
+  /** The base URL, which ends in `/v2`. */
   readonly url: string;
   readonly keys: KeySource;
   readonly requestsPerMinute: number;
-  /** The resource that describes it; `undefined`: the settings do. */
+  /** The resource that describes the control plane; `undefined`: the settings describe it. */
   readonly controlPlane?: string | undefined;
-  /** After a refusal the source has another key. Must not throw. */
+  /** Called when the source has another key after a refusal. Must not throw. */
   readonly onNewKey: () => void;
-  /** @default the HTTP client */
+  /** The client; tests pass one in. @default the HTTP client */
   readonly client?: (ControlPlane & { readonly objects?: BranchObjects }) | undefined;
-  /** Sees the outcome of every call. @default nothing does */
+  /** Runs around every call and sees its result. @default nothing */
   readonly watchCalls?: CallGuard | undefined;
 }
 
-/** A control plane that is connected. It must be closed. */
+/** A connected control plane. The caller must close it. */
 export interface ConnectedPlane {
   readonly access: ControlPlaneAccess;
   readonly unreadableCount: () => number;
@@ -55,8 +55,7 @@ export interface ConnectedPlane {
 }
 
 /**
- * Connects a control plane: the client, and what all its callers share.
- *
+ * Connects to a control plane: makes the client, and what all its callers share.
  * @throws Error when the URL is not valid
  */
 export function connectControlPlane(options: ConnectOptions, target: ConnectTarget): ConnectedPlane {

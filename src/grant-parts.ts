@@ -8,7 +8,7 @@ export interface GrantPartsOptions extends Omit<NamespaceWatchOptions, "onChange
   readonly resources: () => readonly StoredIdentity[];
   /** Adds the projects of a ComputeEndpoint, and of the DatabaseAccesses that name it, to the work queue. */
   readonly enqueue: (key: ResourceKey, priority: "Urgent") => void;
-  /** What the Namespaces say has changed. */
+  /** Called when the grants in the Namespaces have changed. */
   readonly onNews: () => void;
 }
 

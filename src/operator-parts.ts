@@ -49,7 +49,10 @@ export interface OperatorOptions {
   readonly instance: string;
   /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
-  /** Sees each API key of a control plane that a resource describes, so that logs can leave it out. @default nothing does */
+  /**
+   * Called with each API key of a control plane that a resource describes, so that logs can leave it out. @default
+   * nothing
+   */
   readonly onKey?: ((key: string) => void) | undefined;
   /** @default the HTTP client for the control plane of the settings */
   readonly controlPlane?: ControlPlane & { readonly objects?: BranchObjects };
@@ -271,7 +274,7 @@ function createLeadership(foundation: Foundation, callbacks: LeadershipCallbacks
   });
 }
 
-/** The resources that have something at a control plane, or may create it at any moment. */
+/** Returns the resources that have something at a control plane, or may create it at any moment. */
 function usersAmong(resources: readonly ComputeEndpoint[], { grantOf }: ControlPlaneUnit): number {
   const isUser = (resource: ComputeEndpoint) => {
     const { ownership, createIntent } = resource.status;
@@ -298,7 +301,7 @@ function retryRefused(projects: Projects, queue: WorkQueue<string>): void {
   }
 }
 
-/** The control plane of the settings, and those that resources describe. */
+/** Makes the control plane of the settings, and those that resources describe. */
 function createPlanes(foundation: Foundation, needs: PlaneNeeds) {
   const { metrics, fence, grants, watch, queue, enqueue, access } = needs;
   const { config, keys, controlPlane: client, connection, clock, logger, random, onKey = () => {} } = foundation;

@@ -1,4 +1,4 @@
-/** Wires the control planes that resources describe: their watches, their queue, and what keeps their status. */
+/** Wires the control planes that resources describe: their watches, their queue, and the keeper of their status. */
 import type { ConnectionSettings } from "./access/binding.ts";
 import type { GrantMode } from "./decide/project-grant.ts";
 import type { Clock } from "./domain/clock.ts";
@@ -37,9 +37,9 @@ export interface PlanePartsOptions extends Pick<PlanesOptions, "settings" | "onU
   readonly newProjects: PlaneOptions["newProjects"];
   readonly onKey: (key: string) => void;
   readonly onUnused: PlaneOptions["onUnused"];
-  /** Resources that use a control plane, by its id. */
+  /** Returns the number of resources that use a control plane. The parameter is its id. */
   readonly usersOf: (planeId: string) => number;
-  /** How applications connect, where a control plane does not say it. */
+  /** How applications connect, if a control plane does not name it. */
   readonly connectionSettings: ConnectionSettings;
 }
 
@@ -48,23 +48,23 @@ export interface PlaneParts {
   unitOf(planeId: string): ControlPlaneUnit;
   units(): readonly ControlPlaneUnit[];
   settingsOf(planeId: string): ConnectionSettings;
-  /** Whether it is known by now what the control plane is. */
+  /** Whether the operator knows by now how the control plane is described. */
   isSettled(planeId: string): boolean;
   unreadableCount(): number;
   /** A resource that names the control plane was created, changed or deleted. */
   usersChanged(planeId: string): void;
-  /** What the Namespaces say has changed. */
+  /** The grants or labels of Namespaces have changed. */
   namespacesChanged(): void;
-  /** This process may act from now on. */
+  /** This process has become the leader, so it may act. */
   lead(): void;
-  /** Takes no further control plane. @returns whether the running reconciles ended in time */
+  /** Starts no further reconcile of a control plane. @returns whether the running reconciles ended in time */
   stopWork(timeoutMs: number): Promise<boolean>;
   stop(): Promise<void>;
 }
 
 type PlaneWatch = KindWatch<PlaneResource, ControlPlaneStatus>;
 
-/** One of the two kinds. */
+/** One of the two kinds, with its watch. */
 interface WatchedKind {
   readonly watch: PlaneWatch;
   readonly plural: string;
@@ -72,7 +72,10 @@ interface WatchedKind {
 }
 
 const workers = 4;
-/** A kind that the cluster does not serve, or that the operator may not read, is asked for again after this time. */
+/**
+ * If the cluster does not serve a kind, or the operator may not read it, the operator asks again after this many
+ * milliseconds.
+ */
 const askAgainMs = 30_000;
 const listAgainMs = 5_000;
 
@@ -134,10 +137,10 @@ export function assemblePlanes(options: PlanePartsOptions): PlaneParts {
   };
 }
 
-/** Who learns what the API server shows. */
+/** The callbacks for changes that the API server shows. */
 interface KindListeners {
   readonly onResource: (planeId: string, resource: PlaneResource | undefined) => void;
-  /** It is known by now whether the cluster serves a kind. */
+  /** Called when it is known whether the cluster serves a kind. */
   readonly onStanding: () => void;
 }
 
@@ -146,7 +149,7 @@ class PlaneKinds {
   readonly #options: PlanePartsOptions;
   readonly #listeners: KindListeners;
   readonly #kinds: Readonly<Record<PlaneResource["kind"], WatchedKind>>;
-  /** Kinds whose failure was logged. */
+  /** The kinds whose failure was logged already. */
   readonly #logged = new Set<string>();
   #isStopped = false;
 
@@ -163,7 +166,7 @@ class PlaneKinds {
     return this.#kinds[kind].standing;
   }
 
-  /** The store of the control plane's kind; `undefined` while the kind is not listed. */
+  /** Returns the store of the control plane's kind; `undefined` while the kind is not listed. */
   storeOf(planeId: string): PlaneWatch["store"] | undefined {
     const kind = kindOfPlane(planeId);
     return kind && this.#kinds[kind].standing === "Listed" ? this.#kinds[kind].watch.store : undefined;
@@ -204,7 +207,10 @@ class PlaneKinds {
     }
   }
 
-  /** @returns after which time to ask again; `undefined`: the kind is listed */
+  /**
+   * Asks whether the cluster serves a kind, and lists it. @returns after which time to ask again; `undefined`: the kind
+   * is listed
+   */
   async #ask(kind: WatchedKind): Promise<{ readonly standing: KindStanding; readonly againMs?: number }> {
     const { connection, logger } = this.#options;
     try {
@@ -212,7 +218,7 @@ class PlaneKinds {
         return { standing: "NotServed", againMs: askAgainMs };
       }
       kind.watch.start();
-      // A new leader acts from the state that is stored now.
+      // A new leader acts from what the API server stores now.
       await kind.watch.listConsistently();
       return { standing: "Listed" };
     } catch (error) {

@@ -37,9 +37,9 @@ export interface AccessContext {
   readonly settings: ConnectionSettings;
 }
 
-/** What is the same for the projects of every control plane. */
+/** The parts that all control planes have in common. */
 export interface AccessKindContext extends Omit<AccessContext, "grantOf" | "identity" | "settings"> {
-  /** How applications connect to the databases of a control plane, by its id. */
+  /** Returns how applications connect to the databases of a control plane. The parameter is its id. */
   readonly settingsOf: (planeId: string) => ConnectionSettings;
 }
 

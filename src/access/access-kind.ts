@@ -34,7 +34,7 @@ export class AccessKind implements ProjectKind {
     return new AccessRound(context, start, worked);
   }
 
-  /** The keys of the projects whose reconciles a change of the resource concerns. */
+  /** Returns the keys of the projects to reconcile after a change of the resource. */
   projectsOf(resource: DatabaseAccess): readonly string[] {
     return [accessKeyOf(resource, this.#find)];
   }

@@ -223,7 +223,10 @@ export class AccessRound implements KindRound {
     }
   }
 
-  /** While the control plane cannot be used, nothing is read or changed; the Secret stays as it is. */
+  /**
+   * Returns the step of a resource whose control plane cannot be used: nothing is read or changed, and the Secret
+   * stays.
+   */
   #problemStep(): AccessStep | undefined {
     const { problem } = this.#start;
     return problem && { summary: { kind: "Stalled", ...problem } };

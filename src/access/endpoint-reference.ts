@@ -18,7 +18,7 @@ export function recordIndex(project: string): string {
   return `records ${project}`;
 }
 
-/** The name under which the cache finds the resources that have records at a control plane. */
+/** Returns the index key under which the cache finds the resources that have records at a control plane. */
 export function planeIndex(planeId: string): string {
   return `plane ${planeId}`;
 }
@@ -37,8 +37,8 @@ export function indexesOf(resource: DatabaseAccess): readonly string[] {
 }
 
 /**
- * The key of the one project whose reconcile works on the resource: that of its ComputeEndpoint; without one, or while it is being
- * deleted, that of its records.
+ * Returns the key of the one project whose reconcile works on the resource: the project of its ComputeEndpoint. If
+ * there is none, or while the ComputeEndpoint is being deleted, it is the project of the resource's records.
  */
 export function accessKeyOf(resource: DatabaseAccess, find: FindEndpoint): string {
   const [recorded] = recordedKeysOf(resource);

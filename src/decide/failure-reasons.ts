@@ -13,10 +13,10 @@ const failureStalls = [
 /** A Stalled reason that a refused call leads to. */
 export type FailureStall = (typeof failureStalls)[number];
 
-/** The same, as far as every kind of resource knows them. */
+/** The Stalled reasons of failed calls that every kind of resource has. */
 export type CommonFailureStall = Exclude<FailureStall, "BranchOccupied">;
 
-/** Why a failed call is tried again without a person. */
+/** The Reconciling reasons of failed calls: the operator tries again without a person. */
 export type FailureProgress = Extract<
   ProgressReason,
   "Unauthorized" | "Throttled" | "UnreadableAnswer" | "WaitingForProject" | "ServiceUnavailable" | "Retrying"

@@ -5,11 +5,11 @@ import { ownershipToken } from "./ownership-token.ts";
 export interface Identity {
   readonly clusterId: string;
   readonly serviceUrl: string;
-  /** The resource that describes the control plane. Absent: the settings describe it. */
+  /** The resource that describes the control plane; absent: the settings describe it. */
   readonly controlPlane?: string;
 }
 
-/** The control plane as records name it. */
+/** Returns the members by which ownership records name the control plane. */
 export function planeRecord({ serviceUrl, controlPlane }: Identity): Pick<Identity, "serviceUrl" | "controlPlane"> {
   return controlPlane === undefined ? { serviceUrl } : { serviceUrl, controlPlane };
 }

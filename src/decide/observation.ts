@@ -34,7 +34,7 @@ export interface LocalObservation {
   readonly memory: ResourceMemory;
   /** What the resource's namespace may do in the resource's project. */
   readonly grant: ProjectGrant;
-  /** Why the control plane of the resource cannot be used. @default it can */
+  /** Why the control plane of the resource cannot be used. @default it can be used */
   readonly planeProblem?: PlaneProblem | undefined;
 }
 

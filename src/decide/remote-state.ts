@@ -24,7 +24,7 @@ export function remoteStateOf(
 ): RemoteState {
   const listed = project.endpoints.get(endpointId);
   const read = project.readsById.get(endpointId);
-  // A read by id began after the list.
+  // The read by id began after the list, so it is newer.
   if (read?.endpoint !== undefined && !isLagging(read.endpoint, read.startedAtMs, memory)) {
     return { kind: "Present", endpoint: read.endpoint };
   }

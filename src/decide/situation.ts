@@ -29,7 +29,7 @@ export type LocalSituation =
   | { readonly kind: "Retained"; readonly abandoned: CreateIntent | undefined }
   /** Like `Retained`, but a DELETE that was sent may still take effect for `waitMs` milliseconds. */
   | { readonly kind: "DeleteUnsettled"; readonly waitMs: number }
-  /** The control plane that it names does not exist, or cannot be used. */
+  /** The control plane that the resource names does not exist or cannot be used. */
   | { readonly kind: "PlaneUnusable"; readonly problem: PlaneProblem }
   /** The resource's records were made for another resource, cluster or control plane, or cannot be parsed. */
   | { readonly kind: "IdentityUnproven" }

@@ -39,6 +39,6 @@ export interface CredentialObserver {
    * of the settings
    */
   keyJudged(controlPlane: string, isAccepted: boolean): void;
-  /** The control plane is not used any more. */
+  /** The control plane is no longer used, so its metrics are removed. */
   keyForgotten(controlPlane: string): void;
 }

@@ -13,7 +13,7 @@ export interface StoredSecret {
   readonly ownerUids: readonly string[];
   readonly data: SecretData;
   readonly finalizers: readonly string[];
-  /** Whether its deletion has been requested. It stays while it has finalizers. */
+  /** Whether its deletion has been requested. The Secret stays while it has finalizers. */
   readonly isBeingDeleted: boolean;
 }
 
@@ -44,8 +44,11 @@ export interface SecretStore {
   delete(before: StoredSecret): Promise<void>;
 }
 
-/** Secrets that other people write, and that the operator reads and keeps from vanishing. Errors as in `SecretStore`. */
+/**
+ * Secrets that other people write. The operator reads them, and prevents their deletion by finalizers. Errors as in
+ * `SecretStore`.
+ */
 export interface HeldSecrets extends Pick<SecretStore, "read"> {
-  /** Makes the finalizers exactly these. */
+  /** Replaces the finalizers of a Secret. */
   setFinalizers(before: StoredSecret, finalizers: readonly string[]): Promise<void>;
 }

@@ -51,7 +51,7 @@ export function createNamespaceWatch(options: NamespaceWatchOptions): NamespaceW
   return options.namespaces.length === 0 ? watchAll(options, known) : readNamed(options, known);
 }
 
-/** What one Namespace says. */
+/** The parts of one Namespace that grants depend on. */
 interface NamespaceFacts {
   readonly annotation: string | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
@@ -60,7 +60,7 @@ interface NamespaceFacts {
 
 const unknownNamespace: NamespaceFacts = { annotation: undefined, labels: undefined, isTerminating: false };
 
-/** What the Namespaces say. */
+/** The grants and labels of all known Namespaces. */
 class KnownNamespaces implements GrantSource {
   readonly #facts = new Map<string, NamespaceFacts>();
   #annotated = 0;
@@ -75,7 +75,7 @@ class KnownNamespaces implements GrantSource {
     return { annotation, isAnyAnnotated: this.#annotated > 0, labels, isTerminating };
   }
 
-  /** @param facts `undefined`: there is no such Namespace, or it cannot be read. */
+  /** Notes one Namespace. @param facts `undefined`: it does not exist, or cannot be read */
   note(namespace: string, facts: NamespaceFacts | undefined): void {
     const before = this.#facts.get(namespace) ?? unknownNamespace;
     const after = facts ?? unknownNamespace;
@@ -84,7 +84,7 @@ class KnownNamespaces implements GrantSource {
     } else {
       this.#facts.set(namespace, facts);
     }
-    // A Namespace that is seen for the first time is no news, unless it says something.
+    // A Namespace that is seen for the first time is no change, unless it has a grant or labels.
     if (isSameStored({ ...before, labels: before.labels ?? {} }, { ...after, labels: after.labels ?? {} })) {
       return;
     }

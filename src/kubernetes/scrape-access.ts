@@ -6,26 +6,29 @@ import type { ScrapeAccess, ScrapeVerdict } from "../domain/scrape-access.ts";
 import { TokenBucket } from "../runtime/token-bucket.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 
-/** What the check of scrapes needs. */
+/** What the check of scrapes is made from. */
 interface ScrapeAccessOptions {
   readonly connection: KubernetesConnection;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A scrape waits at most twice this time, which is less than Prometheus's own limit of 10 s. */
+/**
+ * The time limit of one call, in milliseconds. A scrape waits for two calls at most, which is less than Prometheus's
+ * own limit of 10 s.
+ */
 const timeoutMs = 3_000;
 
-/** An accepted token is asked about again after this time: a right that was withdrawn ends then. */
+/** After this many milliseconds an accepted token is checked again, so that a withdrawn right ends. */
 const allowedForMs = 60_000;
-/** A refused token is asked about again after this time, so that a new right works soon. */
+/** After this many milliseconds a refused token is checked again, so that a new right works soon. */
 const refusedForMs = 5_000;
-/** A few Prometheus servers have a few tokens each. Beyond this number verdicts are forgotten. */
+/** The maximum number of tokens whose results are remembered. A few Prometheus servers have a few tokens each. */
 const rememberedTokens = 100;
-/** Bounds what strangers with random tokens can cost the API server. */
+/** Limits the calls to the API server that clients with random tokens can cause. */
 const newTokens = { capacity: 20, perSecond: 2 };
 
-/** A verdict and how long it holds, in monotonic milliseconds. */
+/** The result of a check, and until when it is used, in monotonic milliseconds. */
 interface Remembered {
   readonly verdict: Promise<ScrapeVerdict>;
   untilMs: number;
@@ -33,10 +36,9 @@ interface Remembered {
 }
 
 /**
- * Checks scrapes by TokenReview and SubjectAccessReview of `get /metrics`.
- *
- * Guarantees: without an answer of the API server no scrape is allowed; the same token is asked about once at a time; tokens are
- * remembered as hashes only.
+ * Makes the check of scrapes, by TokenReview and SubjectAccessReview of `get /metrics`.
+ * Guarantees: without an answer of the API server no scrape is allowed. For one token, only one check runs at a time.
+ * Tokens are remembered as hashes only.
  */
 export function createScrapeAccess({ connection, clock, logger }: ScrapeAccessOptions): ScrapeAccess {
   const known = new Map<string, Remembered>();
@@ -55,7 +57,7 @@ export function createScrapeAccess({ connection, clock, logger }: ScrapeAccessOp
   };
   const remember = (key: string, token: string): Promise<ScrapeVerdict> => {
     const verdict = ask(token);
-    // While the API server is asked, every scrape with this token waits for the same answer.
+    // While a check runs, every scrape with this token waits for its result.
     const entry: Remembered = { verdict, untilMs: Number.POSITIVE_INFINITY, isAllowed: false };
     known.delete(key);
     known.set(key, entry);
@@ -98,7 +100,7 @@ const holdsForMs: Readonly<Record<ScrapeVerdict, number>> = {
   Unknown: 0,
 };
 
-/** @throws KubernetesError */
+/** Asks the API server about a token. @throws KubernetesError */
 async function review(connection: KubernetesConnection, token: string): Promise<ScrapeVerdict> {
   const { authenticated, user } = await create<TokenReviewStatus>(connection, "authentication.k8s.io", "TokenReview", {
     token,

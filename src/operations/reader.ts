@@ -65,7 +65,7 @@ export class ProjectOperations {
   readonly #waited: WaitedOperations;
   /** For each resource, by uid: the last revision that it has used, and how far back its watermark went then. */
   readonly #reduced = new Map<string, { readonly revision: number; readonly sinceMs: number }>();
-  /** What each resource needs of the log, by uid, as its stored watermark says. */
+  /** The need of each resource by its stored watermark, by uid. */
   readonly #needs = new Map<string, LogNeed>();
   /**
    * What the last run over the list showed; `undefined`: there was none. Times: epoch milliseconds of the control
@@ -170,8 +170,8 @@ export class ProjectOperations {
   }
 
   /**
-   * Drops what no resource needs any more. Call it when the resources have reduced a snapshot: between a read and its
-   * snapshot it would hide what the read met.
+   * Drops operations that no resource needs. Call it after the resources have used a snapshot; between a read and its
+   * snapshot it would remove what the read has found.
    */
   prune(): void {
     for (const uid of this.#reduced.keys()) {

@@ -1,19 +1,19 @@
-/** Keeps the Secret of an API key from vanishing while resources need the key: by a finalizer on it. */
+/** Prevents the deletion of an API key's Secret while resources need the key, by a finalizer on the Secret. */
 import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { HeldSecrets, StoredSecret } from "../domain/secret-store.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import { group } from "../resource/names.ts";
 import * as messages from "./messages.ts";
 
-/** The finalizer names the control plane, because several may share a Secret. */
+/** Returns the finalizer. It names the control plane, because several control planes may share a Secret. */
 export function keyFinalizer({ uid }: Pick<PlaneResource, "uid">): string {
   return `${group}/key-of-${uid}`;
 }
 
-/** Which Secrets are held now. */
+/** The Secrets that carry the finalizer now. */
 export interface Held {
   readonly secrets: readonly ResourceKey[];
-  /** Why one could not be released; `undefined`: nothing is in the way. */
+  /** Why the finalizer of a Secret could not be removed; `undefined`: there is no problem. */
   readonly problem: string | undefined;
 }
 
@@ -22,16 +22,15 @@ export function isSameKey(a: ResourceKey, b: ResourceKey): boolean {
   return keyText(a) === keyText(b);
 }
 
-/** Whether the finalizer has to be added. The API server refuses new finalizers on a Secret that is being deleted. */
+/** Whether the finalizer must be added. The API server refuses new finalizers on a Secret that is being deleted. */
 export function needsHold(resource: PlaneResource, secret: StoredSecret): boolean {
   return !secret.isBeingDeleted && !secret.finalizers.includes(keyFinalizer(resource));
 }
 
 /**
  * Removes the finalizer from Secrets that no longer have to be kept.
- *
  * @param released Secrets that may carry the finalizer
- * @returns those that still carry it, because the API server refused the change. @throws KubernetesError `Conflict`
+ * @returns Secrets that still carry it, because the API server refused the change. @throws KubernetesError `Conflict`
  */
 export async function releaseSecrets(
   secrets: HeldSecrets,

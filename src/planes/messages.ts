@@ -1,10 +1,10 @@
-/** What the conditions of control planes, and of the resources that name them, say. */
+/** The condition messages of control planes, and of the resources that name them. */
 import type { ResourceKey } from "../domain/resource-store.ts";
 import { planeName } from "../resource/project-key.ts";
 
 const secretName = ({ namespace, name }: ResourceKey): string => `Secret ${namespace}/${name}`;
 
-/** The operator may not read Secrets of the namespace. */
+/** Says that the operator may not read Secrets of the namespace. */
 export function secretForbidden(place: ResourceKey): string {
   return `The operator may not read ${secretName(place)}. Allow it with: kubectl create rolebinding endpoint-operator-secrets --namespace=${place.namespace} --clusterrole=endpoint-operator-secrets --serviceaccount=endpoint-operator-system:endpoint-operator`;
 }
@@ -25,12 +25,12 @@ export function authorityInvalid(place: ResourceKey, key: string): string {
   return `The value of ${key} in ${secretName(place)} is not a PEM certificate. Correct the value; the operator looks again within a minute.`;
 }
 
-/** The API server gives no answer about the Secret. */
+/** Says that the API server gives no answer about the Secret. */
 export function secretUnreadable(why: string): string {
   return `${why}. The operator tries again.`;
 }
 
-/** The control plane refused the key. */
+/** Says that the control plane refused the key. */
 export const unauthorized =
   "The control plane does not accept the API key (401). Replace the key in its Secret; the operator reads it again by itself.";
 
@@ -38,22 +38,22 @@ export const keyAccepted = "The control plane accepts the API key.";
 
 export const keyNotUsedYet = "The API key can be read. No resource has used the control plane yet.";
 
-/** The control plane is being deleted while resources use it. */
+/** Says that the control plane is being deleted while resources use it. */
 export function inUse(resources: number): string {
   return `The deletion waits: ${resources} ${resources === 1 ? "resource uses" : "resources use"} this control plane. Delete them first, or set their deletionPolicy to Retain and delete them.`;
 }
 
-/** The control plane is being deleted, and the finalizer of its key cannot be removed. */
+/** Says that the control plane is being deleted, and that the finalizer of its Secret cannot be removed. */
 export function cannotRelease(place: ResourceKey, why: string): string {
   return `The deletion waits: the operator cannot remove its finalizer from ${secretName(place)} (${why}). Allow the operator to change Secrets there, or remove the finalizer that begins with endpoint-operator.dev/key-of- by hand.`;
 }
 
-/** The Secret of the key is being deleted while resources use the control plane. */
+/** Says that the Secret of the key is being deleted while resources use the control plane. */
 export function keyIsKept(place: ResourceKey, resources: number): string {
   return `${secretName(place)} is being deleted. The operator keeps it while ${resources} ${resources === 1 ? "resource uses" : "resources use"} this control plane.`;
 }
 
-/** What the resources say: the namespaces that use a control plane see no more of it than its name. */
+/** The message in the resources: the namespaces that use a control plane see only its name. */
 export function planeNotFound(planeId: string, namespace: string | undefined): string {
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   return `There is no ${planeName(planeId)}${where}, so the operator creates, changes and deletes nothing for this resource. Create it, or delete this resource with spec.deletionPolicy Retain.`;
@@ -63,7 +63,7 @@ export function planeNotReady(planeId: string): string {
   return `${planeName(planeId)} cannot be used: its spec or its API key is not usable. Its condition Ready says what to do. Until then the operator creates, changes and deletes nothing for this resource.`;
 }
 
-/** The cluster does not serve the kind, or the operator may not read it. */
+/** Says that the cluster does not serve the kind, or that the operator may not read it. */
 export function kindUnreadable(kind: string, why: "NotServed" | "Forbidden"): string {
   return why === "NotServed"
     ? `The cluster has no kind ${kind}. Apply the CustomResourceDefinitions of this version of the operator.`

@@ -1,4 +1,4 @@
-/** Which namespace may name which project of a control plane that a resource describes. */
+/** Decides which namespace may use which project of a control plane that a resource describes. */
 import { fullGrant, type GrantMode, noGrant, type ProjectGrant, projectGrantOf } from "../decide/project-grant.ts";
 import type { NamespaceGrants } from "../domain/namespace-grants.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
@@ -6,7 +6,7 @@ import type { ControlPlaneSpec, LabelSelector } from "../resource/control-plane-
 
 type ProjectRule = NonNullable<ControlPlaneSpec["projects"]>[number];
 
-/** The namespace and project that ask, and what the Namespace says. */
+/** The namespace and the project that a grant is asked for, and the grants of that Namespace. */
 export interface GrantQuestion {
   readonly namespace: string;
   readonly projectId: string;
@@ -14,8 +14,7 @@ export interface GrantQuestion {
 }
 
 /**
- * What a namespace may do in a project of the control plane. Pure and total.
- *
+ * Returns what a namespace may do in a project of the control plane. Pure and total.
  * The key of a ControlPlane belongs to its namespace, so its resources need no grant. A ClusterControlPlane grants by
  * `projects`, in addition to the annotation of the Namespace.
  */
@@ -43,7 +42,7 @@ function isForProject({ id }: ProjectRule, projectId: string): boolean {
   return id === "*" || (projectId !== "" && id === projectId);
 }
 
-/** A Namespace that cannot be read is selected by its name alone. */
+/** Whether a rule is for the namespace. If the Namespace cannot be read, only its name can select it. */
 function isForNamespace({ namespaces }: ProjectRule, namespace: string, { labels }: NamespaceGrants): boolean {
   const { names = [], selector } = namespaces;
   return names.includes(namespace) || (selector !== undefined && labels !== undefined && isSelected(selector, labels));

@@ -1,4 +1,4 @@
-/** What the answers of a control plane say about it as a whole: whether it accepts the key, and whether it answers. */
+/** Finds out from the answers of a control plane whether it accepts the key, and whether it answers at all. */
 import { type CredentialState, credentialStateAfter } from "../control-plane/credential-gate.ts";
 import type { CallGuard } from "../control-plane/guard-calls.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -8,11 +8,11 @@ import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-pl
 export interface PlaneError {
   readonly reason: ControlPlaneReason;
   readonly message: string;
-  /** Epoch milliseconds. */
+  /** When the error happened, in epoch milliseconds. */
   readonly atMs: number;
 }
 
-/** These errors say something about the control plane; others concern a project or an object. */
+/** Errors that concern the control plane as a whole. Other errors concern a project or an object. */
 const reasonsOfPlane: ReadonlySet<ControlPlaneReason> = new Set([
   "Unauthorized",
   "Throttled",
@@ -24,7 +24,7 @@ const reasonsOfPlane: ReadonlySet<ControlPlaneReason> = new Set([
   "UnreadableAnswer",
 ]);
 
-/** What the calls have shown so far. */
+/** What the calls have shown about a control plane. */
 export class PlaneHealth {
   readonly #clock: Clock;
   readonly #onChange: () => void;
@@ -32,13 +32,13 @@ export class PlaneHealth {
   #lastError: PlaneError | undefined;
   #isFailing = false;
 
-  /** @param onChange called when `credentials` changes or another kind of error begins. Must not throw. */
+  /** Makes the health of a control plane. @param onChange called when its state changes; must not throw */
   constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock;
     this.#onChange = onChange;
   }
 
-  /** `undefined`: no call has shown it. */
+  /** Whether the control plane accepts the key; `undefined`: no call has shown it. */
   get credentials(): "Accepted" | "Refused" | undefined {
     return this.#credentials;
   }
@@ -52,13 +52,13 @@ export class PlaneHealth {
     return this.#isFailing ? this.#lastError : undefined;
   }
 
-  /** The key is another one: what is known of the former one does not count. */
+  /** Forgets the results of the former key, because there is another key. */
   forgetKey(): void {
     this.#credentials = undefined;
     this.#isFailing = this.#isFailing && this.#lastError?.reason !== "Unauthorized";
   }
 
-  /** Watches the outcome of each call. */
+  /** Runs around each call and notes its result. */
   readonly watch: CallGuard = async (call) => {
     try {
       const value = await call();

@@ -23,18 +23,21 @@ export interface PlaneKeeperOptions {
   readonly secrets: HeldSecrets;
   readonly namespaces: GrantSource;
   readonly storeOf: (planeId: string) => ResourceStore<PlaneResource, ControlPlaneStatus> | undefined;
-  /** Resources that use the control plane: they have something there, or may create it at any moment. */
+  /**
+   * Returns the number of resources that use the control plane: they have something there, or may create it at any
+   * moment.
+   */
   readonly usersOf: (planeId: string) => number;
 }
 
-/** At rest the Secret is compared this often. */
+/** The interval at which an unchanged Secret is read again, in milliseconds. */
 const restMs = 60_000;
-/** After a refusal a new key is looked for this often. */
+/** After a refusal, the interval at which a new key is searched, in milliseconds. */
 const refusedAgainMs = 5_000;
-/** A change of the resources does not have the Secret read more often than this. */
+/** The Secret is not read again within this many milliseconds because of changed resources. */
 const freshMs = 2_000;
 
-/** One reconcile of a control plane at a time. */
+/** Reconciles one control plane at a time. */
 export class PlaneKeeper {
   readonly #options: PlaneKeeperOptions;
 
@@ -42,7 +45,7 @@ export class PlaneKeeper {
     this.#options = options;
   }
 
-  /** Reconciles once. Errors: none that is expected; a refused write is tried again. */
+  /** Reconciles one control plane once. No expected error is thrown; a refused write is tried again. */
   async reconcile(planeId: string): Promise<Requeue> {
     try {
       return await this.#reconcile(planeId);
@@ -68,7 +71,7 @@ export class PlaneKeeper {
     const { planes, storeOf, usersOf } = this.#options;
     const store = storeOf(planeId);
     if (store === undefined) {
-      // Its kind is not listed, so nothing is known of it. With the list it is reconciled again.
+      // Its kind is not listed, so nothing is known about it. It is reconciled again after the list.
       planes.forgetUnused(planeId);
       return { kind: "Done" };
     }
@@ -94,7 +97,7 @@ export class PlaneKeeper {
     return { kind: "RequeueAfter", delayMs };
   }
 
-  /** Adds and removes the finalizer on Secrets. The status names a Secret before it gets the finalizer. */
+  /** Adds and removes the finalizer on Secrets. The status names a Secret before the Secret gets the finalizer. */
   async #hold(store: ResourceStore<PlaneResource, ControlPlaneStatus>, plane: Plane, users: number): Promise<Held> {
     const { secrets, namespaces, planes } = this.#options;
     const { resource, key } = plane;
@@ -104,7 +107,8 @@ export class PlaneKeeper {
     const wanted =
       resource.spec.kind === "Valid" ? secretPlace(resource, resource.spec.spec.apiKeySecretRef) : undefined;
     const noted = resource.status.heldSecrets ?? [];
-    // The RoleBindings of a namespace that is being deleted go first; a finalizer would then hold it for good.
+    // In a namespace that is being deleted, RoleBindings are deleted first. The operator could then not remove its
+    // finalizer.
     const isWanted = (place: ResourceKey) =>
       users > 0 &&
       (wanted === undefined || isSameKey(place, wanted)) &&

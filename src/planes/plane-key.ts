@@ -1,4 +1,4 @@
-/** The API key of one control plane, as its Secret has it. */
+/** Reads the API key of one control plane from its Secret. */
 import type { KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
@@ -7,24 +7,27 @@ import type { SecretsReading } from "./plane-secrets.ts";
 /** What reading the key needs. */
 export interface PlaneKeyOptions {
   readonly clock: Clock;
-  /** Reads the Secrets now; `undefined`: no usable spec names any. Never throws. */
+  /** Reads the Secrets now; `undefined`: there is no valid spec that names any. Never throws. */
   readonly read: () => Promise<SecretsReading | undefined>;
-  /** Whether a key that vanished counts on: its namespace is being deleted, and the right to its Secrets went first. */
+  /**
+   * Whether a key stays in use although it can no longer be read: its namespace is being deleted, and the right to its
+   * Secrets was deleted first.
+   */
   readonly isKeptInMemory: () => boolean;
-  /** The key is another one, or came or went. Must not throw. */
+  /** Called when the key has changed, appeared or disappeared. Must not throw. */
   readonly onChange: () => void;
-  /** Sees each key, for instance to keep it out of logs. */
+  /** Called with each key, for instance to keep it out of logs. */
   readonly onKey: (key: string) => void;
 }
 
-/** The Secret is read again after this time, and at once after a refusal. */
+/** After this many milliseconds the Secret is read again. After a refusal it is read at once. */
 const readAgainMs = 60_000;
-/** While the key is refused, another one is looked for this often. */
+/** While the key is refused, another one is searched at this interval, in milliseconds. */
 const refusedAgainMs = 5_000;
-/** Without an answer of the API server it is read again after this time. */
+/** If the API server gives no answer, the Secret is read again after this many milliseconds. */
 const unansweredAgainMs = 5_000;
 
-/** Gives the key to the client, and reads its Secret again when it is old or was refused. */
+/** Returns the key to the client, and reads its Secret again when the key is old or was refused. */
 export class PlaneKey implements KeySource {
   readonly #options: PlaneKeyOptions;
   #known: SecretsReading | undefined;
@@ -36,12 +39,15 @@ export class PlaneKey implements KeySource {
     this.#options = options;
   }
 
-  /** What the last read gave; `undefined`: nothing was read yet, or no usable spec names a Secret. */
+  /** The result of the last read; `undefined`: nothing was read yet, or no valid spec names a Secret. */
   get known(): SecretsReading | undefined {
     return this.#known;
   }
 
-  /** @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when there is no key. Its text names no Secret. */
+  /**
+   * Returns the key. @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when there is no key. Its text
+   * names no Secret.
+   */
   async current(): Promise<string> {
     const isRefused = this.#known?.kind === "Read" && this.#known.key === this.#refusedKey;
     const reading = await this.read(isRefused ? refusedAgainMs : undefined);
@@ -51,7 +57,7 @@ export class PlaneKey implements KeySource {
     return reading.key;
   }
 
-  /** The control plane refused this key: the next call reads the Secret first. */
+  /** Notes that the control plane refused this key. The next call reads the Secret first. */
   refused(key: string): void {
     this.#refusedKey = key;
     if (this.#known?.kind === "Read" && this.#known.key === key) {
@@ -59,7 +65,9 @@ export class PlaneKey implements KeySource {
     }
   }
 
-  /** The Secrets as they are known, read again if that is `maxAgeMs` or longer ago. @param maxAgeMs @default a minute */
+  /**
+   * Returns the Secrets, read again if the last read is `maxAgeMs` or longer ago. @param maxAgeMs @default one minute
+   */
   async read(maxAgeMs: number = readAgainMs): Promise<SecretsReading | undefined> {
     if (this.#options.clock.monotonicMs() >= this.#nextReadMs - readAgainMs + maxAgeMs) {
       this.#reading ??= this.#refresh().finally(() => {
@@ -70,14 +78,14 @@ export class PlaneKey implements KeySource {
     return this.#known;
   }
 
-  /** Forgets what was read, because spec names other Secrets by now. */
+  /** Forgets what was read, because spec now names other Secrets. */
   forget(): void {
     this.#nextReadMs = Number.NEGATIVE_INFINITY;
   }
 
   async #refresh(): Promise<void> {
     const { clock, read, isKeptInMemory, onChange, onKey } = this.#options;
-    // Set before the read, so that a refusal or another spec meanwhile has the Secret read once more.
+    // The time is set before the read. A refusal or another spec during the read then causes one more read.
     this.#nextReadMs = clock.monotonicMs() + readAgainMs;
     const before = this.#known;
     const reading = await read();
@@ -99,7 +107,7 @@ export class PlaneKey implements KeySource {
   }
 }
 
-/** What matters to the resources that use the key. */
+/** Returns a text of the parts that matter to the resources which use the key. */
 function markOf(reading: SecretsReading | undefined): string {
   return reading?.kind === "Read" ? JSON.stringify([reading.key, reading.authority]) : (reading?.kind ?? "None");
 }

@@ -1,4 +1,4 @@
-/** What a control plane keeps in Secrets: its API key, and the certificate authority of its databases. */
+/** Reads what a control plane keeps in Secrets: its API key, and the certificate authority of its databases. */
 import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
 import type { SecretStore, StoredSecret } from "../domain/secret-store.ts";
 import type { PlaneReason } from "../resource/conditions.ts";
@@ -6,7 +6,7 @@ import { type PlaneResource, secretPlace } from "../resource/control-plane-resou
 import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";
 import * as messages from "./messages.ts";
 
-/** One attempt to read the Secrets of a control plane. */
+/** The result of one attempt to read the Secrets of a control plane. */
 export type SecretsReading =
   | {
       readonly kind: "Read";
@@ -16,10 +16,10 @@ export type SecretsReading =
     }
   /** A person must act. `message` is for people who may see the control plane. */
   | { readonly kind: "Refused"; readonly reason: PlaneReason; readonly message: string }
-  /** The API server gave no answer. What was read before still counts. */
+  /** The API server gave no answer. The earlier result still counts. */
   | { readonly kind: "Unanswered"; readonly message: string };
 
-/** Why one value is not there. */
+/** One value does not exist in its Secret. The message says why. */
 class MissingValue extends Error {
   readonly reason: PlaneReason;
 
@@ -64,7 +64,7 @@ async function readAuthority(secrets: Pick<SecretStore, "read">, resource: Plane
   return text;
 }
 
-/** One value of a Secret. @throws MissingValue, and KubernetesError when the API server gives no answer */
+/** Reads one value of a Secret. @throws MissingValue, and KubernetesError when the API server gives no answer */
 async function readValue(secrets: Pick<SecretStore, "read">, place: ResourceKey, { key }: SecretRef) {
   let secret: StoredSecret | undefined;
   try {

@@ -1,4 +1,4 @@
-/** The status of a control plane that a resource describes. */
+/** Computes the status of a control plane that a resource describes. */
 import type { ResourceKey } from "../domain/resource-store.ts";
 import { type ConditionDraft, mergeConditions, type PlaneReason, secondsTime } from "../resource/conditions.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
@@ -14,16 +14,16 @@ export interface PlaneFacts {
   readonly credentials: "Accepted" | "Refused" | undefined;
   readonly currentError: PlaneError | undefined;
   readonly lastError: PlaneError | undefined;
-  /** Resources that use the control plane. */
+  /** The number of resources that use the control plane. */
   readonly users: number;
   readonly heldSecrets: readonly ResourceKey[];
-  /** Why a finalizer could not be removed from a Secret; `undefined`: nothing is in the way. */
+  /** Why a finalizer could not be removed from a Secret; `undefined`: there is no problem. */
   readonly releaseProblem: string | undefined;
-  /** Epoch milliseconds. */
+  /** The time of the status, in epoch milliseconds. */
   readonly nowMs: number;
 }
 
-/** The status as it should be. Pure: the same facts give the same status. */
+/** Returns the status. Pure: equal facts give equal status. */
 export function planeStatus(facts: PlaneFacts): ControlPlaneStatus {
   const { resource, users, heldSecrets, lastError, nowMs } = facts;
   const { generation, status } = resource;
@@ -65,7 +65,7 @@ interface Standing {
   readonly message: string;
 }
 
-/** The first thing that keeps the control plane from being used. */
+/** Returns the first problem that prevents the use of the control plane. */
 function standingOf({ resource, reading, credentials, currentError, users }: PlaneFacts): Standing {
   if (resource.spec.kind === "Invalid") {
     const message = `The stored spec is not valid: ${resource.spec.problems}. Apply a corrected spec.`;

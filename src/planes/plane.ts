@@ -12,20 +12,20 @@ import { PlaneHealth } from "./plane-health.ts";
 import { PlaneKey } from "./plane-key.ts";
 import { readPlaneSecrets } from "./plane-secrets.ts";
 
-/** How a control plane is connected. */
+/** What is needed to connect to a control plane. */
 export interface PlaneTarget {
   readonly url: string;
   readonly keys: KeySource;
-  /** `undefined`: as in the settings. */
+  /** The maximum number of requests per minute; `undefined`: the value of the settings. */
   readonly requestsPerMinute: number | undefined;
   /** The id of the control plane, for ownership records. */
   readonly controlPlane: string;
   readonly watchCalls: CallGuard;
-  /** After a refusal the Secret has another key. */
+  /** Called when the Secret has another key after a refusal. Must not throw. */
   readonly onNewKey: () => void;
 }
 
-/** A control plane that is connected. */
+/** A connected control plane. */
 export interface PlaneConnection {
   readonly access: ControlPlaneAccess;
   readonly unreadableCount: () => number;
@@ -39,16 +39,16 @@ export interface PlaneOptions {
   readonly namespaces: GrantSource;
   readonly connect: (target: PlaneTarget) => PlaneConnection;
   readonly newProjects: () => Projects;
-  /** Sees each key, for instance to keep it out of logs. */
+  /** Called with each key, for instance to keep it out of logs. */
   readonly onKey: (key: string) => void;
-  /** The key or the certificate authority is another one. Must not throw. */
+  /** Called when the key or the certificate authority has changed. Must not throw. */
   readonly onKeyChange: () => void;
   readonly onHealthChange: () => void;
-  /** The control plane, by its id, is not used any more. Must not throw. */
+  /** Called with the id of the control plane when it is no longer used. Must not throw. */
   readonly onUnused: (planeId: string) => void;
 }
 
-/** Connections of a former URL are closed when calls in progress have ended. */
+/** After this many milliseconds, connections to a former URL are closed. Calls in progress have ended by then. */
 const closeAfterMs = 30_000;
 
 export class Plane {
@@ -89,12 +89,12 @@ export class Plane {
     return this.#resource;
   }
 
-  /** `undefined`: no valid spec describes the control plane. */
+  /** The connected control plane; `undefined`: no valid spec describes it. */
   get access(): ControlPlaneAccess | undefined {
     return this.#connection?.access;
   }
 
-  /** What this process remembers of its projects. With another URL the memory is a new one. */
+  /** The memory of the control plane's projects. Another URL gets a new memory. */
   get projects(): Projects {
     return this.#projects;
   }
@@ -103,12 +103,14 @@ export class Plane {
     return this.#health;
   }
 
-  /** Whether the Secret has been looked at, or does not matter. */
+  /** Whether the Secret has been read, or does not matter. */
   get isSettled(): boolean {
     return this.#connection === undefined || this.key.known !== undefined;
   }
 
-  /** @returns whether the control plane is to be used in another way from now on. */
+  /**
+   * Takes over a new form of the resource. @returns whether the control plane must be used in another way from now on
+   */
   note(resource: PlaneResource | undefined): boolean {
     const before = this.#resource;
     if (before?.uid === resource?.uid && before?.resourceVersion === resource?.resourceVersion) {
@@ -147,7 +149,7 @@ export class Plane {
       return;
     }
     if (before?.url !== target.url) {
-      // What was seen at another URL proves nothing here.
+      // What another URL showed proves nothing about this one.
       this.#projects = newProjects();
       this.#health = new PlaneHealth(clock, onHealthChange);
     }
@@ -187,7 +189,7 @@ function secretsMark(resource: PlaneResource | undefined): string {
     return "";
   }
   const { apiKeySecretRef, connection } = resource.spec.spec;
-  // A person who asks for a reconcile wants the Secret as it is now.
+  // A person who asks for a reconcile wants the Secret to be read now.
   const requested = resource.annotations[annotations.reconcileRequestedAt];
   return JSON.stringify([resource.uid, apiKeySecretRef, connection?.caSecretRef, requested]);
 }

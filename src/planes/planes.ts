@@ -1,4 +1,4 @@
-/** The control planes that resources describe, each with what its projects share, and the one of the settings. */
+/** All control planes: those that resources describe, and the one of the settings. */
 
 import type { PlaneProblem } from "../decide/plane-problem.ts";
 import { type GrantMode, type GrantOf, noGrant, projectGrantOf } from "../decide/project-grant.ts";
@@ -11,7 +11,7 @@ import { Plane, type PlaneOptions } from "./plane.ts";
 import { planeGrantOf } from "./plane-grants.ts";
 import { kindOfPlane, namespaceOfPlane } from "./plane-names.ts";
 
-/** What the API server says about the kind of a control plane. */
+/** Whether the API server serves the kind of a control plane, and the operator may read it. */
 export type KindStanding = "NotAsked" | "NotServed" | "Forbidden" | "Listed";
 
 /** What the control planes need. */
@@ -21,9 +21,9 @@ export interface PlanesOptions extends Omit<PlaneOptions, "onKeyChange" | "onHea
   readonly grantMode: GrantMode;
   readonly namespaces: GrantSource;
   readonly standingOf: (kind: PlaneResource["kind"]) => KindStanding;
-  /** What the resources of a control plane may do has changed. Must not throw. */
+  /** Called when the resources of a control plane may do something else than before. Must not throw. */
   readonly onUsable: (planeId: string) => void;
-  /** The status of a control plane may differ by now. Must not throw. */
+  /** Called when the status of a control plane may have changed. Must not throw. */
   readonly onNews: (planeId: string) => void;
 }
 
@@ -45,17 +45,17 @@ export class Planes {
     };
   }
 
-  /** The units of all control planes that are used or described. */
+  /** Returns the units of all control planes that are used or described. */
   units(): readonly ControlPlaneUnit[] {
     return [this.#settings, ...[...this.#planes.keys()].map((planeId) => this.unitOf(planeId))];
   }
 
-  /** The ids of all control planes beside that of the settings. */
+  /** Returns the ids of all control planes except that of the settings. */
   ids(): readonly string[] {
     return [...this.#planes.keys()];
   }
 
-  /** A control plane as it is now. Also one that does not exist: its unit has a problem. */
+  /** Returns the unit of a control plane. If the control plane does not exist, its unit has a problem. */
   unitOf(planeId: string): ControlPlaneUnit {
     if (planeId === settingsPlane) {
       return this.#settings;
@@ -71,7 +71,9 @@ export class Planes {
     };
   }
 
-  /** Whether it is known by now what the control plane is; before that its resources are not decided. */
+  /**
+   * Whether the operator knows by now how the control plane is described. Before that, its resources are not decided.
+   */
   isSettled(planeId: string): boolean {
     if (planeId === settingsPlane) {
       return true;
@@ -97,7 +99,7 @@ export class Planes {
     return plane;
   }
 
-  /** The control plane is described in this way now. @param resource `undefined`: nothing describes it any more */
+  /** Notes the resource that describes the control plane. @param resource `undefined`: nothing describes it any more */
   note(planeId: string, resource: PlaneResource | undefined): void {
     if (this.of(planeId).note(resource)) {
       this.#options.onUsable(planeId);

@@ -126,7 +126,10 @@ async function listAll<Item>(
   throw new PluginError(`the cluster has more than ${mostPages * pageLimit} ${what}`);
 }
 
-/** What the user may not read is `undefined`. A Namespace that is gone counts as one that cannot be read. */
+/**
+ * Returns what the read returns; `undefined` if the user has no right to it. A Namespace that is gone counts like that
+ * too.
+ */
 async function unlessForbidden<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -21,7 +21,7 @@ import { isLocked } from "./schedule.ts";
 import { sendChange } from "./send-change.ts";
 import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
 
-/** A change that waited longer than this for the request budget is decided anew. */
+/** A change that waited for the request budget for more than this many milliseconds is decided again. */
 const budgetWaitLimitMs = 5_000;
 
 /** The maximum number of waiting changes that one reconcile decides again until it finds one that is still wanted. */

@@ -34,20 +34,20 @@ export interface ControlPlaneAccess {
 }
 
 /**
- * One control plane with everything that its projects have in common. Nothing of it is shared with another control plane, so
- * that one which hangs, refuses or throttles delays no other.
+ * One control plane with everything that its projects share. Control planes share nothing with each other, so one that
+ * hangs, refuses or throttles does not delay the others.
  */
 export interface ControlPlaneUnit {
-  /** As in the keys of projects. */
+  /** The id of the control plane, as in the keys of projects. */
   readonly id: string;
-  /** `undefined` only while there is a problem. */
+  /** The connected control plane; `undefined` only while there is a problem. */
   readonly access: ControlPlaneAccess | undefined;
-  /** What this process remembers of its projects. */
+  /** What this process remembers of the control plane's projects. */
   readonly projects: Projects;
   /** What a namespace may do in a project, as the grants are now. */
   readonly grantOf: GrantOf;
-  /** Why nothing can be asked of the control plane now; `undefined`: it can be used. */
+  /** Why the control plane cannot be used; `undefined`: it can. */
   readonly problem: PlaneProblem | undefined;
-  /** Whether another control plane, by its id, is the same service under another name. */
+  /** Whether another control plane, by its id, has the same URL. */
   isSameService(planeId: string): boolean;
 }

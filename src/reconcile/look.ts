@@ -35,19 +35,21 @@ export interface Decided {
 }
 
 /**
- * How old a `Recent` snapshot may be. A longer list is used for longer, so that a burst in a large project does not read
- * a full list for each few creates.
- *
+ * Returns the maximum age of a `Recent` snapshot. A longer list may be older, so that a burst in a large project does
+ * not need a full list for every few creates.
  * @see SnapshotAge
  */
 function recentMs({ endpoints }: ProjectSnapshot): number {
   return Math.min(30_000, 5_000 + 25 * endpoints.size);
 }
 
-/** A list that shows up to so many endpoints for each wanted one costs no more than reads by id. */
+/** The list is chosen over reads by id if it shows at most this many endpoints for each wanted one. */
 const listedForEach = 20;
 
-/** While other changes of the project wait, a finished one is compared with the control plane within this time. */
+/**
+ * While other changes of the project wait, an ended change is compared with the control plane within this many
+ * milliseconds.
+ */
 const compareWithinMs = 1_000;
 
 /**
@@ -97,7 +99,7 @@ export class ProjectLook {
     return decided;
   }
 
-  /** Whether what was read is new enough for a plan. */
+  /** Whether the snapshot is new enough for a plan. */
   allows({ plan, worked }: Decided): boolean {
     const needs = entryOf(plan).needs(plan);
     switch (needs) {
@@ -114,7 +116,7 @@ export class ProjectLook {
     }
   }
 
-  /** Whether all that is missing for the decision is a new look at the resource's own endpoint. */
+  /** Whether the decision needs only a newer read of the resource's own endpoint. */
   needsOwnEndpointOnly(worked: WorkedResource): boolean {
     const decided = this.decide(worked);
     return (
@@ -128,16 +130,15 @@ export class ProjectLook {
   }
 
   /**
-   * Reads what the decisions about these resources need beyond the present snapshot: a few endpoints by id where that costs
-   * less than a list, else the list.
-   *
+   * Reads what the decisions about these resources need: a few endpoints by id if that costs less than a list, else the
+   * list.
    * @throws ControlPlaneError when the list fails
    */
   async see(worked: readonly WorkedResource[]): Promise<void> {
     const unseen = worked.filter((each) => !this.isSeen(each));
     if (this.#isCheaperById(unseen.length) && unseen.every((each) => this.needsOwnEndpointOnly(each))) {
       const ids = unseen.flatMap(ownedEndpoint).map(({ endpointId }) => endpointId);
-      // After a failed read the list decides.
+      // If a read by id fails, the list decides.
       this.#take(await readById(this.#context, this.#snapshot, ids));
     }
     if (unseen.some((each) => !this.isSeen(each))) {
@@ -160,7 +161,10 @@ export class ProjectLook {
     }
   }
 
-  /** Without names the next create needs a list anyway. */
+  /**
+   * Whether reads by id cost less than a list. If the control plane shows no names, the next create needs a list
+   * anyway.
+   */
   #isCheaperById(count: number): boolean {
     const { echoesNames, endpoints } = this.#snapshot;
     const isListNeeded = !echoesNames && this.#round.isWaiting();
@@ -222,7 +226,7 @@ export class ProjectLook {
 
 type Changing = Pick<Observation, "resource" | "memory" | "grant" | "project">;
 
-/** Whether nothing has changed that may change within one reconcile. */
+/** Whether everything that may change during one reconcile is unchanged. */
 function isSameInput(before: Changing, now: Changing): boolean {
   return (
     before.resource === now.resource &&
@@ -261,8 +265,8 @@ export async function lookAt(
 }
 
 /**
- * Chooses the resources that are decided now. While other changes of the project wait, a resource whose change has ended
- * waits a moment for others of its kind: one read then shows all of them.
+ * Returns the resources to decide now. While other changes of the project wait, a resource whose change has ended waits
+ * for a moment, so that one read shows several such resources.
  */
 function comparedNow(round: Round, look: ProjectLook, due: readonly WorkedResource[]): readonly WorkedResource[] {
   const nowMs = round.facts.monotonicMs;

@@ -20,7 +20,7 @@ export interface ProjectKind {
 
 /** What a further kind gets at the start of a reconcile. */
 export interface KindRoundStart {
-  /** Of the project, with its control plane. */
+  /** The key of the project, with its control plane. */
   readonly key: string;
   readonly planeId: string;
   readonly identity: Identity;

@@ -101,7 +101,7 @@ export interface ResourceEntry {
   dueAtMs: number;
   /** Attempts of intents whose write had no answer and for which this process sent no POST, oldest first. */
   unsentAttempts: readonly string[];
-  /** It may be compared with the control plane together with others until then; `undefined`: it waits for nothing. */
+  /** Until when the resource may wait to be compared together with others; `undefined`: it does not wait. */
   compareByMs: number | undefined;
   /** The change that the resource waits to send; `undefined`: none. */
   waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
@@ -109,7 +109,7 @@ export interface ResourceEntry {
   storeFailures: number;
   /** The series of failed reads of its endpoint by id; `undefined`: the last read did not fail. */
   readFailure: { readonly reason: string; readonly sinceMs: number } | undefined;
-  /** What the grants and the control plane allowed at the last reconcile; another answer makes the resource due. */
+  /** The grant and the problem of the control plane at the last reconcile. If they change, the resource is due. */
   standing: Pick<LocalObservation, "grant" | "planeProblem"> | undefined;
   /**
    * Writes without an answer, oldest first. Their events and counts wait until the operator knows that the write was

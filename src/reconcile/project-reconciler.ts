@@ -18,7 +18,10 @@ import { lockHolderOf, nextChangeMs, nextDueMs, pollIntervalMs } from "./schedul
 import { settleLocally } from "./settle-locally.ts";
 import { failResources } from "./settle-step.ts";
 
-/** A look at the project serves a resource that is due so soon after it, so that the project is not read twice. */
+/**
+ * A read of the project also serves resources that are due within this many milliseconds, so that the project is not
+ * read twice.
+ */
 const dueSoonMs = 250;
 
 /** What one reconcile wants to read of the control plane. */
@@ -45,10 +48,8 @@ export class ProjectReconciler {
 
   /**
    * Reconciles the project once.
-   *
-   * @param key of the project, with its control plane
-   *
-   * Errors: none that is expected. A failure of one resource does not concern the others.
+   * @param key the key of the project, with its control plane
+   * Errors: no expected error is thrown. A failure of one resource does not affect the others.
    */
   async reconcile(key: string, slot: WorkerSlot): Promise<Requeue> {
     const { clock } = this.#context;
@@ -199,20 +200,26 @@ export class ProjectReconciler {
   }
 }
 
-/** In place of a control plane that cannot be used. No decision is made with it. */
+/** Stands for a control plane that cannot be used. No decision is made with it. */
 const unusable: Pick<ControlPlaneAccess, "identity" | "objects"> = { identity: { clusterId: "", serviceUrl: "" } };
 
-/** While the control plane cannot be used, a project is reconciled no more often than this; a change of it comes at once. */
+/**
+ * The shortest interval between two reconciles of a project whose control plane cannot be used, in milliseconds. A
+ * changed resource is reconciled at once.
+ */
 const unusableAgainMs = 1_000;
 
-/** Whether a resource of another control plane has records of the same service: then what it owns is claimed here too. */
+/**
+ * Whether a resource of another control plane has records with the same URL and project. Then its endpoint is claimed
+ * here too.
+ */
 function isRecordedAt(unit: ControlPlaneUnit, resource: ComputeEndpoint): boolean {
   const { ownership, createIntent } = resource.status;
   const planeId = planeOf(resource);
   return planeId !== unit.id && (ownership ?? createIntent) !== undefined && unit.isSameService(planeId);
 }
 
-/** A grant or a control plane that came or went makes the resource due. */
+/** Makes the resource due if its grant, or the problem of its control plane, has changed. */
 function noteGrant(round: Round, { resource, entry }: WorkedResource): void {
   const { grant, planeProblem } = round.observe({ resource, entry });
   const before = entry.standing;

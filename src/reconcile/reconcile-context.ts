@@ -15,7 +15,7 @@ export interface ReconcileContext extends ReportTargets {
   /** Returns a random number from 0 up to 1. It spreads retries and polls over time. */
   readonly random: () => number;
   readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
-  /** A control plane by its id, as it is now. Also one that does not exist: its unit has a problem. */
+  /** Returns the unit of a control plane by its id. If the control plane does not exist, its unit has a problem. */
   readonly unitOf: (planeId: string) => ControlPlaneUnit;
   /** Further kinds of resources. @default none */
   readonly kinds?: readonly ProjectKind[];

@@ -23,7 +23,7 @@ export interface RoundFacts {
   readonly monotonicMs: number;
   readonly identity: Identity;
   readonly policy: Policy;
-  /** @default the control plane can be used */
+  /** Why the control plane cannot be used. @default it can be used */
   readonly planeProblem?: PlaneProblem | undefined;
 }
 
@@ -33,7 +33,7 @@ export class Round {
   readonly project: ProjectMemory;
   /** Every resource that names the project in its spec or in its records. */
   readonly all: readonly ComputeEndpoint[];
-  /** Resources with records of the same project that name the same service by another control plane. */
+  /** Resources that name the same project and URL by another control plane. */
   readonly elsewhere: readonly ComputeEndpoint[];
   /** The resources of further kinds. */
   readonly kinds: readonly KindRound[];
@@ -145,7 +145,10 @@ export class Round {
     );
   }
 
-  /** What another control plane's resource owns or may have made. What it merely wishes concerns that control plane alone. */
+  /**
+   * Returns the claim of a resource that uses another control plane: the endpoint that it owns or may have made. Its
+   * wishes do not matter here.
+   */
   #claimElsewhere(resource: ComputeEndpoint): Claim {
     const claim = claimOf(resource, this.facts.identity, { answeredEndpointId: undefined, posts: "Unresolved" });
     return { ...claim, wish: undefined };

@@ -54,8 +54,8 @@ export function nextDueMs(
 }
 
 /**
- * When the project is read for the next change. While an operation locks it, the time counts from the last read, so that
- * other work in the project does not read it more often.
+ * Returns when the project is read for the next change. While an operation locks the project, the time counts from the
+ * last read, so that other work does not cause more reads.
  */
 export function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
   const holder = lockHolderOf(project, nowMs);

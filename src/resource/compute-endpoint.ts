@@ -74,30 +74,33 @@ export function workProjectOf(resource: ComputeEndpoint): string {
   return ownership?.projectId ?? createIntent?.projectId ?? projectIdOf(resource) ?? noProject;
 }
 
-/** The control plane that a resource names, also when the rest of its spec is broken. */
+/** Returns the id of the control plane that a resource names, even if the rest of its spec is invalid. */
 export function planeOf({ spec, key }: ComputeEndpoint): string {
   const ref = spec.kind === "Valid" ? spec.spec.controlPlaneRef : spec.controlPlaneRef;
   return ref === "Unreadable" ? unreadablePlane : planeIdOf(ref, key.namespace);
 }
 
-/** The key of the one project whose reconcile works on the resource. */
+/** Returns the key of the one project whose reconcile works on the resource. */
 export function workKeyOf(resource: ComputeEndpoint): string {
   return keyAt(planeOf(resource), workProjectOf(resource));
 }
 
-/** The keys of every project that its spec or its records name, each once. */
+/** Returns the key of each project that its spec or its records name. */
 export function projectKeysOf(resource: ComputeEndpoint): readonly string[] {
   const planeId = planeOf(resource);
   const projects = projectsOf(resource);
   return planeId === settingsPlane ? projects : projects.map((projectId) => keyAt(planeId, projectId));
 }
 
-/** A resource without a project needs no control plane. */
+/** Returns the key of a project. A resource without a project needs no control plane. */
 function keyAt(planeId: string, projectId: string): string {
   return projectId === noProject ? noProject : projectKey(planeId, projectId);
 }
 
-/** The names under which the cache finds the resource: its projects, and a control plane other than that of the settings. */
+/**
+ * Returns the index keys under which the cache finds the resource: its projects, and its control plane if that is not
+ * the one of the settings.
+ */
 export function indexesOfEndpoint(resource: ComputeEndpoint): readonly string[] {
   const planeId = planeOf(resource);
   const projects = projectsOf(resource);
@@ -134,7 +137,10 @@ function parseSpec(spec: unknown): ParsedSpec {
   };
 }
 
-/** A reference that cannot be read must not count as none: that would name another control plane. */
+/**
+ * Reads the reference to a control plane. A reference that cannot be parsed must not count as none, because that would
+ * name another control plane.
+ */
 function readableRef(ref: unknown): ControlPlaneRef | "Unreadable" | undefined {
   const parsed = deletionFieldsSchema.controlPlaneRef.safeParse(ref);
   return parsed.success ? parsed.data : "Unreadable";

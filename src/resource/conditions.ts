@@ -29,7 +29,7 @@ export const stallReasons = [
 ] as const;
 export type StallReason = (typeof stallReasons)[number];
 
-/** The control plane that a resource names does not exist, or cannot be used. */
+/** The Stalled reasons of resources whose control plane does not exist or cannot be used. */
 export type PlaneStallReason = Extract<StallReason, "ControlPlaneNotFound" | "ControlPlaneNotReady">;
 
 /** Why work is still going on, or why it cannot go on right now. */
@@ -58,7 +58,7 @@ export type OtherReason = (typeof otherReasons)[number];
 
 export type ConditionReason = StallReason | ProgressReason | OtherReason;
 
-/** Why a control plane is Ready or not. */
+/** The reasons of a control plane's conditions. */
 export const planeReasons = [
   "CertificateAuthorityMissing",
   "InUse",

@@ -1,4 +1,4 @@
-/** The kinds ControlPlane and ClusterControlPlane, as their CustomResourceDefinitions show them. */
+/** What the CustomResourceDefinitions of ControlPlane and ClusterControlPlane are made from. */
 import {
   clusterControlPlaneSpecSchema,
   controlPlaneSpecSchema,
@@ -37,7 +37,7 @@ const printerColumns: readonly PrinterColumn[] = [
   },
 ];
 
-/** The kind of a namespace. */
+/** The kind ControlPlane, which has a namespace. */
 export const controlPlaneCrd: CrdKind = {
   ...controlPlaneNames,
   description:
@@ -48,7 +48,7 @@ export const controlPlaneCrd: CrdKind = {
   printerColumns,
 };
 
-/** The kind of the cluster. */
+/** The kind ClusterControlPlane, which belongs to the cluster. */
 export const clusterControlPlaneCrd: CrdKind = {
   ...clusterControlPlaneNames,
   scope: "Cluster",

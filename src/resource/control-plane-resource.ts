@@ -1,4 +1,4 @@
-/** A control plane that a resource describes: ControlPlane or ClusterControlPlane, as the API server stored it. */
+/** Parses ControlPlanes and ClusterControlPlanes from the API server. */
 import type { ResourceKey } from "../domain/resource-store.ts";
 import {
   type ControlPlaneSpec,
@@ -36,17 +36,19 @@ export function parseClusterControlPlane(stored: unknown): PlaneResource {
   return { ...object, kind: clusterControlPlaneNames.kind, spec: parsed, status: statusOf(status) };
 }
 
-/** A status that cannot be read is written anew. What it held can be found out again. */
+/** Parses the status. A status that cannot be parsed is written again, because its content can be found out again. */
 function statusOf(status: unknown): ControlPlaneStatus {
   return controlPlaneStatusSchema.safeParse(status ?? {}).data ?? {};
 }
 
-/** The control plane as the keys of projects name it. */
+/** Returns the id of the control plane, as in the keys of projects. */
 export function idOfPlane({ kind, key }: Pick<PlaneResource, "kind" | "key">): string {
   return planeIdOf({ kind, name: key.name }, key.namespace);
 }
 
-/** The place of a Secret that the control plane names. A ControlPlane reaches Secrets of its own namespace alone. */
+/**
+ * Returns the key of a Secret that the control plane names. A ControlPlane can only use Secrets of its own namespace.
+ */
 export function secretPlace({ kind, key }: PlaneResource, { namespace, name }: SecretRef): ResourceKey {
   return { namespace: kind === "ControlPlane" ? key.namespace : (namespace ?? ""), name };
 }

@@ -1,9 +1,9 @@
-/** The schemas of ControlPlane and ClusterControlPlane: how a control plane is reached, with which key, and for whom. */
+/** The schemas of ControlPlane and ClusterControlPlane: their URL, their API key, and who may use them. */
 import { z } from "zod";
 import { celRules, objectName } from "./spec-schema.ts";
 import { conditionsSchema } from "./status-schema.ts";
 
-/** Ports up to 65535. A pattern, so that the API server refuses the same URLs as this schema. */
+/** The pattern of a port up to 65535. With a pattern, the API server refuses the same URLs as this schema. */
 const port = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
 const host = "([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\\[[0-9a-fA-F:.]+\\])";
 const urlPattern = `^https?://${host}(:${port})?(/[A-Za-z0-9._~%-]+)*/v2$`;
@@ -68,7 +68,7 @@ const connection = (caSecretRef: z.ZodOptional<z.ZodType<SecretRef>>) =>
     .optional()
     .describe("How applications connect to the databases.");
 
-/** A Secret that a control plane names. Without a namespace it is in that of the control plane. */
+/** A Secret that a control plane names. Without a namespace it is in the namespace of the control plane. */
 export interface SecretRef {
   readonly namespace?: string | undefined;
   readonly name: string;
@@ -142,7 +142,7 @@ const projects = z
     "Which namespaces may name which project, in addition to the annotation endpoint-operator.dev/projects of Namespaces. If it is present, every other namespace may name none. Absent: as for the control plane of the settings.",
   );
 
-/** What a person says about the control plane of a namespace. */
+/** The spec of a ControlPlane. */
 export const controlPlaneSpecSchema = z
   .object({
     url,
@@ -152,7 +152,7 @@ export const controlPlaneSpecSchema = z
   })
   .describe("A control plane for the resources of this namespace.");
 
-/** What an administrator of the cluster says about a control plane. */
+/** The spec of a ClusterControlPlane. */
 export const clusterControlPlaneSpecSchema = z
   .object({
     url,
@@ -163,16 +163,16 @@ export const clusterControlPlaneSpecSchema = z
   })
   .describe("A control plane for the resources of several namespaces.");
 
-/** Either spec, as the operator uses it. */
+/** The spec of either kind, in the form that the operator uses. */
 export interface ControlPlaneSpec extends z.output<typeof controlPlaneSpecSchema> {
   readonly apiKeySecretRef: SecretRef;
   readonly projects?: z.output<typeof projects>;
 }
 
-/** A label selector, as Kubernetes knows it. */
+/** A label selector of Kubernetes. */
 export type LabelSelector = z.output<typeof selector>;
 
-/** What the operator knows of a control plane. It never holds a key. */
+/** The status of a control plane. It never holds a key. */
 export const controlPlaneStatusSchema = z
   .object({
     observedGeneration: z.int().optional().describe("The generation this status speaks of; -1: not looked at yet."),

@@ -30,7 +30,7 @@ export interface CrdKind {
   readonly plural: string;
   readonly singular: string;
   readonly shortName: string;
-  /** @default "Namespaced" */
+  /** The scope of the kind. @default "Namespaced" */
   readonly scope?: "Namespaced" | "Cluster";
   readonly description: string;
   readonly spec: z.ZodType;

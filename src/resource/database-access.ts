@@ -51,12 +51,12 @@ export function secretKeyOf({ key, spec }: DatabaseAccess): ResourceKey {
   return { namespace: key.namespace, name: named ?? key.name };
 }
 
-/** The control plane at which status records roles and databases. */
+/** Returns the id of the control plane at which status records roles and databases. */
 export function recordedPlaneOf({ status }: DatabaseAccess): string {
   return status.records?.controlPlane ?? settingsPlane;
 }
 
-/** The keys of the projects in which status records a role or a database, each once. */
+/** Returns the key of each project in which status records a role or a database. */
 export function recordedKeysOf(resource: DatabaseAccess): readonly string[] {
   const planeId = recordedPlaneOf(resource);
   const { objects = [] } = resource.status.records ?? {};

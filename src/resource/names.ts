@@ -32,7 +32,10 @@ export const controlPlaneNames = {
   plural: "controlplanes",
   singular: "controlplane",
   shortName: "cpl",
-  /** Held from before the control plane is used until no resource uses it. */
+  /**
+   * The finalizer of a control plane. The operator adds it before it uses the control plane, and removes it when no
+   * resource uses it.
+   */
   finalizer: `${group}/control-plane`,
 } as const;
 export const clusterControlPlaneNames = {

@@ -155,7 +155,7 @@ const adoption = z
     ),
   );
 
-/** A name as Kubernetes gives it to objects. */
+/** Makes the schema of a Kubernetes object name. */
 export const objectName = () =>
   z
     .string()

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const time = (description: string) => z.string().describe(description);
 
-/** The resource that described the control plane when a record was made. */
+/** Makes the schema of the resource that described the control plane when a record was made. */
 export const recordedPlane = () =>
   z.string().optional().describe("The resource that describes that control plane. Absent: the operator's settings do.");
 

@@ -12,7 +12,7 @@ interface HttpAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string | Buffer;
-  /** @default none */
+  /** The headers of the answer. @default none */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -159,7 +159,7 @@ interface MetricsServerOptions {
   /** The value of METRICS_ADDR. */
   readonly address: Address;
   readonly metrics: Pick<Metrics, "render">;
-  /** Decides about each scrape. @default every scrape is allowed */
+  /** Decides whether a scrape is allowed. @default every scrape is allowed */
   readonly access?: ScrapeAccess | undefined;
   readonly clock: Clock;
   readonly logger: Logger;

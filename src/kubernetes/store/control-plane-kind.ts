@@ -1,4 +1,4 @@
-/** The kinds ControlPlane and ClusterControlPlane, as watch, cache and store see them. */
+/** How watch, cache and store treat the kinds ControlPlane and ClusterControlPlane. */
 import {
   type PlaneResource,
   parseClusterControlPlane,
@@ -8,7 +8,7 @@ import type { ControlPlaneStatus } from "../../resource/control-plane-schema.ts"
 import { clusterControlPlaneNames, controlPlaneNames } from "../../resource/names.ts";
 import type { ResourceKind } from "./kind-parser.ts";
 
-/** What the two kinds have in common. There are few of them, so nothing is shared or indexed. */
+/** The parts that both kinds have in common. There are few control planes, so nothing is shared or indexed. */
 const both: Pick<
   ResourceKind<PlaneResource, ControlPlaneStatus>,
   "withSharedTexts" | "projectsOf" | "unreadableMembers"

@@ -69,7 +69,7 @@ export function regionHost(regionId: string, suffix: string): string {
 
 /** A region for projects. */
 export interface Region {
-  /** The id, `<cloud>-<region>`. */
+  /** The id of the region, `<cloud>-<region>`. */
   readonly id: string;
   readonly name: string;
   /** The latitude in degrees. */

@@ -15,7 +15,7 @@ const run = promisify(execFile);
  */
 export type Holder = { readonly kind: "branches" | "replicas" | "snapshots"; readonly id: string };
 
-/** Whose data the directory of a branch holds. */
+/** Returns the owner of a branch's data directory. */
 export const holderOfBranch = (id: string): Holder => ({ kind: "branches", id });
 
 /**

@@ -30,7 +30,7 @@ function hiddenIn(profile: Profile): readonly string[] {
   return operationExtras.filter((name) => !profile.operationExtras.includes(name));
 }
 
-/** Shows an operation as the profile does. */
+/** Converts an operation into the form in which the profile's answers show it. */
 export function operationView(record: OperationRecord, { name }: Profile): z.output<typeof operationBody> {
   return viewers[name](record);
 }
