@@ -71,7 +71,9 @@ const database = z
     deletionPolicy: z
       .enum(["Delete", "Retain"])
       .optional()
-      .describe("What happens to a database that this resource created, when the resource is deleted. Absent: Retain."),
+      .describe(
+        "What happens to the database when this resource is deleted, if this resource created it. Delete: it is deleted with its data. Retain: it stays. Absent: Retain.",
+      ),
   })
   .describe("The database to connect to.");
 
@@ -92,7 +94,7 @@ const role = z
       .enum(["Delete", "Retain"])
       .optional()
       .describe(
-        "What becomes of the role when this resource is deleted. Absent: Delete if this resource created it, Retain if it existed before or was presumed.",
+        "What happens to the role when this resource is deleted, if this resource created it. Delete: it is deleted. Retain: it stays. Absent: Delete, or Retain if the answer to the create was lost.",
       ),
   })
   .describe("The role with which the application logs in.");
@@ -105,13 +107,17 @@ const password = z
         key: z.string().min(1).max(253).describe("The key that holds the password."),
       })
       .optional()
-      .describe("A password that you give. Absent: the control plane knows the password and reveals it."),
+      .describe(
+        "A password that you set yourself. The role must already exist with this password: the operator neither creates the role nor resets its password. Absent: the control plane reveals the password.",
+      ),
     rotateAfterSeconds: z
       .int()
       .min(60)
       .max(315_360_000)
       .optional()
-      .describe("The operator resets the password when it is older than this. Absent: never."),
+      .describe(
+        "The operator resets the password when it is older than this, and updates the Secret at once. Absent: never.",
+      ),
   })
   .refine((given) => given.secretRef === undefined || given.rotateAfterSeconds === undefined, {
     message: "rotateAfterSeconds is not allowed with secretRef",
@@ -226,10 +232,10 @@ export const databaseAccessStatusSchema = z
       .describe("The Secret, as the Service Binding specification asks of a provisioned service."),
     endpoint: z
       .object({
-        endpointId: z.string().describe("The endpoint at the control plane."),
-        projectId: z.string().describe("Its project."),
-        branchId: z.string().describe("Its branch."),
-        host: z.string().describe("Its direct host name."),
+        endpointId: z.string().describe("Id of the endpoint in the control plane."),
+        projectId: z.string().describe("The project of the endpoint."),
+        branchId: z.string().describe("The branch of the endpoint."),
+        host: z.string().describe("The host name of the endpoint for direct connections."),
       })
       .optional()
       .describe("The endpoint that the Secret names."),
