@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /*
  * The JSON of the control plane. Only the fields that both profiles always send are required. A missing field and `null`
- * both mean absent, unknown fields pass, and every enum is an open string.
+ * both mean absent, unknown fields are allowed, and every enum is an open string.
  *
  * @see docs/control-plane.md, "Objects"
  */

@@ -103,7 +103,7 @@ export class Plane {
     return this.#health;
   }
 
-  /** Whether the Secret has been read, or does not matter. */
+  /** Whether the operator knows what the Secret holds, or no valid spec names a Secret. */
   get isSettled(): boolean {
     return this.#connection === undefined || this.key.known !== undefined;
   }

@@ -32,7 +32,7 @@ interface HttpListenerOptions {
   readonly address: { readonly host: string; readonly port: number };
   /** The routes for GET and HEAD, by their exact path. */
   readonly routes: Readonly<Record<string, (request: HttpRequest) => Promise<HttpAnswer>>>;
-  /** The server refuses connections beyond this number. @default 256 */
+  /** The maximum number of open connections. The server refuses more. @default 256 */
   readonly maxConnections?: number;
   readonly clock: Clock;
   readonly logger: Logger;
