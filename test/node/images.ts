@@ -11,8 +11,8 @@ import { cacheFolder, imageCache, imageEpochSeconds } from "../support/warm-imag
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The version before this one, until there is a release with a tag. */
-const firstPrevious = "e8c0315";
+/** The version before this one, until there is a release with a tag: the first that has a chart. */
+const firstPrevious = "59afc0f";
 
 /** What the images are made from. */
 const sources = [
@@ -46,7 +46,7 @@ export async function layOutVersions(directory: string): Promise<string> {
   await mkdir(previous, { recursive: true });
   const commit = await previousCommit();
   if (commit === undefined) {
-    for (const name of ["deploy", "crds", "src", "tools", "package.json", "tsconfig.json"])
+    for (const name of ["charts", "deploy", "crds", "src", "tools", "package.json", "tsconfig.json"])
       await cp(path.join(root, name), path.join(previous, name), { recursive: true });
     return "this version (the clone has no earlier one)";
   }

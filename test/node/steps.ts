@@ -3,13 +3,18 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { waitUntil } from "../support/wait-until.ts";
 import { readmeInstall } from "./readme.ts";
+import { upgradeSteps } from "./upgrades.ts";
 import {
+  inOperator,
   isReady,
   leader,
   operatorNamespace,
   operatorPods,
+  patient,
   remoteState,
   resize,
+  rollout,
+  type Step,
   sampleProject,
   sandboxControl,
   sandboxUrl,
@@ -17,17 +22,6 @@ import {
   untilSamplesReady,
   type World,
 } from "./world.ts";
-
-/** One step of the story; the next one starts from what it leaves. */
-export interface Step {
-  /** "<state> → <effect>" */
-  readonly name: string;
-  run(world: World): Promise<void>;
-}
-
-const inOperator = ["-n", operatorNamespace];
-const rollout = ["rollout", "status", "deployment/endpoint-operator", "--timeout=90s"];
-const patient = { timeoutMs: 100_000 };
 
 async function setApiKey({ kubectl }: World, key: string): Promise<void> {
   const create = [
@@ -167,82 +161,6 @@ const uninstalled: Step = {
   },
 };
 
-const previousVersion: Step = {
-  name: "the version before is installed by kustomize → it reads what the newer one wrote, and creates nothing",
-  run: async (world) => {
-    const before = await remoteState(world);
-    await applyBase(world, world.input.previous);
-    await resize(world, 2);
-    await untilResized(world, 2, 60_000);
-    assert.deepEqual(await remoteState(world), before);
-  },
-};
-
-async function applyBase({ kubectl }: World, folder: string): Promise<void> {
-  const base = path.join(folder, "deploy", "base");
-  await kubectl.run(["apply", "--server-side", "--force-conflicts", "--kustomize", base]);
-  await kubectl.run([...inOperator, ...rollout], patient);
-}
-
-const upgraded: Step = {
-  name: "an upgrade from it with an operation in flight → nothing is created twice, every operation is counted",
-  run: async (world) => {
-    const before = await remoteState(world);
-    const earlier = new Set((await operationsOf(world)).map(({ id }) => id));
-    await resize(world, 3);
-    await waitUntil(async () => ((await operationsInFlight(world)) > 0 ? true : undefined), {
-      what: "an operation is in flight",
-    });
-    await applyBase(world, world.input.current);
-    await untilResized(world, 3, 60_000);
-    assert.deepEqual(await remoteState(world), before);
-    const images = (await operatorPods(world)).map(({ spec }) => spec.containers[0]?.image);
-    assert.deepEqual(images, ["endpoint-operator:0.1.0", "endpoint-operator:0.1.0"]);
-    await expectNoGap(world, earlier);
-  },
-};
-
-async function operationsOf({ sandbox }: World) {
-  const { operations } = await sandbox.api<{
-    operations: readonly { id: string; status: string; endpoint_id?: string }[];
-  }>("GET", `/projects/${sampleProject}/operations`);
-  return operations;
-}
-
-async function operationsInFlight(world: World): Promise<number> {
-  return (await operationsOf(world)).filter(({ status }) => status === "running" || status === "scheduling").length;
-}
-
-/** No replica met a gap in the operation history, and status shows every operation of the change once, as finished. */
-async function expectNoGap(world: World, earlier: ReadonlySet<string>): Promise<void> {
-  for (const { status, metadata } of await operatorPods(world)) {
-    const page = await (await fetch(`http://${status.podIP}:8080/metrics`)).text();
-    const gaps = /^compute_endpoint_operation_log_gaps_total(?:\{[^}]*\})? (\d+)/m.exec(page)?.[1];
-    assert.equal(gaps, "0", `gaps that ${metadata.name} met`);
-  }
-  const { status } = await world.kubectl.getJson<{
-    status: {
-      ownership: { endpointId: string };
-      operations: readonly { id: string; status: string }[];
-      failedActions?: readonly unknown[];
-    };
-  }>(["-n", "shop", "get", "cpe", "orders"]);
-  assert.deepEqual(
-    status.operations.filter((operation) => operation.status !== "finished"),
-    [],
-  );
-  const shown = new Set(status.operations.map(({ id }) => id));
-  assert.equal(shown.size, status.operations.length);
-  const started = (await operationsOf(world)).filter(({ id }) => !earlier.has(id));
-  const ours = started.filter((operation) => operation.endpoint_id === status.ownership.endpointId);
-  assert.ok(ours.length > 0);
-  assert.deepEqual(
-    ours.filter(({ id }) => !shown.has(id)),
-    [],
-  );
-  assert.deepEqual(status.failedActions ?? [], []);
-}
-
 const keyRotated: Step = {
   name: "the API key is replaced and the old one revoked → a change reaches the control plane within 10 seconds",
   run: async (world) => {
@@ -275,7 +193,6 @@ export const steps: readonly Step[] = [
   rollingRestart,
   drained,
   uninstalled,
-  previousVersion,
-  upgraded,
+  ...upgradeSteps,
   keyRotated,
 ];

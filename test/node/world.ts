@@ -14,7 +14,7 @@ export interface StoryInput extends NodeClusterOptions {
   readonly program: string;
   /** Folder with `charts` and `deploy` of this version; the image is endpoint-operator:0.1.0. */
   readonly current: string;
-  /** Folder with `deploy` of the version before; the image is endpoint-operator:previous. */
+  /** Folder with `charts` and `deploy` of the version before; the image is endpoint-operator:previous. */
   readonly previous: string;
   readonly apiKey: string;
 }
@@ -27,6 +27,19 @@ const sandboxPort = 8787;
 
 /** Base URL of the sandbox, as pods reach it. */
 export const sandboxUrl = `http://${nodeAddress}:${sandboxPort}/api/v2`;
+
+/** One step of the story; the next one starts from what it leaves. */
+export interface Step {
+  /** "<state> → <effect>" */
+  readonly name: string;
+  run(world: World): Promise<void>;
+}
+
+/** Options of kubectl and Helm. */
+export const inOperator = ["-n", operatorNamespace] as const;
+export const rollout = ["rollout", "status", "deployment/endpoint-operator", "--timeout=90s"] as const;
+/** Longer than what the commands themselves wait. */
+export const patient = { timeoutMs: 100_000 } as const;
 
 /** A pod of the operator, as far as the story reads it. */
 export interface Pod {

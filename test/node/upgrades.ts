@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import path from "node:path";
+import { parseAllDocuments } from "yaml";
+import { waitUntil } from "../support/wait-until.ts";
+import { endedOperations, expectCounted, operationsInFlight } from "./counts.ts";
+import {
+  inOperator,
+  operatorPods,
+  patient,
+  remoteState,
+  resize,
+  rollout,
+  type Step,
+  sandboxUrl,
+  untilResized,
+  type World,
+} from "./world.ts";
+
+/** One way to install a version over the one that runs. */
+interface Way {
+  readonly name: string;
+  /** Puts the version before in place. */
+  goBack(world: World): Promise<void>;
+  /** Replaces it by this version. */
+  upgrade(world: World): Promise<void>;
+}
+
+const chartName = "endpoint-operator";
+const chartIn = (folder: string) => path.join(folder, "charts", chartName);
+const image = (tag: string) => ["--set", `image.repository=docker.io/library/endpoint-operator,image.tag=${tag}`];
+const waiting = ["--wait", "--timeout", "90s"];
+
+const ways: readonly Way[] = [
+  {
+    name: "kustomize",
+    goBack: (world) => applyBase(world, world.input.previous),
+    upgrade: (world) => applyBase(world, world.input.current),
+  },
+  {
+    name: "Helm",
+    goBack: async (world) => {
+      await removeBase(world, world.input.current);
+      const options = [...inOperator, "--set", `controlPlane.url=${sandboxUrl}`, ...image("previous"), ...waiting];
+      await world.helm("install", chartName, chartIn(world.input.previous), ...options);
+    },
+    // The command of docs/upgrades.md.
+    upgrade: async ({ helm, input }) => {
+      const options = [...inOperator, "--reset-then-reuse-values", ...image("0.1.0"), ...waiting];
+      await helm("upgrade", chartName, chartIn(input.current), ...options);
+    },
+  },
+];
+
+async function applyBase({ kubectl }: World, folder: string): Promise<void> {
+  const base = path.join(folder, "deploy", "base");
+  await kubectl.run(["apply", "--server-side", "--force-conflicts", "--kustomize", base]);
+}
+
+/** Removes what kustomize has installed; CRDs, and the namespace with the key, stay as after an uninstalled chart. */
+async function removeBase({ kubectl }: World, folder: string): Promise<void> {
+  const text = await kubectl.run(["kustomize", path.join(folder, "deploy", "base")]);
+  const objects = parseAllDocuments(text).map((document) => document.toJS() as { readonly kind: string });
+  const items = objects.filter(({ kind }) => !["CustomResourceDefinition", "Namespace"].includes(kind));
+  const stdin = JSON.stringify({ apiVersion: "v1", kind: "List", items });
+  await kubectl.run(["delete", "--filename=-", "--timeout=90s"], { ...patient, stdin });
+}
+
+function backStep(way: Way): Step {
+  return {
+    name: `the version before is installed by ${way.name} → it reads what the newer one wrote, creates nothing, and counts every operation once`,
+    run: async (world) => {
+      const before = await remoteState(world);
+      await stopClock(world);
+      const ended = await endedOperations(world, before.owned);
+      await way.goBack(world);
+      await untilRolledOut(world, "previous");
+      await startClock(world);
+      await resize(world, 2);
+      await untilResized(world, 2, 60_000);
+      assert.deepEqual(await remoteState(world), before);
+      await expectCounted(world, before.owned, ended);
+    },
+  };
+}
+
+function upgradeStep(way: Way): Step {
+  return {
+    name: `an upgrade from it by ${way.name} with an operation in flight → nothing is created twice; old and new counts together are the control plane's list`,
+    run: async (world) => {
+      const before = await remoteState(world);
+      await stopClock(world);
+      const ended = await endedOperations(world, before.owned);
+      await resize(world, 3);
+      await waitUntil(async () => ((await operationsInFlight(world)) > 0 ? true : undefined), {
+        what: "an operation is in flight",
+      });
+      await way.upgrade(world);
+      await untilRolledOut(world, "0.1.0");
+      assert.ok((await operationsInFlight(world)) > 0, "the operation is still in flight after the upgrade");
+      await startClock(world);
+      await untilResized(world, 3, 60_000);
+      assert.deepEqual(await remoteState(world), before);
+      const added = await expectCounted(world, before.owned, ended);
+      assert.ok(Object.keys(added).length > 0, "an operation has ended under the new version");
+      await expectStatusComplete(world);
+    },
+  };
+}
+
+/** No operation ends while the sandbox's clock stands, so each version counts all of its own. */
+async function stopClock({ sandbox }: World): Promise<void> {
+  await sandbox.control("PUT", "/clock", { mode: "stepped" });
+}
+
+async function startClock({ sandbox }: World): Promise<void> {
+  await sandbox.control("PUT", "/clock", { mode: "real" });
+}
+
+/** Waits until both replicas run this image and no other pod is left. */
+async function untilRolledOut(world: World, tag: string): Promise<void> {
+  await world.kubectl.run([...inOperator, ...rollout], patient);
+  const images = (await operatorPods(world)).map(({ spec }) => spec.containers[0]?.image?.split(":").at(-1));
+  assert.deepEqual(images, [tag, tag]);
+}
+
+/** Status shows every operation once, as finished, and no failure. */
+async function expectStatusComplete({ kubectl }: World): Promise<void> {
+  const { status } = await kubectl.getJson<{
+    status: { operations: readonly { id: string; status: string }[]; failedActions?: readonly unknown[] };
+  }>(["-n", "shop", "get", "cpe", "orders"]);
+  assert.deepEqual([...new Set(status.operations.map((operation) => operation.status))], ["finished"]);
+  assert.equal(new Set(status.operations.map(({ id }) => id)).size, status.operations.length);
+  assert.deepEqual(status.failedActions ?? [], []);
+}
+
+/** Back to the version before and up again, in each way. */
+export const upgradeSteps: readonly Step[] = ways.flatMap((way) => [backStep(way), upgradeStep(way)]);
