@@ -13,6 +13,16 @@ export interface RepositoryCopy {
 /** Copies the files of a repository, uncommitted changes included. @param root of the repository */
 export async function copyRepository(root: string): Promise<RepositoryCopy> {
   const copy = await mkdtemp(path.join(tmpdir(), "endpoint-operator-copy-"));
+  const remove = () => rm(copy, { recursive: true, force: true });
+  try {
+    return { root: copy, git: await fillRepository(root, copy), remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function fillRepository(root: string, copy: string): Promise<RepositoryCopy["git"]> {
   const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   const names = await runCommand({ command: "git", args: ["-C", root, ...list] });
   const listFile = path.join(copy, ".names");
@@ -30,5 +40,5 @@ export async function copyRepository(root: string): Promise<RepositoryCopy> {
   await writeFile(path.join(copy, ".git/info/exclude"), "/node_modules\n");
   await git("add", "--all");
   await git("commit", "--quiet", "--message", "copy");
-  return { root: copy, git, remove: () => rm(copy, { recursive: true, force: true }) };
+  return git;
 }
