@@ -59,6 +59,10 @@ export function planeNotFound(planeId: string, namespace: string | undefined): s
   return `There is no ${planeName(planeId)}${where}, so the operator creates, changes and deletes nothing for this resource. Create it, or delete this resource with spec.deletionPolicy Retain.`;
 }
 
+/** `spec.controlPlaneRef` cannot be read, so no control plane is named. */
+export const refUnreadable =
+  "spec.controlPlaneRef cannot be read, so the operator creates, changes and deletes nothing for this resource. Set its kind to ControlPlane or ClusterControlPlane, and its name to that of an existing one.";
+
 export function planeNotReady(planeId: string): string {
   return `${planeName(planeId)} cannot be used: its spec or its API key is not usable. Its condition Ready says what to do. Until then the operator creates, changes and deletes nothing for this resource.`;
 }

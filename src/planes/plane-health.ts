@@ -24,6 +24,13 @@ const reasonsOfPlane: ReadonlySet<ControlPlaneReason> = new Set([
   "UnreadableAnswer",
 ]);
 
+/**
+ * One project that fails says nothing about the control plane while other projects get answers. The control plane counts as
+ * failing after this many failed calls in a row, over at least this time. A refused key counts at once.
+ */
+const failuresInRow = 3;
+const failingForMs = 30_000;
+
 /** What the calls have shown about a control plane. */
 export class PlaneHealth {
   readonly #clock: Clock;
@@ -31,6 +38,8 @@ export class PlaneHealth {
   #credentials: Exclude<CredentialState, "Unclear"> | undefined;
   #lastError: PlaneError | undefined;
   #isFailing = false;
+  /** The failed calls since the last answer. */
+  #row: { readonly sinceMs: number; readonly count: number } | undefined;
 
   /** Makes the health of a control plane. @param onChange called when its state changes; must not throw */
   constructor(clock: Clock, onChange: () => void) {
@@ -47,7 +56,7 @@ export class PlaneHealth {
     return this.#lastError;
   }
 
-  /** The error of the latest call; `undefined`: the control plane answered it. */
+  /** Why the control plane as a whole gives no usable answers now; `undefined`: it answers, or no call has shown it. */
   get currentError(): PlaneError | undefined {
     return this.#isFailing ? this.#lastError : undefined;
   }
@@ -75,12 +84,30 @@ export class PlaneHealth {
   #note(state: CredentialState, error: ControlPlaneError | undefined): void {
     const before = [this.#credentials, this.currentError?.reason];
     this.#credentials = state === "Unclear" ? this.#credentials : state;
-    this.#isFailing = error !== undefined;
-    if (error !== undefined && this.#lastError?.message !== error.message) {
-      this.#lastError = { reason: error.reason, message: error.message, atMs: this.#clock.nowMs() };
+    this.#row = error && {
+      sinceMs: this.#row?.sinceMs ?? this.#clock.monotonicMs(),
+      count: (this.#row?.count ?? 0) + 1,
+    };
+    if (error === undefined) {
+      this.#isFailing = false;
+    } else if (this.#isAboutPlane(error) && this.currentError?.reason !== "Unauthorized") {
+      this.#fail(error);
     }
     if (before[0] !== this.#credentials || before[1] !== this.currentError?.reason) {
       this.#onChange();
     }
+  }
+
+  #isAboutPlane({ reason }: ControlPlaneError): boolean {
+    const { sinceMs, count } = this.#row ?? { sinceMs: Number.POSITIVE_INFINITY, count: 0 };
+    return reason === "Unauthorized" || (count >= failuresInRow && this.#clock.monotonicMs() - sinceMs >= failingForMs);
+  }
+
+  /** While it fails, the first reason stays: a status that follows every call would be written with every call. */
+  #fail({ reason, message }: ControlPlaneError): void {
+    if (!this.#isFailing || reason === "Unauthorized") {
+      this.#lastError = { reason, message, atMs: this.#clock.nowMs() };
+    }
+    this.#isFailing = true;
   }
 }

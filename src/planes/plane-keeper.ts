@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { GrantSource } from "../domain/namespace-grants.ts";
-import { KubernetesError, type ResourceKey, type ResourceStore } from "../domain/resource-store.ts";
+import { KubernetesError, keyText, type ResourceKey, type ResourceStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { HeldSecrets } from "../domain/secret-store.ts";
 import type { Requeue } from "../domain/worker.ts";
@@ -88,13 +88,27 @@ export class PlaneKeeper {
     await plane.key.read(freshMs);
     const users = usersOf(planeId);
     const held = await this.#hold(store, plane, users);
-    if (isDeleting && users === 0 && held.secrets.length === 0) {
+    if (isDeleting && usersOf(planeId) === 0 && this.#mayGo(planeId, held)) {
       planes.note(planeId, await store.removeFinalizer(resource));
       return { kind: "Done" };
     }
     await this.#storeStatus(store, plane, users, held);
     const delayMs = plane.health.credentials === "Refused" ? refusedAgainMs : restMs;
     return { kind: "RequeueAfter", delayMs };
+  }
+
+  /** The rights in a namespace that is being deleted may go first: then no operator can ever release its Secret. */
+  #mayGo(planeId: string, { secrets }: Held): boolean {
+    const { namespaces, logger } = this.#options;
+    const isLost = secrets.every(({ namespace }) => namespaces.grantsOf(namespace).isTerminating);
+    if (isLost && secrets.length > 0) {
+      const names = secrets.map(keyText);
+      logger.warn(
+        { planeId, secrets: names },
+        "the operator has no right any more to remove its finalizer from Secrets of a namespace that is being deleted; remove the finalizer by hand",
+      );
+    }
+    return isLost;
   }
 
   /** Adds and removes the finalizer on Secrets. The status names a Secret before the Secret gets the finalizer. */

@@ -48,41 +48,40 @@ export interface PlaneOptions {
   readonly onUnused: (planeId: string) => void;
 }
 
-/** After this many milliseconds, connections to a former URL are closed. Calls in progress have ended by then. */
+/** After this many milliseconds, connections of a former spec are closed. Calls in progress have ended by then. */
 const closeAfterMs = 30_000;
+
+/** What a connection is made for. Another place, another key or another budget means another connection. */
+interface Target {
+  /** The control plane as spec describes it; deleted and made anew, it is another one. */
+  readonly place: string;
+  /** The place, and the Secrets whose values may go there. */
+  readonly keyPlace: string;
+  readonly requestsPerMinute: number | undefined;
+}
 
 export class Plane {
   readonly id: string;
-  readonly key: PlaneKey;
   readonly #options: PlaneOptions;
   #resource: PlaneResource | undefined;
+  #key: PlaneKey;
   #connection: PlaneConnection | undefined;
   readonly #former = new Set<PlaneConnection>();
-  #target: { readonly url: string; readonly requestsPerMinute: number | undefined } | undefined;
+  #target: Target | undefined;
   #health: PlaneHealth;
   #projects: Projects;
 
   constructor(id: string, options: PlaneOptions) {
-    const { clock, onKey, onHealthChange, onKeyChange } = options;
     this.id = id;
     this.#options = options;
     this.#projects = options.newProjects();
-    this.#health = new PlaneHealth(clock, onHealthChange);
-    this.key = new PlaneKey({
-      ...{ clock, onKey },
-      read: async () => {
-        const resource = this.#resource;
-        return resource?.spec.kind === "Valid"
-          ? await readPlaneSecrets(options.secrets, resource, resource.spec.spec)
-          : undefined;
-      },
-      isKeptInMemory: () => this.#isSecretTerminating(),
-      onChange: () => {
-        this.#health.forgetKey();
-        this.#projects.retryRefused();
-        onKeyChange();
-      },
-    });
+    this.#health = new PlaneHealth(options.clock, options.onHealthChange);
+    this.#key = this.#newKey(undefined);
+  }
+
+  /** The key of the present spec. It is read for this URL and from these Secrets alone, and goes nowhere else. */
+  get key(): PlaneKey {
+    return this.#key;
   }
 
   get resource(): PlaneResource | undefined {
@@ -105,7 +104,7 @@ export class Plane {
 
   /** Whether the operator knows what the Secret holds, or no valid spec names a Secret. */
   get isSettled(): boolean {
-    return this.#connection === undefined || this.key.known !== undefined;
+    return this.#connection === undefined || this.#key.known !== undefined;
   }
 
   /**
@@ -117,8 +116,9 @@ export class Plane {
       return false;
     }
     this.#resource = resource;
-    if (secretsMark(before) !== secretsMark(resource)) {
-      this.key.forget();
+    // A person who asks for a reconcile wants the Secret as it is now.
+    if (requestedAt(before) !== requestedAt(resource)) {
+      this.#key.forget();
     }
     const hasOtherSpec = JSON.stringify(before?.spec) !== JSON.stringify(resource?.spec);
     this.#connect(resource);
@@ -136,26 +136,31 @@ export class Plane {
 
   #connect(resource: PlaneResource | undefined): void {
     const { connect, newProjects, clock, onHealthChange } = this.#options;
-    const spec = resource?.spec.kind === "Valid" ? resource.spec.spec : undefined;
-    const target = spec && { url: spec.url, requestsPerMinute: spec.requestsPerMinute };
     const before = this.#target;
-    if (before?.url === target?.url && before?.requestsPerMinute === target?.requestsPerMinute) {
+    const target = targetOf(resource);
+    const isSameKey = before?.keyPlace === target?.keyPlace;
+    if (isSameKey && before?.requestsPerMinute === target?.requestsPerMinute) {
       return;
     }
     this.#closeLater();
     this.#target = target;
-    if (target === undefined) {
+    if (!isSameKey) {
+      this.#key = this.#newKey(resource);
+      this.#health.forgetKey();
+    }
+    if (target === undefined || resource?.spec.kind !== "Valid") {
       this.#options.onUnused(this.id);
       return;
     }
-    if (before?.url !== target.url) {
+    if (before?.place !== target.place) {
       // What another URL showed proves nothing about this one.
       this.#projects = newProjects();
       this.#health = new PlaneHealth(clock, onHealthChange);
     }
     this.#connection = connect({
-      ...target,
-      keys: this.key,
+      url: resource.spec.spec.url,
+      requestsPerMinute: target.requestsPerMinute,
+      keys: this.#key,
       controlPlane: this.id,
       watchCalls: this.#health.watch,
       onNewKey: () => void this.#projects.retryRefused(),
@@ -174,22 +179,40 @@ export class Plane {
     }
   }
 
-  #isSecretTerminating(): boolean {
-    const resource = this.#resource;
-    return (
-      resource?.spec.kind === "Valid" &&
-      this.#options.namespaces.grantsOf(secretPlace(resource, resource.spec.spec.apiKeySecretRef).namespace)
-        .isTerminating
-    );
+  /** A key belongs to one spec: after an edit of spec, the former connection cannot get the new key, nor the new one the former key. */
+  #newKey(resource: PlaneResource | undefined): PlaneKey {
+    const { clock, onKey, onKeyChange, secrets, namespaces } = this.#options;
+    const spec = resource?.spec.kind === "Valid" ? resource.spec.spec : undefined;
+    const key: PlaneKey = new PlaneKey({
+      ...{ clock, onKey },
+      read: async () => (resource && spec ? await readPlaneSecrets(secrets, resource, spec) : undefined),
+      isKeptInMemory: () =>
+        resource !== undefined &&
+        spec !== undefined &&
+        namespaces.grantsOf(secretPlace(resource, spec.apiKeySecretRef).namespace).isTerminating,
+      onChange: () => {
+        if (this.#key !== key) {
+          return;
+        }
+        this.#health.forgetKey();
+        this.#projects.retryRefused();
+        onKeyChange();
+      },
+    });
+    return key;
   }
 }
 
-function secretsMark(resource: PlaneResource | undefined): string {
+function targetOf(resource: PlaneResource | undefined): Target | undefined {
   if (resource?.spec.kind !== "Valid") {
-    return "";
+    return undefined;
   }
-  const { apiKeySecretRef, connection } = resource.spec.spec;
-  // A person who asks for a reconcile wants the Secret to be read now.
-  const requested = resource.annotations[annotations.reconcileRequestedAt];
-  return JSON.stringify([resource.uid, apiKeySecretRef, connection?.caSecretRef, requested]);
+  const { url, requestsPerMinute, apiKeySecretRef, connection } = resource.spec.spec;
+  const place = [resource.uid, url];
+  const keyPlace = JSON.stringify([...place, apiKeySecretRef, connection?.caSecretRef]);
+  return { place: JSON.stringify(place), keyPlace, requestsPerMinute };
+}
+
+function requestedAt(resource: PlaneResource | undefined): string | undefined {
+  return resource?.annotations[annotations.reconcileRequestedAt];
 }

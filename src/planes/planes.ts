@@ -5,7 +5,7 @@ import { type GrantMode, type GrantOf, noGrant, projectGrantOf } from "../decide
 import type { GrantSource } from "../domain/namespace-grants.ts";
 import type { ControlPlaneUnit } from "../reconcile/control-plane-access.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
-import { settingsPlane } from "../resource/project-key.ts";
+import { settingsPlane, unreadablePlane } from "../resource/project-key.ts";
 import * as messages from "./messages.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
 import { planeGrantOf } from "./plane-grants.ts";
@@ -139,6 +139,9 @@ export class Planes {
     const standing = kind === undefined ? "Listed" : this.#options.standingOf(kind);
     if (kind !== undefined && (standing === "NotServed" || standing === "Forbidden")) {
       return { reason: "ControlPlaneNotReady", message: messages.kindUnreadable(kind, standing) };
+    }
+    if (id === unreadablePlane) {
+      return { reason: "ControlPlaneNotFound", message: messages.refUnreadable };
     }
     if (resource === undefined) {
       return { reason: "ControlPlaneNotFound", message: messages.planeNotFound(id, namespaceOfPlane(id)) };

@@ -36,10 +36,20 @@ export function parseClusterControlPlane(stored: unknown): PlaneResource {
   return { ...object, kind: clusterControlPlaneNames.kind, spec: parsed, status: statusOf(status) };
 }
 
-/** Parses the status. A status that cannot be parsed is written again, because its content can be found out again. */
+/**
+ * Parses the status. A status that cannot be parsed is written again, because its content can be found out again. Only the
+ * Secrets that carry the operator's finalizer cannot: they are parsed alone.
+ */
 function statusOf(status: unknown): ControlPlaneStatus {
-  return controlPlaneStatusSchema.safeParse(status ?? {}).data ?? {};
+  const { data } = controlPlaneStatusSchema.safeParse(status ?? {});
+  if (data !== undefined) {
+    return data;
+  }
+  const held = heldSecretsSchema.safeParse(status).data?.heldSecrets;
+  return held === undefined ? {} : { heldSecrets: held };
 }
+
+const heldSecretsSchema = controlPlaneStatusSchema.pick({ heldSecrets: true });
 
 /** Returns the id of the control plane, as in the keys of projects. */
 export function idOfPlane({ kind, key }: Pick<PlaneResource, "kind" | "key">): string {

@@ -1,0 +1,62 @@
+/** Which failed calls say something about a control plane as a whole. */
+import { expect, it } from "vitest";
+import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
+import { PlaneHealth } from "../../../src/planes/plane-health.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+/** A health, what a call of it does, and how often its status had to be looked at. */
+function scene() {
+  const clock = new FakeClock();
+  let changes = 0;
+  const health = new PlaneHealth(clock, () => {
+    changes += 1;
+  });
+  const fail = (reason: ControlPlaneReason) =>
+    expect(
+      health.watch(async () => {
+        throw new ControlPlaneError(reason, `cannot list: ${reason}`, { effect: "NotApplied" });
+      }),
+    ).rejects.toThrow(reason);
+  const succeed = () => health.watch(async () => undefined);
+  return { clock, health, fail, succeed, changes: () => changes };
+}
+
+it("one project fails while another one gets answers → nothing changes, however often", async () => {
+  const { clock, health, fail, succeed, changes } = scene();
+  await succeed();
+  expect(changes()).toBe(1);
+  for (let n = 0; n < 20; n += 1) {
+    await fail("ServerError");
+    await fail("TimedOut");
+    await succeed();
+    await clock.advance(20_000);
+  }
+  expect(changes()).toBe(1);
+  expect(health.lastError).toBeUndefined();
+});
+
+it("no answer for half a minute → failing, for one reason that stays, until the next answer", async () => {
+  const { clock, health, fail, succeed, changes } = scene();
+  for (const reason of ["TimedOut", "ServerError", "TimedOut", "Unavailable"] as const) {
+    await fail(reason);
+    await clock.advance(15_000);
+  }
+  expect(health.currentError).toMatchObject({ reason: "TimedOut" });
+  await fail("ServerError");
+  expect(health.currentError).toMatchObject({ reason: "TimedOut" });
+  expect(changes()).toBe(1);
+  await succeed();
+  expect(health.currentError).toBeUndefined();
+  expect(health.lastError).toMatchObject({ reason: "TimedOut" });
+});
+
+it("the key is refused → failing at once, also while other calls time out", async () => {
+  const { health, fail } = scene();
+  await fail("TimedOut");
+  await fail("Unauthorized");
+  await fail("TimedOut");
+  expect(health.currentError).toMatchObject({ reason: "Unauthorized" });
+  expect(health.credentials).toBe("Refused");
+  health.forgetKey();
+  expect(health.currentError).toBeUndefined();
+});

@@ -1,0 +1,107 @@
+/** A control plane whose spec is edited: which key goes where. */
+import { expect, it } from "vitest";
+import { KubernetesError, keyText } from "../../../src/domain/resource-store.ts";
+import type { StoredSecret } from "../../../src/domain/secret-store.ts";
+import { Plane, type PlaneTarget } from "../../../src/planes/plane.ts";
+import type { Projects } from "../../../src/reconcile/projects.ts";
+import { parseControlPlane } from "../../../src/resource/control-plane-resource.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+const northUrl = "https://north.example.com/v2";
+const southUrl = "https://south.example.com/v2";
+
+function described(version: number, url: string, secretName: string, given: { uid?: string; budget?: number } = {}) {
+  const { uid = "u-1", budget } = given;
+  return parseControlPlane({
+    metadata: { name: "own", namespace: "shop", uid, resourceVersion: String(version), generation: version },
+    spec: { url, apiKeySecretRef: { name: secretName, key: "api-key" }, requestsPerMinute: budget },
+  });
+}
+
+/** A plane over Secrets whose values are `key of NAME`. `answer` may hold a read back or refuse it. */
+function scene(answer: (secretName: string) => Promise<void> = async () => {}) {
+  const clock = new FakeClock();
+  const targets: PlaneTarget[] = [];
+  const memories: Projects[] = [];
+  const plane = new Plane("ControlPlane/shop/own", {
+    clock,
+    secrets: {
+      read: async (key): Promise<StoredSecret> => {
+        await answer(key.name);
+        const data = { "api-key": `key-of-${key.name}` };
+        const plain = { uid: keyText(key), resourceVersion: "1", type: "Opaque", ownerUids: [], finalizers: [] };
+        return { key, ...plain, data, isBeingDeleted: false };
+      },
+      setFinalizers: async () => {},
+    },
+    namespaces: {
+      grantsOf: () => ({ annotation: undefined, isAnyAnnotated: false, labels: {}, isTerminating: false }),
+    },
+    connect: (target) => {
+      targets.push(target);
+      return { access: {} as never, unreadableCount: () => 0, close: async () => {} };
+    },
+    newProjects: () => {
+      const memory = { retryRefused: () => 0 } as unknown as Projects;
+      memories.push(memory);
+      return memory;
+    },
+    onKey: () => {},
+    onKeyChange: () => {},
+    onHealthChange: () => {},
+    onUnused: () => {},
+  });
+  return { clock, plane, targets };
+}
+
+it("URL and Secret change in one edit → each connection keeps the key of its own URL", async () => {
+  const { plane, targets } = scene();
+  plane.note(described(1, northUrl, "north"));
+  expect(await targets[0]?.keys.current()).toBe("key-of-north");
+  plane.note(described(2, southUrl, "south"));
+  expect(targets.map(({ url }) => url)).toEqual([northUrl, southUrl]);
+  expect(await targets[1]?.keys.current()).toBe("key-of-south");
+  expect(await targets[0]?.keys.current()).toBe("key-of-north");
+});
+
+it("no answer about the new Secret → the former key does not go to the new URL", async () => {
+  const { plane, targets } = scene(async (name) => {
+    if (name === "south") throw new KubernetesError("TimedOut", "cannot read the Secret");
+  });
+  plane.note(described(1, northUrl, "north"));
+  await targets[0]?.keys.current();
+  plane.note(described(2, southUrl, "south"));
+  await expect(targets[1]?.keys.current()).rejects.toThrow("no usable API key");
+  expect(plane.key.known?.kind).toBe("Unanswered");
+});
+
+it("a read of the former Secret is in progress during the edit → it does not answer for the new URL", async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const { plane, targets } = scene((name) => (name === "north" ? held : Promise.resolve()));
+  plane.note(described(1, northUrl, "north"));
+  const former = targets[0]?.keys.current();
+  plane.note(described(2, southUrl, "south"));
+  const present = targets[1]?.keys.current();
+  release();
+  expect(await present).toBe("key-of-south");
+  expect(await former).toBe("key-of-north");
+});
+
+it("deleted and made anew under the same name and URL → another key and another memory", async () => {
+  const { plane, targets } = scene();
+  plane.note(described(1, northUrl, "north"));
+  const { key, projects } = plane;
+  plane.note(described(2, northUrl, "north", { uid: "u-2" }));
+  expect(targets.length).toBe(2);
+  expect(plane.key).not.toBe(key);
+  expect(plane.projects).not.toBe(projects);
+});
+
+it("only the budget changes → the same key and the same memory", () => {
+  const { plane, targets } = scene();
+  plane.note(described(1, northUrl, "north"));
+  const { key, projects, health } = plane;
+  plane.note(described(2, northUrl, "north", { budget: 30 }));
+  expect(targets.length).toBe(2);
+  expect([plane.key, plane.projects, plane.health]).toEqual([key, projects, health]);
+});
