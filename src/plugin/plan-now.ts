@@ -13,9 +13,10 @@ import { noteStoredIntent } from "../reconcile/project-memory.ts";
 import { entryFor, Projects } from "../reconcile/projects.ts";
 import { Round } from "../reconcile/round.ts";
 import { lockHolderOf } from "../reconcile/schedule.ts";
-import { type ComputeEndpoint, projectsOf, workProjectOf } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, planeOf, projectsOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { finalizer } from "../resource/names.ts";
+import { settingsPlane } from "../resource/project-key.ts";
 import { PluginError } from "./access.ts";
 import type { KnownGrants } from "./read-grants.ts";
 
@@ -52,11 +53,18 @@ const policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_
  * @throws ControlPlaneError when the project cannot be read
  */
 export async function planNow(input: PlanInput): Promise<PlannedStep> {
-  const { resource, others, identity, clock, controlPlane, grants } = input;
+  const { resource, others, clock, controlPlane, grants: read } = input;
+  const planeId = planeOf(resource);
+  const isOfSettings = planeId === settingsPlane;
+  const identity = isOfSettings ? input.identity : { ...input.identity, controlPlane: planeId };
+  // The grants of a ClusterControlPlane are not read, so the plan goes by what status says about them.
+  const grants: KnownGrants = (...of) => (isOfSettings ? read(...of) : undefined);
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   const project = projects.of(workProjectOf(resource));
   const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy };
-  const all = [...others, resource].filter((each) => projectsOf(each).includes(project.projectId));
+  const all = [...others, resource].filter(
+    (each) => planeOf(each) === planeId && projectsOf(each).includes(project.projectId),
+  );
   const worked = all
     .filter((each) => workProjectOf(each) === project.projectId)
     .map((each) => ({ resource: each, entry: entryFor(project, each, facts.monotonicMs) }));

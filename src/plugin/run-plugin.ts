@@ -2,9 +2,10 @@ import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import { parseGrantSettings } from "../config.ts";
 import type { Plan } from "../decide/plan.ts";
-import { type ComputeEndpoint, parseComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, parseComputeEndpoint, planeOf, projectIdOf } from "../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations } from "../resource/names.ts";
+import { settingsPlane } from "../resource/project-key.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import {
   type ClusterAccess,
@@ -138,7 +139,8 @@ class PluginRun {
 
   readonly orphans = async (options: CommonOptions & { project?: string }): Promise<void> => {
     const resources = await this.#openCluster().list();
-    const named = new Set(resources.flatMap((resource) => projectIdOf(resource) ?? []));
+    const ofSettings = resources.filter((resource) => planeOf(resource) === settingsPlane);
+    const named = new Set(ofSettings.flatMap((resource) => projectIdOf(resource) ?? []));
     const projects = options.project === undefined ? [...named].sort() : [options.project];
     const service = this.#openService();
     const lists = [];
@@ -157,7 +159,8 @@ class PluginRun {
 
   async #change(name: string, options: CommonOptions, action: "start" | "suspend"): Promise<void> {
     const resource = await this.#resource(name, options);
-    if (!this.#options.env.CONTROL_PLANE_URL) {
+    // The environment names the control plane of the settings. Another one is reached by the operator alone.
+    if (!this.#options.env.CONTROL_PLANE_URL || planeOf(resource) !== settingsPlane) {
       await this.#askOperator(resource, options, action);
       return;
     }

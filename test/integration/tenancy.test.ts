@@ -1,10 +1,10 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../../src/resource/status-schema.ts";
 import { startAccessWorld } from "../support/access-world.ts";
 import { createTestNamespace } from "../support/api-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { branches, project } from "../support/world.ts";
+import { branches, project, type World } from "../support/world.ts";
 
 const annotation = "endpoint-operator.dev/projects";
 const apiVersion = "endpoint-operator.dev/v1alpha1";
@@ -17,7 +17,7 @@ interface ReadableObject {
 
 interface Attempt {
   readonly kind: "ComputeEndpoint" | "DatabaseAccess";
-  readonly spec: (own: { readonly endpointId: string }) => object;
+  readonly spec: (own: { readonly endpointId: string; readonly clusterPlane: string }) => object;
   /** The reason of Ready. */
   readonly reason: string;
 }
@@ -43,6 +43,26 @@ const attempts: Readonly<Record<string, Attempt>> = {
     spec: () => ({ ...endpointSpec, projectId: "no-such-project-1" }),
     reason: "ProjectNotGranted",
   },
+  "their-control-plane": {
+    kind: "ComputeEndpoint",
+    spec: () => ({ ...endpointSpec, controlPlaneRef: { kind: "ControlPlane", name: "own" } }),
+    reason: "ControlPlaneNotFound",
+  },
+  "cluster-control-plane": {
+    kind: "ComputeEndpoint",
+    spec: ({ endpointId, clusterPlane }) => ({
+      ...endpointSpec,
+      controlPlaneRef: { kind: "ClusterControlPlane", name: clusterPlane },
+      adoption: { policy: "AdoptOnly", endpointId, takeOver: true },
+      deletionPolicy: "Delete",
+    }),
+    reason: "ProjectNotGranted",
+  },
+  "their-secret": {
+    kind: "ComputeEndpoint",
+    spec: () => ({ ...endpointSpec, controlPlaneRef: { kind: "ControlPlane", name: "thief" } }),
+    reason: "ControlPlaneNotReady",
+  },
   "their-endpoint": { kind: "DatabaseAccess", spec: () => accessSpec, reason: "EndpointNotFound" },
   "refused-endpoint": {
     kind: "DatabaseAccess",
@@ -50,6 +70,43 @@ const attempts: Readonly<Record<string, Attempt>> = {
     reason: "WaitingForEndpoint",
   },
 };
+
+/**
+ * The first namespace has a ControlPlane, and alone may use a ClusterControlPlane with the same key. The other namespace
+ * describes a ControlPlane that asks for the Secret of the first one. @returns the name of the ClusterControlPlane
+ */
+async function applyControlPlanes({ kubectl, namespace, sandbox }: World, other: string): Promise<string> {
+  const name = `shared-${namespace}`;
+  const key = Buffer.from(await sandbox.newKey("shared")).toString("base64");
+  const { url } = sandbox;
+  const ref = { name: "their-key", key: "api-key" };
+  const namespaces = { names: [namespace] };
+  const plane = (kind: string, metadata: object, spec: object) => ({
+    apiVersion,
+    kind,
+    metadata,
+    spec: { url, ...spec },
+  });
+  const items = [
+    { apiVersion: "v1", kind: "Secret", metadata: { name: ref.name, namespace }, data: { "api-key": key } },
+    plane("ControlPlane", { name: "own", namespace }, { apiKeySecretRef: ref }),
+    plane(
+      "ClusterControlPlane",
+      { name },
+      { apiKeySecretRef: { ...ref, namespace }, projects: [{ id: "*", namespaces }] },
+    ),
+  ];
+  await kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
+  // The schema of a ControlPlane has no namespace for its Secret.
+  const thief = plane("ControlPlane", { name: "thief", namespace: other }, { apiKeySecretRef: { ...ref, namespace } });
+  const stdin = JSON.stringify(thief);
+  expect((await kubectl.tryRun(["apply", "-f", "-"], { stdin })).stderr).toContain("unknown field");
+  await kubectl.run(["apply", "--validate=false", "-f", "-"], { stdin: JSON.stringify({ ...thief }) });
+  onTestFinished(async () => {
+    await kubectl.run(["delete", `clustercontrolplane/${name}`, "--ignore-not-found", "--wait=false"]);
+  });
+  return name;
+}
 
 test("a namespace tries to reach another's project, endpoint and password → each refused, and no message reveals anything", async () => {
   const access = await startAccessWorld();
@@ -65,11 +122,12 @@ test("a namespace tries to reach another's project, endpoint and password → ea
   const { ownership, host = "" } = (await world.untilReady("orders")).status;
   const endpointId = ownership?.endpointId ?? "";
   const password = (await access.secret("app"))?.data.password ?? "";
+  const clusterPlane = await applyControlPlanes(world, other);
   const before = await world.sandbox.endpoints(project);
   const from = (await world.sandbox.requests()).length;
 
   const items = Object.entries(attempts).map(([name, { kind, spec }]) => ({
-    ...{ apiVersion, kind, metadata: { name, namespace: other }, spec: spec({ endpointId }) },
+    ...{ apiVersion, kind, metadata: { name, namespace: other }, spec: spec({ endpointId, clusterPlane }) },
   }));
   await kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
   const read = async (kind: string, name: string) => {
@@ -83,7 +141,7 @@ test("a namespace tries to reach another's project, endpoint and password → ea
       { what: `${name} is ${reason}`, timeoutMs: 30_000 },
     );
   }
-  const shown = await kubectl.run(["-n", other, "get", "cpe,dba,events.events.k8s.io", "--output=json"]);
+  const shown = await kubectl.run(["-n", other, "get", "cpe,dba,controlplanes,events.events.k8s.io", "--output=json"]);
   const { items: objects } = JSON.parse(shown) as { readonly items: readonly ReadableObject[] };
   const messages = objects
     .flatMap(({ note = "", status }) => [note, ...(status?.conditions ?? []).map(({ message }) => message)])
@@ -93,6 +151,9 @@ test("a namespace tries to reach another's project, endpoint and password → ea
     expect(messages).not.toContain(hidden);
   }
   expect(await kubectl.run(["-n", other, "get", "secrets", "--output=name"])).not.toContain("secret/");
+  const thief = await kubectl.getJson<ReadableObject>(["-n", other, "get", "controlplane/thief"]);
+  expect(conditionOf(thief.status?.conditions, "Ready")?.reason).toBe("SecretForbidden");
+  expect(JSON.stringify(thief.status)).not.toContain(namespace);
   expect(await world.sandbox.endpoints(project)).toEqual(before);
   const asked = (await world.sandbox.requests()).slice(from);
   expect(asked.filter(({ path }) => path.includes("no-such-project-1"))).toEqual([]);
