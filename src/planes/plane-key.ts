@@ -73,8 +73,8 @@ export class PlaneKey implements KeySource {
       this.#reading ??= this.#refresh().finally(() => {
         this.#reading = undefined;
       });
-      await this.#reading;
     }
+    await this.#reading;
     return this.#known;
   }
 

@@ -307,7 +307,7 @@ describe("people with the shipped roles", () => {
         ? true
         : undefined;
     await waitUntil(isAggregated, { what: "the shipped roles have joined view and edit" });
-    for (const role of ["view", "edit"]) {
+    for (const role of ["view", "edit", "admin"]) {
       const user = `${role}-of-${namespace}`;
       await adminKubectl().run([
         "-n",
@@ -325,6 +325,11 @@ describe("people with the shipped roles", () => {
     ["view", "get", "computeendpoints.endpoint-operator.dev", true],
     ["view", "update", "computeendpoints.endpoint-operator.dev", false],
     ["edit", "create", "computeendpoints.endpoint-operator.dev", true],
+    ["view", "get", "controlplanes.endpoint-operator.dev", true],
+    ["edit", "create", "controlplanes.endpoint-operator.dev", false],
+    ["admin", "create", "controlplanes.endpoint-operator.dev", true],
+    ["admin", "patch", "controlplanes.endpoint-operator.dev/status", false],
+    ["admin", "create", "clustercontrolplanes.endpoint-operator.dev", false],
     ["edit", "delete", "computeendpoints.endpoint-operator.dev", true],
     ["edit", "patch", "computeendpoints.endpoint-operator.dev/status", false],
     ["view", "patch", "computeendpoints.endpoint-operator.dev/status", false],

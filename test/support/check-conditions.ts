@@ -1,5 +1,5 @@
 import { accessProgressReasons, accessStallReasons } from "../../src/resource/access-reasons.ts";
-import { conditionOf, otherReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
+import { conditionOf, otherReasons, planeReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../../src/resource/status-schema.ts";
 
 const reasons: readonly string[] = [
@@ -8,6 +8,7 @@ const reasons: readonly string[] = [
   ...otherReasons,
   ...accessStallReasons,
   ...accessProgressReasons,
+  ...planeReasons,
 ];
 
 /**

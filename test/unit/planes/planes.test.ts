@@ -1,0 +1,241 @@
+/** The pure parts of control planes that resources describe: keys, grants, status, and what is remembered of the API key. */
+import { describe, expect, it } from "vitest";
+import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
+import type { StoredSecret } from "../../../src/domain/secret-store.ts";
+import { isSelected, planeGrantOf } from "../../../src/planes/plane-grants.ts";
+import { PlaneHealth } from "../../../src/planes/plane-health.ts";
+import { PlaneKey } from "../../../src/planes/plane-key.ts";
+import type { SecretsReading } from "../../../src/planes/plane-secrets.ts";
+import { type PlaneFacts, planeStatus } from "../../../src/planes/plane-status.ts";
+import { parseComputeEndpoint, projectKeysOf, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
+import { conditionOf } from "../../../src/resource/conditions.ts";
+import {
+  parseClusterControlPlane,
+  parseControlPlane,
+  secretPlace,
+} from "../../../src/resource/control-plane-resource.ts";
+import { parseProjectKey, planeIdOf, projectKey } from "../../../src/resource/project-key.ts";
+import { checkConditions } from "../../support/check-conditions.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+const url = "https://control-plane.example.com/api/v2";
+const full = { mayChange: true, mayAdopt: true };
+const none = { mayChange: false, mayAdopt: false };
+
+const cluster = (projects?: object) =>
+  parseClusterControlPlane({
+    metadata: { name: "north", uid: "u-1", resourceVersion: "1", generation: 1 },
+    spec: { url, apiKeySecretRef: { namespace: "platform", name: "key", key: "api-key" }, projects },
+  });
+
+const own = parseControlPlane({
+  metadata: { name: "own", namespace: "shop", uid: "u-2", resourceVersion: "1", generation: 1 },
+  spec: { url, apiKeySecretRef: { name: "key", key: "api-key", namespace: "elsewhere" } },
+});
+
+const facts = (labels: Readonly<Record<string, string>> | undefined, annotation?: string) => ({
+  ...{ annotation, isAnyAnnotated: annotation !== undefined, labels, isTerminating: false },
+});
+
+describe("keys of projects", () => {
+  it.each([
+    ["the settings", undefined, "p-1", "p-1"],
+    ["a ControlPlane", { kind: "ControlPlane", name: "own" }, "p-1", "ControlPlane/shop/own/p-1"],
+    ["a ClusterControlPlane", { kind: "ClusterControlPlane", name: "own" }, "p-1", "ClusterControlPlane/own/p-1"],
+  ] as const)("%s → its own key, and back", (_, ref, projectId, key) => {
+    const planeId = planeIdOf(ref, "shop");
+    expect(projectKey(planeId, projectId)).toBe(key);
+    expect(parseProjectKey(key)).toEqual({ planeId, projectId });
+  });
+
+  it("a reference that cannot be read → never the control plane of the settings", () => {
+    const metadata = { namespace: "shop", name: "orders", uid: "u", resourceVersion: "1" };
+    const spec = { projectId: "p-1", branchId: "b-1", type: "ReadWrite", controlPlaneRef: { kind: "Other" } };
+    const resource = parseComputeEndpoint({ metadata, spec });
+    expect(workKeyOf(resource)).toBe("unreadable/p-1");
+    expect(projectKeysOf(resource)).toEqual(["unreadable/p-1"]);
+  });
+});
+
+describe("grants of a control plane", () => {
+  const byName = [{ id: "p-1", namespaces: { names: ["shop"] } }];
+  const byLabel = [{ id: "*", namespaces: { selector: { matchLabels: { team: "shop" } } } }];
+  it.each([
+    ["a ControlPlane → its namespace needs no grant", own, facts({}), full],
+    ["no projects, no annotation → as for the settings", cluster(), facts({}), none],
+    ["no projects, an annotation → granted", cluster(), facts({}, "p-1"), full],
+    ["named → granted", cluster(byName), facts({}), full],
+    ["named, and an annotation for another project → granted in addition", cluster(byName), facts({}, "p-2"), full],
+    ["projects without the namespace, but an annotation → granted in addition", cluster([]), facts({}, "p-1"), full],
+    ["an empty list → nothing, in every mode", cluster([]), facts({}), none],
+    ["labels fit → granted", cluster(byLabel), facts({ team: "shop" }), full],
+    ["labels differ → nothing", cluster(byLabel), facts({ team: "crm" }), none],
+    ["a Namespace that cannot be read → not selected by labels", cluster(byLabel), facts(undefined), none],
+  ])("%s", (_, plane, namespaceFacts, want) => {
+    const mode = plane.spec.kind === "Valid" && plane.spec.spec.projects?.length === 0 ? "Open" : "Required";
+    expect(planeGrantOf(plane, { namespace: "shop", projectId: "p-1", facts: namespaceFacts }, mode)).toEqual(want);
+  });
+
+  it.each([
+    ["In", ["a", "b"], { tier: "b" }, true],
+    ["In", ["a"], {}, false],
+    ["NotIn", ["a"], { tier: "a" }, false],
+    ["NotIn", ["a"], {}, true],
+    ["Exists", undefined, { tier: "" }, true],
+    ["Exists", undefined, {}, false],
+    ["DoesNotExist", undefined, {}, true],
+    ["DoesNotExist", undefined, { tier: "x" }, false],
+  ] as const)("selector: %s %j of %j → %s", (operator, values, labels, want) => {
+    const given = values === undefined ? {} : { values: [...values] };
+    expect(isSelected({ matchExpressions: [{ key: "tier", operator, ...given }] }, labels)).toBe(want);
+  });
+
+  it("a label named like a member of every object → absent", () => {
+    expect(isSelected({ matchExpressions: [{ key: "constructor", operator: "Exists" }] }, {})).toBe(false);
+  });
+});
+
+it("a ControlPlane that names a namespace for its Secret → the Secret of its own namespace all the same", () => {
+  if (own.spec.kind !== "Valid") throw new Error("the spec is valid");
+  expect(secretPlace(own, { namespace: "elsewhere", name: "key", key: "api-key" })).toEqual({
+    namespace: "shop",
+    name: "key",
+  });
+});
+
+const secret: StoredSecret = {
+  ...{ key: { namespace: "platform", name: "key" }, uid: "s", resourceVersion: "1", type: "Opaque", ownerUids: [] },
+  ...{ data: {}, finalizers: [], isBeingDeleted: false },
+};
+const read = (key: string): SecretsReading => ({ kind: "Read", key, authority: undefined, secret });
+
+describe("status of a control plane", () => {
+  const usual: PlaneFacts = {
+    ...{
+      resource: cluster(),
+      reading: read("k"),
+      credentials: "Accepted",
+      currentError: undefined,
+      lastError: undefined,
+    },
+    ...{ users: 2, heldSecrets: [], releaseProblem: undefined, nowMs: 0 },
+  };
+  const outage = { reason: "TimedOut", message: "cannot list: no answer in time", atMs: 0 } as const;
+  const deleted = { ...cluster(), deletionTimestamp: "2026-01-01T00:00:00Z" };
+  it.each([
+    ["accepted", {}, "True", "KeyAccepted"],
+    ["not used yet", { credentials: undefined }, "True", "KeyNotUsedYet"],
+    ["refused", { credentials: "Refused" }, "False", "Unauthorized"],
+    ["not reachable", { currentError: outage, lastError: outage }, "False", "ServiceUnavailable"],
+    ["not read", { reading: undefined }, "False", "SecretUnreadable"],
+    ["no Secret", { reading: { kind: "Refused", reason: "SecretNotFound", message: "m" } }, "False", "SecretNotFound"],
+    ["being deleted in use", { resource: deleted }, "True", "KeyAccepted"],
+  ] as const)("%s → Ready %s %s", (_, change, ready, reason) => {
+    const status = planeStatus({ ...usual, ...(change as Partial<PlaneFacts>) });
+    expect(conditionOf(status.conditions, "Ready")).toMatchObject({ status: ready, reason });
+    expect(status).toMatchObject({ resources: 2, observedGeneration: 1 });
+    if (!("resource" in change)) expect(checkConditions(status, 1)).toEqual([]);
+  });
+
+  it("a deletion that waits → says for how many resources, or for which Secret", () => {
+    const waiting = planeStatus({ ...usual, resource: deleted });
+    expect(conditionOf(waiting.conditions, "Reconciling")).toMatchObject({ reason: "InUse" });
+    expect(conditionOf(waiting.conditions, "Reconciling")?.message).toContain("2 resources use");
+    const stuck = planeStatus({ ...usual, resource: deleted, releaseProblem: "no right" });
+    expect(conditionOf(stuck.conditions, "Reconciling")?.message).toBe("no right");
+  });
+});
+
+describe("the API key of a control plane", () => {
+  const scene = () => {
+    const clock = new FakeClock(0);
+    const state = { reading: read("first") as SecretsReading | undefined, reads: 0, changes: 0, isKept: false };
+    const key = new PlaneKey({
+      clock,
+      read: async () => {
+        state.reads += 1;
+        return state.reading;
+      },
+      isKeptInMemory: () => state.isKept,
+      onChange: () => {
+        state.changes += 1;
+      },
+      onKey: () => {},
+    });
+    return { clock, state, key };
+  };
+
+  it("calls within a minute → one read; after a minute the next one", async () => {
+    const { clock, state, key } = scene();
+    await Promise.all([key.current(), key.current()]);
+    expect(await key.current()).toBe("first");
+    expect(state.reads).toBe(1);
+    await clock.advance(60_000);
+    state.reading = read("second");
+    expect(await key.current()).toBe("second");
+    expect(state).toMatchObject({ reads: 2, changes: 2 });
+  });
+
+  it("refused → read at once, then every five seconds until there is another one", async () => {
+    const { clock, state, key } = scene();
+    await key.current();
+    key.refused("first");
+    await key.current();
+    await key.current();
+    expect(state.reads).toBe(2);
+    await clock.advance(5_000);
+    state.reading = read("second");
+    expect(await key.current()).toBe("second");
+    expect(state.reads).toBe(3);
+  });
+
+  it("a refusal of a former key → nothing is read", async () => {
+    const { state, key } = scene();
+    await key.current();
+    key.refused("older");
+    await key.current();
+    expect(state.reads).toBe(1);
+  });
+
+  it("the Secret is gone → no call is sent; the API server gives no answer → the known key counts on", async () => {
+    const { clock, state, key } = scene();
+    await key.current();
+    state.reading = { kind: "Unanswered", message: "cannot read Secret" };
+    await clock.advance(60_000);
+    expect(await key.current()).toBe("first");
+    state.reading = { kind: "Refused", reason: "SecretNotFound", message: "There is no Secret platform/key." };
+    await clock.advance(60_000);
+    const error = await key.current().catch((failure: unknown) => failure);
+    expect(error).toBeInstanceOf(ControlPlaneError);
+    expect(error).toMatchObject({ reason: "Unauthorized", effect: "NotApplied" });
+    expect(String(error)).not.toContain("platform");
+  });
+
+  it("the namespace of the Secret is being deleted → the key in memory counts on", async () => {
+    const { clock, state, key } = scene();
+    await key.current();
+    state.isKept = true;
+    state.reading = { kind: "Refused", reason: "SecretForbidden", message: "no right" };
+    await clock.advance(60_000);
+    expect(await key.current()).toBe("first");
+  });
+});
+
+it("health: refused, then accepted by an answer about another thing; an error of a project says nothing", async () => {
+  let changes = 0;
+  const health = new PlaneHealth(new FakeClock(0), () => {
+    changes += 1;
+  });
+  const fail = (reason: ConstructorParameters<typeof ControlPlaneError>[0]) =>
+    health
+      .watch(() => Promise.reject(new ControlPlaneError(reason, `failed: ${reason}`, { effect: "NotApplied" })))
+      .catch(() => {});
+  await fail("Unauthorized");
+  expect(health).toMatchObject({ credentials: "Refused", currentError: { reason: "Unauthorized" } });
+  await fail("NotFound");
+  expect(health).toMatchObject({ credentials: "Accepted", currentError: undefined });
+  await fail("TimedOut");
+  await fail("TimedOut");
+  expect(health).toMatchObject({ credentials: "Accepted", currentError: { reason: "TimedOut" } });
+  expect(changes).toBe(3);
+});
