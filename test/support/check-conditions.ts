@@ -1,5 +1,11 @@
 import { accessProgressReasons, accessStallReasons } from "../../src/resource/access-reasons.ts";
-import { conditionOf, otherReasons, planeReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
+import {
+  conditionOf,
+  otherReasons,
+  planeReasons,
+  progressReasons,
+  stallReasons,
+} from "../../src/resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../../src/resource/status-schema.ts";
 
 const reasons: readonly string[] = [

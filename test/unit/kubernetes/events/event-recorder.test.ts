@@ -36,6 +36,13 @@ describe("the event recorder", () => {
     });
   });
 
+  it("an event of a resource of another kind → about that kind", async () => {
+    const { connection, recorder } = startRecorder();
+    recorder.record({ ...orders, kind: "DatabaseAccess" }, created);
+    await settlePromises();
+    expect(connection.calls[0]?.body).toMatchObject({ regarding: { kind: "DatabaseAccess", name: "orders" } });
+  });
+
   it("the same again within minutes → the same event, counted; another note → another event", async () => {
     const { clock, connection, recorder, sent } = startRecorder();
     recorder.record(orders, created);
