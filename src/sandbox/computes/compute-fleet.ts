@@ -204,10 +204,15 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
         const endpoint = this.#parts.records.endpoint(endpointId);
         const compute = this.#primaryOf(branchId);
         if (endpoint?.branchId !== branchId || compute?.endpointId !== endpointId) return;
+        // An earlier call may have begun one in the meantime.
+        if (!history.isPeriodFull(branchId)) return;
         history.openPeriod(branchId);
         await this.#configure(endpoint, compute.server.place);
         await compute.server.admin.query("SELECT pg_reload_conf()");
-        await history.completePeriod(branchId, compute.server);
+        await history.completePeriod(branchId, compute.server).catch((error: NodeJS.ErrnoException) => {
+          // The disk is full, or the server has just ended. The period before goes on, and the next call tries again.
+          if (error.code === undefined) throw error;
+        });
       });
     }
   }

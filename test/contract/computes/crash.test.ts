@@ -18,7 +18,7 @@ import { createSeededRandom } from "../../support/seeded-random.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { ComputeClient, clientKey, fixture, mainBranch, primary, replica } from "./compute-scene.ts";
 
-const rounds = process.env.LONG === "1" ? 50 : 5;
+const rounds = process.env.LONG === "1" ? 50 : 7;
 const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
 interface Started {
@@ -70,6 +70,13 @@ const works: Readonly<Record<string, (client: ComputeClient, round: number) => P
     await client.power(primary, "start");
     return client.api("POST", "/branches", { branch: { name: `copy-${round}`, parent_id: mainBranch } });
   },
+  "branch copy of an earlier time": async (client, round) => {
+    const time = new Date().toISOString();
+    return client.api("POST", "/branches", {
+      branch: { name: `copy-${round}`, parent_id: mainBranch, parent_timestamp: time },
+    });
+  },
+  snapshot: (client, round) => client.api("POST", `/branches/${mainBranch}/snapshot?name=copy-${round}`),
   "role creation": async (client, round) => {
     await client.power(primary, "start");
     return client.api("POST", `/branches/${mainBranch}/roles`, { role: { name: `role_${round}` } });
@@ -119,7 +126,7 @@ test(`kill -9 in the middle of real work, ${rounds} times → no data lost, no p
     const { program, client } = started;
     const uri = await client.uri(primary, names);
     await query(uri, `INSERT INTO kept VALUES (${round})`);
-    const [name = "", work] = Object.entries(works)[round % 5] ?? [];
+    const [name = "", work] = Object.entries(works)[round % Object.keys(works).length] ?? [];
     if (name === "wake") await client.power(primary, "suspend");
     await work?.(client, round);
     await new Promise((resolve) => setTimeout(resolve, random.below(300)));
@@ -132,7 +139,9 @@ test(`kill -9 in the middle of real work, ${rounds} times → no data lost, no p
     await expectSound(started.client, folder);
     const rows = await query(await started.client.uri(primary, names), "SELECT round FROM kept ORDER BY round");
     expect(rows.map((row) => row.round)).toEqual(Array.from({ length: round + 1 }, (_, index) => index));
-    if (name === "branch copy") branchesWithData.push(await branchNamed(started.client, `copy-${round}`));
+    if (name === "snapshot") await restoreSnapshot(started.client, `copy-${round}`);
+    if (name.startsWith("branch copy") || name === "snapshot")
+      branchesWithData.push(await branchNamed(started.client, `copy-${round}`));
     if (name === "role creation") {
       const asRole = await started.client.uri(primary, { ...names, role_name: `role_${round}` });
       expect(await query(asRole, "SELECT current_user AS name")).toEqual([{ name: `role_${round}` }]);
@@ -154,6 +163,14 @@ async function branchNamed(client: ComputeClient, name: string): Promise<string>
   const found = body.branches.find((branch: { name: string }) => branch.name === name);
   expect(found).toMatchObject({ current_state: "ready" });
   return found.id;
+}
+
+async function restoreSnapshot(client: ComputeClient, name: string): Promise<void> {
+  const { snapshots } = (await client.api("GET", "/snapshots")).body;
+  const found = snapshots.find((snapshot: { name: string }) => snapshot.name === name);
+  expect((await client.write("POST", `/snapshots/${found.id}/restore`, { name })).ended).toEqual([
+    "create_branch finished",
+  ]);
 }
 
 async function expectCopies(client: ComputeClient, branchIds: readonly string[]): Promise<void> {
