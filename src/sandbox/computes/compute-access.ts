@@ -121,7 +121,9 @@ export class ComputeAccess {
 
   #noteActivity(endpointId: string): void {
     try {
-      if (this.#parts.engine.compute(endpointId).endpoint.state !== "active") return;
+      const { state, pendingState } = this.#parts.engine.compute(endpointId).endpoint;
+      // A suspend ends connections. Their end is no reason to start the compute again.
+      if (state !== "active" || pendingState !== undefined) return;
       this.#parts.engine.connect(endpointId, undefined);
       this.#parts.onChange();
     } catch (error) {

@@ -16,7 +16,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { bareEnvironment, type RunningProgram, startProgram } from "../../support/e2e-program.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { ComputeClient, clientKey, fixture, mainBranch, primary, replica } from "./compute-scene.ts";
+import { type ApiAnswer, ComputeClient, clientKey, fixture, mainBranch, primary, replica } from "./compute-scene.ts";
 
 const rounds = process.env.LONG === "1" ? 50 : 7;
 const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
@@ -55,7 +55,7 @@ function commandLineOf(pid: string): string {
 }
 
 /** What the sandbox is killed in the middle of. */
-const works: Readonly<Record<string, (client: ComputeClient, round: number) => Promise<unknown>>> = {
+const works: Readonly<Record<string, (client: ComputeClient, round: number) => Promise<ApiAnswer>>> = {
   wake: (client) => client.api("POST", `/endpoints/${primary}/start`),
   suspend: async (client) => {
     await client.power(primary, "start");
@@ -128,7 +128,8 @@ test(`kill -9 in the middle of real work, ${rounds} times → no data lost, no p
     await query(uri, `INSERT INTO kept VALUES (${round})`);
     const [name = "", work] = Object.entries(works)[round % Object.keys(works).length] ?? [];
     if (name === "wake") await client.power(primary, "suspend");
-    await work?.(client, round);
+    const answer = await work?.(client, round);
+    expect([name, answer?.body.message, (answer?.status ?? 0) < 300]).toEqual([name, undefined, true]);
     await new Promise((resolve) => setTimeout(resolve, random.below(300)));
     await program.end("SIGKILL");
     await waitUntil(() => (serversIn(folder).length === 0 ? true : undefined), {
