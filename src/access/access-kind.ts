@@ -25,7 +25,9 @@ export class AccessKind implements ProjectKind {
     const worked = resources.map((resource): WorkedAccess => {
       const entry = this.#entryOf(resource, start);
       const { mayChange, mayAdopt } = start.grantOf(resource.key.namespace, projectId);
-      const mark = `${endpointMark(resource, find, start.endpoints)} ${mayChange} ${mayAdopt} ${problem?.message ?? ""}`;
+      const { serviceUrl } = identity;
+      const ofPlane = `${mayChange} ${mayAdopt} ${serviceUrl} ${problem?.message ?? ""}`;
+      const mark = `${endpointMark(resource, find, start.endpoints)} ${ofPlane}`;
       const hasMoved = entry.endpointMark !== mark;
       entry.endpointMark = mark;
       return { resource, entry, hasMoved };

@@ -1,17 +1,29 @@
 import type { ObservedDatabase } from "../domain/branch-objects.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
+import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject } from "../resource/database-access-schema.ts";
 import type { AccessContext } from "./access-context.ts";
 import { roleRetained } from "./access-events.ts";
 import type { WorkedAccess } from "./access-memory.ts";
-import { type BranchContents, type BranchReader, readOwnSecret, trustedObjects } from "./observe-access.ts";
+import { type BranchContents, type BranchReader, readOwnSecret } from "./observe-access.ts";
 import { objectsToDelete, ownedDatabases, type ReleaseMutation, usesOf } from "./plan-release.ts";
+import { recordedObjects, trustedObjects } from "./record-standing.ts";
 
-/** Returns the objects to delete with the resource, decided without a read of the control plane. */
+/**
+ * Returns the objects to delete with the resource, at whichever control plane they are. It is decided without a read of
+ * the control plane.
+ */
 export function doomedObjects(context: AccessContext, { resource }: WorkedAccess): readonly AccessObject[] {
-  const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
-  return objectsToDelete(trustedObjects(context, resource), spec, usesOf(context.store.list(), resource.uid));
+  return doomedAmong(recordedObjects(resource, context.identity), context, resource);
+}
+
+function doomedAmong(
+  objects: readonly AccessObject[],
+  { store }: AccessContext,
+  { spec, uid }: DatabaseAccess,
+): readonly AccessObject[] {
+  return objectsToDelete(objects, spec.kind === "Valid" ? spec.spec : undefined, usesOf(store.list(), uid));
 }
 
 /**
@@ -24,7 +36,8 @@ export async function nextRelease(
   worked: WorkedAccess,
   reader: BranchReader,
 ): Promise<ReleaseMutation | undefined> {
-  for (const object of doomedObjects(context, worked)) {
+  const { resource } = worked;
+  for (const object of doomedAmong(trustedObjects(resource, context.identity), context, resource)) {
     const contents = await contentsOrGone(reader, object);
     const isListed =
       object.type === "Role"

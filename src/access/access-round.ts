@@ -4,7 +4,6 @@ import { pollDelayMs } from "../decide/waiting.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { inParallel } from "../reconcile/in-parallel.ts";
 import type { KindChange, KindLook, KindRound, KindRoundStart, KindSent } from "../reconcile/project-kind.ts";
-import { noProject } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations, databaseAccessNames } from "../resource/names.ts";
@@ -21,6 +20,7 @@ import * as messages from "./messages.ts";
 import { BranchReader, configMarkOf, observeAccess } from "./observe-access.ts";
 import { type AccessMutation, type AccessPlan, isAccessMutation, planAccess, rotationDueMs } from "./plan-access.ts";
 import type { ReleaseMutation } from "./plan-release.ts";
+import { recordStandingOf, recordsElsewhere } from "./record-standing.ts";
 import { type DecidedChange, prepareChange, sendAccessChange, sendRelease } from "./send-access-change.ts";
 
 /** The maximum number of resources of one project that are worked on at the same time. */
@@ -180,7 +180,10 @@ export class AccessRound implements KindRound {
       return;
     }
     if (step !== undefined) {
+      // Until the resource is due again, a look at the project for another resource does not concern it.
       entry.waiting = undefined;
+      entry.isOwedLook = false;
+      entry.compared = undefined;
       await storeStep(this.#context, worked, step);
       entry.dueAtMs = Number.POSITIVE_INFINITY;
     } else if (!isEdited && (await this.#isAtRest(worked))) {
@@ -247,6 +250,14 @@ export class AccessRound implements KindRound {
       return { summary: { kind: "Unchanged" } };
     }
     const doomed = doomedObjects(this.#context, worked);
+    if (doomed.length === 0) {
+      await this.#release(worked);
+      return undefined;
+    }
+    const unusable = this.#problemStep() ?? this.#standingStep(resource);
+    if (unusable !== undefined) {
+      return unusable;
+    }
     const { namespace } = resource.key;
     const refused = doomed.find(
       ({ origin, projectId }) => origin !== "Created" && !this.#context.grantOf(namespace, projectId).mayAdopt,
@@ -255,11 +266,14 @@ export class AccessRound implements KindRound {
       const message = notGrantedMessage(namespace, refused.projectId, "deleteAdopted");
       return { summary: { kind: "Stalled", reason: "ProjectNotGranted", message } };
     }
-    if (doomed.length > 0 && this.#start.key !== noProject) {
-      return this.#problemStep();
-    }
-    await this.#release(worked);
     return undefined;
+  }
+
+  /** While the records name another control plane or URL, nothing is read or changed: their objects are not here. */
+  #standingStep(resource: DatabaseAccess): AccessStep | undefined {
+    return recordStandingOf(resource, this.#context.identity) === "OtherPlane"
+      ? { summary: { kind: "Stalled", reason: "IdentityUnproven", message: recordsElsewhere(resource) } }
+      : undefined;
   }
 
   async #release(worked: WorkedAccess): Promise<void> {

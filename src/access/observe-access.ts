@@ -1,4 +1,3 @@
-import { isOfPlane } from "../decide/identity.ts";
 import type { BranchObjects, BranchPath, ObservedDatabase, ObservedRole } from "../domain/branch-objects.ts";
 import { isInFlight } from "../domain/operation.ts";
 import { Password } from "../domain/password.ts";
@@ -6,11 +5,12 @@ import { KubernetesError } from "../domain/resource-store.ts";
 import type { SecretStore } from "../domain/secret-store.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
-import type { AccessObject, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
+import type { DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import type { AccessContext } from "./access-context.ts";
 import type { WorkedAccess } from "./access-memory.ts";
 import type { AccessObservation, BoundEndpoint, PasswordFacts, SecretFacts } from "./access-observation.ts";
 import { needsPassword, roleIn } from "./plan-access.ts";
+import { trustedObjects } from "./record-standing.ts";
 
 /** The roles and databases of one branch. */
 export interface BranchContents {
@@ -69,7 +69,7 @@ export async function observeAccess(
     ...contents,
     isConfigInFlight: isConfigInFlight(operations, endpoint.branchId),
     settings: context.settings,
-    objects: trustedObjects(context, resource),
+    objects: trustedObjects(resource, context.identity),
   };
   const isReadable = secret.kind === "Absent" || secret.kind === "Own";
   const isWanted = isReadable && roleIn(observation) !== undefined && needsPassword(observation);
@@ -93,17 +93,6 @@ export async function readOwnSecret(secrets: SecretStore, resource: DatabaseAcce
     }
     throw error;
   }
-}
-
-/**
- * Returns the recorded objects that can be trusted. Records that were copied from another resource, cluster or control
- * plane are left out.
- */
-export function trustedObjects({ identity }: AccessContext, resource: DatabaseAccess): readonly AccessObject[] {
-  const { records } = resource.status;
-  const isOurs =
-    records?.resourceUid === resource.uid && records.clusterId === identity.clusterId && isOfPlane(records, identity);
-  return isOurs ? records.objects : [];
 }
 
 async function readPassword(

@@ -156,6 +156,8 @@ export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStall
   DatabaseOwnedByAnother:
     "Grant privileges in SQL and set spec.database.policy to MustExist, or name the role that owns the database.",
   Forbidden: "Give the API key the permission to change roles and databases, or use another key.",
+  IdentityUnproven:
+    "Restore the control plane and the URL that the message names. Or delete the resource with both deletionPolicy fields set to Retain.",
   PasswordMissing: "Create the Secret of spec.password.secretRef, with its key.",
   PasswordUnavailable: "Annotate with endpoint-operator.dev/rotate-requested-at, or set spec.password.secretRef.",
   Rejected: "Read the control plane's words in the message, and change spec.",

@@ -2,7 +2,7 @@ import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";
 import { type ComputeEndpoint, noProject, planeOf, projectKeysOf, workKeyOf } from "../resource/compute-endpoint.ts";
-import { parseProjectKey } from "../resource/project-key.ts";
+import { parseProjectKey, settingsPlane } from "../resource/project-key.ts";
 import { carryOut } from "./carry-out.ts";
 import type { ControlPlaneAccess, ControlPlaneUnit } from "./control-plane-access.ts";
 import { callerFor, isAskedFor, isDue } from "./due.ts";
@@ -77,7 +77,7 @@ export class ProjectReconciler {
   #begin(project: ProjectMemory, unit: ControlPlaneUnit, key: string): Round {
     const { clock, store, policy } = this.#context;
     const { access, grantOf, problem } = unit;
-    const { identity, objects } = access ?? unusable;
+    const { identity, objects } = access ?? this.#unusable();
     const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy, planeProblem: problem };
     const named = store.inProject(project.projectId);
     const isHere = (resource: ComputeEndpoint) => projectKeysOf(resource).includes(key);
@@ -95,6 +95,12 @@ export class ProjectReconciler {
       noteGrant(round, each);
     }
     return round;
+  }
+
+  /** In place of a control plane that cannot be used. Its identity proves which cluster this is, and no more. */
+  #unusable(): Pick<ControlPlaneAccess, "identity" | "objects"> {
+    const { clusterId = "" } = this.#context.unitOf(settingsPlane).access?.identity ?? {};
+    return { identity: { clusterId, serviceUrl: "" } };
   }
 
   /** Returns what to read of the control plane now; `undefined`: nothing needs to be read. */
@@ -199,9 +205,6 @@ export class ProjectReconciler {
     ]);
   }
 }
-
-/** Stands for a control plane that cannot be used. No decision is made with it. */
-const unusable: Pick<ControlPlaneAccess, "identity" | "objects"> = { identity: { clusterId: "", serviceUrl: "" } };
 
 /**
  * The shortest interval between two reconciles of a project whose control plane cannot be used, in milliseconds. A

@@ -6,6 +6,7 @@ export const accessStallReasons = [
   "DatabaseNotFound",
   "DatabaseOwnedByAnother",
   "Forbidden",
+  "IdentityUnproven",
   "InvalidSpec",
   "PasswordMissing",
   "PasswordUnavailable",

@@ -1,5 +1,7 @@
 import { AccessKind } from "../../../src/access/access-kind.ts";
 import { indexesOf } from "../../../src/access/endpoint-reference.ts";
+import type { Identity } from "../../../src/decide/identity.ts";
+import type { PlaneProblem } from "../../../src/decide/plane-problem.ts";
 import { fullGrant, type GrantOf } from "../../../src/decide/project-grant.ts";
 import type { BranchObjects, ObservedDatabase } from "../../../src/domain/branch-objects.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
@@ -24,7 +26,6 @@ import { quietLogger } from "../../support/quiet-logger.ts";
 const freeSecret = { finalizers: [], isBeingDeleted: false };
 export const projectId = "green-fox-123456";
 const createdTime = "2026-01-01T00:00:00Z";
-const identity = { clusterId: "cluster-1", serviceUrl: "https://control.example/api/v2" };
 const policy = { createSettleMs: 1_000, operationPollMs: 5_000, resyncMs: 600_000 };
 
 interface FakeRole {
@@ -45,6 +46,10 @@ export class AccessScene {
   readonly databases = new Map<string, ObservedDatabase[]>();
   readonly secrets = new Map<string, StoredSecret>();
   readonly accesses = new Map<string, DatabaseAccess>();
+  /** The control plane of the project, as the reconciler gives it to the kind. */
+  identity: Identity = { clusterId: "cluster-1", serviceUrl: "https://control.example/api/v2" };
+  /** Why the control plane cannot be used; then its URL is unknown too. */
+  problem: PlaneProblem | undefined;
   /** What the administrator of the cluster allows. */
   grantOf: GrantOf = () => fullGrant;
   readonly events: string[] = [];
@@ -70,7 +75,7 @@ export class AccessScene {
   endpoint(name: string, branchId: string, more: { readonly type?: string; readonly id?: string } = {}): void {
     const { type = "ReadWrite", id = `ep-${name}` } = more;
     const host = `${id}.eu.example`;
-    const ownership = { endpointId: id, origin: "Created", resourceUid: `uid-${name}`, projectId, ...identity };
+    const ownership = { endpointId: id, origin: "Created", resourceUid: `uid-${name}`, projectId, ...this.identity };
     const stored = parseComputeEndpoint({
       metadata: { namespace: "shop", name, uid: `uid-${name}`, resourceVersion: "1" },
       spec: { projectId, branchId, type },
@@ -151,13 +156,15 @@ export class AccessScene {
     const endpoints = [...this.endpoints.values()].filter((endpoint) => workProjectOf(endpoint) === projectId);
     for (const project of [projectId, ""]) {
       const { clock } = this;
-      const plane = { planeId: "", identity, problem: undefined };
+      const { problem } = this;
+      const identity = problem === undefined ? this.identity : { ...this.identity, serviceUrl: "" };
+      const plane = { planeId: "", identity, problem };
       const grantOf: GrantOf = (namespace, id) => this.grantOf(namespace, id);
       const times = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
       const start = { key: project, ...plane, grantOf, ...times, endpoints };
       const round = this.#kind.begin(project === "" ? { ...start, endpoints: [] } : start);
       await round.settleLocally();
-      if (project !== "") {
+      if (project !== "" && problem === undefined) {
         await round.look({
           objects: this.#objects(),
           snapshot: this.#snapshot(),

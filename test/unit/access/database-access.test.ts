@@ -18,6 +18,9 @@ function secretWorks(scene: AccessScene, branch = main): boolean {
   return password !== undefined && scene.secret("app")?.password === password;
 }
 
+/** The database goes with the resource, so its role can go too. */
+const deletedWhole = { database: { name: "orders", deletionPolicy: "Delete" } };
+
 /** The stored resource with another spec. */
 function parsed(scene: AccessScene, spec: object): DatabaseAccess {
   const stored = scene.access("app");
@@ -205,6 +208,21 @@ describe("password", () => {
   });
 });
 
+describe("paused", () => {
+  test("another client resets the password → nothing is written before the pause ends", async () => {
+    const scene = await readyScene();
+    scene.annotate("app", "paused", "true");
+    await scene.settle(3);
+    const before = scene.secret("app");
+    scene.resetElsewhere(main, "orders_app");
+    await scene.settle();
+    expect(scene.secret("app")).toEqual(before);
+    scene.annotate("app", "paused", "false");
+    await scene.settle();
+    expect(secretWorks(scene)).toBe(true);
+  });
+});
+
 describe("endpoint", () => {
   test("it moves to another branch → role and database are made there, and the Secret follows", async () => {
     const scene = await readyScene();
@@ -245,6 +263,49 @@ describe("endpoint", () => {
 });
 
 describe("deletion", () => {
+  test("the control plane cannot be used after a restart → Stalled, the role stays; usable again → deleted", async () => {
+    const scene = await readyScene(deletedWhole);
+    scene.problem = { reason: "ControlPlaneNotReady", message: "The key cannot be read. Create its Secret." };
+    scene.restart();
+    scene.delete("app");
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("ControlPlaneNotReady");
+    expect(scene.events).toContain("ControlPlaneNotReady");
+    expect(scene.role(main, "orders_app")).toBeDefined();
+    scene.problem = undefined;
+    await scene.settle();
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.role(main, "orders_app")).toBeUndefined();
+  });
+
+  test("another URL → Stalled IdentityUnproven, the role stays; the former URL → deleted", async () => {
+    const scene = await readyScene(deletedWhole);
+    const former = scene.identity;
+    scene.identity = { ...former, serviceUrl: "https://other.example/api/v2" };
+    scene.delete("app");
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("IdentityUnproven");
+    expect(scene.stallOf("app")).toContain(former.serviceUrl);
+    expect(scene.role(main, "orders_app")).toBeDefined();
+    scene.identity = former;
+    await scene.settle();
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.role(main, "orders_app")).toBeUndefined();
+  });
+
+  test.each([
+    ["another URL", { identity: { clusterId: "cluster-1", serviceUrl: "https://other.example/api/v2" } }],
+    ["no usable control plane", { problem: { reason: "ControlPlaneNotFound", message: "There is none." } as const }],
+  ])("%s, Retain for both → the resource goes, role and database stay", async (_, now) => {
+    const scene = await readyScene({ role: { name: "orders_app", deletionPolicy: "Retain" } });
+    scene.restart();
+    Object.assign(scene, now);
+    scene.delete("app");
+    await scene.settle();
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.role(main, "orders_app")).toBeDefined();
+  });
+
   const bothGo = {
     database: { name: "orders", deletionPolicy: "Delete" },
     role: { name: "orders_app", deletionPolicy: "Delete" },
