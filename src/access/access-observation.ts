@@ -10,6 +10,8 @@ export type EndpointReference =
   | { readonly kind: "NotFound" }
   /** The ComputeEndpoint has no endpoint with a host name yet. */
   | { readonly kind: "Waiting" }
+  /** Its ownership record was not made for it, in this cluster, at this control plane: its endpoint is not here. */
+  | { readonly kind: "Unproven" }
   | { readonly kind: "Named"; readonly projectId: string; readonly endpointId: string };
 
 /** The endpoint and its branch, as the snapshot of the project shows them. */

@@ -1,4 +1,5 @@
 import type { WaitingChange } from "../decide/choose-mutation.ts";
+import { isIdentityProven } from "../decide/identity.ts";
 import { notGrantedMessage } from "../decide/project-grant.ts";
 import { pollDelayMs } from "../decide/waiting.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
@@ -9,7 +10,7 @@ import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations, databaseAccessNames } from "../resource/names.ts";
 import { type AccessContext, secretCheckMs } from "./access-context.ts";
 import type { WorkedAccess } from "./access-memory.ts";
-import type { AccessObservation } from "./access-observation.ts";
+import type { AccessObservation, EndpointReference } from "./access-observation.ts";
 import { observedObjects, recordsWith } from "./access-records.ts";
 import { doomedObjects, nextRelease, releaseResource } from "./access-release.ts";
 import { type AccessSummary, summaryOfAccessFailure } from "./access-status.ts";
@@ -211,7 +212,7 @@ export class AccessRound implements KindRound {
     if (unusable !== undefined) {
       return unusable;
     }
-    const reference = referenceOf(resource, (key) => this.#context.endpoints.get(key));
+    const reference = this.#referenceOf(resource);
     switch (reference.kind) {
       case "NotFound":
         return {
@@ -221,8 +222,10 @@ export class AccessRound implements KindRound {
         return {
           summary: { kind: "Progressing", reason: "WaitingForEndpoint", message: messages.waitingForEndpoint(name) },
         };
+      case "Unproven":
+        return { summary: { kind: "Stalled", reason: "IdentityUnproven", message: messages.endpointUnproven(name) } };
       case "Named":
-        return this.#grantStep(resource, reference.projectId);
+        return this.#standingStep(resource) ?? this.#grantStep(resource, reference.projectId);
     }
   }
 
@@ -242,6 +245,11 @@ export class AccessRound implements KindRound {
     }
     const message = notGrantedMessage(namespace, projectId, "change");
     return { summary: { kind: "Stalled", reason: "ProjectNotGranted", message } };
+  }
+
+  #referenceOf(resource: DatabaseAccess): EndpointReference {
+    const { endpoints, identity } = this.#context;
+    return referenceOf(resource, (key) => endpoints.get(key), identity);
   }
 
   async #localDeletion(worked: WorkedAccess): Promise<AccessStep | undefined> {
@@ -300,13 +308,16 @@ export class AccessRound implements KindRound {
       this.#decided.set(resource.uid, plan === undefined ? { kind: "Released" } : { kind: "Release", plan });
       return;
     }
-    const reference = referenceOf(resource, (key) => this.#context.endpoints.get(key));
+    const reference = this.#referenceOf(resource);
     if (reference.kind !== "Named" || resource.spec.kind !== "Valid") {
       return;
     }
     const { spec } = resource.spec;
     const { namespace } = resource.key;
-    const siblings = this.#start.endpoints.filter(({ key }) => key.namespace === namespace);
+    const { identity } = this.#context;
+    const siblings = this.#start.endpoints.filter(
+      (sibling) => sibling.key.namespace === namespace && isIdentityProven(sibling, identity),
+    );
     const endpoint = boundEndpoint(reference, snapshot, spec.secret?.includeReplicas === true ? siblings : []);
     if (endpoint === undefined) {
       const message = messages.waitingForEndpoint(spec.endpointRef.name);

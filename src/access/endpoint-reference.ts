@@ -1,3 +1,4 @@
+import { type Identity, isIdentityProven } from "../decide/identity.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, isBeingDeleted, noProject, workKeyOf } from "../resource/compute-endpoint.ts";
@@ -48,17 +49,20 @@ export function accessKeyOf(resource: DatabaseAccess, find: FindEndpoint): strin
   return (resource.deletionTimestamp === undefined ? (ofEndpoint ?? recorded) : (recorded ?? ofEndpoint)) ?? noProject;
 }
 
-/** Returns what the cache shows of the resource's ComputeEndpoint. */
-export function referenceOf(resource: DatabaseAccess, find: FindEndpoint): EndpointReference {
+/** Returns what the cache shows of the resource's ComputeEndpoint, for the control plane of a reconcile. */
+export function referenceOf(resource: DatabaseAccess, find: FindEndpoint, identity: Identity): EndpointReference {
   const key = endpointKeyOf(resource);
   const endpoint = key && find(key);
   if (endpoint === undefined || isBeingDeleted(endpoint)) {
     return { kind: "NotFound" };
   }
   const { ownership } = endpoint.status;
-  return ownership === undefined
-    ? { kind: "Waiting" }
-    : { kind: "Named", projectId: ownership.projectId, endpointId: ownership.endpointId };
+  if (ownership === undefined) {
+    return { kind: "Waiting" };
+  }
+  return isIdentityProven(endpoint, identity)
+    ? { kind: "Named", projectId: ownership.projectId, endpointId: ownership.endpointId }
+    : { kind: "Unproven" };
 }
 
 /** Returns the endpoint from the snapshot; `undefined`: the snapshot does not show it. */
@@ -104,6 +108,7 @@ function markOf(endpoint: ComputeEndpoint): string {
     uid,
     isBeingDeleted(endpoint),
     status.ownership?.endpointId,
+    status.ownership?.serviceUrl,
     status.host,
     status.state === undefined,
     branchId,

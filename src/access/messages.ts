@@ -52,6 +52,11 @@ export function endpointNotFound(name: string): string {
   return `There is no ComputeEndpoint ${name} in this namespace. The operator continues when it exists.`;
 }
 
+/** Says that the ownership record of the ComputeEndpoint does not hold here. */
+export function endpointUnproven(name: string): string {
+  return `The ownership record of ComputeEndpoint ${name} was not made for it in this cluster with the control plane that it has now, so the operator reads and changes nothing for this resource. Look at the condition Stalled of that ComputeEndpoint.`;
+}
+
 /** Says that the ComputeEndpoint has no host name yet. */
 export function waitingForEndpoint(name: string): string {
   return `ComputeEndpoint ${name} has no endpoint yet. The operator continues when it has one.`;

@@ -11,11 +11,12 @@ import { Password } from "../../../src/domain/password.ts";
 import { KubernetesError, keyText, type ResourceKey, type ResourceStore } from "../../../src/domain/resource-store.ts";
 import type { SecretStore, StoredSecret } from "../../../src/domain/secret-store.ts";
 import { createSnapshot } from "../../../src/operations/known-operations.ts";
-import { type ComputeEndpoint, parseComputeEndpoint, workProjectOf } from "../../../src/resource/compute-endpoint.ts";
+import { type ComputeEndpoint, parseComputeEndpoint, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../../../src/resource/database-access.ts";
 import { type DatabaseAccessStatus, databaseAccessStatusSchema } from "../../../src/resource/database-access-schema.ts";
 import { annotations, databaseAccessNames } from "../../../src/resource/names.ts";
+import { projectKey, settingsPlane } from "../../../src/resource/project-key.ts";
 import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
 import { checkConditions } from "../../support/check-conditions.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -76,9 +77,11 @@ export class AccessScene {
     const { type = "ReadWrite", id = `ep-${name}` } = more;
     const host = `${id}.eu.example`;
     const ownership = { endpointId: id, origin: "Created", resourceUid: `uid-${name}`, projectId, ...this.identity };
+    const [kind, plane] = this.identity.controlPlane?.split("/") ?? [];
+    const controlPlaneRef = kind === undefined ? {} : { controlPlaneRef: { kind, name: plane } };
     const stored = parseComputeEndpoint({
       metadata: { namespace: "shop", name, uid: `uid-${name}`, resourceVersion: "1" },
-      spec: { projectId, branchId, type },
+      spec: { projectId, branchId, type, ...controlPlaneRef },
       status: { ownership, host, state: "idle" },
     });
     this.endpoints.set(`shop/${name}`, stored);
@@ -153,12 +156,14 @@ export class AccessScene {
 
   /** One reconcile of the project, as the core drives it. */
   async reconcile(): Promise<void> {
-    const endpoints = [...this.endpoints.values()].filter((endpoint) => workProjectOf(endpoint) === projectId);
-    for (const project of [projectId, ""]) {
+    const planeId = this.identity.controlPlane ?? settingsPlane;
+    const worked = projectKey(planeId, projectId);
+    const endpoints = [...this.endpoints.values()].filter((endpoint) => workKeyOf(endpoint) === worked);
+    for (const project of [worked, ""]) {
       const { clock } = this;
       const { problem } = this;
       const identity = problem === undefined ? this.identity : { ...this.identity, serviceUrl: "" };
-      const plane = { planeId: "", identity, problem };
+      const plane = { planeId, identity, problem };
       const grantOf: GrantOf = (namespace, id) => this.grantOf(namespace, id);
       const times = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
       const start = { key: project, ...plane, grantOf, ...times, endpoints };

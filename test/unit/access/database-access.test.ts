@@ -241,6 +241,40 @@ describe("endpoint", () => {
     expect(scene.effects.filter((name) => name === "replaceSecret")).toHaveLength(1);
   });
 
+  test("it is made anew at another control plane → Stalled, the records of the former one stay; back → Ready", async () => {
+    const scene = await readyScene();
+    const [former, before] = [scene.identity, scene.access("app")?.status.records];
+    const calls = scene.calls.length;
+    scene.identity = {
+      ...former,
+      serviceUrl: "https://north.example/api/v2",
+      controlPlane: "ClusterControlPlane/north",
+    };
+    scene.endpoint("orders", main, { id: "ep-north" });
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("IdentityUnproven");
+    expect(scene.access("app")?.status.records).toEqual(before);
+    expect(scene.calls.slice(calls)).toEqual([]);
+    scene.identity = former;
+    scene.endpoint("orders", main);
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+  });
+
+  test("its record is of a former URL → Stalled IdentityUnproven, nothing read or written; the former URL → Ready", async () => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    const former = scene.identity;
+    scene.identity = { ...former, serviceUrl: "https://other.example/api/v2" };
+    scene.apply("app");
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("IdentityUnproven");
+    expect([scene.calls, scene.secret("app")]).toEqual([[], undefined]);
+    scene.identity = former;
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+  });
+
   test("it is deleted → EndpointNotFound, and the Secret stays as it is", async () => {
     const scene = await readyScene();
     const before = scene.secret("app");
