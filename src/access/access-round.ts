@@ -8,6 +8,7 @@ import type { KindChange, KindLook, KindRound, KindRoundStart, KindSent } from "
 import { isTrue } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations, databaseAccessNames } from "../resource/names.ts";
+import { parseProjectKey } from "../resource/project-key.ts";
 import { type AccessContext, secretCheckMs } from "./access-context.ts";
 import type { WorkedAccess } from "./access-memory.ts";
 import type { AccessObservation, EndpointReference } from "./access-observation.ts";
@@ -210,7 +211,8 @@ export class AccessRound implements KindRound {
     const { name } = resource.spec.spec.endpointRef;
     const unusable = this.#problemStep();
     if (unusable !== undefined) {
-      return unusable;
+      // Without a grant, the resource shows the same whether the control plane exists or not.
+      return this.#grantStep(resource, parseProjectKey(this.#start.key).projectId) ?? unusable;
     }
     const reference = this.#referenceOf(resource);
     switch (reference.kind) {

@@ -72,7 +72,7 @@ export function situationOf(observation: LocalObservation): Situation {
     return retained(observation);
   }
   if (planeProblem !== undefined) {
-    return { kind: "PlaneUnusable", problem: planeProblem };
+    return planeUnusable(observation, planeProblem);
   }
   if (!isIdentityProven(resource, identity)) {
     return { kind: "IdentityUnproven" };
@@ -90,6 +90,19 @@ export function situationOf(observation: LocalObservation): Situation {
     return { kind: "InvalidSpec", problems: resource.spec.problems };
   }
   return wanted(observation, resource.spec.spec);
+}
+
+/**
+ * Finds the situation of a resource whose control plane cannot be used. Without a grant, the resource shows the same
+ * whether the control plane exists or not.
+ */
+function planeUnusable({ resource, grant }: LocalObservation, problem: PlaneProblem): Situation {
+  if (grant.mayChange || isBeingDeleted(resource)) {
+    return { kind: "PlaneUnusable", problem };
+  }
+  return resource.spec.kind === "Invalid"
+    ? { kind: "InvalidSpec", problems: resource.spec.problems }
+    : { kind: "NotGranted", what: "change" };
 }
 
 /** Finds the situation of a resource that is not being deleted and has a valid spec. */

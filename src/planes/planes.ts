@@ -1,7 +1,7 @@
 /** All control planes: those that resources describe, and the one of the settings. */
 
 import type { PlaneProblem } from "../decide/plane-problem.ts";
-import { type GrantMode, type GrantOf, noGrant, projectGrantOf } from "../decide/project-grant.ts";
+import { fullGrant, type GrantMode, type GrantOf, projectGrantOf } from "../decide/project-grant.ts";
 import type { GrantSource } from "../domain/namespace-grants.ts";
 import type { ControlPlaneUnit } from "../reconcile/control-plane-access.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
@@ -128,10 +128,15 @@ export class Planes {
       : this.#planes.get(planeId)?.access?.identity.serviceUrl;
   }
 
-  #grantOf({ resource }: Plane, namespace: string, projectId: string) {
+  #grantOf({ id, resource }: Plane, namespace: string, projectId: string) {
     const { namespaces, grantMode } = this.#options;
-    const question = { namespace, projectId, facts: namespaces.grantsOf(namespace) };
-    return resource === undefined ? noGrant : planeGrantOf(resource, question, grantMode);
+    const facts = namespaces.grantsOf(namespace);
+    if (resource?.spec.kind !== "Valid") {
+      // A ControlPlane belongs to the namespace. A ClusterControlPlane that does not exist looks like one without
+      // `projects`: a namespace without a grant does not learn which ones exist.
+      return kindOfPlane(id) === "ClusterControlPlane" ? projectGrantOf(projectId, facts, grantMode) : fullGrant;
+    }
+    return planeGrantOf(resource, { namespace, projectId, facts }, grantMode);
   }
 
   #problemOf({ id, resource, key, access }: Plane): PlaneProblem | undefined {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
 import type { DatabaseAccess } from "../../../src/resource/database-access.ts";
 import { AccessScene } from "./access-scene.ts";
 
@@ -293,6 +294,20 @@ describe("endpoint", () => {
     scene.endpoints.delete("shop/replica");
     await scene.settle(3);
     expect(scene.secret("app")?.["read-hosts"]).toBeUndefined();
+  });
+});
+
+describe("no usable control plane", () => {
+  test.each([
+    ["granted → the control plane's problem", fullGrant, "ControlPlaneNotFound"],
+    ["not granted → only that, so that the names of control planes stay unknown", noGrant, "ProjectNotGranted"],
+  ])("%s", async (_, grant, reason) => {
+    const scene = await readyScene({ role: { name: "orders_app" } });
+    scene.problem = { reason: "ControlPlaneNotFound", message: "There is none." };
+    scene.grantOf = () => grant;
+    scene.restart();
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe(reason);
   });
 });
 

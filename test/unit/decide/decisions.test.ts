@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Claim, claimOfGone } from "../../../src/decide/claims.ts";
 import type { Observation } from "../../../src/decide/observation.ts";
 import type { Plan } from "../../../src/decide/plan.ts";
+import { noGrant } from "../../../src/decide/project-grant.ts";
 import { annotations } from "../../../src/resource/names.ts";
 import {
   acknowledged,
@@ -47,7 +48,21 @@ function openCreate(creationTimestamp: string, isHeld = false): Claim {
   };
 }
 
+const planeProblem = { reason: "ControlPlaneNotFound", message: "There is no ClusterControlPlane north." } as const;
+
 const rows: readonly Row[] = [
+  {
+    name: "the control plane cannot be used → says so",
+    why: "the namespace may use it",
+    given: { ...owned(), planeProblem },
+    want: { kind: "Stall", reason: "ControlPlaneNotFound" },
+  },
+  {
+    name: "the control plane cannot be used, no grant → only that",
+    why: "a namespace without a grant must not learn which control planes exist",
+    given: { ...owned(), planeProblem, grant: noGrant },
+    want: { kind: "Stall", reason: "ProjectNotGranted" },
+  },
   {
     name: "create unresolved and settled, an endpoint since then cannot be parsed → a person decides",
     why: "it may be what the create made: another POST would make a second one",

@@ -60,3 +60,11 @@ it("the key is refused → failing at once, also while other calls time out", as
   health.forgetKey();
   expect(health.currentError).toBeUndefined();
 });
+
+it("the key is refused, then an answer about another thing → accepted", async () => {
+  const { health, fail } = scene();
+  await fail("Unauthorized");
+  await fail("NotFound");
+  expect(health.credentials).toBe("Accepted");
+  expect(health.currentError).toBeUndefined();
+});

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { StoredSecret } from "../../../src/domain/secret-store.ts";
 import { isSelected, planeGrantOf } from "../../../src/planes/plane-grants.ts";
-import { PlaneHealth } from "../../../src/planes/plane-health.ts";
 import { PlaneKey } from "../../../src/planes/plane-key.ts";
 import type { SecretsReading } from "../../../src/planes/plane-secrets.ts";
 import { type PlaneFacts, planeStatus } from "../../../src/planes/plane-status.ts";
@@ -219,23 +218,4 @@ describe("the API key of a control plane", () => {
     await clock.advance(60_000);
     expect(await key.current()).toBe("first");
   });
-});
-
-it("health: refused, then accepted by an answer about another thing; an error of a project says nothing", async () => {
-  let changes = 0;
-  const health = new PlaneHealth(new FakeClock(0), () => {
-    changes += 1;
-  });
-  const fail = (reason: ConstructorParameters<typeof ControlPlaneError>[0]) =>
-    health
-      .watch(() => Promise.reject(new ControlPlaneError(reason, `failed: ${reason}`, { effect: "NotApplied" })))
-      .catch(() => {});
-  await fail("Unauthorized");
-  expect(health).toMatchObject({ credentials: "Refused", currentError: { reason: "Unauthorized" } });
-  await fail("NotFound");
-  expect(health).toMatchObject({ credentials: "Accepted", currentError: undefined });
-  await fail("TimedOut");
-  await fail("TimedOut");
-  expect(health).toMatchObject({ credentials: "Accepted", currentError: { reason: "TimedOut" } });
-  expect(changes).toBe(3);
 });
