@@ -16,7 +16,8 @@ export interface GrantQuestion {
 /**
  * Returns what a namespace may do in a project of the control plane. Pure and total.
  * The key of a ControlPlane belongs to its namespace, so its resources need no grant. A ClusterControlPlane grants by
- * `projects`, in addition to the annotation of the Namespace.
+ * `projects`. If it has none, the annotation of the Namespace grants. An annotation never adds to `projects`, because its project
+ * ids, or its `*`, may be meant for another account.
  */
 export function planeGrantOf(
   { kind, spec }: Pick<PlaneResource, "kind" | "spec">,
@@ -31,11 +32,7 @@ export function planeGrantOf(
     return projectGrantOf(projectId, facts, mode);
   }
   const isGranted = rules.some((rule) => isForProject(rule, projectId) && isForNamespace(rule, namespace, facts));
-  return isGranted
-    ? fullGrant
-    : facts.annotation === undefined
-      ? noGrant
-      : projectGrantOf(projectId, facts, "Required");
+  return isGranted ? fullGrant : noGrant;
 }
 
 function isForProject({ id }: ProjectRule, projectId: string): boolean {

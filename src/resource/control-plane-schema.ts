@@ -139,7 +139,7 @@ const projects = z
   .max(500)
   .optional()
   .describe(
-    "Which namespaces may name which project, in addition to the annotation endpoint-operator.dev/projects of Namespaces. If it is present, every other namespace may name none. Absent: as for the control plane of the settings.",
+    "Which namespaces may name which project. If it is present, it alone decides. Absent: the annotation endpoint-operator.dev/projects of Namespaces decides, as for the control plane of the settings.",
   );
 
 /** The spec of a ControlPlane. */

@@ -151,12 +151,13 @@ test("the URL changes to another account and back → the endpoint is neither lo
   expect((await second.endpoints(project)).length).toBe(1);
 });
 
-test("a ClusterControlPlane grants projects to namespaces → others are refused, in addition to the annotation", async () => {
+test("a ClusterControlPlane grants projects to namespaces → others are refused, also with an annotation", async () => {
   const planes = await startPlaneWorld();
   const { world, second } = planes;
   const { namespace, kubectl } = world;
   const controlPlaneRef = { kind: "ClusterControlPlane", name: "second" };
   await planes.apply("clustercontrolplane/second", { projects: [{ id: project, namespaces: { names: ["another"] } }] });
+  await kubectl.run(["annotate", "namespace", namespace, "endpoint-operator.dev/projects=*", "--overwrite"]);
   await world.apply("orders", { ...writable, controlPlaneRef });
   await world.untilStalled("orders", "ProjectNotGranted");
   await planes.apply("clustercontrolplane/second", {
