@@ -45,6 +45,8 @@ export interface ConnectTarget {
   readonly client?: (ControlPlane & { readonly objects?: BranchObjects }) | undefined;
   /** Runs around every call and sees its result. @default nothing */
   readonly watchCalls?: CallGuard | undefined;
+  /** Whether the result of a call still says something about the key in use. @default it does */
+  readonly isInUse?: (() => boolean) | undefined;
 }
 
 /** A connected control plane. The caller must close it. */
@@ -65,7 +67,9 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
   const { controlPlane: reporting, unreadableCount } = withUnreadableReport(client, { clock, logger });
   const calls = tracer === undefined ? reporting : withCallSpans(reporting, tracer);
   const throttle = throttleGuard({ clock, observer });
-  const onJudged = (isAccepted: boolean) => observer.keyJudged(describedBy ?? "settings", isAccepted);
+  const onJudged = (isAccepted: boolean) => {
+    if (target.isInUse?.() ?? true) observer.keyJudged(describedBy ?? "settings", isAccepted);
+  };
   const credentials = createCredentialGate({ clock, keys, onNewKey, onJudged });
   const gated: CallGuard = (call) => watchCalls(() => credentials.guard(() => throttle(call)));
   const controlPlane = withLeaderFence(guardCalls(calls, gated), fence, writeTimeoutMs);

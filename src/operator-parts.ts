@@ -30,7 +30,7 @@ import type { ProjectKind } from "./reconcile/project-kind.ts";
 import { ProjectReconciler } from "./reconcile/project-reconciler.ts";
 import { Projects } from "./reconcile/projects.ts";
 import { type ComputeEndpoint, isBeingDeleted, noProject, projectIdOf } from "./resource/compute-endpoint.ts";
-import { parseProjectKey } from "./resource/project-key.ts";
+import { parseProjectKey, planeLabel } from "./resource/project-key.ts";
 import { type ClosableFence, createClosableFence } from "./runtime/closable-fence.ts";
 import { createLivenessWatchdog, type LivenessWatchdog } from "./runtime/liveness-watchdog.ts";
 import { createWorkQueue, type WorkQueue } from "./runtime/work-queue.ts";
@@ -245,7 +245,10 @@ function createOperatorMetrics(
         .find(({ id }) => id === planeId)
         ?.projects.serviceNowMs(projectId);
     },
-    operationsAges: () => units().flatMap(({ projects }) => projects.operationsAges()),
+    operationsAges: () =>
+      units().flatMap(({ id, projects }) =>
+        projects.operationsAges().map((age) => ({ ...age, controlPlane: planeLabel(id) })),
+      ),
     version,
     workers: config.workers,
     watchStats: () => watch.stats(),

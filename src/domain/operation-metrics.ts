@@ -18,6 +18,8 @@ export interface EndedOperation extends ResourceKey {
 
 /** The age of what the operator knows about a project's operations. */
 export interface OperationsAge {
+  /** The control plane, as in the other metrics: `settings`, or the id of the resource that describes it. */
+  readonly controlPlane: string;
   readonly projectId: string;
   /** Milliseconds since the last complete read began. */
   readonly ageMs: number;

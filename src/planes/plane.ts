@@ -21,6 +21,8 @@ export interface PlaneTarget {
   /** The id of the control plane, for ownership records. */
   readonly controlPlane: string;
   readonly watchCalls: CallGuard;
+  /** Whether this connection and its key are in use. A call of a former one may end later. */
+  readonly isInUse: () => boolean;
   /** Called when the Secret has another key after a refusal. Must not throw. */
   readonly onNewKey: () => void;
 }
@@ -44,7 +46,7 @@ export interface PlaneOptions {
   /** Called when the key or the certificate authority has changed. Must not throw. */
   readonly onKeyChange: () => void;
   readonly onHealthChange: () => void;
-  /** Called with the id of the control plane when it is no longer used. Must not throw. */
+  /** Called with the id of the control plane when it is no longer used or has no key. Must not throw. */
   readonly onUnused: (planeId: string) => void;
 }
 
@@ -157,11 +159,14 @@ export class Plane {
       this.#projects = newProjects();
       this.#health = new PlaneHealth(clock, onHealthChange);
     }
+    const { id } = this;
+    const key = this.#key;
     this.#connection = connect({
       url: resource.spec.spec.url,
       requestsPerMinute: target.requestsPerMinute,
-      keys: this.#key,
-      controlPlane: this.id,
+      keys: key,
+      controlPlane: id,
+      isInUse: () => this.#target === target && key.known?.kind === "Read",
       watchCalls: this.#health.watch,
       onNewKey: () => void this.#projects.retryRefused(),
     });
@@ -181,7 +186,7 @@ export class Plane {
 
   /** A key belongs to one spec: after an edit of spec, the former connection cannot get the new key, nor the new one the former key. */
   #newKey(resource: PlaneResource | undefined): PlaneKey {
-    const { clock, onKey, onKeyChange, secrets, namespaces } = this.#options;
+    const { clock, onKey, onKeyChange, onUnused, secrets, namespaces } = this.#options;
     const spec = resource?.spec.kind === "Valid" ? resource.spec.spec : undefined;
     const key: PlaneKey = new PlaneKey({
       ...{ clock, onKey },
@@ -196,6 +201,9 @@ export class Plane {
         }
         this.#health.forgetKey();
         this.#projects.retryRefused();
+        if (key.known?.kind !== "Read") {
+          onUnused(this.id);
+        }
         onKeyChange();
       },
     });

@@ -94,7 +94,7 @@ export class Projects {
   }
 
   /** Returns, for each project with resources, the milliseconds since its operations were last read completely. */
-  operationsAges(): readonly OperationsAge[] {
+  operationsAges(): readonly Omit<OperationsAge, "controlPlane">[] {
     const nowMs = this.#options.clock.monotonicMs();
     return [...this.#projects.values()]
       .filter(({ projectId, resources }) => projectId !== noProject && resources.size > 0)

@@ -36,6 +36,11 @@ export function planeName(planeId: string): string {
   return planeId === settingsPlane ? "the control plane of the settings" : `${kind} ${rest.at(-1)}`;
 }
 
+/** Returns the label of a control plane in metrics: its id, or `settings`. */
+export function planeLabel(planeId: string): string {
+  return planeId === settingsPlane ? "settings" : planeId;
+}
+
 /** Returns the key of a project of a control plane. */
 export function projectKey(planeId: string, projectId: string): string {
   return planeId === settingsPlane ? projectId : `${planeId}/${projectId}`;

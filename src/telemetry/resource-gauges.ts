@@ -104,12 +104,12 @@ function registerOperationsAge(registry: MetricsRegistry, { operationsAges }: Re
   const gauge: Gauge = new Gauge({
     name: "operations_age_seconds",
     help: "Time since the operator last read the operations of a project completely. It grows with the number of projects.",
-    labelNames: ["project_id"],
+    labelNames: ["control_plane", "project_id"],
     registers: [registry],
     collect: () => {
       gauge.reset();
-      for (const { projectId, ageMs } of operationsAges()) {
-        gauge.set({ project_id: projectId }, ageMs / 1000);
+      for (const { controlPlane, projectId, ageMs } of operationsAges()) {
+        gauge.set({ control_plane: controlPlane, project_id: projectId }, ageMs / 1000);
       }
     },
   });

@@ -14,7 +14,7 @@ export function fullMetrics(): Metrics {
     accesses: { resources: () => [readyAccess()], nowMs: () => nowMs },
     orphanCount: () => 2,
     serviceNowMs: () => nowMs,
-    operationsAges: () => [{ projectId: "green-fox-123456", ageMs: 31_500 }],
+    operationsAges: () => [{ controlPlane: "settings", projectId: "green-fox-123456", ageMs: 31_500 }],
     unreadableCount: () => 1,
     queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 1_500, lists: 2, watches: 3 }),

@@ -24,7 +24,7 @@ export function metricsOf(
     resources,
     orphanCount: () => 2,
     serviceNowMs: (projectId) => (projectId === "no-clock" ? undefined : nowMs),
-    operationsAges: () => [{ projectId: "green-fox-123456", ageMs: 31_500 }],
+    operationsAges: () => [{ controlPlane: "settings", projectId: "green-fox-123456", ageMs: 31_500 }],
     unreadableCount: () => 0,
     queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
     watchStats,

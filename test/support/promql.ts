@@ -1,4 +1,4 @@
-/** A selector of series in a PromQL expression; only matchers for equality are known here. */
+/** A selector of series in a PromQL expression; `labels` has the matchers for equality, and those for inequality are left out. */
 export interface Selector {
   readonly metric: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -43,10 +43,10 @@ function matchersOf(braces: string): Readonly<Record<string, string>> {
   const inside = braces.replaceAll(/^\{|\}$/g, "").trim();
   if (inside === "") return {};
   return Object.fromEntries(
-    inside.split(",").map((matcher) => {
-      const [, label, value] = /^\s*(\w+)\s*=\s*"([^"]*)"\s*$/.exec(matcher) ?? [];
+    inside.split(",").flatMap((matcher) => {
+      const [, label, operator, value] = /^\s*(\w+)\s*(!?=)\s*"([^"]*)"\s*$/.exec(matcher) ?? [];
       if (label === undefined || value === undefined) throw new Error(`not known here: ${matcher}`);
-      return [label, value];
+      return operator === "=" ? [[label, value]] : [];
     }),
   );
 }

@@ -14,6 +14,12 @@ const byOperator = "by (job, namespace)";
 /** One control plane of one operator. */
 const ofControlPlane = ["job", "namespace", "control_plane"];
 
+/** Whether the leader's key is refused by a control plane that the matcher selects. */
+function rejectedKey(alert: string, matcher: string): string {
+  const selector = `control_plane_credentials_valid{${matcher}}`;
+  return `${fromLeader({ alert, selector, labels: ofControlPlane, identity: ofControlPlane, presence: selector })} == 0`;
+}
+
 /**
  * Alerts about the operator and its connection to the control plane. While a critical one fires, the absence of alerts about
  * resources means nothing.
@@ -54,19 +60,24 @@ export const operatorAlerts: readonly Alert[] = [
   {
     name: "ControlPlaneCredentialsRejected",
     severity: "critical",
-    expr: `${fromLeader({
-      alert: "ControlPlaneCredentialsRejected",
-      selector: "control_plane_credentials_valid",
-      labels: ofControlPlane,
-      identity: ofControlPlane,
-      presence: "control_plane_credentials_valid",
-    })} == 0`,
+    expr: rejectedKey("ControlPlaneCredentialsRejected", 'control_plane="settings"'),
     for: "2m",
-    summary: "The control plane ({{ $labels.control_plane }}) rejects the operator's API key",
+    summary: "The control plane of the settings rejects the operator's API key",
     description:
       "The control plane answers 401. The operator cannot read or change the resources that use this control plane, and does " +
-      "not see failed operations. Put a valid key into its Secret: control-plane-api-key for the control plane of the " +
-      "settings. The operator reads it again by itself. See the resources: kubectl get cpe -A.",
+      "not see failed operations. Put a valid key into the Secret control-plane-api-key. The operator reads it again by " +
+      "itself. See the resources: kubectl get cpe -A.",
+  },
+  {
+    name: "TenantControlPlaneCredentialsRejected",
+    severity: "warning",
+    expr: rejectedKey("TenantControlPlaneCredentialsRejected", 'control_plane!="settings"'),
+    for: "2m",
+    summary: "{{ $labels.control_plane }} rejects its API key",
+    description:
+      "The control plane answers 401. The operator cannot read or change the resources that name this ControlPlane or " +
+      "ClusterControlPlane; all others continue. The team that owns it must put a valid key into the Secret that its " +
+      "spec.apiKeySecretRef names. The operator reads it again by itself.",
   },
   {
     name: "EndpointOperatorOperationsUnseen",

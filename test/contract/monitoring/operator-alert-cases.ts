@@ -76,6 +76,35 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "ControlPlaneCredentialsRejected",
+    name: "only the key of one team's control plane is rejected → does not page",
+    series: {
+      [credentials("settings", podA)]: "1x60",
+      [credentials("ControlPlane/shop/own", podA)]: "0x60",
+    },
+    firing: { "10m": [], "20m": [] },
+  },
+  {
+    alert: "TenantControlPlaneCredentialsRejected",
+    name: "a team's key is rejected for 2 minutes → fires for its control plane alone; another key → resolves",
+    series: {
+      [credentials("settings", podA)]: "0x60",
+      [credentials("ControlPlane/shop/own", podA)]: "1x3 0x20 1x40",
+      [credentials("ClusterControlPlane/north", podA)]: "1x60",
+    },
+    firing: {
+      "3m30s": [],
+      "4m": [{ labels: { job: "operator", control_plane: "ControlPlane/shop/own" } }],
+      "12m30s": [],
+    },
+  },
+  {
+    alert: "TenantControlPlaneCredentialsRejected",
+    name: "its Secret is gone or it is deleted → resolves; the condition Ready says what is missing",
+    series: { [credentials("ControlPlane/shop/own", podA)]: "0x9 stale" },
+    firing: { "4m": [{ labels: { job: "operator", control_plane: "ControlPlane/shop/own" } }], "9m": [] },
+  },
+  {
+    alert: "ControlPlaneCredentialsRejected",
     name: "another replica takes over → goes on firing",
     series: {
       [credentials("settings", podA)]: "0x9 stale",

@@ -76,7 +76,7 @@ export class LedgerOperator {
       resources: () => store.list(),
       orphanCount: () => projects.orphanCount(),
       serviceNowMs: (projectId) => projects.serviceNowMs(projectId),
-      operationsAges: () => projects.operationsAges(),
+      operationsAges: () => projects.operationsAges().map((age) => ({ ...age, controlPlane: "settings" })),
       unreadableCount: () => 0,
       queueStats: () => queue.stats(),
       watchStats: () => ({ hasSynced: true, isWatching: true, lists: 1, watches: 1, silentForMs: 0 }),

@@ -23,6 +23,7 @@ function scene(answer: (secretName: string) => Promise<void> = async () => {}) {
   const clock = new FakeClock();
   const targets: PlaneTarget[] = [];
   const memories: Projects[] = [];
+  const unused: string[] = [];
   const plane = new Plane("ControlPlane/shop/own", {
     clock,
     secrets: {
@@ -49,9 +50,9 @@ function scene(answer: (secretName: string) => Promise<void> = async () => {}) {
     onKey: () => {},
     onKeyChange: () => {},
     onHealthChange: () => {},
-    onUnused: () => {},
+    onUnused: (planeId) => unused.push(planeId),
   });
-  return { clock, plane, targets };
+  return { clock, plane, targets, unused };
 }
 
 it("URL and Secret change in one edit → each connection keeps the key of its own URL", async () => {
@@ -104,4 +105,26 @@ it("only the budget changes → the same key and the same memory", () => {
   plane.note(described(2, northUrl, "north", { budget: 30 }));
   expect(targets.length).toBe(2);
   expect([plane.key, plane.projects, plane.health]).toEqual([key, projects, health]);
+});
+
+it("deleted, or its Secret cannot be read any more → its metrics go, and a call that ends later does not bring them back", async () => {
+  const state = { isThere: true };
+  const { clock, plane, targets, unused } = scene(async () => {
+    if (!state.isThere) throw new KubernetesError("Forbidden", "no right to the Secret");
+  });
+  plane.note(described(1, northUrl, "north"));
+  await targets[0]?.keys.current();
+  expect(targets[0]?.isInUse()).toBe(true);
+  state.isThere = false;
+  await clock.advance(60_000);
+  await targets[0]?.keys.current().catch(() => {});
+  expect(unused).toEqual(["ControlPlane/shop/own"]);
+  expect(targets[0]?.isInUse()).toBe(false);
+  state.isThere = true;
+  await clock.advance(60_000);
+  await targets[0]?.keys.current();
+  expect(targets[0]?.isInUse()).toBe(true);
+  plane.note(undefined);
+  expect(unused.length).toBe(2);
+  expect(targets[0]?.isInUse()).toBe(false);
 });

@@ -110,8 +110,8 @@ export const operations: Section = {
       width: 6,
       queries: [
         {
-          expr: `topk(10, max by (project_id) (operations_age_seconds{${ofOperator}}))`,
-          legend: "{{project_id}}",
+          expr: `topk(10, max by (control_plane, project_id) (operations_age_seconds{${ofOperator}}))`,
+          legend: "{{control_plane}} {{project_id}}",
         },
       ],
     },
