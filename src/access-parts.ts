@@ -21,6 +21,8 @@ export interface AccessPartsOptions extends Omit<AccessKindContext, "store" | "s
   readonly namespaces: readonly string[];
   /** Adds a project to the work queue, by its key. */
   readonly enqueue: (project: string, priority: "Urgent" | "Background") => void;
+  /** Called when `isCounted` has become true. Must not throw. */
+  readonly onCounted: () => void;
 }
 
 /**
@@ -36,6 +38,8 @@ export interface AccessParts {
   planeChanged(planeId: string): void;
   /** Returns the number of resources with records at a control plane. */
   usersOf(planeId: string): number;
+  /** Whether `usersOf` counts every resource: they are listed, or the cluster does not serve the kind. */
+  isCounted(): boolean;
   start(): void;
   /** This process has become the leader. It acts as soon as it has listed the resources. */
   lead(): void;
@@ -62,7 +66,7 @@ const listAgainMs = 5_000;
 /** Wires the parts of DatabaseAccess. */
 export function assembleAccess(options: AccessPartsOptions): AccessParts {
   const { connection, clock, logger, fence, enqueue } = options;
-  const state = { isServed: false, isLeading: false, isReady: false };
+  const state = { isServed: false, isAbsent: false, isLeading: false, isReady: false };
   const watch = createKindWatch(databaseAccessKind(indexesOf), {
     ...{ connection, clock, logger, fence, namespaces: options.namespaces, random: options.random },
     onChange(key, origin) {
@@ -87,6 +91,7 @@ export function assembleAccess(options: AccessPartsOptions): AccessParts {
       // A new leader acts from what the API server stores now, not from what its watch saw before.
       await watch.listConsistently();
       state.isReady = true;
+      options.onCounted();
       for (const { key } of watch.store.list()) {
         changed(key, "Background");
       }
@@ -110,16 +115,22 @@ export function assembleAccess(options: AccessPartsOptions): AccessParts {
       }
     },
     usersOf: (planeId) => watch.store.inProject(planeIndex(planeId)).length,
+    isCounted: () => state.isReady || state.isAbsent,
     start() {
       const { plural } = databaseAccessNames;
       const onServed = () => {
         state.isServed = true;
+        state.isAbsent = false;
         watch.start();
         if (state.isLeading) {
           void becomeReady();
         }
       };
-      discovery = discoverKind({ connection, clock, plural, onServed });
+      const onAbsent = () => {
+        state.isAbsent = true;
+        options.onCounted();
+      };
+      discovery = discoverKind({ connection, clock, plural, onServed, onAbsent });
     },
     lead() {
       state.isLeading = true;

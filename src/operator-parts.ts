@@ -2,6 +2,7 @@ import { type AccessParts, assembleAccess } from "./access-parts.ts";
 import type { Config } from "./config.ts";
 import type { KeySource } from "./control-plane/key-source.ts";
 import { connectControlPlane, writeTimeoutMs } from "./control-plane-parts.ts";
+import { usersAmong } from "./decide/plane-users.ts";
 import type { BranchObjects } from "./domain/branch-objects.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { ControlPlane } from "./domain/control-plane.ts";
@@ -29,7 +30,6 @@ import { ProjectKeys } from "./reconcile/project-keys.ts";
 import type { ProjectKind } from "./reconcile/project-kind.ts";
 import { ProjectReconciler } from "./reconcile/project-reconciler.ts";
 import { Projects } from "./reconcile/projects.ts";
-import { type ComputeEndpoint, isBeingDeleted, noProject, projectIdOf } from "./resource/compute-endpoint.ts";
 import { parseProjectKey, planeLabel } from "./resource/project-key.ts";
 import { type ClosableFence, createClosableFence } from "./runtime/closable-fence.ts";
 import { createLivenessWatchdog, type LivenessWatchdog } from "./runtime/liveness-watchdog.ts";
@@ -277,17 +277,6 @@ function createLeadership(foundation: Foundation, callbacks: LeadershipCallbacks
   });
 }
 
-/** Returns the resources that have something at a control plane, or may create it at any moment. */
-function usersAmong(resources: readonly ComputeEndpoint[], { grantOf }: ControlPlaneUnit): number {
-  const isUser = (resource: ComputeEndpoint) => {
-    const { ownership, createIntent } = resource.status;
-    const mayCreate = () =>
-      !isBeingDeleted(resource) && grantOf(resource.key.namespace, projectIdOf(resource) ?? noProject).mayChange;
-    return (ownership ?? createIntent) !== undefined || mayCreate();
-  };
-  return resources.filter(isUser).length;
-}
-
 interface PlaneNeeds extends Pick<PlanePartsOptions, "grants"> {
   readonly metrics: Metrics;
   readonly fence: LeaderFence;
@@ -328,8 +317,10 @@ function createPlanes(foundation: Foundation, needs: PlaneNeeds) {
       }
       access().planeChanged(planeId);
     },
-    usersOf: (planeId) =>
-      usersAmong(watch.store.inProject(planeId), planes.unitOf(planeId)) + access().usersOf(planeId),
+    usersOf(planeId) {
+      const endpoints = usersAmong(watch.store.inProject(planeId), planes.unitOf(planeId).grantOf).length;
+      return { count: endpoints + access().usersOf(planeId), isComplete: access().isCounted() };
+    },
     connectionSettings: { port, sslMode, certificateAuthority: foundation.databaseAuthority },
   });
   return {
@@ -365,6 +356,7 @@ function createAccess(foundation: Foundation, needs: Omit<PoolNeeds, "kinds">): 
     policy: { createSettleMs, operationPollMs, resyncMs },
     settingsOf: planes.settingsOf,
     enqueue: add,
+    onCounted: () => planes.usersCounted(),
   });
 }
 

@@ -1,5 +1,6 @@
 /** Wires the control planes that resources describe: their watches, their queue, and the keeper of their status. */
 import type { ConnectionSettings } from "./access/binding.ts";
+import type { PlaneUsers } from "./decide/plane-users.ts";
 import type { GrantMode } from "./decide/project-grant.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { LeaderFence } from "./domain/leader-fence.ts";
@@ -38,7 +39,7 @@ export interface PlanePartsOptions extends Pick<PlanesOptions, "settings" | "onU
   readonly onKey: (key: string) => void;
   readonly onUnused: PlaneOptions["onUnused"];
   /** Returns the number of resources that use a control plane. The parameter is its id. */
-  readonly usersOf: (planeId: string) => number;
+  readonly usersOf: (planeId: string) => PlaneUsers;
   /** How applications connect, if a control plane does not name it. */
   readonly connectionSettings: ConnectionSettings;
 }
@@ -53,6 +54,8 @@ export interface PlaneParts {
   unreadableCount(): number;
   /** A resource that names the control plane was created, changed or deleted. */
   usersChanged(planeId: string): void;
+  /** The resources that use control planes can be counted from now on. */
+  usersCounted(): void;
   /** The grants or labels of Namespaces have changed. */
   namespacesChanged(): void;
   /** This process has become the leader, so it may act. */
@@ -122,6 +125,7 @@ export function assemblePlanes(options: PlanePartsOptions): PlaneParts {
     isSettled: (planeId) => planes.isSettled(planeId),
     unreadableCount: () => planes.unreadableCount(),
     usersChanged: news,
+    usersCounted: () => planes.ids().forEach(news),
     settingsOf: (planeId) =>
       planeId === settingsPlane ? connectionSettings : settingsAt(planes, planeId, connectionSettings),
     namespacesChanged: () => planes.ids().forEach(news),

@@ -43,6 +43,10 @@ export function inUse(resources: number): string {
   return `The deletion waits: ${resources} ${resources === 1 ? "resource uses" : "resources use"} this control plane. Delete them first, or set their deletionPolicy to Retain and delete them.`;
 }
 
+/** Says that the control plane is being deleted, and that its resources cannot be counted yet. */
+export const usersUnknown =
+  "The deletion waits: the operator has not listed the DatabaseAccesses yet, so it does not know which resources use this control plane.";
+
 /** Says that the control plane is being deleted, and that the finalizer of its Secret cannot be removed. */
 export function cannotRelease(place: ResourceKey, why: string): string {
   return `The deletion waits: the operator cannot remove its finalizer from ${secretName(place)} (${why}). Allow the operator to change Secrets there, or remove the finalizer that begins with endpoint-operator.dev/key-of- by hand.`;

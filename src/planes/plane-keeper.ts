@@ -1,4 +1,6 @@
 /** Reconciles the resources that describe control planes: finalizers, key, status and deletion. */
+
+import { isUnused, type PlaneUsers } from "../decide/plane-users.ts";
 import type { Clock } from "../domain/clock.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
@@ -27,7 +29,7 @@ export interface PlaneKeeperOptions {
    * Returns the number of resources that use the control plane: they have something there, or may create it at any
    * moment.
    */
-  readonly usersOf: (planeId: string) => number;
+  readonly usersOf: (planeId: string) => PlaneUsers;
 }
 
 /** The interval at which an unchanged Secret is read again, in milliseconds. */
@@ -88,7 +90,7 @@ export class PlaneKeeper {
     await plane.key.read(freshMs);
     const users = usersOf(planeId);
     const held = await this.#hold(store, plane, users);
-    if (isDeleting && usersOf(planeId) === 0 && this.#mayGo(planeId, held)) {
+    if (isDeleting && isUnused(usersOf(planeId)) && this.#mayGo(planeId, held)) {
       planes.note(planeId, await store.removeFinalizer(resource));
       return { kind: "Done" };
     }
@@ -112,7 +114,7 @@ export class PlaneKeeper {
   }
 
   /** Adds and removes the finalizer on Secrets. The status names a Secret before the Secret gets the finalizer. */
-  async #hold(store: ResourceStore<PlaneResource, ControlPlaneStatus>, plane: Plane, users: number): Promise<Held> {
+  async #hold(store: ResourceStore<PlaneResource, ControlPlaneStatus>, plane: Plane, users: PlaneUsers): Promise<Held> {
     const { secrets, namespaces, planes } = this.#options;
     const { resource, key } = plane;
     if (resource === undefined) {
@@ -124,7 +126,7 @@ export class PlaneKeeper {
     // In a namespace that is being deleted, RoleBindings are deleted first. The operator could then not remove its
     // finalizer.
     const isWanted = (place: ResourceKey) =>
-      users > 0 &&
+      !isUnused(users) &&
       (wanted === undefined || isSameKey(place, wanted)) &&
       !namespaces.grantsOf(place.namespace).isTerminating;
     const released = await releaseSecrets(
@@ -134,7 +136,8 @@ export class PlaneKeeper {
     );
     const kept = noted.filter(isWanted);
     const reading = key.known;
-    if (wanted === undefined || !isWanted(wanted) || reading?.kind !== "Read" || !needsHold(resource, reading.secret)) {
+    const isKeptAnyway = users.count === 0 || wanted === undefined || !isWanted(wanted);
+    if (isKeptAnyway || reading?.kind !== "Read" || !needsHold(resource, reading.secret)) {
       return { secrets: [...kept, ...released.secrets], problem: released.problem };
     }
     const all = [...kept.filter((place) => !isSameKey(place, wanted)), ...released.secrets, wanted];
@@ -149,7 +152,7 @@ export class PlaneKeeper {
   async #storeStatus(
     store: ResourceStore<PlaneResource, ControlPlaneStatus>,
     { id, resource, key, health }: Plane,
-    users: number,
+    users: PlaneUsers,
     { secrets: heldSecrets, problem: releaseProblem }: Held,
   ): Promise<void> {
     const { clock, planes } = this.#options;

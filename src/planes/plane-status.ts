@@ -1,4 +1,6 @@
 /** Computes the status of a control plane that a resource describes. */
+
+import type { PlaneUsers } from "../decide/plane-users.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import { type ConditionDraft, mergeConditions, type PlaneReason, secondsTime } from "../resource/conditions.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
@@ -15,7 +17,7 @@ export interface PlaneFacts {
   readonly currentError: PlaneError | undefined;
   readonly lastError: PlaneError | undefined;
   /** The number of resources that use the control plane. */
-  readonly users: number;
+  readonly users: PlaneUsers;
   readonly heldSecrets: readonly ResourceKey[];
   /** Why a finalizer could not be removed from a Secret; `undefined`: there is no problem. */
   readonly releaseProblem: string | undefined;
@@ -25,7 +27,7 @@ export interface PlaneFacts {
 
 /** Returns the status. Pure: equal facts give equal status. */
 export function planeStatus(facts: PlaneFacts): ControlPlaneStatus {
-  const { resource, users, heldSecrets, lastError, nowMs } = facts;
+  const { resource, heldSecrets, lastError, nowMs } = facts;
   const { generation, status } = resource;
   const error = lastError && {
     reason: lastError.reason,
@@ -34,7 +36,7 @@ export function planeStatus(facts: PlaneFacts): ControlPlaneStatus {
   };
   return {
     observedGeneration: generation,
-    resources: users,
+    resources: shownUsers(facts),
     ...((error ?? status.lastError) && { lastError: error ?? status.lastError }),
     ...(heldSecrets.length > 0 && { heldSecrets: [...heldSecrets] }),
     conditions: mergeConditions(status.conditions, draftsOf(facts), { generation, nowMs }),
@@ -53,8 +55,14 @@ function draftsOf(facts: PlaneFacts): readonly ConditionDraft[] {
   if (resource.deletionTimestamp === undefined) {
     return drafts;
   }
-  const message = releaseProblem ?? messages.inUse(users);
+  const waiting = users.isComplete ? messages.inUse(users.count) : messages.usersUnknown;
+  const message = releaseProblem ?? waiting;
   return [...drafts, draft("Reconciling", "True", { reason: "InUse", message })];
+}
+
+/** Until all resources are listed, status shows the former number. */
+function shownUsers({ resource: { status }, users: { count, isComplete } }: PlaneFacts): number {
+  return isComplete ? count : Math.max(count, status.resources ?? 0);
 }
 
 interface Standing {
@@ -66,7 +74,8 @@ interface Standing {
 }
 
 /** Returns the first problem that prevents the use of the control plane. */
-function standingOf({ resource, reading, credentials, currentError, users }: PlaneFacts): Standing {
+function standingOf(facts: PlaneFacts): Standing {
+  const { resource, reading, credentials, currentError } = facts;
   if (resource.spec.kind === "Invalid") {
     const message = `The stored spec is not valid: ${resource.spec.problems}. Apply a corrected spec.`;
     return { isReady: false, isStalled: true, reason: "InvalidSpec", message };
@@ -85,6 +94,7 @@ function standingOf({ resource, reading, credentials, currentError, users }: Pla
     const message = `${currentError.message}. The operator tries again.`;
     return { isReady: false, isStalled: false, reason: outageReason(currentError), message };
   }
+  const users = shownUsers(facts);
   const kept = reading.secret.isBeingDeleted && users > 0 ? ` ${messages.keyIsKept(reading.secret.key, users)}` : "";
   return credentials === "Accepted"
     ? { isReady: true, isStalled: false, reason: "KeyAccepted", message: `${messages.keyAccepted}${kept}` }

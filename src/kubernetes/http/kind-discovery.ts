@@ -10,6 +10,8 @@ export interface KindDiscoveryOptions {
   readonly plural: string;
   /** Called once, when the API server serves the kind. Must not throw. */
   readonly onServed: () => void;
+  /** Called each time the API server answers that it does not serve the kind. Must not throw. */
+  readonly onAbsent: () => void;
 }
 
 /** The interval between two checks whether the API server serves the kind, in milliseconds. */
@@ -20,18 +22,21 @@ const askTimeoutMs = 8_000;
  * Waits until the API server serves a kind whose CRD may be installed later. @returns a function that ends the search
  */
 export function discoverKind(options: KindDiscoveryOptions): { readonly stop: () => void } {
-  const { clock, onServed } = options;
+  const { clock, onServed, onAbsent } = options;
   let timer: ReturnType<Clock["after"]> | undefined;
   let isStopped = false;
   const ask = async () => {
     // An API server that does not answer counts as one that does not serve the kind yet.
-    const isServed = await isKindServed(options.connection, options.plural).catch(() => false);
+    const isServed = await isKindServed(options.connection, options.plural).catch(() => undefined);
     if (isStopped) {
       return;
     }
     if (isServed) {
       onServed();
     } else {
+      if (isServed === false) {
+        onAbsent();
+      }
       timer = clock.after(askAgainMs, () => void ask());
     }
   };

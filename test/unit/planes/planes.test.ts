@@ -117,7 +117,7 @@ describe("status of a control plane", () => {
       currentError: undefined,
       lastError: undefined,
     },
-    ...{ users: 2, heldSecrets: [], releaseProblem: undefined, nowMs: 0 },
+    ...{ users: { count: 2, isComplete: true }, heldSecrets: [], releaseProblem: undefined, nowMs: 0 },
   };
   const outage = { reason: "TimedOut", message: "cannot list: no answer in time", atMs: 0 } as const;
   const deleted = { ...cluster(), deletionTimestamp: "2026-01-01T00:00:00Z" };

@@ -1,0 +1,127 @@
+/** When the finalizers of a control plane and of its key's Secret come and go. */
+import { expect, it } from "vitest";
+import { type PlaneUsers, usersAmong } from "../../../src/decide/plane-users.ts";
+import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
+import type { ResourceStore } from "../../../src/domain/resource-store.ts";
+import type { StoredSecret } from "../../../src/domain/secret-store.ts";
+import { keyFinalizer } from "../../../src/planes/hold-secrets.ts";
+import { PlaneKeeper } from "../../../src/planes/plane-keeper.ts";
+import { Planes } from "../../../src/planes/planes.ts";
+import type { Projects } from "../../../src/reconcile/projects.ts";
+import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import { conditionOf } from "../../../src/resource/conditions.ts";
+import { type PlaneResource, parseControlPlane } from "../../../src/resource/control-plane-resource.ts";
+import type { ControlPlaneStatus } from "../../../src/resource/control-plane-schema.ts";
+import { finalizer } from "../../../src/resource/names.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { quietLogger } from "../../support/quiet-logger.ts";
+
+const planeId = "ControlPlane/shop/own";
+const secretKey = { namespace: "shop", name: "own-key" };
+const parsed = parseControlPlane({
+  metadata: {
+    name: "own",
+    namespace: "shop",
+    uid: "u-1",
+    resourceVersion: "1",
+    generation: 1,
+    finalizers: [finalizer],
+  },
+  spec: { url: "https://north.example.com/v2", apiKeySecretRef: { name: "own-key", key: "api-key" } },
+  status: { resources: 2, heldSecrets: [secretKey] },
+});
+
+/** A control plane whose Secret carries the finalizer, and a keeper that has just started. */
+class KeeperScene {
+  plane: PlaneResource | undefined;
+  users: PlaneUsers;
+  secret: StoredSecret = {
+    ...{ key: secretKey, uid: "s-1", resourceVersion: "1", type: "Opaque", ownerUids: [] },
+    ...{ data: { "api-key": "made-up" }, finalizers: [keyFinalizer(parsed)], isBeingDeleted: false },
+  };
+  readonly clock = new FakeClock();
+  readonly #keeper: PlaneKeeper;
+
+  constructor(users: PlaneUsers, isDeleting: boolean) {
+    this.users = users;
+    this.plane = { ...parsed, deletionTimestamp: isDeleting ? "2026-01-01T00:00:00Z" : undefined };
+    const namespaces = {
+      grantsOf: () => ({ annotation: undefined, isAnyAnnotated: false, labels: {}, isTerminating: false }),
+    };
+    const secrets = {
+      read: async () => this.secret,
+      setFinalizers: async (_: StoredSecret, finalizers: readonly string[]) => {
+        this.secret = { ...this.secret, finalizers };
+      },
+    };
+    const { clock } = this;
+    const nothing = () => {};
+    const newProjects = () => ({ size: 0, retryRefused: () => [] }) as unknown as Projects;
+    const planes = new Planes({
+      ...{ clock, secrets, namespaces, grantMode: "Open", settings: { access: undefined, projects: newProjects() } },
+      connect: () => ({ access: {} as never, unreadableCount: () => 0, close: async () => {} }),
+      ...{ newProjects, onKey: nothing, onUnused: nothing, onUsable: nothing, onNews: nothing },
+      standingOf: () => "Listed",
+    });
+    const storeOf = () => this.#store();
+    const usersOf = () => this.users;
+    this.#keeper = new PlaneKeeper({ clock, logger: quietLogger, planes, secrets, namespaces, storeOf, usersOf });
+  }
+
+  reconcile() {
+    return this.#keeper.reconcile(planeId);
+  }
+
+  #store(): ResourceStore<PlaneResource, ControlPlaneStatus> {
+    const change = (resource: PlaneResource, given: Partial<PlaneResource>) => {
+      const resourceVersion = String(Number(resource.resourceVersion) + 1);
+      this.plane = { ...resource, ...given, resourceVersion } as PlaneResource;
+      return this.plane;
+    };
+    return {
+      current: async () => this.plane,
+      addFinalizer: async (resource: PlaneResource) => resource,
+      patchStatus: async (resource: PlaneResource, status: ControlPlaneStatus) => change(resource, { status }),
+      removeFinalizer: async () => {
+        this.plane = undefined;
+        return undefined;
+      },
+    } as unknown as ResourceStore<PlaneResource, ControlPlaneStatus>;
+  }
+}
+
+it("deleted, and the DatabaseAccesses are not listed yet → both finalizers stay; listed and none → both go", async () => {
+  const scene = new KeeperScene({ count: 0, isComplete: false }, true);
+  await scene.reconcile();
+  expect(scene.secret.finalizers).toEqual([keyFinalizer(parsed)]);
+  expect(conditionOf(scene.plane?.status.conditions, "Reconciling")?.message).toContain("not listed");
+  expect(scene.plane?.status.resources).toBe(2);
+  scene.users = { count: 0, isComplete: true };
+  await scene.reconcile();
+  expect(scene.plane).toBeUndefined();
+  expect(scene.secret.finalizers).toEqual([]);
+});
+
+it("not listed yet, and the control plane stays → the Secret keeps its finalizer and gets none", async () => {
+  const scene = new KeeperScene({ count: 0, isComplete: false }, false);
+  await scene.reconcile();
+  expect(scene.secret.finalizers).toEqual([keyFinalizer(parsed)]);
+  scene.secret = { ...scene.secret, finalizers: [] };
+  await scene.clock.advance(5_000);
+  await scene.reconcile();
+  expect(scene.secret.finalizers).toEqual([]);
+  scene.users = { count: 1, isComplete: false };
+  await scene.reconcile();
+  expect(scene.secret.finalizers).toEqual([keyFinalizer(parsed)]);
+});
+
+it("a resource is deleted and has no records → it counts while the control plane must be searched for its endpoint", () => {
+  const metadata = { namespace: "shop", name: "orders", uid: "u", resourceVersion: "1", finalizers: [finalizer] };
+  const spec = { projectId: "p-1", branchId: "b-1", type: "ReadWrite" };
+  const resource = parseComputeEndpoint({ metadata, spec });
+  const deleted = { ...resource, deletionTimestamp: "2026-01-01T00:00:00Z" };
+  const retained = parseComputeEndpoint({ metadata, spec: { ...spec, deletionPolicy: "Retain" } });
+  expect(usersAmong([deleted], () => noGrant)).toEqual([deleted]);
+  expect(usersAmong([{ ...retained, deletionTimestamp: deleted.deletionTimestamp }], () => fullGrant)).toEqual([]);
+  expect(usersAmong([{ ...deleted, finalizers: [] }, resource], () => noGrant)).toEqual([]);
+});
