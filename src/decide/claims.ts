@@ -157,6 +157,15 @@ export function claimOf(resource: ComputeEndpoint, identity: Identity, unstored:
 }
 
 /**
+ * Whether the records of a resource may claim an endpoint at this URL. A record that cannot be parsed may claim one at
+ * any URL. Pure.
+ */
+export function mayClaimAt(serviceUrl: string, { status, isOwnershipReadable }: ComputeEndpoint): boolean {
+  const { ownership, createIntent } = status;
+  return !isOwnershipReadable || [ownership, createIntent].some((record) => record?.serviceUrl === serviceUrl);
+}
+
+/**
  * Returns the claim of a deleted resource on the endpoint that its create made. The operator will delete that endpoint.
  */
 export function claimOfGone(key: ResourceKey, uid: string, endpointId: string): Claim {

@@ -17,7 +17,7 @@ export type KindStanding = "NotAsked" | "NotServed" | "Forbidden" | "Listed";
 /** What the control planes need. */
 export interface PlanesOptions extends Omit<PlaneOptions, "onKeyChange" | "onHealthChange"> {
   /** The control plane of the settings. */
-  readonly settings: Omit<ControlPlaneUnit, "id" | "grantOf" | "problem" | "isSameService">;
+  readonly settings: Omit<ControlPlaneUnit, "id" | "grantOf" | "problem">;
   readonly grantMode: GrantMode;
   readonly namespaces: GrantSource;
   readonly standingOf: (kind: PlaneResource["kind"]) => KindStanding;
@@ -38,11 +38,7 @@ export class Planes {
     this.#options = options;
     const grantOf: GrantOf = (namespace, projectId) =>
       projectGrantOf(projectId, namespaces.grantsOf(namespace), grantMode);
-    this.#settings = {
-      ...settings,
-      ...{ id: settingsPlane, grantOf, problem: undefined },
-      isSameService: (planeId) => this.#urlOf(planeId) === settings.access?.identity.serviceUrl,
-    };
+    this.#settings = { ...settings, id: settingsPlane, grantOf, problem: undefined };
   }
 
   /** Returns the units of all control planes that are used or described. */
@@ -62,12 +58,10 @@ export class Planes {
     }
     const plane = this.of(planeId);
     const problem = this.#problemOf(plane);
-    const serviceUrl = plane.access?.identity.serviceUrl;
     return {
       ...{ id: planeId, projects: plane.projects, problem },
       access: problem === undefined ? plane.access : undefined,
       grantOf: (namespace, projectId) => this.#grantOf(plane, namespace, projectId),
-      isSameService: (otherId) => serviceUrl !== undefined && this.#urlOf(otherId) === serviceUrl,
     };
   }
 
@@ -120,12 +114,6 @@ export class Planes {
 
   unreadableCount(): number {
     return [...this.#planes.values()].reduce((sum, plane) => sum + plane.unreadableCount(), 0);
-  }
-
-  #urlOf(planeId: string): string | undefined {
-    return planeId === settingsPlane
-      ? this.#settings.access?.identity.serviceUrl
-      : this.#planes.get(planeId)?.access?.identity.serviceUrl;
   }
 
   #grantOf({ id, resource }: Plane, namespace: string, projectId: string) {

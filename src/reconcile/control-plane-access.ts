@@ -48,6 +48,4 @@ export interface ControlPlaneUnit {
   readonly grantOf: GrantOf;
   /** Why the control plane cannot be used; `undefined`: it can. */
   readonly problem: PlaneProblem | undefined;
-  /** Whether another control plane, by its id, has the same URL. */
-  isSameService(planeId: string): boolean;
 }

@@ -19,7 +19,8 @@ export async function deleteAbandoned(context: CarryOutContext, round: Round): P
   if (abandoned === undefined || isLocked(project, facts.monotonicMs)) {
     return;
   }
-  const isOwned = round.all.some(({ status }) => status.ownership?.endpointId === abandoned.endpointId);
+  const claiming = [...round.all, ...round.elsewhere];
+  const isOwned = claiming.some(({ claimed }) => claimed.endpointId === abandoned.endpointId);
   if (isOwned || (await isDeleted(context, round, abandoned))) {
     project.abandoned.delete(abandoned.endpointId);
   } else {

@@ -1,3 +1,4 @@
+import { mayClaimAt } from "../decide/claims.ts";
 import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";
@@ -82,7 +83,10 @@ export class ProjectReconciler {
     const named = store.inProject(project.projectId);
     const isHere = (resource: ComputeEndpoint) => projectKeysOf(resource).includes(key);
     const all = named.filter(isHere);
-    const elsewhere = all.length === named.length ? [] : named.filter((resource) => isRecordedAt(unit, resource));
+    const elsewhere =
+      all.length === named.length
+        ? []
+        : named.filter((resource) => planeOf(resource) !== unit.id && mayClaimAt(identity.serviceUrl, resource));
     const own = all.filter((resource) => workKeyOf(resource) === key);
     const worked = own.map((resource) => ({ resource, entry: entryFor(project, resource, facts.monotonicMs) }));
     const { nowMs, monotonicMs } = facts;
@@ -211,16 +215,6 @@ export class ProjectReconciler {
  * changed resource is reconciled at once.
  */
 const unusableAgainMs = 1_000;
-
-/**
- * Whether a resource of another control plane has records with the same URL and project. Then its endpoint is claimed
- * here too.
- */
-function isRecordedAt(unit: ControlPlaneUnit, resource: ComputeEndpoint): boolean {
-  const { ownership, createIntent } = resource.status;
-  const planeId = planeOf(resource);
-  return planeId !== unit.id && (ownership ?? createIntent) !== undefined && unit.isSameService(planeId);
-}
 
 /** Makes the resource due if its grant, or the problem of its control plane, has changed. */
 function noteGrant(round: Round, { resource, entry }: WorkedResource): void {

@@ -7,6 +7,5 @@ export function settingsUnit(access: ControlPlaneAccess, projects: Projects): Co
   return {
     ...{ id: "", access, projects, problem: undefined },
     grantOf: () => fullGrant,
-    isSameService: () => false,
   };
 }
