@@ -49,7 +49,7 @@ async function lastSequence(world: World): Promise<number> {
 
 function keyReports(world: World): readonly unknown[] {
   return world.logs
-    .filter(({ message }) => message.startsWith("the Secret of the API key"))
+    .filter(({ message }) => message.startsWith("cannot watch the Secret of the API key"))
     .map(({ fields }) => fields);
 }
 

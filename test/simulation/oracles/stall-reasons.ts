@@ -1,5 +1,6 @@
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
+import type { SentPost } from "../run/history.ts";
 import { ownershipOf, specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import { world as places } from "../service/engine.ts";
@@ -38,13 +39,20 @@ const isSuspectElsewhere: Judge = (world, resource) => {
 
 const intentRecordOf = ({ createIntent }: JsonObject): JsonObject => (isObject(createIntent) ? createIntent : {});
 
-const hasUnknownCreate: Judge = ({ history }, { metadata }) =>
+const hasUnknownCreate: Judge = ({ history }, resource) =>
   history.posts.some(
-    ({ uid, knownAs, endpointId }) =>
-      uid === metadata.uid &&
-      knownAs !== "NotApplied" &&
-      !(endpointId !== undefined && history.recordedIds.get(uid)?.has(endpointId)),
+    (post) =>
+      post.uid === resource.metadata.uid &&
+      (post.knownAs !== "NotApplied" || isRefusalForgotten(post, resource)) &&
+      !(post.endpointId !== undefined && history.recordedIds.get(post.uid)?.has(post.endpointId)),
   );
+
+/** The process that knew of the refusal died before it closed the intent. The next process cannot know of it. */
+const isRefusalForgotten = ({ sent }: SentPost, { status }: StoredObject): boolean =>
+  sent.process.isDead &&
+  sent.creator.by === "Operator" &&
+  isObject(status) &&
+  intentRecordOf(status).attempt === sent.creator.attempt;
 
 /** A process died between an intent and its POST. The next one cannot know that no POST was sent. */
 const hasUnsentIntent: Judge = ({ history }, { metadata }) =>
