@@ -417,6 +417,9 @@ export class AccessRound implements KindRound {
     const { namespace } = worked.resource.key;
     try {
       await change.reserve();
+      if (!change.isCurrent()) {
+        return { kind: "Outdated" };
+      }
       worked.entry.changedAtMs = this.#context.clock.monotonicMs();
       if (decided.kind === "Release") {
         const operations = await sendRelease(this.#context, worked, decided.plan, change.objects);

@@ -78,11 +78,11 @@ export async function carryOut(
 
 /** Sends the change of a resource of a further kind. */
 async function changeFurther(context: CarryOutContext, { project }: Round, { kind, uid }: Further): Promise<void> {
-  const { reserve, reservedObjects: objects } = context;
+  const { reserve, isCurrent, reservedObjects: objects } = context;
   if (objects === undefined) {
     return;
   }
-  const sent = await kind.change(uid, { reserve, objects });
+  const sent = await kind.change(uid, { reserve, isCurrent, objects });
   const nowMs = context.clock.monotonicMs();
   if (sent.kind === "Accepted") {
     project.lastChange = { namespace: sent.namespace, atMs: nowMs };
@@ -214,8 +214,8 @@ function change(context: CarryOutContext, round: Round, look: ProjectLook, chose
       entry.dueAtMs = 0;
       return;
     }
-    if (situationOf(round.observe(worked)).kind === "NotGranted") {
-      // The grant was withdrawn while the change waited.
+    if (!context.isCurrent() || situationOf(round.observe(worked)).kind === "NotGranted") {
+      // The grant was withdrawn, or the control plane got another URL or spec, while the change waited.
       entry.waiting = undefined;
       entry.dueAtMs = 0;
       return;

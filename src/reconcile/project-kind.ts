@@ -47,6 +47,8 @@ export interface KindLook {
 export interface KindChange {
   /** Waits until the request budget allows one request. Call it before the last checks. @throws ControlPlaneError */
   readonly reserve: () => Promise<void>;
+  /** Whether the control plane is still the one of the decision. Ask it after `reserve`: the wait may be long. */
+  readonly isCurrent: () => boolean;
   /** The control plane for the one request that `reserve` has paid for. */
   readonly objects: BranchObjects;
 }

@@ -154,6 +154,7 @@ export class ProjectReconciler {
       controlPlane: outsideWorker(access.forCaller(caller), slot),
       reserved: outsideWorker(access.reserved, slot),
       reserve: () => slot.whileWaiting(() => access.reserve(caller)),
+      isCurrent: () => this.#context.unitOf(unit.id).access === access,
       objects: access.objects && objectsOutsideWorker(access.objects.forCaller(caller), slot),
       reservedObjects: access.objects && objectsOutsideWorker(access.objects.reserved, slot),
     };

@@ -28,6 +28,8 @@ export interface CarryOutContext extends ReconcileContext {
   readonly controlPlane: ControlPlane;
   /** Waits until the request budget allows one change. @throws ControlPlaneError after a bounded wait */
   readonly reserve: () => Promise<void>;
+  /** Whether the control plane is still the one that this reconcile began with, and can be used. */
+  readonly isCurrent: () => boolean;
   /** The control plane for the one change that `reserve` has paid for. */
   readonly reserved: ControlPlane;
   /** Roles and databases, for reads and for the one change. `undefined`: there are no further kinds. */

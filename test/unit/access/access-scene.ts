@@ -58,6 +58,8 @@ export class AccessScene {
   readonly effects: string[] = [];
   readonly calls: string[] = [];
   mayWriteSecrets = true;
+  /** False: the control plane got another URL while the change waited. */
+  isCurrent = true;
   revealsPasswords = true;
   isRoleInUse = false;
   operations: readonly Operation[] = [];
@@ -178,7 +180,8 @@ export class AccessScene {
         });
         const [wish] = round.wishes();
         if (wish !== undefined) {
-          await round.change(wish.uid, { reserve: async () => {}, objects: this.#objects() });
+          const [reserve, isCurrent] = [async () => {}, () => this.isCurrent];
+          await round.change(wish.uid, { reserve, isCurrent, objects: this.#objects() });
         }
         await round.settle(wish?.uid);
       }

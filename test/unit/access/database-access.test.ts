@@ -242,6 +242,19 @@ describe("endpoint", () => {
     expect(scene.effects.filter((name) => name === "replaceSecret")).toHaveLength(1);
   });
 
+  test("its control plane got another URL while a change waited → nothing is sent or recorded", async () => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    scene.isCurrent = false;
+    scene.apply("app");
+    await scene.settle();
+    expect(scene.effects).not.toContain("createRole");
+    expect(scene.access("app")?.status.records).toBeUndefined();
+    scene.isCurrent = true;
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+  });
+
   test("it is made anew at another control plane → Stalled, the records of the former one stay; back → Ready", async () => {
     const scene = await readyScene();
     const [former, before] = [scene.identity, scene.access("app")?.status.records];

@@ -1,10 +1,10 @@
-/** Two control planes with one URL: an endpoint that a resource of one owns is not adopted or deleted through the other. */
+/** Two control planes with one URL: an endpoint that a resource of one owns is not adopted or deleted through the other. A change does not go to a former URL. */
 import { expect, it } from "vitest";
 import { fullGrant } from "../../../src/decide/project-grant.ts";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
-import type { ControlPlaneUnit } from "../../../src/reconcile/control-plane-access.ts";
+import type { ControlPlaneAccess, ControlPlaneUnit } from "../../../src/reconcile/control-plane-access.ts";
 import { ProjectReconciler } from "../../../src/reconcile/project-reconciler.ts";
 import { Projects } from "../../../src/reconcile/projects.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
@@ -32,42 +32,65 @@ const ownedElsewhere = (recordedUrl: string) =>
     },
   });
 
+/** The control plane of the settings with one endpoint, or another one that takes its place. */
+class UnitScene {
+  readonly clock = new FakeClock(nowMs);
+  readonly store = new FakeResourceStore();
+  /** Changes that were sent. */
+  readonly sent: string[] = [];
+  /** Runs while a change waits for the request budget. */
+  whileWaiting: () => void = () => {};
+  access = this.#newAccess();
+  readonly #projects = new Projects({
+    clock: this.clock,
+    operationsOf: () => new ProjectOperations({ clock: this.clock }),
+  });
+
+  /** The spec has another URL by now. */
+  edit(): void {
+    this.access = this.#newAccess();
+  }
+
+  async reconcile(): Promise<void> {
+    const { clock, store } = this;
+    const unitOf = (id: string): ControlPlaneUnit => ({
+      ...{ id, projects: this.#projects, grantOf: () => fullGrant, problem: undefined, access: this.access },
+    });
+    const reconciler = new ProjectReconciler({
+      ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger, unitOf },
+      events: { record: () => {} },
+      metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
+    });
+    await reconciler.reconcile(project, { whileWaiting: (wait) => wait() });
+  }
+
+  #newAccess(): ControlPlaneAccess {
+    const refuse = (what: string) => async () => {
+      this.sent.push(what);
+      throw new ControlPlaneError("Unreachable", "the test changes nothing", { effect: "NotApplied" });
+    };
+    const shown = endpoint({ name: otherName });
+    const controlPlane = {
+      serviceUrl: identity.serviceUrl,
+      listEndpoints: async () => ({ endpoints: [shown], unreadableIds: [], serviceTimeMs: nowMs }),
+      getEndpoint: async () => shown,
+      listOperations: async () => ({ operations: [], unreadableIds: [], nextCursor: undefined }),
+      ...{ createEndpoint: refuse("create"), updateEndpoint: refuse("update") },
+      ...{ deleteEndpoint: refuse("delete"), changePower: refuse("power") },
+    } as unknown as ControlPlane;
+    const reserve = async () => this.whileWaiting();
+    return { identity, forCaller: () => controlPlane, reserve, reserved: controlPlane, pollsPerMinute: 1_000 };
+  }
+}
+
 /** One reconcile of the settings' project, by an operator that has listed no ControlPlane yet. */
 async function reconcileOnce(recordedUrl: string) {
-  const clock = new FakeClock(nowMs);
-  const store = new FakeResourceStore();
-  store.put(ownedElsewhere(recordedUrl));
+  const scene = new UnitScene();
+  scene.store.put(ownedElsewhere(recordedUrl));
   const adoption = { policy: "AdoptOnly", endpointId: "ep-own-1", takeOver: true } as const;
-  const { key } = store.put(resource({ spec: { adoption } }));
-  const refused = async () => {
-    throw new ControlPlaneError("Unreachable", "the test changes nothing", { effect: "NotApplied" });
-  };
-  const controlPlane = {
-    serviceUrl: identity.serviceUrl,
-    listEndpoints: async () => ({
-      endpoints: [endpoint({ name: otherName })],
-      unreadableIds: [],
-      serviceTimeMs: nowMs,
-    }),
-    getEndpoint: async () => endpoint({ name: otherName }),
-    listOperations: async () => ({ operations: [], unreadableIds: [], nextCursor: undefined }),
-    ...{ createEndpoint: refused, updateEndpoint: refused, deleteEndpoint: refused, changePower: refused },
-  } as unknown as ControlPlane;
-  const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
-  const unitOf = (id: string): ControlPlaneUnit => ({
-    ...{ id, projects, grantOf: () => fullGrant, problem: undefined },
-    access: {
-      ...{ identity, forCaller: () => controlPlane, reserve: async () => {}, reserved: controlPlane },
-      pollsPerMinute: 1_000,
-    },
-  });
-  const reconciler = new ProjectReconciler({
-    ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger, unitOf },
-    events: { record: () => {} },
-    metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
-  });
-  await reconciler.reconcile(project, { whileWaiting: (wait) => wait() });
-  return store.get(key);
+  const { key } = scene.store.put(resource({ spec: { adoption } }));
+  await scene.reconcile();
+  return scene.store.get(key);
 }
 
 it("the record has the same URL → the endpoint is claimed, although no ControlPlane is listed yet", async () => {
@@ -79,4 +102,17 @@ it("the record has the same URL → the endpoint is claimed, although no Control
 it("the record has another URL → it is the id of another endpoint, and claims nothing here", async () => {
   const { status } = (await reconcileOnce("https://another.example/api/v2")) ?? {};
   expect(status?.ownership?.endpointId).toBe("ep-own-1");
+});
+
+it.each([
+  ["stays as it is → the change is sent", 1],
+  ["gets another URL → nothing is sent", 0],
+])("while a change waits, the control plane %s", async (_, times) => {
+  const scene = new UnitScene();
+  scene.store.put(resource({ status: { ownership: ownership() }, spec: { suspend: { mode: "Never" } } }));
+  scene.whileWaiting = () => {
+    if (times === 0) scene.edit();
+  };
+  await scene.reconcile();
+  expect(scene.sent).toEqual(Array(times).fill("update"));
 });
