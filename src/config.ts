@@ -61,6 +61,13 @@ export interface Config {
   readonly requestsPerMinute: number;
   /** The maximum number of requests to the control plane in any second. */
   readonly requestsPerSecond: number;
+  /** What the ControlPlanes of namespaces may ask for. */
+  readonly tenantLimits: {
+    /** Lower case; `*.` at the beginning stands for every subdomain. `undefined`: all but loopback and link-local. */
+    readonly hosts: readonly string[] | undefined;
+    readonly requestsPerMinute: number;
+    readonly planesPerNamespace: number;
+  };
   /** The port at which clients reach databases. */
   readonly databasePort: number;
   /** The value of `sslmode` in the Secrets of applications. */
@@ -121,6 +128,7 @@ const receiverUrl = setting(receiverRule, parsePlainUrl);
 const address = setting(addressRule, parseAddress);
 const secretName = setting("must be SECRET/KEY, for instance control-plane-api-key/api-key", parseSecretName);
 const namespaces = setting("must be namespace names separated by commas", parseNamespaces);
+const hosts = setting("must be host names or addresses separated by commas, without ports", parseHosts);
 const levels: readonly string[] = logLevels;
 
 /** The values of libpq's `sslmode` that always encrypt. */
@@ -155,6 +163,9 @@ const environmentSchema = z.object({
   CREATE_SETTLE_SECONDS: seconds(0.1, 3_600).default(150_000),
   CONTROL_PLANE_REQUESTS_PER_MINUTE: wholeNumber(10, 1_000_000).default(700),
   CONTROL_PLANE_REQUESTS_PER_SECOND: wholeNumber(1, 100_000).default(40),
+  TENANT_CONTROL_PLANE_HOSTS: hosts.optional(),
+  TENANT_CONTROL_PLANE_REQUESTS_PER_MINUTE: wholeNumber(10, 1_000_000).default(700),
+  TENANT_CONTROL_PLANES_PER_NAMESPACE: wholeNumber(0, 1_000).default(10),
   DATABASE_PORT: wholeNumber(1, 65_535).default(5432),
   DATABASE_SSL_MODE: setting(`must be one of ${sslModes.join(", ")}`, (text) =>
     sslModes.find((mode) => mode === text),
@@ -242,6 +253,11 @@ function configOf(settings: Settings): Config {
     createSettleMs: settings.CREATE_SETTLE_SECONDS,
     requestsPerMinute: settings.CONTROL_PLANE_REQUESTS_PER_MINUTE,
     requestsPerSecond: settings.CONTROL_PLANE_REQUESTS_PER_SECOND,
+    tenantLimits: Object.freeze({
+      hosts: settings.TENANT_CONTROL_PLANE_HOSTS,
+      requestsPerMinute: settings.TENANT_CONTROL_PLANE_REQUESTS_PER_MINUTE,
+      planesPerNamespace: settings.TENANT_CONTROL_PLANES_PER_NAMESPACE,
+    }),
     databasePort: settings.DATABASE_PORT,
     databaseSslMode: settings.DATABASE_SSL_MODE,
     databaseCaFile: settings.DATABASE_CA_FILE,
@@ -318,6 +334,19 @@ function parseSecretName(text: string): SecretName | undefined {
 function parseNamespaces(text: string): string[] | undefined {
   const names = text.split(",").map((name) => name.trim());
   return names.every((name) => label.test(name)) ? [...new Set(names)] : undefined;
+}
+
+/** Parses hosts, and writes them as a parsed URL shows them. An IPv6 address stands in brackets. */
+function parseHosts(text: string): string[] | undefined {
+  const names = text.split(",").map((entry) => hostOf(entry.trim()));
+  return names.every((name) => name !== undefined) ? [...new Set(names)] : undefined;
+}
+
+function hostOf(entry: string): string | undefined {
+  const [, wildcard = "", name = ""] = /^(\*\.)?([A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])$/.exec(entry) ?? [];
+  return URL.canParse(`http://${name}/`)
+    ? `${wildcard}${new URL(`http://${name}/`).hostname.replace(/\.$/, "")}`
+    : undefined;
 }
 
 function parseBoolean(text: string): boolean | undefined {

@@ -306,6 +306,7 @@ function createPlanes(foundation: Foundation, needs: PlaneNeeds) {
   const planes = assemblePlanes({
     ...{ grants, connection, clock, logger, random, fence, onKey },
     ...{ namespaces: config.watchNamespaces, grantMode: config.projectGrants },
+    tenantLimits: config.tenantLimits,
     settings: { access: settings.access, projects },
     onUnused: (planeId) => metrics.controlPlane.keyForgotten(planeId),
     newProjects: () => createProjects(foundation, metrics),

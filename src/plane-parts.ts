@@ -24,7 +24,7 @@ import { createWorkQueue } from "./runtime/work-queue.ts";
 import { createWorkerPool } from "./runtime/worker-pool.ts";
 
 /** What the parts stand on. */
-export interface PlanePartsOptions extends Pick<PlanesOptions, "settings" | "onUsable"> {
+export interface PlanePartsOptions extends Pick<PlanesOptions, "settings" | "onUsable" | "tenantLimits"> {
   readonly connection: KubernetesConnection;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -106,6 +106,7 @@ export function assemblePlanes(options: PlanePartsOptions): PlaneParts {
   const secrets = createSecretStore({ connection, fence });
   const planes = new Planes({
     ...{ clock, secrets, namespaces: grants, grantMode: options.grantMode, settings: options.settings },
+    tenantLimits: options.tenantLimits,
     ...{ connect: options.connect, newProjects: options.newProjects, onKey: options.onKey, onUsable, onNews: news },
     onUnused: options.onUnused,
     standingOf: (kind) => kinds.standingOf(kind),

@@ -114,7 +114,10 @@ export class Plane {
    */
   note(resource: PlaneResource | undefined): boolean {
     const before = this.#resource;
-    if (before?.uid === resource?.uid && before?.resourceVersion === resource?.resourceVersion) {
+    // The limits of the settings change the spec without another version.
+    const hasOtherSpec = JSON.stringify(before?.spec) !== JSON.stringify(resource?.spec);
+    const isSameVersion = before?.uid === resource?.uid && before?.resourceVersion === resource?.resourceVersion;
+    if (isSameVersion && !hasOtherSpec) {
       return false;
     }
     this.#resource = resource;
@@ -122,7 +125,6 @@ export class Plane {
     if (requestedAt(before) !== requestedAt(resource)) {
       this.#key.forget();
     }
-    const hasOtherSpec = JSON.stringify(before?.spec) !== JSON.stringify(resource?.spec);
     this.#connect(resource);
     return hasOtherSpec;
   }

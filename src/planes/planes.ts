@@ -3,6 +3,7 @@
 import type { PlaneProblem } from "../decide/plane-problem.ts";
 import { fullGrant, type GrantMode, type GrantOf, projectGrantOf } from "../decide/project-grant.ts";
 import type { GrantSource } from "../domain/namespace-grants.ts";
+import { keyText } from "../domain/resource-store.ts";
 import type { ControlPlaneUnit } from "../reconcile/control-plane-access.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import { settingsPlane, unreadablePlane } from "../resource/project-key.ts";
@@ -10,6 +11,7 @@ import * as messages from "./messages.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
 import { planeGrantOf } from "./plane-grants.ts";
 import { kindOfPlane, namespaceOfPlane } from "./plane-names.ts";
+import { surplusAmong, type TenantLimits, withinLimits } from "./tenant-limits.ts";
 
 /** Whether the API server serves the kind of a control plane, and the operator may read it. */
 export type KindStanding = "NotAsked" | "NotServed" | "Forbidden" | "Listed";
@@ -19,6 +21,7 @@ export interface PlanesOptions extends Omit<PlaneOptions, "onKeyChange" | "onHea
   /** The control plane of the settings. */
   readonly settings: Omit<ControlPlaneUnit, "id" | "grantOf" | "problem">;
   readonly grantMode: GrantMode;
+  readonly tenantLimits: TenantLimits;
   readonly namespaces: GrantSource;
   readonly standingOf: (kind: PlaneResource["kind"]) => KindStanding;
   /** Called when the resources of a control plane may do something else than before. Must not throw. */
@@ -31,6 +34,8 @@ export interface PlanesOptions extends Omit<PlaneOptions, "onKeyChange" | "onHea
 export class Planes {
   readonly #options: PlanesOptions;
   readonly #planes = new Map<string, Plane>();
+  /** The ControlPlanes as they are stored, by their namespace and then by their ids. */
+  readonly #tenants = new Map<string, Map<string, PlaneResource>>();
   readonly #settings: ControlPlaneUnit;
 
   constructor(options: PlanesOptions) {
@@ -95,9 +100,40 @@ export class Planes {
 
   /** Notes the resource that describes the control plane. @param resource `undefined`: nothing describes it any more */
   note(planeId: string, resource: PlaneResource | undefined): void {
-    if (this.of(planeId).note(resource)) {
+    const namespace = kindOfPlane(planeId) === "ControlPlane" ? namespaceOfPlane(planeId) : undefined;
+    if (namespace === undefined) {
+      this.#take(planeId, resource);
+      return;
+    }
+    const siblings = this.#tenants.get(namespace) ?? new Map<string, PlaneResource>();
+    const isOther = siblings.get(planeId)?.uid !== resource?.uid;
+    if (resource === undefined) {
+      siblings.delete(planeId);
+    } else {
+      siblings.set(planeId, resource);
+    }
+    this.#tenants.set(namespace, siblings);
+    if (siblings.size === 0) {
+      this.#tenants.delete(namespace);
+    }
+    const { tenantLimits } = this.#options;
+    const surplus = surplusAmong([...siblings.values()], tenantLimits.planesPerNamespace);
+    const limited = (stored: PlaneResource) => withinLimits(stored, tenantLimits, surplus.has(keyText(stored.key)));
+    this.#take(planeId, resource && limited(resource));
+    for (const [siblingId, sibling] of isOther ? siblings : []) {
+      if (siblingId !== planeId && this.#take(siblingId, limited(sibling))) {
+        this.#options.onNews(siblingId);
+      }
+    }
+  }
+
+  /** @returns whether the control plane must be used in another way from now on */
+  #take(planeId: string, resource: PlaneResource | undefined): boolean {
+    const isChanged = this.of(planeId).note(resource);
+    if (isChanged) {
       this.#options.onUsable(planeId);
     }
+    return isChanged;
   }
 
   /** Forgets a control plane that nothing describes and no resource names. */

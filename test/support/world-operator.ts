@@ -51,6 +51,8 @@ export class WorldOperator {
       CONTROL_PLANE_URL: serviceUrl,
       CONTROL_PLANE_API_KEY: apiKey,
       WATCH_NAMESPACES: namespace,
+      // Sandboxes of further accounts listen on loopback.
+      TENANT_CONTROL_PLANE_HOSTS: "127.0.0.1",
       ...this.#options.environment,
       ...environment,
     });

@@ -58,7 +58,14 @@ class KeeperScene {
     const nothing = () => {};
     const newProjects = () => ({ size: 0, retryRefused: () => [] }) as unknown as Projects;
     const planes = new Planes({
-      ...{ clock, secrets, namespaces, grantMode: "Open", settings: { access: undefined, projects: newProjects() } },
+      ...{
+        clock,
+        secrets,
+        namespaces,
+        grantMode: "Open",
+        tenantLimits: { hosts: undefined, requestsPerMinute: 700, planesPerNamespace: 10 },
+        settings: { access: undefined, projects: newProjects() },
+      },
       connect: () => ({ access: {} as never, unreadableCount: () => 0, close: async () => {} }),
       ...{ newProjects, onKey: nothing, onUnused: nothing, onUsable: nothing, onNews: nothing },
       standingOf: () => "Listed",

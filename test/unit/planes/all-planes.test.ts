@@ -1,8 +1,9 @@
-/** A control plane that does not exist: who learns that. */
+/** All control planes together: who learns that one does not exist, and which ones are too many. */
 import { expect, it } from "vitest";
 import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
 import { Planes } from "../../../src/planes/planes.ts";
 import type { Projects } from "../../../src/reconcile/projects.ts";
+import { parseControlPlane } from "../../../src/resource/control-plane-resource.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 const projects = {} as Projects;
@@ -14,6 +15,7 @@ function planesWith(annotation: string | undefined): Planes {
     namespaces: { grantsOf: () => ({ annotation, isAnyAnnotated: true, labels: {}, isTerminating: false }) },
     settings: { access: undefined, projects },
     grantMode: "WhenUsed",
+    tenantLimits: { hosts: undefined, requestsPerMinute: 700, planesPerNamespace: 1 },
     connect: () => ({ access: {} as never, unreadableCount: () => 0, close: async () => {} }),
     newProjects: () => projects,
     standingOf: () => "Listed",
@@ -30,4 +32,21 @@ it.each([
   ["a ControlPlane of the namespace", "ControlPlane/shop/own", undefined, fullGrant],
 ])("%s → the grant that it would have without projects", (_, planeId, annotation, want) => {
   expect(planesWith(annotation).unitOf(planeId).grantOf("shop", "p-1")).toEqual(want);
+});
+
+it("one ControlPlane too many → the newer one is not used, until the older one is gone", () => {
+  const planes = planesWith(undefined);
+  const stored = (name: string, creationTimestamp: string) =>
+    parseControlPlane({
+      metadata: { name, namespace: "shop", uid: name, resourceVersion: "1", generation: 1, creationTimestamp },
+      spec: { url: "https://control.example/v2", apiKeySecretRef: { name: "key", key: "api-key" } },
+    });
+  const kinds = () => ["older", "newer"].map((name) => planes.of(`ControlPlane/shop/${name}`).resource?.spec.kind);
+  planes.note("ControlPlane/shop/newer", stored("newer", "2026-01-02T00:00:00Z"));
+  expect(kinds()).toEqual([undefined, "Valid"]);
+  planes.note("ControlPlane/shop/older", stored("older", "2026-01-01T00:00:00Z"));
+  expect(kinds()).toEqual(["Valid", "Invalid"]);
+  expect(planes.of("ControlPlane/shop/newer").access).toBeUndefined();
+  planes.note("ControlPlane/shop/older", undefined);
+  expect(kinds()).toEqual([undefined, "Valid"]);
 });

@@ -1,0 +1,83 @@
+/** The limits that the settings of the operator put on ControlPlanes, because every team may describe its own. */
+import { keyText } from "../domain/resource-store.ts";
+import type { PlaneResource } from "../resource/control-plane-resource.ts";
+
+/** What the ControlPlanes of namespaces may ask for. ClusterControlPlanes are the administrator's, so they have no limit. */
+export interface TenantLimits {
+  /** Names and addresses of hosts; `*.` stands for every subdomain. `undefined`: every host outside this machine and link. */
+  readonly hosts: readonly string[] | undefined;
+  readonly requestsPerMinute: number;
+  /** The maximum number of ControlPlanes in use of one namespace. */
+  readonly planesPerNamespace: number;
+}
+
+/**
+ * Returns the control plane as the operator may use it. Above a limit that cannot be lowered, its spec counts as invalid, so
+ * nothing is sent. Pure.
+ * @param isSurplus whether the namespace has too many older ones
+ */
+export function withinLimits(resource: PlaneResource, limits: TenantLimits, isSurplus: boolean): PlaneResource {
+  if (resource.kind !== "ControlPlane" || resource.spec.kind !== "Valid") {
+    return resource;
+  }
+  const { spec } = resource.spec;
+  const { hostname } = new URL(spec.url);
+  if (!isAllowedHost(hostname, limits.hosts)) {
+    return refused(resource, hostRefused(hostname, limits.hosts));
+  }
+  if (isSurplus) {
+    return refused(resource, surplus(limits.planesPerNamespace));
+  }
+  if (spec.requestsPerMinute === undefined) {
+    return resource;
+  }
+  const requestsPerMinute = Math.min(spec.requestsPerMinute, limits.requestsPerMinute);
+  return { ...resource, spec: { kind: "Valid", spec: { ...spec, requestsPerMinute } } };
+}
+
+/** Returns the keys of the ControlPlanes that are too many in their namespace. The oldest ones stay in use. Pure. */
+export function surplusAmong(siblings: readonly PlaneResource[], most: number): ReadonlySet<string> {
+  const byAge = siblings.toSorted(
+    (a, b) => compare(a.creationTimestamp, b.creationTimestamp) || compare(a.key.name, b.key.name),
+  );
+  return new Set(byAge.slice(most).map(({ key }) => keyText(key)));
+}
+
+/** Whether a ControlPlane may name the host. Names are not resolved. Pure. @param hostname as `URL` normalizes it */
+export function isAllowedHost(hostname: string, hosts: readonly string[] | undefined): boolean {
+  const name = hostname.replace(/\.$/, "");
+  if (hosts === undefined) {
+    return !isNearby(name);
+  }
+  return hosts.some((host) => host === name || (host.startsWith("*.") && name.endsWith(host.slice(1))));
+}
+
+/** Whether the host is this machine, or an address that routers do not forward: there are services without a password. */
+function isNearby(name: string): boolean {
+  const mapped = /^\[::ffff:([0-9a-f]{1,4}):[0-9a-f]{1,4}\]$/.exec(name)?.[1];
+  const high = mapped === undefined ? undefined : Number.parseInt(mapped, 16);
+  const ipv4 = high === undefined ? name : `${high >> 8}.${high & 255}.0.0`;
+  return (
+    /^(.+\.)?localhost$/.test(name) ||
+    /^(0|127)\.\d+\.\d+\.\d+$/.test(ipv4) ||
+    /^169\.254\.\d+\.\d+$/.test(ipv4) ||
+    /^\[(::1?\]|fe[89ab][0-9a-f]:)/.test(name)
+  );
+}
+
+function refused(resource: PlaneResource, problems: string): PlaneResource {
+  return { ...resource, spec: { kind: "Invalid", problems } };
+}
+
+function hostRefused(hostname: string, hosts: readonly string[] | undefined): string {
+  const why = hosts === undefined ? "is on this machine or link" : "is not in TENANT_CONTROL_PLANE_HOSTS";
+  return `url: the host ${hostname} ${why}. An administrator of the cluster can allow it in the operator's setting TENANT_CONTROL_PLANE_HOSTS`;
+}
+
+function surplus(most: number): string {
+  return `the namespace has more than ${most} ControlPlanes, and the newest ones are not used. Delete others, or ask an administrator of the cluster to raise the operator's setting TENANT_CONTROL_PLANES_PER_NAMESPACE`;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
