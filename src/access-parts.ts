@@ -81,7 +81,11 @@ export function assembleAccess(options: AccessPartsOptions): AccessParts {
     const resource = watch.store.get({ namespace, name });
     const now = resource === undefined ? [] : kind.projectsOf(resource);
     const before = projects.get(`${namespace}/${name}`) ?? [];
-    projects.set(`${namespace}/${name}`, now);
+    if (resource === undefined) {
+      projects.delete(`${namespace}/${name}`);
+    } else {
+      projects.set(`${namespace}/${name}`, now);
+    }
     for (const project of new Set([...before, ...now])) {
       enqueue(project, priority);
     }

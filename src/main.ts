@@ -35,29 +35,29 @@ async function runOperator(): Promise<number> {
 }
 
 async function operate(config: Config): Promise<number> {
-  const [{ loadCredentialSource }, { createPinoLogger }, runtime, { startOperator }, { startKeys }] = await Promise.all(
-    [
+  const [{ loadCredentialSource }, { createPinoLogger }, runtime, { startOperator }, { startKeys }, { RecentSecrets }] =
+    await Promise.all([
       import("./kubernetes/http/credentials.ts"),
       import("./telemetry/pino-logger.ts"),
       loadRuntime(),
       import("./operator.ts"),
       import("./key-parts.ts"),
-    ],
-  );
+      import("./telemetry/recent-secrets.ts"),
+    ]);
   const { systemClock, endOnUnhandledErrors, keepHeapSmall } = runtime;
   keepHeapSmall(systemClock);
   // API keys in use, which the log must not show. A key from a file is added when it is read. The key of the settings
   // is there from the start, because an error may contain it before its first use.
-  const seenKeys = new Set(config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
+  const seenKeys = new RecentSecrets(systemClock, config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
   const keys = {
     current: async (): Promise<string> => {
       const key = await source.keys.current();
-      seenKeys.add(key);
+      seenKeys.note(key);
       return key;
     },
     refused: (key: string) => source.keys.refused?.(key),
   };
-  const knownSecrets = () => [...seenKeys];
+  const knownSecrets = () => seenKeys.values();
   const logger = createPinoLogger({ level: config.logLevel, knownSecrets });
   endOnUnhandledErrors({ emitter: process, logger, exit: () => process.exit(exitFailure) });
   const stop = stopOnSignal();
@@ -68,7 +68,7 @@ async function operate(config: Config): Promise<number> {
   const own = { clock: systemClock, logger, credentials, version: programVersion, random: Math.random };
   const source = startKeys({ apiKey, ...own });
   const operator = await startOperator({
-    ...{ config, ...tracing, ...own, keys, instance, onKey: (key) => seenKeys.add(key) },
+    ...{ config, ...tracing, ...own, keys, instance, onKey: (key) => seenKeys.note(key) },
     databaseAuthority: config.databaseCaFile === undefined ? undefined : await readFile(config.databaseCaFile, "utf8"),
   });
   const failure = await Promise.race([aborted(stop), operator.failed]);

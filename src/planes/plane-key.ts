@@ -16,7 +16,7 @@ export interface PlaneKeyOptions {
   readonly isKeptInMemory: () => boolean;
   /** Called when the key has changed, appeared or disappeared. Must not throw. */
   readonly onChange: () => void;
-  /** Called with each key, for instance to keep it out of logs. */
+  /** Called with a key that was read or is about to be used, for instance to keep it out of logs. */
   readonly onKey: (key: string) => void;
 }
 
@@ -54,6 +54,8 @@ export class PlaneKey implements KeySource {
     if (reading?.kind !== "Read") {
       throw new ControlPlaneError("Unauthorized", "the control plane has no usable API key", { effect: "NotApplied" });
     }
+    // The key may be in use for long after the last answer of the API server.
+    this.#options.onKey(reading.key);
     return reading.key;
   }
 
