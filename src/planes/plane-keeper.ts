@@ -91,7 +91,7 @@ export class PlaneKeeper {
     const users = usersOf(planeId);
     const held = await this.#hold(store, plane, users);
     if (isDeleting && isUnused(usersOf(planeId)) && this.#mayGo(planeId, held)) {
-      planes.note(planeId, await store.removeFinalizer(resource));
+      planes.note(planeId, await plane.whileLeaving(() => store.removeFinalizer(resource)));
       return { kind: "Done" };
     }
     await this.#storeStatus(store, plane, users, held);

@@ -7,7 +7,7 @@ import type { HeldSecrets } from "../domain/secret-store.ts";
 import type { ControlPlaneAccess } from "../reconcile/control-plane-access.ts";
 import type { Projects } from "../reconcile/projects.ts";
 import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
-import { annotations } from "../resource/names.ts";
+import { annotations, controlPlaneNames } from "../resource/names.ts";
 import { PlaneHealth } from "./plane-health.ts";
 import { PlaneKey } from "./plane-key.ts";
 import { readPlaneSecrets } from "./plane-secrets.ts";
@@ -66,6 +66,7 @@ export class Plane {
   readonly id: string;
   readonly #options: PlaneOptions;
   #resource: PlaneResource | undefined;
+  #isLeaving = false;
   #key: PlaneKey;
   #connection: PlaneConnection | undefined;
   readonly #former = new Set<PlaneConnection>();
@@ -84,6 +85,22 @@ export class Plane {
   /** The key of the present spec. It is read for this URL and from these Secrets alone, and goes nowhere else. */
   get key(): PlaneKey {
     return this.#key;
+  }
+
+  /** Whether nothing prevents its removal any more. Nothing new may begin at such a control plane. */
+  get isLeaving(): boolean {
+    const { deletionTimestamp, finalizers = [] } = this.#resource ?? {};
+    return this.#isLeaving || (deletionTimestamp !== undefined && !finalizers.includes(controlPlaneNames.finalizer));
+  }
+
+  /** Does the last step of the deletion. Until its result is known, nothing new begins at the control plane. */
+  async whileLeaving<Value>(step: () => Promise<Value>): Promise<Value> {
+    this.#isLeaving = true;
+    try {
+      return await step();
+    } finally {
+      this.#isLeaving = false;
+    }
   }
 
   get resource(): PlaneResource | undefined {

@@ -163,7 +163,7 @@ export class Planes {
     return planeGrantOf(resource, { namespace, projectId, facts }, grantMode);
   }
 
-  #problemOf({ id, resource, key, access }: Plane): PlaneProblem | undefined {
+  #problemOf({ id, resource, key, access, isLeaving }: Plane): PlaneProblem | undefined {
     const kind = kindOfPlane(id);
     const standing = kind === undefined ? "Listed" : this.#options.standingOf(kind);
     if (kind !== undefined && (standing === "NotServed" || standing === "Forbidden")) {
@@ -172,7 +172,7 @@ export class Planes {
     if (id === unreadablePlane) {
       return { reason: "ControlPlaneNotFound", message: messages.refUnreadable };
     }
-    if (resource === undefined) {
+    if (resource === undefined || isLeaving) {
       return { reason: "ControlPlaneNotFound", message: messages.planeNotFound(id, namespaceOfPlane(id)) };
     }
     return access === undefined || key.known?.kind !== "Read"

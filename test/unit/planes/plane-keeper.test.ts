@@ -12,7 +12,7 @@ import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts"
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { type PlaneResource, parseControlPlane } from "../../../src/resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../../../src/resource/control-plane-schema.ts";
-import { finalizer } from "../../../src/resource/names.ts";
+import { controlPlaneNames, finalizer } from "../../../src/resource/names.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 
@@ -25,7 +25,7 @@ const parsed = parseControlPlane({
     uid: "u-1",
     resourceVersion: "1",
     generation: 1,
-    finalizers: [finalizer],
+    finalizers: [controlPlaneNames.finalizer],
   },
   spec: { url: "https://north.example.com/v2", apiKeySecretRef: { name: "own-key", key: "api-key" } },
   status: { resources: 2, heldSecrets: [secretKey] },
@@ -35,6 +35,9 @@ const parsed = parseControlPlane({
 class KeeperScene {
   plane: PlaneResource | undefined;
   users: PlaneUsers;
+  readonly planes: Planes;
+  /** What a resource learns while the finalizer of the control plane is removed. */
+  problemAtEnd: string | undefined;
   secret: StoredSecret = {
     ...{ key: secretKey, uid: "s-1", resourceVersion: "1", type: "Opaque", ownerUids: [] },
     ...{ data: { "api-key": "made-up" }, finalizers: [keyFinalizer(parsed)], isBeingDeleted: false },
@@ -57,7 +60,7 @@ class KeeperScene {
     const { clock } = this;
     const nothing = () => {};
     const newProjects = () => ({ size: 0, retryRefused: () => [] }) as unknown as Projects;
-    const planes = new Planes({
+    this.planes = new Planes({
       ...{
         clock,
         secrets,
@@ -72,7 +75,15 @@ class KeeperScene {
     });
     const storeOf = () => this.#store();
     const usersOf = () => this.users;
-    this.#keeper = new PlaneKeeper({ clock, logger: quietLogger, planes, secrets, namespaces, storeOf, usersOf });
+    this.#keeper = new PlaneKeeper({
+      clock,
+      logger: quietLogger,
+      planes: this.planes,
+      secrets,
+      namespaces,
+      storeOf,
+      usersOf,
+    });
   }
 
   reconcile() {
@@ -90,6 +101,7 @@ class KeeperScene {
       addFinalizer: async (resource: PlaneResource) => resource,
       patchStatus: async (resource: PlaneResource, status: ControlPlaneStatus) => change(resource, { status }),
       removeFinalizer: async () => {
+        this.problemAtEnd = this.planes.unitOf(planeId).problem?.reason;
         this.plane = undefined;
         return undefined;
       },
@@ -103,9 +115,11 @@ it("deleted, and the DatabaseAccesses are not listed yet → both finalizers sta
   expect(scene.secret.finalizers).toEqual([keyFinalizer(parsed)]);
   expect(conditionOf(scene.plane?.status.conditions, "Reconciling")?.message).toContain("not listed");
   expect(scene.plane?.status.resources).toBe(2);
+  expect(scene.planes.unitOf(planeId).problem).toBeUndefined();
   scene.users = { count: 0, isComplete: true };
   await scene.reconcile();
   expect(scene.plane).toBeUndefined();
+  expect(scene.problemAtEnd).toBe("ControlPlaneNotFound");
   expect(scene.secret.finalizers).toEqual([]);
 });
 
