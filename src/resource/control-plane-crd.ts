@@ -4,30 +4,13 @@ import {
   controlPlaneSpecSchema,
   controlPlaneStatusSchema,
 } from "./control-plane-schema.ts";
-import { type CrdKind, conditionPath, type PrinterColumn } from "./crd.ts";
+import { type CrdKind, commonColumns, type PrinterColumn } from "./crd.ts";
 import { clusterControlPlaneNames, controlPlaneNames } from "./names.ts";
 
 const printerColumns: readonly PrinterColumn[] = [
   { name: "URL", type: "string", jsonPath: ".spec.url", description: "Base URL" },
   { name: "Resources", type: "integer", jsonPath: ".status.resources", description: "Resources that use it" },
-  {
-    name: "Ready",
-    type: "string",
-    jsonPath: conditionPath("Ready", "status"),
-    description: "Whether the Secret can be used",
-  },
-  {
-    name: "Reason",
-    type: "string",
-    jsonPath: conditionPath("Ready", "reason"),
-    description: "Why the resource is Ready or not",
-  },
-  {
-    name: "Age",
-    type: "date",
-    jsonPath: ".metadata.creationTimestamp",
-    description: "Time since the resource was created",
-  },
+  ...commonColumns("Whether resources can use the control plane"),
   {
     name: "LastError",
     type: "string",

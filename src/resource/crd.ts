@@ -39,8 +39,26 @@ export interface CrdKind {
 }
 
 /** Returns the path of a condition's field, for a column of `kubectl get`. */
-export const conditionPath = (type: string, field: string): string =>
-  `.status.conditions[?(@.type=="${type}")].${field}`;
+const conditionPath = (type: string, field: string): string => `.status.conditions[?(@.type=="${type}")].${field}`;
+
+/** Returns the columns that every kind shows. @param ready what the condition Ready says about a resource of the kind */
+export function commonColumns(ready: string): readonly PrinterColumn[] {
+  return [
+    { name: "Ready", type: "string", jsonPath: conditionPath("Ready", "status"), description: ready },
+    {
+      name: "Reason",
+      type: "string",
+      jsonPath: conditionPath("Ready", "reason"),
+      description: "Why the resource is Ready or not",
+    },
+    {
+      name: "Age",
+      type: "date",
+      jsonPath: ".metadata.creationTimestamp",
+      description: "Time since the resource was created",
+    },
+  ];
+}
 
 const printerColumns: readonly PrinterColumn[] = [
   { name: "Type", type: "string", jsonPath: ".spec.type", description: "ReadWrite or ReadOnly" },
@@ -52,24 +70,7 @@ const printerColumns: readonly PrinterColumn[] = [
     description: "State of the compute in the control plane's own word",
   },
   { name: "Size", type: "string", jsonPath: ".status.compute.size", description: "Smallest and largest compute units" },
-  {
-    name: "Ready",
-    type: "string",
-    jsonPath: conditionPath("Ready", "status"),
-    description: "Whether the endpoint matches spec",
-  },
-  {
-    name: "Reason",
-    type: "string",
-    jsonPath: conditionPath("Ready", "reason"),
-    description: "Why the resource is Ready or not",
-  },
-  {
-    name: "Age",
-    type: "date",
-    jsonPath: ".metadata.creationTimestamp",
-    description: "Time since the resource was created",
-  },
+  ...commonColumns("Whether the endpoint matches spec"),
   {
     name: "Endpoint",
     type: "string",

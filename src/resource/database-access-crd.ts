@@ -1,4 +1,4 @@
-import { type CrdKind, conditionPath } from "./crd.ts";
+import { type CrdKind, commonColumns } from "./crd.ts";
 import { databaseAccessSpecSchema, databaseAccessStatusSchema } from "./database-access-schema.ts";
 import { databaseAccessNames } from "./names.ts";
 
@@ -16,24 +16,7 @@ export const databaseAccessCrd: CrdKind = {
     { name: "Database", type: "string", jsonPath: ".spec.database.name", description: "Name of the database" },
     { name: "Role", type: "string", jsonPath: ".spec.role.name", description: "Name of the role" },
     { name: "Secret", type: "string", jsonPath: ".status.binding.name", description: "The Secret to connect with" },
-    {
-      name: "Ready",
-      type: "string",
-      jsonPath: conditionPath("Ready", "status"),
-      description: "Whether the Secret can be used",
-    },
-    {
-      name: "Reason",
-      type: "string",
-      jsonPath: conditionPath("Ready", "reason"),
-      description: "Why the resource is Ready or not",
-    },
-    {
-      name: "Age",
-      type: "date",
-      jsonPath: ".metadata.creationTimestamp",
-      description: "Time since the resource was created",
-    },
+    ...commonColumns("Whether the Secret can be used"),
     {
       name: "Branch",
       type: "string",
