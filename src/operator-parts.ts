@@ -148,7 +148,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
   const grants = assembleGrants({
     ...{ connection, clock, logger, random, resources, enqueue },
     ...{ namespaces: config.watchNamespaces, projectPollMs: config.projectPollMs },
-    onNews: () => planes.namespacesChanged(),
+    onNews: () => planes.allChanged(),
   });
   const metrics: Metrics = createOperatorMetrics(foundation, {
     ...{ watch, unreadableCount: () => planes.unreadableCount(), queueStats: () => queue.stats() },
@@ -357,7 +357,7 @@ function createAccess(foundation: Foundation, needs: Omit<PoolNeeds, "kinds">): 
     policy: { createSettleMs, operationPollMs, resyncMs },
     settingsOf: planes.settingsOf,
     enqueue: add,
-    onCounted: () => planes.usersCounted(),
+    onCounted: () => planes.allChanged(),
   });
 }
 

@@ -54,10 +54,8 @@ export interface PlaneParts {
   unreadableCount(): number;
   /** A resource that names the control plane was created, changed or deleted. */
   usersChanged(planeId: string): void;
-  /** The resources that use control planes can be counted from now on. */
-  usersCounted(): void;
-  /** The grants or labels of Namespaces have changed. */
-  namespacesChanged(): void;
+  /** Something that concerns all control planes has changed: grants or labels of Namespaces, or which users can be counted. */
+  allChanged(): void;
   /** This process has become the leader, so it may act. */
   lead(): void;
   /** Starts no further reconcile of a control plane. @returns whether the running reconciles ended in time */
@@ -126,10 +124,9 @@ export function assemblePlanes(options: PlanePartsOptions): PlaneParts {
     isSettled: (planeId) => planes.isSettled(planeId),
     unreadableCount: () => planes.unreadableCount(),
     usersChanged: news,
-    usersCounted: () => planes.ids().forEach(news),
     settingsOf: (planeId) =>
       planeId === settingsPlane ? connectionSettings : settingsAt(planes, planeId, connectionSettings),
-    namespacesChanged: () => planes.ids().forEach(news),
+    allChanged: () => planes.ids().forEach(news),
     lead() {
       isLeading = true;
       kinds.start();

@@ -28,7 +28,7 @@ export function trustedObjects(resource: DatabaseAccess, identity: Identity): re
   return recordStandingOf(resource, identity) === "Own" ? (resource.status.records?.objects ?? []) : [];
 }
 
-/** Returns the recorded objects of the resource, at whichever control plane they are. Copied records name none. Pure. */
+/** Returns the recorded objects of the resource, at any control plane. Copied records name none. Pure. */
 export function recordedObjects(resource: DatabaseAccess, identity: Identity): readonly AccessObject[] {
   return recordStandingOf(resource, identity) === "Copied" ? [] : (resource.status.records?.objects ?? []);
 }

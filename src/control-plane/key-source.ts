@@ -103,10 +103,15 @@ function checkedKey(text: string, where: string): string {
   if (key === "") {
     throw keyError(`no API key: ${where} is empty`);
   }
-  if (!/^[\x21-\x7e]+$/.test(key)) {
+  if (!isApiKey(key)) {
     throw keyError(`no API key: ${where} contains characters that a key cannot have`);
   }
   return key;
+}
+
+/** Whether a text can be sent as an API key: it is not empty and has only printable ASCII characters, no space. */
+export function isApiKey(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
 }
 
 function asKeyError(error: unknown, settingName: string): ControlPlaneError {

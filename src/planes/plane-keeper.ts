@@ -107,7 +107,7 @@ export class PlaneKeeper {
       const names = secrets.map(keyText);
       logger.warn(
         { planeId, secrets: names },
-        "the operator has no right any more to remove its finalizer from Secrets of a namespace that is being deleted; remove the finalizer by hand",
+        "the operator lost the right to remove its finalizer from Secrets of a namespace that is being deleted; remove the finalizer by hand",
       );
     }
     return isLost;

@@ -80,7 +80,7 @@ export class PlaneKey implements KeySource {
     return this.#known;
   }
 
-  /** Forgets what was read, because spec now names other Secrets. */
+  /** Makes the next call read the Secret again, because the Secret may have changed. */
   forget(): void {
     this.#nextReadMs = Number.NEGATIVE_INFINITY;
   }
@@ -92,12 +92,12 @@ export class PlaneKey implements KeySource {
     const before = this.#known;
     const reading = await read();
     const isGone = reading?.kind === "Refused" && isKeptInMemory();
-    if (before?.kind === "Read" && (reading?.kind === "Unanswered" || isGone)) {
+    const isKept = before?.kind === "Read" && (reading?.kind === "Unanswered" || isGone);
+    if (isKept || reading?.kind === "Unanswered") {
       this.#nextReadMs = Math.min(this.#nextReadMs, clock.monotonicMs() + unansweredAgainMs);
-      return;
     }
-    if (reading?.kind === "Unanswered") {
-      this.#nextReadMs = Math.min(this.#nextReadMs, clock.monotonicMs() + unansweredAgainMs);
+    if (isKept) {
+      return;
     }
     this.#known = reading;
     if (reading?.kind === "Read") {

@@ -1,4 +1,5 @@
 /** Reads what a control plane keeps in Secrets: its API key, and the certificate authority of its databases. */
+import { isApiKey } from "../control-plane/key-source.ts";
 import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
 import type { SecretStore, StoredSecret } from "../domain/secret-store.ts";
 import type { PlaneReason } from "../resource/conditions.ts";
@@ -39,7 +40,7 @@ export async function readPlaneSecrets(
   try {
     const { text, secret } = await readValue(secrets, secretPlace(resource, apiKeySecretRef), apiKeySecretRef);
     const key = text.trim();
-    if (!/^[\x21-\x7e]+$/.test(key)) {
+    if (!isApiKey(key)) {
       throw new MissingValue("SecretInvalid", messages.secretInvalid(secret.key, apiKeySecretRef.key));
     }
     const { caSecretRef } = connection ?? {};

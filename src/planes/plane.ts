@@ -87,7 +87,7 @@ export class Plane {
     return this.#key;
   }
 
-  /** Whether nothing prevents its removal any more. Nothing new may begin at such a control plane. */
+  /** Whether its last finalizer is removed, or is being removed now. Nothing new may begin at such a control plane. */
   get isLeaving(): boolean {
     const { deletionTimestamp, finalizers = [] } = this.#resource ?? {};
     return this.#isLeaving || (deletionTimestamp !== undefined && !finalizers.includes(controlPlaneNames.finalizer));
