@@ -17,7 +17,7 @@ function projectOf(tier: Tier) {
         ...(tier.assets.includes("kube-apiserver") ? ["./test/support/api-server-setup.ts"] : []),
         ...(tier.name === "e2e" ? ["./test/support/e2e-setup.ts"] : []),
       ],
-      // Tiers do not run at once: each has both cores.
+      // A run of several tiers by vitest itself has one after the other.
       sequence: { groupOrder: tiers.indexOf(tier) },
     },
   };

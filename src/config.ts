@@ -1,3 +1,4 @@
+/** The settings of the operator: reads and checks them in this one place. */
 import { z } from "zod";
 
 /** The source of the API key of the control plane. A file is read again when it changes. */
@@ -17,65 +18,6 @@ export interface ListenAddress {
   /** A host name or IP address, an IPv6 address without brackets. */
   readonly host: string;
   readonly port: number;
-}
-
-/** What a namespace without the grant annotation may do. docs/settings.md describes the modes. */
-export const projectGrantModes = ["Required", "Open", "WhenUsed"] as const;
-export type ProjectGrantMode = (typeof projectGrantModes)[number];
-
-/** Whether a scrape needs a bearer token of the Kubernetes API server. */
-export const metricsAuthModes = ["None", "Token"] as const;
-export type MetricsAuthMode = (typeof metricsAuthModes)[number];
-
-/** The log levels of pino. */
-export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-export type LogLevel = (typeof logLevels)[number];
-
-/** Every setting of the operator, checked and frozen. */
-export interface Config {
-  /** Base URL of the control plane without a trailing slash; ends in `/v2`. */
-  readonly controlPlaneUrl: string;
-  readonly apiKey: ApiKeySource;
-  /** Paths of kubeconfig files, as KUBECONFIG lists them. `undefined`: the usual loading rules apply. */
-  readonly kubeconfig: string | undefined;
-  /** The watched namespaces. Empty: all namespaces. */
-  readonly watchNamespaces: readonly string[];
-  readonly metricsAddress: ListenAddress;
-  readonly metricsAuth: MetricsAuthMode;
-  readonly healthAddress: ListenAddress;
-  readonly logLevel: LogLevel;
-  /** The maximum number of reconciles at the same time. A reconcile that waits for the control plane does not count. */
-  readonly workers: number;
-  readonly operationPollMs: number;
-  readonly projectPollMs: number;
-  readonly resyncMs: number;
-  readonly projectGrants: ProjectGrantMode;
-  readonly leaderElection: boolean;
-  /** The namespace of the Lease. `undefined`: the operator's own namespace, or `default` outside a cluster. */
-  readonly leaseNamespace: string | undefined;
-  readonly leaseName: string;
-  /** The cluster's id in ownership records. `undefined`: the uid of the namespace kube-system. */
-  readonly clusterId: string | undefined;
-  readonly createSettleMs: number;
-  /** The maximum number of requests to the control plane in any 60 seconds. */
-  readonly requestsPerMinute: number;
-  /** The maximum number of requests to the control plane in any second. */
-  readonly requestsPerSecond: number;
-  /** What the ControlPlanes of namespaces may ask for. */
-  readonly tenantLimits: {
-    /** Lower case; `*.` at the beginning stands for every subdomain. `undefined`: all but loopback and link-local. */
-    readonly hosts: readonly string[] | undefined;
-    readonly requestsPerMinute: number;
-    readonly planesPerNamespace: number;
-  };
-  /** The port at which clients reach databases. */
-  readonly databasePort: number;
-  /** The value of `sslmode` in the Secrets of applications. */
-  readonly databaseSslMode: string;
-  /** The path of a file with the certificate authority of the databases. `undefined`: public authorities are used. */
-  readonly databaseCaFile: string | undefined;
-  /** Base URL of the receiver of traces, without a trailing slash. `undefined`: no tracing. */
-  readonly tracesEndpoint: string | undefined;
 }
 
 /** The settings are wrong. The message names each wrong setting in one line; it never contains the API key. */
@@ -120,65 +62,103 @@ const seconds = (least: number, most: number) =>
     return value === undefined ? undefined : Math.round(value * 1000);
   });
 
+const oneOf = <Value extends string>(...values: readonly Value[]) =>
+  setting(`must be one of ${values.join(", ")}`, (text) => values.find((value) => value === text));
+
 const urlRule = "must be an http or https URL that ends in /v2, without user, query or fragment";
-const receiverRule = "must be an http or https URL without user, query or fragment";
-const addressRule = "must be host:port, for instance 0.0.0.0:8080 or [::]:8080";
-const controlPlaneUrl = setting(urlRule, parseServiceUrl);
-const receiverUrl = setting(receiverRule, parsePlainUrl);
-const address = setting(addressRule, parseAddress);
-const secretName = setting("must be SECRET/KEY, for instance control-plane-api-key/api-key", parseSecretName);
-const namespaces = setting("must be namespace names separated by commas", parseNamespaces);
-const hosts = setting("must be host names or addresses separated by commas, without ports", parseHosts);
-const levels: readonly string[] = logLevels;
+const address = setting("must be host:port, for instance 0.0.0.0:8080 or [::]:8080", parseAddress);
 
-/** The values of libpq's `sslmode` that always encrypt. */
-const sslModes = ["require", "verify-ca", "verify-full"] as const;
+/** Each setting: the name of its environment variable, and its schema. A duration is in milliseconds. */
+const settings = {
+  /** Base URL of the control plane without a trailing slash; ends in `/v2`. */
+  controlPlaneUrl: ["CONTROL_PLANE_URL", required(setting(urlRule, parseServiceUrl), urlRule)],
+  apiKeyFile: ["CONTROL_PLANE_API_KEY_FILE", z.string().optional()],
+  apiKeySecret: [
+    "CONTROL_PLANE_API_KEY_SECRET",
+    setting("must be SECRET/KEY, for instance control-plane-api-key/api-key", parseSecretName).optional(),
+  ],
+  apiKeyValue: [
+    "CONTROL_PLANE_API_KEY",
+    matching("must be visible ASCII characters without blanks or line ends", printable).optional(),
+  ],
+  /** Paths of kubeconfig files, as KUBECONFIG lists them. `undefined`: the usual loading rules apply. */
+  kubeconfig: ["KUBECONFIG", z.string().optional()],
+  /** The watched namespaces. Empty: all namespaces. */
+  watchNamespaces: [
+    "WATCH_NAMESPACES",
+    setting("must be namespace names separated by commas", parseNamespaces).default([]),
+  ],
+  metricsAddress: ["METRICS_ADDR", address.default({ host: "0.0.0.0", port: 8080 })],
+  /** Whether a scrape needs a bearer token that the API server accepts. */
+  metricsAuth: ["METRICS_AUTH", oneOf("None", "Token").default("None")],
+  healthAddress: ["HEALTH_ADDR", address.default({ host: "0.0.0.0", port: 8081 })],
+  /** One of pino's levels. */
+  logLevel: ["LOG_LEVEL", oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent").default("info")],
+  /** The maximum number of reconciles at the same time. A reconcile that waits for the control plane does not count. */
+  workers: ["WORKERS", wholeNumber(1, 256).default(16)],
+  operationPollMs: ["OPERATION_POLL_SECONDS", seconds(0.1, 600).default(5_000)],
+  projectPollMs: ["PROJECT_POLL_SECONDS", seconds(0.1, 3_600).default(30_000)],
+  resyncMs: ["RESYNC_SECONDS", seconds(1, 86_400).default(600_000)],
+  /** What a namespace without the grant annotation may do. docs/settings.md describes the modes. */
+  projectGrants: ["PROJECT_GRANTS", oneOf("Required", "Open", "WhenUsed").default("WhenUsed")],
+  leaderElection: ["LEADER_ELECTION", setting("must be true or false", parseBoolean).default(true)],
+  /** The namespace of the Lease. `undefined`: the operator's own namespace, or `default` outside a cluster. */
+  leaseNamespace: ["LEASE_NAMESPACE", matching("must be a namespace name", label).optional()],
+  leaseName: [
+    "LEASE_NAME",
+    matching("must be a name as Kubernetes allows them", subdomain).default("endpoint-operator"),
+  ],
+  /** The cluster's id in ownership records. `undefined`: the uid of the namespace kube-system. */
+  clusterId: ["CLUSTER_ID", matching("must be 1 to 128 visible ASCII characters", /^[\x21-\x7e]{1,128}$/).optional()],
+  createSettleMs: ["CREATE_SETTLE_SECONDS", seconds(0.1, 3_600).default(150_000)],
+  /** The maximum number of requests to the control plane in any 60 seconds. */
+  requestsPerMinute: ["CONTROL_PLANE_REQUESTS_PER_MINUTE", wholeNumber(10, 1_000_000).default(700)],
+  /** The maximum number of requests to the control plane in any second. */
+  requestsPerSecond: ["CONTROL_PLANE_REQUESTS_PER_SECOND", wholeNumber(1, 100_000).default(40)],
+  tenantHosts: [
+    "TENANT_CONTROL_PLANE_HOSTS",
+    setting("must be host names or addresses separated by commas, without ports", parseHosts).optional(),
+  ],
+  tenantRequestsPerMinute: ["TENANT_CONTROL_PLANE_REQUESTS_PER_MINUTE", wholeNumber(10, 1_000_000).default(700)],
+  planesPerNamespace: ["TENANT_CONTROL_PLANES_PER_NAMESPACE", wholeNumber(0, 1_000).default(10)],
+  /** The port at which clients reach databases. */
+  databasePort: ["DATABASE_PORT", wholeNumber(1, 65_535).default(5432)],
+  /** The value of libpq's `sslmode` in the Secrets of applications, one that always encrypts. */
+  databaseSslMode: ["DATABASE_SSL_MODE", oneOf("require", "verify-ca", "verify-full").default("require")],
+  /** The path of a file with the certificate authority of the databases. `undefined`: public authorities are used. */
+  databaseCaFile: ["DATABASE_CA_FILE", z.string().optional()],
+  /** Base URL of the receiver of traces, without a trailing slash. `undefined`: no tracing. */
+  tracesEndpoint: [
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    setting("must be an http or https URL without user, query or fragment", parsePlainUrl).optional(),
+  ],
+} as const satisfies Readonly<Record<string, readonly [variable: string, schema: z.ZodType]>>;
 
-const environmentSchema = z.object({
-  CONTROL_PLANE_URL: required(controlPlaneUrl, urlRule),
-  CONTROL_PLANE_API_KEY_FILE: z.string().optional(),
-  CONTROL_PLANE_API_KEY_SECRET: secretName.optional(),
-  CONTROL_PLANE_API_KEY: matching("must be visible ASCII characters without blanks or line ends", printable).optional(),
-  KUBECONFIG: z.string().optional(),
-  WATCH_NAMESPACES: namespaces.default([]),
-  METRICS_ADDR: address.default({ host: "0.0.0.0", port: 8080 }),
-  METRICS_AUTH: setting(`must be one of ${metricsAuthModes.join(", ")}`, (text) =>
-    metricsAuthModes.find((mode) => mode === text),
-  ).default("None"),
-  HEALTH_ADDR: address.default({ host: "0.0.0.0", port: 8081 }),
-  LOG_LEVEL: setting(`must be one of ${levels.join(", ")}`, (text) =>
-    logLevels.find((level) => level === text),
-  ).default("info"),
-  WORKERS: wholeNumber(1, 256).default(16),
-  OPERATION_POLL_SECONDS: seconds(0.1, 600).default(5_000),
-  PROJECT_POLL_SECONDS: seconds(0.1, 3_600).default(30_000),
-  RESYNC_SECONDS: seconds(1, 86_400).default(600_000),
-  PROJECT_GRANTS: setting(`must be one of ${projectGrantModes.join(", ")}`, (text) =>
-    projectGrantModes.find((mode) => mode === text),
-  ).default("WhenUsed"),
-  LEADER_ELECTION: setting("must be true or false", parseBoolean).default(true),
-  LEASE_NAMESPACE: matching("must be a namespace name", label).optional(),
-  LEASE_NAME: matching("must be a name as Kubernetes allows them", subdomain).default("endpoint-operator"),
-  CLUSTER_ID: matching("must be 1 to 128 visible ASCII characters", /^[\x21-\x7e]{1,128}$/).optional(),
-  CREATE_SETTLE_SECONDS: seconds(0.1, 3_600).default(150_000),
-  CONTROL_PLANE_REQUESTS_PER_MINUTE: wholeNumber(10, 1_000_000).default(700),
-  CONTROL_PLANE_REQUESTS_PER_SECOND: wholeNumber(1, 100_000).default(40),
-  TENANT_CONTROL_PLANE_HOSTS: hosts.optional(),
-  TENANT_CONTROL_PLANE_REQUESTS_PER_MINUTE: wholeNumber(10, 1_000_000).default(700),
-  TENANT_CONTROL_PLANES_PER_NAMESPACE: wholeNumber(0, 1_000).default(10),
-  DATABASE_PORT: wholeNumber(1, 65_535).default(5432),
-  DATABASE_SSL_MODE: setting(`must be one of ${sslModes.join(", ")}`, (text) =>
-    sslModes.find((mode) => mode === text),
-  ).default("require"),
-  DATABASE_CA_FILE: z.string().optional(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: receiverUrl.optional(),
-});
+/** The names of all environment variables, in the order of docs/settings.md. */
+export const settingVariables: readonly string[] = Object.values(settings).map(([variable]) => variable);
 
-type Settings = z.output<typeof environmentSchema>;
-type SettingName = keyof typeof environmentSchema.shape;
+type SettingName = keyof typeof settings;
+type Settings = { readonly [Name in SettingName]: z.output<(typeof settings)[Name][1]> };
+type Given = Readonly<Record<string, string>>;
+
+/** Every setting of the operator, checked and frozen. */
+export interface Config
+  extends Omit<
+    Settings,
+    "apiKeyFile" | "apiKeySecret" | "apiKeyValue" | "tenantHosts" | "tenantRequestsPerMinute" | "planesPerNamespace"
+  > {
+  readonly apiKey: ApiKeySource;
+  /** What the ControlPlanes of namespaces may ask for. */
+  readonly tenantLimits: {
+    /** Lower case; `*.` at the beginning stands for every subdomain. `undefined`: all but loopback and link-local. */
+    readonly hosts: readonly string[] | undefined;
+    readonly requestsPerMinute: number;
+    readonly planesPerNamespace: number;
+  };
+}
 
 /** Settings whose values are never printed, because they may contain the API key. */
-const hiddenSettings: ReadonlySet<string> = new Set(["CONTROL_PLANE_API_KEY", "CONTROL_PLANE_API_KEY_FILE"]);
+const hiddenSettings: ReadonlySet<SettingName> = new Set(["apiKeyValue", "apiKeyFile"]);
 
 /**
  * Reads the settings from environment variables. Pure: it does not read the file of the API key.
@@ -186,88 +166,56 @@ const hiddenSettings: ReadonlySet<string> = new Set(["CONTROL_PLANE_API_KEY", "C
  * @see docs/settings.md
  */
 export function parseConfig(environment: Environment): Config {
-  const given = givenSettings(environment);
-  const parsed = environmentSchema.safeParse(given);
-  const problems = [
-    ...(parsed.error?.issues ?? []).map((issue) => describe(String(issue.path[0]), issue.message, given)),
-    ...apiKeyProblems(given),
-    ...(parsed.success ? addressProblems(parsed.data) : []),
-  ];
-  if (!parsed.success || problems.length > 0) {
-    throw badConfiguration(problems);
-  }
-  return configOf(parsed.data);
-}
-
-/** The settings by which a namespace may touch a project, for a program that is not the operator. @throws ConfigError */
-export function parseGrantSettings(environment: Environment): Pick<Config, "projectGrants" | "watchNamespaces"> {
-  const given = givenSettings(environment);
-  const parsed = environmentSchema.pick({ PROJECT_GRANTS: true, WATCH_NAMESPACES: true }).safeParse(given);
-  if (!parsed.success) {
-    throw badConfiguration(parsed.error.issues.map((issue) => describe(String(issue.path[0]), issue.message, given)));
-  }
-  return { projectGrants: parsed.data.PROJECT_GRANTS, watchNamespaces: parsed.data.WATCH_NAMESPACES };
-}
-
-function givenSettings(environment: Environment): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    settingNames().flatMap((name) => (environment[name] ? [[name, environment[name].trim()]] : [])),
-  );
-}
-
-function badConfiguration(problems: readonly string[]): ConfigError {
-  return new ConfigError(`bad configuration:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
-}
-
-function settingNames(): readonly SettingName[] {
-  return environmentSchema.keyof().options;
-}
-
-function configOf(settings: Settings): Config {
-  const apiKey: ApiKeySource =
-    settings.CONTROL_PLANE_API_KEY_FILE === undefined
-      ? { kind: "Value", value: settings.CONTROL_PLANE_API_KEY ?? "" }
-      : {
-          kind: "File",
-          path: settings.CONTROL_PLANE_API_KEY_FILE,
-          secret: settings.CONTROL_PLANE_API_KEY_SECRET,
-        };
+  const all = parseSettings(Object.keys(settings) as SettingName[], environment, apiKeyProblems(environment));
+  const { apiKeyFile: path, apiKeySecret: secret, apiKeyValue: value = "", ...others } = all;
+  const { tenantHosts: hosts, tenantRequestsPerMinute: requestsPerMinute, planesPerNamespace, ...rest } = others;
+  const apiKey: ApiKeySource = path === undefined ? { kind: "Value", value } : { kind: "File", path, secret };
   return Object.freeze({
-    controlPlaneUrl: settings.CONTROL_PLANE_URL,
+    ...rest,
     apiKey: Object.freeze(apiKey),
-    kubeconfig: settings.KUBECONFIG,
-    watchNamespaces: Object.freeze(settings.WATCH_NAMESPACES),
-    metricsAddress: Object.freeze(settings.METRICS_ADDR),
-    metricsAuth: settings.METRICS_AUTH,
-    healthAddress: Object.freeze(settings.HEALTH_ADDR),
-    logLevel: settings.LOG_LEVEL,
-    workers: settings.WORKERS,
-    operationPollMs: settings.OPERATION_POLL_SECONDS,
-    projectPollMs: settings.PROJECT_POLL_SECONDS,
-    resyncMs: settings.RESYNC_SECONDS,
-    projectGrants: settings.PROJECT_GRANTS,
-    leaderElection: settings.LEADER_ELECTION,
-    leaseNamespace: settings.LEASE_NAMESPACE,
-    leaseName: settings.LEASE_NAME,
-    clusterId: settings.CLUSTER_ID,
-    createSettleMs: settings.CREATE_SETTLE_SECONDS,
-    requestsPerMinute: settings.CONTROL_PLANE_REQUESTS_PER_MINUTE,
-    requestsPerSecond: settings.CONTROL_PLANE_REQUESTS_PER_SECOND,
-    tenantLimits: Object.freeze({
-      hosts: settings.TENANT_CONTROL_PLANE_HOSTS,
-      requestsPerMinute: settings.TENANT_CONTROL_PLANE_REQUESTS_PER_MINUTE,
-      planesPerNamespace: settings.TENANT_CONTROL_PLANES_PER_NAMESPACE,
-    }),
-    databasePort: settings.DATABASE_PORT,
-    databaseSslMode: settings.DATABASE_SSL_MODE,
-    databaseCaFile: settings.DATABASE_CA_FILE,
-    tracesEndpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT,
+    tenantLimits: Object.freeze({ hosts, requestsPerMinute, planesPerNamespace }),
   });
 }
 
-function apiKeyProblems(given: Readonly<Record<string, string>>): string[] {
-  const hasFile = Boolean(given.CONTROL_PLANE_API_KEY_FILE);
-  const hasValue = Boolean(given.CONTROL_PLANE_API_KEY);
+/**
+ * Reads the settings that decide which namespace may use which project, for a program that is not the operator.
+ * @throws ConfigError
+ */
+export function parseGrantSettings(environment: Environment): Pick<Config, "projectGrants" | "watchNamespaces"> {
+  return parseSettings(["watchNamespaces", "projectGrants"], environment);
+}
+
+/** Parses some of the settings. @param otherProblems problems that no single setting has */
+function parseSettings<Name extends SettingName>(
+  names: readonly Name[],
+  environment: Environment,
+  otherProblems: readonly string[] = [],
+): Pick<Settings, Name> {
+  const given: Given = Object.fromEntries(
+    names.flatMap((name) => {
+      const text = environment[settings[name][0]];
+      return text ? [[name, text.trim()]] : [];
+    }),
+  );
+  const parsed = z.object(Object.fromEntries(names.map((name) => [name, settings[name][1]]))).safeParse(given);
+  const values = parsed.data as Pick<Settings, Name> | undefined;
+  const problems = [
+    ...(parsed.error?.issues ?? []).map(({ path, message }) => describe(path[0] as SettingName, message, given)),
+    ...otherProblems,
+    ...(values === undefined ? [] : addressProblems(values)),
+  ];
+  if (values === undefined || problems.length > 0) {
+    throw new ConfigError(`bad configuration:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+  }
+  for (const value of Object.values(values)) {
+    Object.freeze(value);
+  }
+  return values;
+}
+
+function apiKeyProblems(environment: Environment): string[] {
+  const hasFile = Boolean(environment.CONTROL_PLANE_API_KEY_FILE);
+  const hasValue = Boolean(environment.CONTROL_PLANE_API_KEY);
   if (hasFile === hasValue) {
     const state = hasFile ? "are both set" : "are both missing";
     return [`CONTROL_PLANE_API_KEY_FILE and CONTROL_PLANE_API_KEY ${state}; exactly one of them must be set`];
@@ -275,23 +223,26 @@ function apiKeyProblems(given: Readonly<Record<string, string>>): string[] {
   return [];
 }
 
-function addressProblems(settings: Settings): string[] {
-  const { METRICS_ADDR: metrics, HEALTH_ADDR: health } = settings;
-  const isSame = metrics.port !== 0 && metrics.port === health.port && metrics.host === health.host;
+function addressProblems({ metricsAddress: metrics, healthAddress: health }: Partial<Settings>): string[] {
+  const isSame = metrics !== undefined && metrics.port !== 0 && isSameAddress(metrics, health);
   return isSame ? ["METRICS_ADDR and HEALTH_ADDR are the same; they must differ"] : [];
 }
 
-function describe(name: string, right: string, given: Readonly<Record<string, string>>): string {
+function isSameAddress(a: ListenAddress, b: ListenAddress | undefined): boolean {
+  return a.port === b?.port && a.host === b.host;
+}
+
+function describe(name: SettingName, right: string, given: Given): string {
+  const [variable] = settings[name];
   const value = given[name];
-  return value ? `${name} is ${shown(name, value, given)}; it ${right}` : `${name} is not set; it ${right}`;
+  return value ? `${variable} is ${shown(name, value, given)}; it ${right}` : `${variable} is not set; it ${right}`;
 }
 
 /**
  * Returns a setting's value for an error message. An API key in the wrong setting, or a user and password inside a URL,
  * must not reach the log.
  */
-function shown(name: string, value: string, given: Readonly<Record<string, string>>): string {
-  const key = given.CONTROL_PLANE_API_KEY;
+function shown(name: SettingName, value: string, { apiKeyValue: key }: Given): string {
   const holdsSecret = value.includes("@") || (key !== undefined && value.includes(key));
   if (hiddenSettings.has(name) || holdsSecret) {
     return "set to a value that is not shown here";

@@ -1,10 +1,16 @@
+/** The command line of the program: starts the operator, the sandbox or the plugin. */
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { Command } from "commander";
 import type { Config } from "./config.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { Logger } from "./domain/logger.ts";
-import { programVersion } from "./telemetry/program-version.ts";
+
+/** The bundler puts the version here. Without a bundle the name is not defined. */
+declare const ENDPOINT_OPERATOR_VERSION: string | undefined;
+
+/** The version in package.json of the running bundle, or `0.0.0-source` outside a bundle. */
+const programVersion = typeof ENDPOINT_OPERATOR_VERSION === "string" ? ENDPOINT_OPERATOR_VERSION : "0.0.0-source";
 
 const exitFailure = 1;
 const exitBadConfiguration = 2;
@@ -40,9 +46,9 @@ async function operate(config: Config): Promise<number> {
       import("./kubernetes/http/credentials.ts"),
       import("./telemetry/pino-logger.ts"),
       loadRuntime(),
-      import("./operator.ts"),
-      import("./key-parts.ts"),
-      import("./telemetry/recent-secrets.ts"),
+      import("./wiring/operator.ts"),
+      import("./wiring/start-keys.ts"),
+      import("./telemetry/pino-logger.ts"),
     ]);
   const { systemClock, endOnUnhandledErrors, keepHeapSmall } = runtime;
   keepHeapSmall(systemClock);
@@ -132,7 +138,7 @@ function buildProgram(): Command {
     .description("Manages the compute endpoints of a managed Postgres control plane as Kubernetes resources.")
     .version(programVersion)
     .enablePositionalOptions()
-    // The override must be set before the commands are made, because they take it over from here.
+    // The override must be set before the commands are made, because each command copies it when it is made.
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitBadConfiguration));
   program
     .command("run")

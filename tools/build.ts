@@ -1,23 +1,24 @@
+/** Bundles the program into one folder: `npm run build`. */
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Metafile, type OutputFile } from "esbuild";
 
-/** What is bundled, and where to. */
+/** The input and the output of a bundle. */
 export interface BundleOptions {
-  /** Absolute path of the module that starts the program. */
+  /** The absolute path of the module that starts the program. */
   readonly entry: string;
-  /** Absolute path; whatever is in it goes. */
+  /** The absolute path of the output folder. Its former content is removed. */
   readonly outDir: string;
   readonly version: string;
 }
 
-/** What was written. */
+/** A finished bundle. */
 export interface Bundle {
-  /** Absolute path of the file to run. */
+  /** The absolute path of the file to run. */
   readonly program: string;
   readonly bytes: number;
-  /** Licence of each package inside, by `name@version`. */
+  /** The licence of each bundled package, by `name@version`. */
   readonly licences: ReadonlyMap<string, string>;
 }
 
@@ -28,19 +29,19 @@ interface PackageJson {
 }
 
 interface BundledPackage {
-  /** `name@version`. */
+  /** The id of the package, `name@version`. */
   readonly id: string;
   readonly name: string;
   readonly version: string;
   readonly licence: string;
-  /** The licence file's text; empty when the package has none. */
+  /** The text of the licence file; empty if the package has none. */
   readonly text: string;
 }
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const programName = "endpoint-operator";
 
-/** Some dependencies are CommonJS and expect what Node gives to CommonJS modules. */
+/** Some dependencies are CommonJS, and expect the variables that Node gives to CommonJS modules. */
 const commonJsBanner = [
   'import { createRequire as bundleCreateRequire } from "node:module";',
   'import { dirname as bundleDirname } from "node:path";',
@@ -51,11 +52,9 @@ const commonJsBanner = [
 ].join("\n");
 
 /**
- * Bundles the program with everything it needs into one folder that runs without node_modules.
- *
- * What the entry imports dynamically lands in files of its own, loaded only when it is asked for. The same sources
- * give the same bytes. Nothing is written unless all of it could be bundled.
- *
+ * Bundles the program with all its dependencies into one folder that runs without node_modules.
+ * Modules that are imported dynamically become files of their own, which are loaded only when needed. The same sources
+ * give the same bytes. Nothing is written unless everything can be bundled.
  * @throws BuildFailure of esbuild.
  */
 export async function buildBundle({ entry, outDir, version }: BundleOptions): Promise<Bundle> {
@@ -81,7 +80,7 @@ export async function buildBundle({ entry, outDir, version }: BundleOptions): Pr
   await rm(outDir, { recursive: true, force: true });
   await writeOutputs(result.outputFiles, program);
   await writePlugin(outDir);
-  // In a folder without a package.json this says that the files are modules.
+  // The folder has no other package.json. This file tells Node that the files are modules.
   await writeFile(join(outDir, "package.json"), `${JSON.stringify({ type: "module", version }, null, 2)}\n`);
   await writeFile(join(outDir, "THIRD-PARTY-NOTICES.txt"), noticesOf(packages));
   // The SBOM of the image is made from this list.
@@ -103,7 +102,7 @@ async function writeOutputs(outputs: readonly OutputFile[], program: string): Pr
   await chmod(program, 0o755);
 }
 
-/** kubectl finds a plugin by its name: `kubectl endpoints` runs the program `kubectl-endpoints`. */
+/** kubectl finds a plugin by its file name: `kubectl endpoints` runs the program `kubectl-endpoints`. */
 async function writePlugin(outDir: string): Promise<void> {
   const file = join(outDir, "kubectl-endpoints.js");
   const text = `#!/usr/bin/env node\nprocess.argv.splice(2, 0, "endpoints");\nawait import("./${programName}.js");\n`;
@@ -111,7 +110,7 @@ async function writePlugin(outDir: string): Promise<void> {
   await chmod(file, 0o755);
 }
 
-/** The packages whose code is in the outputs, by name. */
+/** Returns the packages whose code is in the outputs, ordered by name. */
 async function bundledPackages({ inputs, outputs }: Metafile): Promise<readonly BundledPackage[]> {
   const used = new Set(Object.values(outputs).flatMap((output) => Object.keys(output.inputs)));
   const folders = Object.keys(inputs)
@@ -138,7 +137,7 @@ function noticesOf(packages: readonly BundledPackage[]): string {
   return [`This program contains the following packages.\n`, ...parts].join(`\n${"-".repeat(80)}\n\n`);
 }
 
-/** Bundles this package's program, in its present version, into a folder. @throws BuildFailure of esbuild */
+/** Bundles this package's program into a folder, with its present version. @throws BuildFailure of esbuild */
 export async function buildProgram(outDir: string): Promise<Bundle & { readonly version: string }> {
   const { version = "" } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as PackageJson;
   return { ...(await buildBundle({ entry: join(root, "src/main.ts"), outDir, version })), version };

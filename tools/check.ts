@@ -1,14 +1,15 @@
+/** Runs everything that must hold before a commit: `npm run check`. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** One thing that must hold before a commit. */
+/** One check. */
 interface Step {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** What a person runs to see or mend it alone. */
+  /** The command with which a person sees or repairs the problem. */
   readonly remedy: string;
 }
 
@@ -36,7 +37,7 @@ const steps: readonly Step[] = [
   },
 ];
 
-/** All at once: each is busy on its own and the whole ends with the slowest. */
+/** Runs all checks at the same time, so the duration is that of the slowest one. */
 async function check(): Promise<readonly StepResult[]> {
   return Promise.all(
     steps.map(async (step) => {

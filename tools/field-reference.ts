@@ -1,3 +1,4 @@
+/** Writes the field references in docs. */
 import type { StructuralSchema } from "../src/resource/crd.ts";
 
 interface Field {
@@ -11,9 +12,10 @@ interface Rule {
 }
 
 /**
- * The field reference in docs, as Markdown: one section for `spec` and one for `status`, fields in the order of the schema.
- *
- * @param kind of the resource. @param schema of the whole resource.
+ * Returns the reference of one kind as Markdown: one section for `spec` and one for `status`, with the fields in the
+ * order of the schema.
+ * @param kind the name of the kind.
+ * @param schema the schema of the whole resource.
  */
 export function renderFieldReference(kind: string, schema: StructuralSchema): string {
   const sections = ["spec", "status"].map((name) => renderSection(name, schema.properties?.[name] ?? {}));

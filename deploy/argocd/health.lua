@@ -1,4 +1,4 @@
--- Health of a ComputeEndpoint or a DatabaseAccess for Argo CD. It reads only metadata and status; the reasons are those of docs/conditions.md.
+-- Health of each kind of the operator for Argo CD. It reads only metadata and status; the reasons are those of docs/conditions.md.
 
 -- The operator tries these again by itself, but a person must repair the cause.
 local broken = { Unauthorized = true }
@@ -35,7 +35,7 @@ local function of(resource)
     return health("Degraded", ready)
   end
   if resource.metadata.deletionTimestamp ~= nil then
-    return health("Progressing", ready)
+    return health("Progressing", conditions.Reconciling or ready)
   end
   if ready.observedGeneration ~= nil and ready.observedGeneration ~= resource.metadata.generation then
     return { status = "Progressing", message = "The operator has not compared the newest spec yet." }

@@ -1,10 +1,10 @@
-import type { ResourceEvent } from "../domain/event-recorder.ts";
-import { conditionOf } from "../resource/conditions.ts";
-import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
-import type { WriteCause } from "./plan-access.ts";
+/** The Kubernetes events of DatabaseAccesses. */
+import { normal, warning } from "../decide/event.ts";
+import type { ResourceEvent } from "../domain/resource-store.ts";
+import type { SecretWriteCause } from "../domain/secret-store.ts";
 
 /** Returns the event for a written Secret. */
-export function eventOfWrite(cause: WriteCause, secretName: string): ResourceEvent {
+export function eventOfWrite(cause: SecretWriteCause, secretName: string): ResourceEvent {
   switch (cause) {
     case "Created":
       return normal("SecretCreated", "Write", `The operator created Secret ${secretName} with the connection data.`);
@@ -25,7 +25,7 @@ export function eventOfWrite(cause: WriteCause, secretName: string): ResourceEve
   }
 }
 
-/** Returns the event for a role or database that was created or deleted at the control plane. */
+/** Returns the event for a role or database that the control plane created or deleted for the resource. */
 export function eventOfChange(
   change: "RoleCreated" | "DatabaseCreated" | "RoleDeleted" | "DatabaseDeleted",
   name: string,
@@ -38,19 +38,4 @@ export function eventOfChange(
 /** Returns the event for a role that stays because it owns a database that stays. */
 export function roleRetained(role: string, databases: readonly string[]): ResourceEvent {
   return warning("RoleRetained", "Delete", `Role ${role} stays: it owns ${databases.join(", ")}, which stays too.`);
-}
-
-/** Returns the event for a resource that became Stalled, if this step made it Stalled. */
-export function eventOfStall(before: DatabaseAccessStatus, next: DatabaseAccessStatus): readonly ResourceEvent[] {
-  const stalled = conditionOf(next.conditions, "Stalled");
-  const isNews = stalled !== undefined && conditionOf(before.conditions, "Stalled")?.reason !== stalled.reason;
-  return isNews ? [warning(stalled.reason, "Reconcile", stalled.message)] : [];
-}
-
-function normal(reason: string, action: string, note: string): ResourceEvent {
-  return { type: "Normal", reason, action, note };
-}
-
-function warning(reason: string, action: string, note: string): ResourceEvent {
-  return { type: "Warning", reason, action, note };
 }

@@ -1,3 +1,4 @@
+/** The kind DatabaseAccess in the reconcile of its project. */
 import type { KindRound, KindRoundStart, ProjectKind } from "../reconcile/project-kind.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { parseProjectKey } from "../resource/project-key.ts";
@@ -6,10 +7,10 @@ import { type AccessEntry, newAccessEntry, type WorkedAccess } from "./access-me
 import { AccessRound } from "./access-round.ts";
 import { accessKeyOf, endpointIndex, endpointMark, recordIndex } from "./endpoint-reference.ts";
 
-/** DatabaseAccess as a further kind of resource in the reconcile of a project. */
+/** Begins the DatabaseAccess part of each reconcile, and keeps its memory. */
 export class AccessKind implements ProjectKind {
   readonly #context: AccessKindContext;
-  /** By uid. */
+  /** The memory of each resource, by uid. */
   readonly #entries = new Map<string, AccessEntry>();
 
   constructor(context: AccessKindContext) {
@@ -17,16 +18,17 @@ export class AccessKind implements ProjectKind {
   }
 
   begin(start: KindRoundStart): KindRound {
-    const { problem, identity, grantOf, planeId } = start;
+    const { problem, identity, grantOf, planeId, isSettled } = start;
     const { projectId } = parseProjectKey(start.key);
     const resources = this.#resourcesOf(start);
     this.#forgetOthers(start.key, new Set(resources.map(({ uid }) => uid)));
     const find = this.#find;
-    const worked = resources.map((resource): WorkedAccess => {
+    const decidable = resources.filter(({ deletionTimestamp }) => isSettled || deletionTimestamp !== undefined);
+    const worked = decidable.map((resource): WorkedAccess => {
       const entry = this.#entryOf(resource, start);
       const { mayChange, mayAdopt } = start.grantOf(resource.key.namespace, projectId);
       const { serviceUrl } = identity;
-      const ofPlane = `${mayChange} ${mayAdopt} ${serviceUrl} ${problem?.message ?? ""}`;
+      const ofPlane = `${mayChange} ${mayAdopt} ${isSettled} ${serviceUrl} ${problem?.message ?? ""}`;
       const mark = `${endpointMark(resource, find, start.endpoints)} ${ofPlane}`;
       const hasMoved = entry.endpointMark !== mark;
       entry.endpointMark = mark;
@@ -44,8 +46,9 @@ export class AccessKind implements ProjectKind {
   readonly #find = (key: Parameters<AccessKindContext["endpoints"]["get"]>[0]) => this.#context.endpoints.get(key);
 
   #resourcesOf({ key: project, endpoints }: KindRoundStart): readonly DatabaseAccess[] {
-    const indexes = [recordIndex(project), ...endpoints.map(({ key }) => endpointIndex(key))];
-    const found = indexes.flatMap((index) => this.#context.store.inProject(index));
+    const { store, isListed } = this.#context;
+    const indexes = isListed() ? [recordIndex(project), ...endpoints.map(({ key }) => endpointIndex(key))] : [];
+    const found = indexes.flatMap((index) => store.inProject(index));
     const byUid = new Map(found.map((resource) => [resource.uid, resource]));
     return [...byUid.values()].filter((resource) => accessKeyOf(resource, this.#find) === project);
   }

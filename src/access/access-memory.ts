@@ -1,6 +1,7 @@
+/** What this process remembers of a DatabaseAccess. */
 import type { ChangeUrgency } from "../decide/choose-mutation.ts";
 import type { FailureRow } from "../decide/resource-memory.ts";
-import type { Password } from "../domain/password.ts";
+import type { Password } from "../domain/branch-objects.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 
 /** A password that the control plane has returned and that no Secret holds yet. */
@@ -11,7 +12,13 @@ export interface PendingPassword {
 }
 
 /**
- * What this process remembers of one DatabaseAccess. A restart loses all of it; the control plane is then asked for the
+ * What this process knows of the creates of one role or database since status records that a create may have been sent:
+ * none took effect, one was accepted, or the result of one is unknown.
+ */
+export type CreateResult = "NotApplied" | "Accepted" | "Unknown";
+
+/**
+ * The memory of one DatabaseAccess. After a restart all of it is lost, and the operator asks the control plane for the
  * password again. Times are monotonic milliseconds.
  */
 export interface AccessEntry {
@@ -29,12 +36,16 @@ export interface AccessEntry {
   changedAtMs: number;
   /** A text that describes the endpoint and its replicas at the last step. If the text changes, the resource is due. */
   endpointMark: string | undefined;
-  /** The id of the latest change of the branch's roles and databases at the last comparison. */
+  /** The latest changes of the branch's roles and databases at the last comparison. */
   configMark: string | undefined;
+  /** The ids of the latest changes of the branch's roles and databases when the password was last checked. */
+  passwordMark: string | undefined;
   waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
   failure: FailureRow | undefined;
   storeFailures: number;
   pendingPassword: PendingPassword | undefined;
+  /** The results of creates, by the key of the object. Absent: an earlier process sent the create. */
+  readonly creates: Map<string, CreateResult>;
 }
 
 /** The memory of a resource that this process sees for the first time. */
@@ -49,10 +60,12 @@ export function newAccessEntry(project: string, nowMs: number): AccessEntry {
     changedAtMs: nowMs,
     endpointMark: undefined,
     configMark: undefined,
+    passwordMark: undefined,
     waiting: undefined,
     failure: undefined,
     storeFailures: 0,
     pendingPassword: undefined,
+    creates: new Map(),
   };
 }
 

@@ -1,8 +1,9 @@
-import type { ObservedDatabase, ObservedRole } from "../domain/branch-objects.ts";
-import type { Password } from "../domain/password.ts";
+/** What one decision about a DatabaseAccess is made from. */
+import type { ObservedDatabase, ObservedRole, Password } from "../domain/branch-objects.ts";
 import type { StoredSecret } from "../domain/secret-store.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
+import type { CreateResult } from "./access-memory.ts";
 import type { ConnectionHosts, ConnectionSettings } from "./binding.ts";
 
 /** What the cache shows of the ComputeEndpoint that a DatabaseAccess names. */
@@ -10,11 +11,13 @@ export type EndpointReference =
   | { readonly kind: "NotFound" }
   /** The ComputeEndpoint has no endpoint with a host name yet. */
   | { readonly kind: "Waiting" }
-  /** Its ownership record was not made for it, in this cluster, at this control plane: its endpoint is not here. */
+  /**
+   * Its ownership record was not made for it, in this cluster, with this control plane. So its endpoint is not here.
+   */
   | { readonly kind: "Unproven" }
   | { readonly kind: "Named"; readonly projectId: string; readonly endpointId: string };
 
-/** The endpoint and its branch, as the snapshot of the project shows them. */
+/** The endpoint and its branch, as the project's snapshot shows them. */
 export interface BoundEndpoint {
   readonly projectId: string;
   readonly branchId: string;
@@ -37,7 +40,7 @@ export type PasswordFacts =
   | { readonly kind: "Known"; readonly password: Password; readonly roleUpdatedTime: string | undefined }
   /** The control plane does not reveal the password. */
   | { readonly kind: "Unavailable" }
-  /** `secretRef` names no existing Secret, or a key that the Secret does not have. */
+  /** The Secret that `secretRef` names does not exist, or it has no value for the key. */
   | { readonly kind: "Missing" }
   /** The password was not read, because the Secret holds it already. */
   | { readonly kind: "NotRead" };
@@ -58,6 +61,8 @@ export interface AccessObservation {
   readonly settings: ConnectionSettings;
   /** The roles and databases that status records. Empty if the records were made for another resource or cluster. */
   readonly objects: readonly AccessObject[];
+  /** What this process knows of its creates, by the key of the object. */
+  readonly creates: ReadonlyMap<string, CreateResult>;
 }
 
 /** The two kinds of object that a DatabaseAccess manages. */

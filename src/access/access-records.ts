@@ -1,11 +1,13 @@
-import { type Identity, planeRecord } from "../decide/identity.ts";
+/** The records in status of a DatabaseAccess: which roles and databases it made, and whether the records hold. */
+import { type Identity, isOfPlane, planeRecord } from "../decide/identity.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
+import { planeName, settingsPlane } from "../resource/project-key.ts";
 import { type AccessObservation, type ObjectType, recordOf } from "./access-observation.ts";
 
 /**
- * The maximum number of objects that a resource records. Above it, the oldest records of former branches are removed;
- * the objects stay.
+ * The maximum number of objects that a resource records. Above it, the oldest records of former branches are removed.
+ * The objects themselves stay.
  */
 const objectsLimit = 40;
 
@@ -44,9 +46,9 @@ export function objectOf(
 }
 
 /**
- * Returns the records after a look at the branch's lists. Pure.
- * An object that is listed and was requested is presumed ours, because the answer to the create was lost. An object
- * that is listed and not recorded existed before.
+ * Returns the records after a read of the branch's lists. Pure.
+ * An object that is listed and was requested is ours if a create of it was accepted, and existed before if every create
+ * of it was refused. It is presumed ours if an answer was lost. An object that is listed and not recorded existed before.
  */
 export function observedObjects(observation: AccessObservation): readonly AccessObject[] {
   const { roles, databases, spec } = observation;
@@ -59,6 +61,70 @@ export function observedObjects(observation: AccessObservation): readonly Access
     if (known !== undefined && known.origin !== "Requested") {
       return objects;
     }
-    return withObject(objects, objectOf(observation, type, known === undefined ? "Existing" : "Presumed"));
+    return withObject(
+      objects,
+      objectOf(observation, type, known === undefined ? "Existing" : requestedOrigin(observation, known)),
+    );
   }, observation.objects);
+}
+
+/** Returns the origin of a listed object for which a create may have been sent. */
+function requestedOrigin({ creates }: AccessObservation, object: AccessObject): AccessObject["origin"] {
+  switch (creates.get(createKeyOf(object))) {
+    case "Accepted":
+      return "Created";
+    case "NotApplied":
+      return "Existing";
+    default:
+      return "Presumed";
+  }
+}
+
+/** Returns the key under which the process remembers the creates of a role or database. */
+export function createKeyOf({
+  type,
+  projectId,
+  branchId,
+}: Pick<AccessObject, "type" | "projectId" | "branchId">): string {
+  return `${type} ${projectId} ${branchId}`;
+}
+
+/**
+ * How the records of a resource relate to a control plane.
+ * `Copied`: they were made for another resource or another cluster, so they prove nothing. `OtherPlane`: they are the
+ * resource's own, but name objects of another control plane or URL.
+ */
+export type RecordStanding = "None" | "Own" | "OtherPlane" | "Copied";
+
+/** Finds how the records of a resource relate to a control plane. Pure. */
+export function recordStandingOf({ uid, status }: DatabaseAccess, identity: Identity): RecordStanding {
+  const { records } = status;
+  if (records === undefined || records.objects.length === 0) {
+    return "None";
+  }
+  if (records.resourceUid !== uid || records.clusterId !== identity.clusterId) {
+    return "Copied";
+  }
+  return isOfPlane(records, identity) ? "Own" : "OtherPlane";
+}
+
+/** Returns the recorded objects that are known to be in this control plane. Pure. */
+export function trustedObjects(resource: DatabaseAccess, identity: Identity): readonly AccessObject[] {
+  return recordStandingOf(resource, identity) === "Own" ? (resource.status.records?.objects ?? []) : [];
+}
+
+/** Returns the recorded objects of the resource in any control plane. Copied records name none. Pure. */
+export function recordedObjects(resource: DatabaseAccess, identity: Identity): readonly AccessObject[] {
+  return recordStandingOf(resource, identity) === "Copied" ? [] : (resource.status.records?.objects ?? []);
+}
+
+/** Says that the records name another control plane than the one that the resource would use now. */
+export function recordsElsewhere({ status, deletionTimestamp }: DatabaseAccess): string {
+  const { serviceUrl = "", controlPlane } = status.records ?? {};
+  const name = planeName(controlPlane ?? settingsPlane);
+  const remedy =
+    deletionTimestamp === undefined
+      ? "Restore that URL and that control plane, or delete this resource and create it again."
+      : "Restore that URL. To remove this resource without deleting role and database, set both deletionPolicy fields to Retain.";
+  return `The records in status name role and database at ${name} with the URL ${serviceUrl}. The operator uses another control plane or URL for this resource now, so it creates, changes and deletes nothing. ${remedy}`;
 }

@@ -1,3 +1,4 @@
+/** One reconcile of the DatabaseAccesses of a project. */
 import type { WaitingChange } from "../decide/choose-mutation.ts";
 import { isIdentityProven } from "../decide/identity.ts";
 import { notGrantedMessage } from "../decide/project-grant.ts";
@@ -7,23 +8,35 @@ import { inParallel } from "../reconcile/in-parallel.ts";
 import type { KindChange, KindLook, KindRound, KindRoundStart, KindSent } from "../reconcile/project-kind.ts";
 import { isTrue } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
+import type { AccessObject } from "../resource/database-access-schema.ts";
 import { annotations, databaseAccessNames } from "../resource/names.ts";
 import { parseProjectKey } from "../resource/project-key.ts";
 import { type AccessContext, secretCheckMs } from "./access-context.ts";
 import type { WorkedAccess } from "./access-memory.ts";
 import type { AccessObservation, EndpointReference } from "./access-observation.ts";
-import { observedObjects, recordsWith } from "./access-records.ts";
+import { createKeyOf, observedObjects, recordStandingOf, recordsElsewhere, recordsWith } from "./access-records.ts";
 import { doomedObjects, nextRelease, releaseResource } from "./access-release.ts";
-import { type AccessSummary, summaryOfAccessFailure } from "./access-status.ts";
+import { type AccessSummary, progressing, stalled, summaryOfAccessFailure } from "./access-status.ts";
 import { type AccessStep, guardedStep, noteFailure, settledChanges, storeStep, writeSecret } from "./access-steps.ts";
-import { isUnchangedInKubernetes } from "./at-rest.ts";
 import { boundEndpoint, referenceOf } from "./endpoint-reference.ts";
 import * as messages from "./messages.ts";
-import { BranchReader, configMarkOf, observeAccess } from "./observe-access.ts";
-import { type AccessMutation, type AccessPlan, isAccessMutation, planAccess, rotationDueMs } from "./plan-access.ts";
-import type { ReleaseMutation } from "./plan-release.ts";
-import { recordStandingOf, recordsElsewhere } from "./record-standing.ts";
-import { type DecidedChange, prepareChange, sendAccessChange, sendRelease } from "./send-access-change.ts";
+import { BranchReader, configMarkOf, isUnchangedInKubernetes, observeAccess } from "./observe-access.ts";
+import {
+  type AccessMutation,
+  type AccessPlan,
+  isAccessMutation,
+  isRotationAsked,
+  planAccess,
+  rotationDueMs,
+} from "./plan-access.ts";
+import { mayDelete, type ReleaseMutation } from "./plan-release.ts";
+import {
+  type DecidedChange,
+  isStillWanted,
+  prepareChange,
+  sendAccessChange,
+  sendRelease,
+} from "./send-access-change.ts";
 
 /** The maximum number of resources of one project that are worked on at the same time. */
 const atOnce = 4;
@@ -57,14 +70,20 @@ export class AccessRound implements KindRound {
   }
 
   async settleLocally(): Promise<void> {
-    const due = [...this.#worked.values()].filter((each) => this.#isDue(each));
-    await inParallel(due, atOnce, async (worked) => {
-      await guardedStep(this.#context, worked, () => this.#settleOne(worked));
-    });
+    await this.#forEach(
+      (each) => this.#isDue(each),
+      (worked) => this.#settleOne(worked),
+    );
   }
 
   wantsLook(): boolean {
     return this.#looking.size > 0;
+  }
+
+  urgentNamespace(): string | undefined {
+    const isUrgent = (worked: WorkedAccess) =>
+      this.#looking.has(worked.resource.uid) || worked.entry.waiting !== undefined;
+    return [...this.#worked.values()].find((worked) => isUrgent(worked) && isAtWork(worked))?.resource.key.namespace;
   }
 
   isWaiting(): boolean {
@@ -74,8 +93,10 @@ export class AccessRound implements KindRound {
   async look(look: KindLook): Promise<void> {
     const reader = new BranchReader(look.objects);
     const wanted = [...this.#worked.values()].filter((worked) => this.#needsLook(worked, look));
-    await inParallel(wanted.slice(0, Math.max(waitingLimit, this.#looking.size)), atOnce, async (worked) => {
-      await guardedStep(this.#context, worked, async () => {
+    const chosen = new Set(wanted.slice(0, Math.max(waitingLimit, this.#looking.size)));
+    await this.#forEach(
+      (each) => chosen.has(each),
+      async (worked) => {
         try {
           await this.#decide(worked, reader, look);
         } catch (error) {
@@ -84,8 +105,8 @@ export class AccessRound implements KindRound {
           }
           await this.#storeFailure(worked, error);
         }
-      });
-    });
+      },
+    );
   }
 
   wishes(): readonly WaitingChange[] {
@@ -110,7 +131,6 @@ export class AccessRound implements KindRound {
     let sent: KindSent = { kind: "Outdated" };
     if (worked !== undefined && decided !== undefined && decided.kind !== "Released") {
       await guardedStep(this.#context, worked, async () => {
-        worked.entry.waiting = undefined;
         worked.entry.dueAtMs = this.#start.monotonicMs;
         sent = await this.#send(worked, decided, change);
       });
@@ -119,29 +139,40 @@ export class AccessRound implements KindRound {
   }
 
   async settle(changedUid: string | undefined): Promise<void> {
-    const others = [...this.#decided].filter(([uid]) => uid !== changedUid);
-    await inParallel(others, atOnce, async ([uid, decided]) => {
-      const worked = this.#worked.get(uid);
-      if (worked !== undefined) {
-        await guardedStep(this.#context, worked, () => this.#settleDecided(worked, decided));
-      }
-    });
+    await this.#forEach(
+      ({ resource: { uid } }) => uid !== changedUid && this.#decided.has(uid),
+      (worked) => this.#settleDecided(worked),
+    );
   }
 
   async fail(error: ControlPlaneError, forMs: number): Promise<void> {
-    const due = [...this.#worked.values()].filter(({ resource }) => this.#looking.has(resource.uid));
-    await inParallel(due, atOnce, async (worked) => {
-      await guardedStep(this.#context, worked, async () => {
-        await storeStep(this.#context, worked, { summary: summaryOfAccessFailure(worked.resource, error, forMs) });
+    await this.#forEach(
+      ({ resource }) => this.#looking.has(resource.uid),
+      async (worked) => {
+        await this.#store(worked, summaryOfAccessFailure(worked.resource, error, forMs));
         worked.entry.isOwedLook = true;
         worked.entry.dueAtMs = Number.POSITIVE_INFINITY;
-      });
-    });
+      },
+    );
   }
 
   nextDueMs(): number {
     const dues = [...this.#worked.values()].map(({ entry }) => entry.dueAtMs);
     return dues.reduce((first, each) => Math.min(first, each), Number.POSITIVE_INFINITY);
+  }
+
+  /** Does the work for each resource that is chosen. The failure of one does not affect the others. */
+  async #forEach(
+    isChosen: (worked: WorkedAccess) => boolean,
+    work: (worked: WorkedAccess) => Promise<void>,
+  ): Promise<void> {
+    await inParallel([...this.#worked.values()].filter(isChosen), atOnce, (worked) =>
+      guardedStep(this.#context, worked, () => work(worked)),
+    );
+  }
+
+  #store(worked: WorkedAccess, summary: AccessSummary): Promise<void> {
+    return storeStep(this.#context, worked, { summary });
   }
 
   #isDue({ resource, entry, hasMoved }: WorkedAccess): boolean {
@@ -182,7 +213,7 @@ export class AccessRound implements KindRound {
       return;
     }
     if (step !== undefined) {
-      // Until the resource is due again, a look at the project for another resource does not concern it.
+      // A read for another resource of the project does not make this resource due.
       entry.waiting = undefined;
       entry.isOwedLook = false;
       entry.compared = undefined;
@@ -204,28 +235,27 @@ export class AccessRound implements KindRound {
     if (resource.deletionTimestamp !== undefined) {
       return this.#localDeletion(worked);
     }
+    if (!resource.isStatusReadable) {
+      return unreadableStep(resource);
+    }
     if (resource.spec.kind === "Invalid") {
       const message = `The stored spec is not valid: ${resource.spec.problems}. Apply a corrected spec.`;
-      return { summary: { kind: "Stalled", reason: "InvalidSpec", message } };
+      return { summary: stalled("InvalidSpec", message) };
     }
     const { name } = resource.spec.spec.endpointRef;
     const unusable = this.#problemStep();
     if (unusable !== undefined) {
-      // Without a grant, the resource shows the same whether the control plane exists or not.
+      // Without a grant, the conditions do not show whether the control plane exists.
       return this.#grantStep(resource, parseProjectKey(this.#start.key).projectId) ?? unusable;
     }
     const reference = this.#referenceOf(resource);
     switch (reference.kind) {
       case "NotFound":
-        return {
-          summary: { kind: "Progressing", reason: "EndpointNotFound", message: messages.endpointNotFound(name) },
-        };
+        return { summary: progressing("EndpointNotFound", messages.endpointNotFound(name)) };
       case "Waiting":
-        return {
-          summary: { kind: "Progressing", reason: "WaitingForEndpoint", message: messages.waitingForEndpoint(name) },
-        };
+        return { summary: progressing("WaitingForEndpoint", messages.waitingForEndpoint(name)) };
       case "Unproven":
-        return { summary: { kind: "Stalled", reason: "IdentityUnproven", message: messages.endpointUnproven(name) } };
+        return { summary: stalled("IdentityUnproven", messages.endpointUnproven(name)) };
       case "Named":
         return this.#standingStep(resource) ?? this.#grantStep(resource, reference.projectId);
     }
@@ -246,7 +276,7 @@ export class AccessRound implements KindRound {
       return undefined;
     }
     const message = notGrantedMessage(namespace, projectId, "change");
-    return { summary: { kind: "Stalled", reason: "ProjectNotGranted", message } };
+    return { summary: stalled("ProjectNotGranted", message) };
   }
 
   #referenceOf(resource: DatabaseAccess): EndpointReference {
@@ -259,22 +289,26 @@ export class AccessRound implements KindRound {
     if (!resource.finalizers.includes(databaseAccessNames.finalizer)) {
       return { summary: { kind: "Unchanged" } };
     }
+    if (!resource.isStatusReadable && mayDelete(resource.spec.kind === "Valid" ? resource.spec.spec : undefined)) {
+      return unreadableStep(resource);
+    }
     const doomed = doomedObjects(this.#context, worked);
     if (doomed.length === 0) {
       await this.#release(worked);
       return undefined;
+    }
+    if (!this.#start.isSettled) {
+      return { summary: { kind: "Unchanged" } };
     }
     const unusable = this.#problemStep() ?? this.#standingStep(resource);
     if (unusable !== undefined) {
       return unusable;
     }
     const { namespace } = resource.key;
-    const refused = doomed.find(
-      ({ origin, projectId }) => origin !== "Created" && !this.#context.grantOf(namespace, projectId).mayAdopt,
-    );
+    const refused = doomed.find((object) => !this.#mayDelete(namespace, object));
     if (refused !== undefined) {
       const message = notGrantedMessage(namespace, refused.projectId, "deleteAdopted");
-      return { summary: { kind: "Stalled", reason: "ProjectNotGranted", message } };
+      return { summary: stalled("ProjectNotGranted", message) };
     }
     return undefined;
   }
@@ -282,7 +316,7 @@ export class AccessRound implements KindRound {
   /** While the records name another control plane or URL, nothing is read or changed: their objects are not here. */
   #standingStep(resource: DatabaseAccess): AccessStep | undefined {
     return recordStandingOf(resource, this.#context.identity) === "OtherPlane"
-      ? { summary: { kind: "Stalled", reason: "IdentityUnproven", message: recordsElsewhere(resource) } }
+      ? { summary: stalled("IdentityUnproven", recordsElsewhere(resource)) }
       : undefined;
   }
 
@@ -323,9 +357,7 @@ export class AccessRound implements KindRound {
     const endpoint = boundEndpoint(reference, snapshot, spec.secret?.includeReplicas === true ? siblings : []);
     if (endpoint === undefined) {
       const message = messages.waitingForEndpoint(spec.endpointRef.name);
-      await storeStep(this.#context, worked, {
-        summary: { kind: "Progressing", reason: "WaitingForEndpoint", message },
-      });
+      await this.#store(worked, progressing("WaitingForEndpoint", message));
       entry.dueAtMs = this.#start.monotonicMs + this.#context.policy.operationPollMs;
       return;
     }
@@ -337,8 +369,12 @@ export class AccessRound implements KindRound {
     this.#decided.set(resource.uid, { kind: "Access", plan: planAccess(observation), observation });
   }
 
-  async #settleDecided(worked: WorkedAccess, decided: Decided): Promise<void> {
+  async #settleDecided(worked: WorkedAccess): Promise<void> {
     const { clock } = this.#context;
+    const decided = this.#decided.get(worked.resource.uid);
+    if (decided === undefined) {
+      return;
+    }
     if (decided.kind === "Released") {
       await this.#release(worked);
       return;
@@ -365,9 +401,9 @@ export class AccessRound implements KindRound {
       case "Settled":
         return { summary: { kind: "Ready" }, changes: settledChanges(context, observation) };
       case "Wait":
-        return { summary: { kind: "Progressing", reason: plan.reason, message: plan.message }, changes: { records } };
+        return { summary: progressing(plan.reason, plan.message), changes: { records } };
       case "Stall":
-        return { summary: { kind: "Stalled", reason: plan.reason, message: plan.message }, changes: { records } };
+        return { summary: stalled(plan.reason, plan.message), changes: { records } };
     }
   }
 
@@ -388,12 +424,8 @@ export class AccessRound implements KindRound {
     const isQuiet = waitedMs < quietWaitMs || isTrue(resource.status.conditions, "Stalled");
     const summary: AccessSummary = isQuiet
       ? { kind: "Unchanged" }
-      : {
-          kind: "Progressing",
-          reason: "WaitingForProject",
-          message: "Waiting until other changes of the project have ended.",
-        };
-    await storeStep(this.#context, worked, { summary });
+      : progressing("WaitingForProject", "Waiting until other changes of the project have ended.");
+    await this.#store(worked, summary);
   }
 
   async #storeFailure(worked: WorkedAccess, error: ControlPlaneError, decided?: Decided): Promise<number> {
@@ -401,11 +433,11 @@ export class AccessRound implements KindRound {
     const refusedRole = refusedRoleOf(decided, error);
     if (refusedRole !== undefined) {
       const message = messages.roleInUse(refusedRole, error.message);
-      await storeStep(this.#context, worked, { summary: { kind: "Stalled", reason: "RoleInUse", message } });
+      await this.#store(worked, stalled("RoleInUse", message));
       return retryAtMs;
     }
     const forMs = this.#context.clock.monotonicMs() - (worked.entry.failure?.sinceMs ?? 0);
-    await storeStep(this.#context, worked, { summary: summaryOfAccessFailure(worked.resource, error, forMs) });
+    await this.#store(worked, summaryOfAccessFailure(worked.resource, error, forMs));
     return retryAtMs;
   }
 
@@ -415,17 +447,22 @@ export class AccessRound implements KindRound {
     change: KindChange,
   ): Promise<KindSent> {
     const { namespace } = worked.resource.key;
+    const { entry } = worked;
+    const { waiting } = entry;
+    entry.waiting = undefined;
     try {
-      await change.reserve();
-      if (!change.isCurrent()) {
+      if (!(await change.reserve())) {
+        entry.waiting = waiting;
         return { kind: "Outdated" };
       }
-      worked.entry.changedAtMs = this.#context.clock.monotonicMs();
+      const isWanted = await isStillWanted(this.#context, worked);
+      if (!isWanted || !change.isCurrent() || !this.#mayStillSend(worked, decided)) {
+        return { kind: "Outdated" };
+      }
+      entry.changedAtMs = this.#context.clock.monotonicMs();
       if (decided.kind === "Release") {
         const operations = await sendRelease(this.#context, worked, decided.plan, change.objects);
-        await storeStep(this.#context, worked, {
-          summary: { kind: "Progressing", reason: "Deleting", message: messages.deleting },
-        });
+        await this.#store(worked, progressing("Deleting", messages.deleting));
         return { kind: "Accepted", namespace, operations };
       }
       return await this.#sendAccess(worked, decided.plan as AccessMutation, decided.observation, change);
@@ -437,6 +474,21 @@ export class AccessRound implements KindRound {
     }
   }
 
+  /** Whether a namespace may delete a recorded object. It needs a grant for an object that its resource did not create. */
+  #mayDelete(namespace: string, { origin, projectId }: AccessObject): boolean {
+    return origin === "Created" || this.#context.grantOf(namespace, projectId).mayAdopt;
+  }
+
+  /** Whether nothing that the decision depends on has changed while the change waited: grants, and other resources. */
+  #mayStillSend(worked: WorkedAccess, decided: Exclude<Decided, { kind: "Released" }>): boolean {
+    if (decided.kind === "Access") {
+      return this.#isGranted(worked, decided.observation);
+    }
+    const { object } = decided.plan;
+    const isDoomed = doomedObjects(this.#context, worked).some((each) => createKeyOf(each) === createKeyOf(object));
+    return isDoomed && this.#mayDelete(worked.resource.key.namespace, object);
+  }
+
   /** Whether the resource still has its grant, which may have been withdrawn while its change waited. */
   #isGranted({ resource }: WorkedAccess, { endpoint }: AccessObservation): boolean {
     return this.#context.grantOf(resource.key.namespace, endpoint.projectId).mayChange;
@@ -446,10 +498,17 @@ export class AccessRound implements KindRound {
     worked: WorkedAccess,
     plan: AccessMutation,
     observation: AccessObservation,
-    { objects }: KindChange,
+    { objects, isCurrent }: KindChange,
   ): Promise<KindSent> {
     const change: DecidedChange = { plan, observation };
-    if (!(await prepareChange(this.#context, worked, change)) || !this.#isGranted(worked, observation)) {
+    const { records, password } = worked.resource.status;
+    const isPrepared = await prepareChange(this.#context, worked, change);
+    if (!isCurrent()) {
+      // The control plane got another URL meanwhile. Nothing was sent, so no record may name the former one.
+      await storeStep(this.#context, worked, { summary: { kind: "Unchanged" }, changes: { records, password } });
+      return { kind: "Outdated" };
+    }
+    if (!isPrepared || !this.#isGranted(worked, observation)) {
       return { kind: "Outdated" };
     }
     const { operations, step } = await sendAccessChange(this.#context, worked, change, objects);
@@ -457,6 +516,24 @@ export class AccessRound implements KindRound {
     await storeStep(this.#context, worked, step);
     return { kind: "Accepted", namespace: worked.resource.key.namespace, operations };
   }
+}
+
+/** Whether a resource has unfinished work: a person asked for something, or it is neither Ready nor Stalled. */
+function isAtWork({ resource, entry }: WorkedAccess): boolean {
+  const { conditions, observedGeneration } = resource.status;
+  return (
+    entry.waiting !== undefined ||
+    resource.deletionTimestamp !== undefined ||
+    observedGeneration !== resource.generation ||
+    isRotationAsked(resource) ||
+    (!isTrue(conditions, "Ready") && !isTrue(conditions, "Stalled"))
+  );
+}
+
+/** Returns the step of a resource whose records cannot be read. */
+function unreadableStep({ deletionTimestamp }: DatabaseAccess): AccessStep {
+  const message = messages.recordsUnreadable(deletionTimestamp !== undefined);
+  return { summary: stalled("IdentityUnproven", message) };
 }
 
 /** Returns the name of the role that the control plane refuses to delete, because the role owns something. */

@@ -1,3 +1,4 @@
+/** Computes the status of a DatabaseAccess. */
 import {
   briefOutageMs,
   type CommonFailureStall,
@@ -6,8 +7,12 @@ import {
   sentenceOf,
 } from "../decide/failure-reasons.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { AccessProgressReason, AccessStallReason } from "../resource/access-reasons.ts";
-import { conditionOf, mergeConditions } from "../resource/conditions.ts";
+import {
+  type AccessProgressReason,
+  type AccessStallReason,
+  conditionOf,
+  mergeConditions,
+} from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
@@ -22,6 +27,16 @@ export type AccessSummary =
   | { readonly kind: "Paused" }
   /** Nothing in this step is worth a write. */
   | { readonly kind: "Unchanged" };
+
+/** Returns the summary of a step whose work goes on, or cannot go on at present. */
+export function progressing(reason: AccessProgressReason, message: string): AccessSummary {
+  return { kind: "Progressing", reason, message };
+}
+
+/** Returns the summary of a step after which a person must act. */
+export function stalled(reason: AccessStallReason, message: string): AccessSummary {
+  return { kind: "Stalled", reason, message };
+}
 
 /** Returns the status after a step. Pure: equal input gives equal status. */
 export function accessStatus(
@@ -86,11 +101,7 @@ export function summaryOfAccessFailure(
 ): AccessSummary {
   const stall = failureStallOf(error, forMs);
   if (stall !== undefined) {
-    return {
-      kind: "Stalled",
-      reason: stall,
-      message: `${sentenceOf(error)} ${remedies[stall]}${deletionRemedy(resource)}`,
-    };
+    return stalled(stall, `${sentenceOf(error)} ${remedies[stall]}${deletionRemedy(resource)}`);
   }
   const { conditions } = resource.status;
   const isSettled = ["Ready", "Stalled"].some((type) =>
@@ -100,11 +111,7 @@ export function summaryOfAccessFailure(
   const isBrief = forMs < briefOutageMs && reason !== "Unauthorized";
   return isSettled && isBrief
     ? { kind: "Unchanged" }
-    : {
-        kind: "Progressing",
-        reason,
-        message: `${sentenceOf(error)} The operator tries again.${deletionRemedy(resource)}`,
-      };
+    : progressing(reason, `${sentenceOf(error)} The operator tries again.${deletionRemedy(resource)}`);
 }
 
 const remedies: Readonly<Record<CommonFailureStall, string>> = {

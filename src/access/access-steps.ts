@@ -1,22 +1,25 @@
+/** Carries out one step of a DatabaseAccess: stores status and Secret, and notes failures. */
+import { eventsOfStall } from "../decide/event.ts";
 import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
+import { backoffMs } from "../domain/backoff.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { LeaderFenceError } from "../domain/leader-fence.ts";
+import { PutOffError } from "../domain/leader-fence.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { SecretData } from "../domain/secret-store.ts";
+import type { SecretData, SecretWriteCause } from "../domain/secret-store.ts";
 import { secondsTime } from "../resource/conditions.ts";
 import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { group, version } from "../resource/names.ts";
 import type { AccessContext } from "./access-context.ts";
-import { eventOfStall, eventOfWrite } from "./access-events.ts";
+import { eventOfWrite } from "./access-events.ts";
 import type { WorkedAccess } from "./access-memory.ts";
 import type { AccessObservation } from "./access-observation.ts";
 import { observedObjects, recordsWith } from "./access-records.ts";
-import { type AccessSummary, accessStatus } from "./access-status.ts";
+import { type AccessSummary, accessStatus, stalled } from "./access-status.ts";
 import { bindingSecretType } from "./binding.ts";
 import * as messages from "./messages.ts";
-import { roleIn, type WriteCause } from "./plan-access.ts";
+import { roleIn } from "./plan-access.ts";
 
 /** The result of a step: what the conditions say, and what changes in status. */
 export interface AccessStep {
@@ -37,7 +40,7 @@ export async function storeStep(
   const status = accessStatus(resource, { summary, changes, nowMs: clock.nowMs() });
   if (!isSameStored(status, resource.status)) {
     worked.resource = await store.patchStatus(resource, status);
-    for (const event of eventOfStall(resource.status, status)) {
+    for (const event of eventsOfStall(resource.status.conditions, status.conditions)) {
       events.record(worked.resource, event);
     }
     const { namespace, name } = resource.key;
@@ -48,6 +51,10 @@ export async function storeStep(
   }
   entry.version = worked.resource.resourceVersion;
   entry.storeFailures = 0;
+  if (summary.kind === "Ready") {
+    // Until status says that the Secret holds the password, it may have to be compared with the Secret once more.
+    entry.pendingPassword = undefined;
+  }
 }
 
 /**
@@ -57,28 +64,24 @@ export async function guardedStep(
   context: AccessContext,
   worked: WorkedAccess,
   work: () => Promise<void>,
-): Promise<boolean> {
+): Promise<void> {
   const { entry, resource } = worked;
   try {
     await work();
-    return true;
   } catch (error) {
     const hasMoved = error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
     entry.storeFailures += 1;
-    const firstMs = hasMoved ? 5 : 500;
-    entry.dueAtMs =
-      context.clock.monotonicMs() +
-      Math.min(hasMoved ? 1_000 : 60_000, firstMs * 2 ** Math.min(entry.storeFailures - 1, 20));
-    // Without a version, the next reconcile decides about the resource from the beginning.
+    const delays = hasMoved ? { firstMs: 5, longestMs: 1_000 } : { firstMs: 500, longestMs: 60_000 };
+    entry.dueAtMs = context.clock.monotonicMs() + backoffMs(entry.storeFailures, delays);
+    // Without a version, the next reconcile decides about the resource again.
     entry.version = undefined;
-    if (!hasMoved && !(error instanceof LeaderFenceError)) {
+    if (!hasMoved && !(error instanceof PutOffError)) {
       const { namespace, name } = resource.key;
       context.logger.error(
         { namespace, name, uid: resource.uid, kind: resource.kind, err: error },
         "reconcile failed; the operator tries again",
       );
     }
-    return false;
   }
 }
 
@@ -102,12 +105,12 @@ export function noteFailure(
   return retryAtMs;
 }
 
-/** Writes the Secret, and returns the status changes that follow. @throws KubernetesError */
+/** Writes the Secret. @returns the status changes that follow from it. @throws KubernetesError */
 export async function writeSecret(
   context: AccessContext,
   worked: WorkedAccess,
   observation: AccessObservation,
-  { data, cause }: { readonly data: SecretData; readonly cause: WriteCause },
+  { data, cause }: { readonly data: SecretData; readonly cause: SecretWriteCause },
 ): Promise<AccessStep> {
   const { secrets, events, observer, clock } = context;
   const { resource } = worked;
@@ -121,13 +124,12 @@ export async function writeSecret(
         : await secrets.create(key, { type: bindingSecretType, owner, data });
     observer.secretWritten(cause);
     events.record(resource, eventOfWrite(cause, key.name));
-    worked.entry.pendingPassword = undefined;
     const changedTime = secondsTime(clock.nowMs());
     const ofSecret = { secret: { resourceVersion: written.resourceVersion, changedTime } };
     return { summary: { kind: "Ready" }, changes: { ...settledChanges(context, observation), ...ofSecret } };
   } catch (error) {
     if (error instanceof KubernetesError && error.reason === "Forbidden") {
-      return { summary: { kind: "Stalled", reason: "SecretsForbidden", message: messages.secretsForbidden(resource) } };
+      return { summary: stalled("SecretsForbidden", messages.secretsForbidden(resource)) };
     }
     throw error;
   }
@@ -169,7 +171,12 @@ function passwordStatus({ clock }: AccessContext, observation: AccessObservation
   const rotatedTime = before?.rotation === undefined ? before?.rotatedTime : now;
   return {
     roleUpdatedTime,
-    knownSinceTime: isSame ? before.knownSinceTime : now,
-    ...(rotatedTime === undefined ? {} : { rotatedTime }),
+    knownSinceTime: isSame ? notLater(before.knownSinceTime, now) : now,
+    ...(rotatedTime === undefined ? {} : { rotatedTime: notLater(rotatedTime, now) }),
   };
+}
+
+/** Returns the earlier time. A clock that was ahead would put the next rotation off for as long as it was ahead. */
+function notLater(time: string, now: string): string {
+  return Date.parse(time) > Date.parse(now) ? now : time;
 }

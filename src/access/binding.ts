@@ -1,3 +1,4 @@
+/** Makes the content of the Secret for applications. */
 import type { SecretData } from "../domain/secret-store.ts";
 import type { BindingKey, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 
@@ -18,7 +19,7 @@ export interface ConnectionHosts {
   readonly readHosts: readonly string[];
 }
 
-/** Everything that the content of the Secret is made from. */
+/** The values from which the content of the Secret is made. */
 export interface Connection {
   readonly hosts: ConnectionHosts;
   readonly settings: ConnectionSettings;

@@ -1,3 +1,4 @@
+/** Finds the ComputeEndpoint and the project of a DatabaseAccess. */
 import { type Identity, isIdentityProven } from "../decide/identity.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
@@ -19,7 +20,7 @@ export function recordIndex(project: string): string {
   return `records ${project}`;
 }
 
-/** Returns the index key under which the cache finds the resources that have records at a control plane. */
+/** Returns the index key under which the cache finds the resources that have records in a control plane. */
 export function planeIndex(planeId: string): string {
   return `plane ${planeId}`;
 }
@@ -38,8 +39,8 @@ export function indexesOf(resource: DatabaseAccess): readonly string[] {
 }
 
 /**
- * Returns the key of the one project whose reconcile works on the resource: the project of its ComputeEndpoint. If
- * there is none, or while the ComputeEndpoint is being deleted, it is the project of the resource's records.
+ * Returns the key of the project that reconciles the resource: the project of its ComputeEndpoint. If there is no
+ * ComputeEndpoint, or it is being deleted, this is the project of the resource's records.
  */
 export function accessKeyOf(resource: DatabaseAccess, find: FindEndpoint): string {
   const [recorded] = recordedKeysOf(resource);
@@ -47,6 +48,13 @@ export function accessKeyOf(resource: DatabaseAccess, find: FindEndpoint): strin
   const endpoint = key && find(key);
   const ofEndpoint = endpoint && workKeyOf(endpoint);
   return (resource.deletionTimestamp === undefined ? (ofEndpoint ?? recorded) : (recorded ?? ofEndpoint)) ?? noProject;
+}
+
+/** Returns the branch that the spec of the resource's ComputeEndpoint names; `undefined`: there is none. */
+export function wantedBranchOf(resource: DatabaseAccess, find: FindEndpoint): string | undefined {
+  const key = endpointKeyOf(resource);
+  const spec = key && find(key)?.spec;
+  return spec?.kind === "Valid" ? spec.spec.branchId : undefined;
 }
 
 /** Returns what the cache shows of the resource's ComputeEndpoint, for the control plane of a reconcile. */
@@ -65,7 +73,10 @@ export function referenceOf(resource: DatabaseAccess, find: FindEndpoint, identi
     : { kind: "Unproven" };
 }
 
-/** Returns the endpoint from the snapshot; `undefined`: the snapshot does not show it. */
+/**
+ * Returns the endpoint that the reference names, its branch, and the hosts of it and of the branch's replicas.
+ * `undefined`: the snapshot does not show it.
+ */
 export function boundEndpoint(
   reference: Extract<EndpointReference, { kind: "Named" }>,
   snapshot: ProjectSnapshot,
@@ -86,8 +97,8 @@ export function boundEndpoint(
 }
 
 /**
- * Returns a text that changes if the ComputeEndpoint, or a replica in the namespace, changes in a way that matters to
- * clients.
+ * Returns a text that describes what clients notice of the ComputeEndpoint and of its replicas in the namespace. If the
+ * text changes, the Secret may have to change.
  */
 export function endpointMark(
   resource: DatabaseAccess,

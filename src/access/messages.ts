@@ -1,3 +1,4 @@
+/** The condition messages of DatabaseAccesses. */
 import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
 import type { DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
@@ -13,7 +14,7 @@ export function secretExists(resource: DatabaseAccess): string {
 
 /** Says that the operator has no right on Secrets of the namespace. */
 export function secretsForbidden({ key }: DatabaseAccess): string {
-  return `The operator may not write Secrets in this namespace. Allow it with: kubectl create rolebinding endpoint-operator-secrets --namespace=${key.namespace} --clusterrole=endpoint-operator-secrets --serviceaccount=endpoint-operator-system:endpoint-operator`;
+  return `The operator lacks the right to get, create, patch and delete Secrets in this namespace. Allow it with: kubectl create rolebinding endpoint-operator-secrets --namespace=${key.namespace} --clusterrole=endpoint-operator-secrets --serviceaccount=endpoint-operator-system:endpoint-operator`;
 }
 
 /**
@@ -52,9 +53,17 @@ export function endpointNotFound(name: string): string {
   return `There is no ComputeEndpoint ${name} in this namespace. The operator continues when it exists.`;
 }
 
-/** Says that the ownership record of the ComputeEndpoint does not hold here. */
+/** Says that the ownership record of the ComputeEndpoint was not made for it here. */
 export function endpointUnproven(name: string): string {
   return `The ownership record of ComputeEndpoint ${name} was not made for it in this cluster with the control plane that it has now, so the operator reads and changes nothing for this resource. Look at the condition Stalled of that ComputeEndpoint.`;
+}
+
+/** Says that the records in status cannot be parsed. @param isBeingDeleted whether the resource is being deleted */
+export function recordsUnreadable(isBeingDeleted: boolean): string {
+  const remedy = isBeingDeleted
+    ? "To remove this resource without deleting role and database, set both deletionPolicy fields to Retain."
+    : "Start the version of the operator that wrote status, or delete this resource and create it again.";
+  return `The records in status cannot be read, so the operator does not know which role and database it created. It creates, changes and deletes nothing. ${remedy}`;
 }
 
 /** Says that the ComputeEndpoint has no host name yet. */

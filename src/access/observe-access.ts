@@ -1,16 +1,29 @@
-import type { BranchObjects, BranchPath, ObservedDatabase, ObservedRole } from "../domain/branch-objects.ts";
-import { isInFlight } from "../domain/operation.ts";
-import { Password } from "../domain/password.ts";
+/** Reads the facts that a decision about a DatabaseAccess needs, and finds out whether it needs to read at all. */
+import {
+  type BranchObjects,
+  type BranchPath,
+  type ObservedDatabase,
+  type ObservedRole,
+  Password,
+} from "../domain/branch-objects.ts";
+import { isInFlight, type Operation } from "../domain/operation.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 import type { SecretStore } from "../domain/secret-store.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
+import { conditionOf } from "../resource/conditions.ts";
 import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
 import type { DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import type { AccessContext } from "./access-context.ts";
 import type { WorkedAccess } from "./access-memory.ts";
-import type { AccessObservation, BoundEndpoint, PasswordFacts, SecretFacts } from "./access-observation.ts";
-import { needsPassword, roleIn } from "./plan-access.ts";
-import { trustedObjects } from "./record-standing.ts";
+import {
+  type AccessObservation,
+  type BoundEndpoint,
+  isSecretUntouched,
+  type PasswordFacts,
+  type SecretFacts,
+} from "./access-observation.ts";
+import { trustedObjects } from "./access-records.ts";
+import { isRotationAsked, needsPassword, roleIn, rotationDueMs } from "./plan-access.ts";
 
 /** The roles and databases of one branch. */
 export interface BranchContents {
@@ -40,7 +53,7 @@ export class BranchReader {
   }
 }
 
-/** What an observation is read from. */
+/** The sources of an observation. */
 export interface ObservedFrom {
   readonly reader: BranchReader;
   readonly operations: OperationsSnapshot;
@@ -70,13 +83,36 @@ export async function observeAccess(
     isConfigInFlight: isConfigInFlight(operations, endpoint.branchId),
     settings: context.settings,
     objects: trustedObjects(resource, context.identity),
+    creates: worked.entry.creates,
   };
   const isReadable = secret.kind === "Absent" || secret.kind === "Own";
-  const isWanted = isReadable && roleIn(observation) !== undefined && needsPassword(observation);
-  return {
-    ...observation,
-    password: isWanted ? await readPassword(context, worked, observation, reader) : { kind: "NotRead" },
-  };
+  const role = roleIn(observation);
+  const latest = latestConfigs(operations, endpoint.branchId);
+  const mark = latest
+    .map(({ id }) => id)
+    .sort()
+    .join();
+  const isNeeded = needsPassword(observation);
+  const isDoubted = mark !== worked.entry.passwordMark && mayBeOfOneMoment(role?.updatedTime, latest[0]?.createdTime);
+  const isWanted = isReadable && role !== undefined && (isNeeded || isDoubted);
+  const password: PasswordFacts = isWanted
+    ? await readPassword(context, worked, observation, reader)
+    : { kind: "NotRead" };
+  worked.entry.passwordMark = isReadable ? mark : undefined;
+  // A control plane that does not reveal passwords cannot remove the doubt.
+  return { ...observation, password: isNeeded || password.kind === "Known" ? password : { kind: "NotRead" } };
+}
+
+/** Two times of the control plane that differ by less than this may be of one moment, in milliseconds. */
+const oneMomentMs = 2_000;
+
+/**
+ * Whether a role may have changed again without another `updatedTime`: its time has whole seconds, and an operation
+ * changed roles of the branch in about the same second. Pure.
+ */
+function mayBeOfOneMoment(updatedTime = "", operationTime = ""): boolean {
+  const updatedMs = Date.parse(updatedTime);
+  return updatedMs % 1_000 === 0 && Math.abs(Date.parse(operationTime) - updatedMs) < oneMomentMs;
 }
 
 /** Reads the Secret that the resource writes. @throws KubernetesError */
@@ -125,12 +161,72 @@ function isConfig(
   return operation.action === "apply_config" && operation.branchId === branchId;
 }
 
+/**
+ * Returns the latest changes of a branch's roles and databases in the operation log. If times have whole seconds, several of
+ * them can be the latest. The log is ordered, newest first.
+ */
+function latestConfigs({ operations }: OperationsSnapshot, branchId: string): readonly Operation[] {
+  const first = operations.findIndex((operation) => isConfig(operation, branchId));
+  const time = operations[first]?.createdTime;
+  const end = operations.findIndex(({ createdTime }, at) => at > first && createdTime !== time);
+  const ofTime = first < 0 ? [] : operations.slice(first, end < 0 ? undefined : end);
+  return ofTime.filter((operation) => isConfig(operation, branchId));
+}
+
 function isConfigInFlight({ operations }: OperationsSnapshot, branchId: string): boolean {
   return operations.some((operation) => isConfig(operation, branchId) && isInFlight(operation));
 }
 
-/** Returns the id of the latest change of a branch's roles and databases in the operation log. */
-export function configMarkOf({ operations }: OperationsSnapshot, branchId: string): string {
-  const latest = operations.find((operation) => isConfig(operation, branchId));
-  return latest === undefined ? "" : `${latest.id} ${latest.status}`;
+/** Returns the latest changes of a branch's roles and databases in the operation log, as one text. */
+export function configMarkOf(operations: OperationsSnapshot, branchId: string): string {
+  return latestConfigs(operations, branchId)
+    .map(({ id, status }) => `${id} ${status}`)
+    .sort()
+    .join();
+}
+
+/**
+ * Whether nothing that this resource writes or reads in Secrets has changed since its last comparison, and no rotation
+ * is due. If so, the operator does not read the control plane before the next resync.
+ * @throws KubernetesError
+ */
+export async function isUnchangedInKubernetes(context: AccessContext, resource: DatabaseAccess): Promise<boolean> {
+  if (isRotating(resource, context.clock.nowMs())) {
+    return false;
+  }
+  const secret = await readOwnSecret(context.secrets, resource);
+  const stalled = conditionOf(resource.status.conditions, "Stalled");
+  switch (stalled?.reason) {
+    case undefined:
+      return isSecretUntouched({ secret, resource }) && (await isGivenPasswordSame(context, resource, secret));
+    case "SecretExists":
+      return secret.kind === "Foreign";
+    case "SecretsForbidden":
+      // Earlier the operator could not create the Secret. If it may read Secrets now, only another attempt shows
+      // whether it may also create one.
+      return secret.kind === "Forbidden";
+    case "PasswordMissing":
+      return false;
+    default:
+      return true;
+  }
+}
+
+function isRotating(resource: DatabaseAccess, nowMs: number): boolean {
+  const afterSeconds = resource.spec.kind === "Valid" ? resource.spec.spec.password?.rotateAfterSeconds : undefined;
+  const dueMs = rotationDueMs(resource, afterSeconds);
+  return isRotationAsked(resource) || (dueMs !== undefined && dueMs <= nowMs);
+}
+
+async function isGivenPasswordSame(
+  { secrets }: AccessContext,
+  { key, spec }: DatabaseAccess,
+  secret: SecretFacts,
+): Promise<boolean> {
+  const ref = spec.kind === "Valid" ? spec.spec.password?.secretRef : undefined;
+  if (ref === undefined) {
+    return true;
+  }
+  const given = await secrets.read({ namespace: key.namespace, name: ref.name });
+  return secret.kind === "Own" && given?.data[ref.key] === secret.secret.data.password;
 }

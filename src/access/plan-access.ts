@@ -1,10 +1,11 @@
+/** Plans the next step of a DatabaseAccess. */
 import type { ObservedRole } from "../domain/branch-objects.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { SecretData } from "../domain/secret-store.ts";
-import type { AccessProgressReason, AccessStallReason } from "../resource/access-reasons.ts";
+import type { SecretData, SecretWriteCause } from "../domain/secret-store.ts";
+import type { AccessProgressReason, AccessStallReason } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations } from "../resource/names.ts";
-import { type AccessObservation, isSecretUntouched, recordOf } from "./access-observation.ts";
+import { type AccessObservation, isSecretUntouched } from "./access-observation.ts";
 import { bindingOf } from "./binding.ts";
 import * as messages from "./messages.ts";
 
@@ -14,7 +15,7 @@ export type AccessPlan =
   | { readonly kind: "CreateDatabase"; readonly name: string; readonly ownerName: string }
   /** Resets the password, and writes the Secret right after that. */
   | { readonly kind: "ResetPassword"; readonly roleUpdatedTime: string }
-  | { readonly kind: "WriteSecret"; readonly data: SecretData; readonly cause: WriteCause }
+  | { readonly kind: "WriteSecret"; readonly data: SecretData; readonly cause: SecretWriteCause }
   | {
       readonly kind: "Wait";
       readonly reason: AccessProgressReason;
@@ -27,15 +28,16 @@ export type AccessPlan =
 /** A plan of one kind. */
 export type AccessPlanOf<Kind extends AccessPlan["kind"]> = Extract<AccessPlan, { kind: Kind }>;
 
-/** The cause for which the Secret is written. */
-export type WriteCause = "Created" | "ConnectionChanged" | "Restored" | "Rotated";
-
 /** A plan that changes something in the control plane. */
 export type AccessMutation = AccessPlanOf<"CreateRole" | "CreateDatabase" | "ResetPassword">;
 
 /** Whether a plan changes something in the control plane. */
 export function isAccessMutation(plan: AccessPlan): plan is AccessMutation {
   return plan.kind === "CreateRole" || plan.kind === "CreateDatabase" || plan.kind === "ResetPassword";
+}
+
+function stall(reason: AccessStallReason, message: string): AccessPlan {
+  return { kind: "Stall", reason, message };
 }
 
 type Check = (observation: AccessObservation) => AccessPlan | undefined;
@@ -62,13 +64,13 @@ export function planAccess(observation: AccessObservation): AccessPlan {
   return { kind: "Settled" };
 }
 
-/** Plans a wait or a stall if the Secret cannot be written. Then nothing is created either. */
+/** Plans a wait or a stall if the Secret cannot be written. Nothing else is created in that case. */
 function planSecretAccess({ secret, resource }: AccessObservation): AccessPlan | undefined {
   switch (secret.kind) {
     case "Foreign":
-      return { kind: "Stall", reason: "SecretExists", message: messages.secretExists(resource) };
+      return stall("SecretExists", messages.secretExists(resource));
     case "Forbidden":
-      return { kind: "Stall", reason: "SecretsForbidden", message: messages.secretsForbidden(resource) };
+      return stall("SecretsForbidden", messages.secretsForbidden(resource));
     default:
       return undefined;
   }
@@ -81,7 +83,7 @@ function planRole({ roles, spec, endpoint }: AccessObservation): AccessPlan | un
   }
   if (policy === "MustExist" || spec.password?.secretRef !== undefined) {
     const isGiven = policy !== "MustExist";
-    return { kind: "Stall", reason: "RoleNotFound", message: messages.roleNotFound(name, endpoint.branchId, isGiven) };
+    return stall("RoleNotFound", messages.roleNotFound(name, endpoint.branchId, isGiven));
   }
   return { kind: "CreateRole", name };
 }
@@ -92,21 +94,17 @@ function planDatabase({ databases, spec, endpoint }: AccessObservation): AccessP
   const isRequired = policy === "MustExist";
   if (found === undefined) {
     return isRequired
-      ? { kind: "Stall", reason: "DatabaseNotFound", message: messages.databaseNotFound(name, endpoint.branchId) }
+      ? stall("DatabaseNotFound", messages.databaseNotFound(name, endpoint.branchId))
       : { kind: "CreateDatabase", name, ownerName: spec.role.name };
   }
   return isRequired || found.ownerName === spec.role.name
     ? undefined
-    : {
-        kind: "Stall",
-        reason: "DatabaseOwnedByAnother",
-        message: messages.databaseOwnedByAnother(name, found.ownerName),
-      };
+    : stall("DatabaseOwnedByAnother", messages.databaseOwnedByAnother(name, found.ownerName));
 }
 
 /**
- * Waits until PostgreSQL has the role, which may be later than the control plane lists it. If the Secret works already,
- * there is no wait.
+ * Waits until PostgreSQL has the role, which may be later than the control plane's list shows it. If the Secret works
+ * already, the resource does not wait.
  */
 function planConfiguration({ isConfigInFlight, resource }: AccessObservation): AccessPlan | undefined {
   return isConfigInFlight && resource.status.secret === undefined
@@ -128,15 +126,16 @@ function planRotation(observation: AccessObservation): AccessPlan | undefined {
   const reset: AccessPlan = { kind: "ResetPassword", roleUpdatedTime: role.updatedTime };
   const open = resource.status.password?.rotation;
   if (open !== undefined) {
-    // The reset took effect if the role has changed since. Then the password is read, unless the control plane hides
-    // it.
-    const hasTakenEffect = open.roleUpdatedTime !== role.updatedTime;
+    // The reset took effect if the role of the same branch has changed since. Then the password is read, unless the
+    // control plane hides it.
+    const isOfBranch = (open.branchId ?? observation.endpoint.branchId) === observation.endpoint.branchId;
+    const hasTakenEffect = isOfBranch && open.roleUpdatedTime !== role.updatedTime;
     return hasTakenEffect && password.kind !== "Unavailable" ? undefined : reset;
   }
   return isRotationAsked(resource) || isRotationDue(observation) ? reset : undefined;
 }
 
-/** Whether a person asked for a new password and has not got one yet. */
+/** Whether a person asked for a new password that is not set yet. */
 export function isRotationAsked({ annotations: given, status }: DatabaseAccess): boolean {
   const asked = given[annotations.rotateRequestedAt];
   return asked !== undefined && asked !== status.lastHandledRotateAt;
@@ -173,9 +172,9 @@ export function needsPassword(observation: Omit<AccessObservation, "password">):
 function planPassword({ password, spec }: AccessObservation): AccessPlan | undefined {
   switch (password.kind) {
     case "Unavailable":
-      return { kind: "Stall", reason: "PasswordUnavailable", message: messages.passwordUnavailable(spec.role.name) };
+      return stall("PasswordUnavailable", messages.passwordUnavailable(spec.role.name));
     case "Missing":
-      return { kind: "Stall", reason: "PasswordMissing", message: messages.passwordMissing(spec.password?.secretRef) };
+      return stall("PasswordMissing", messages.passwordMissing(spec.password?.secretRef));
     default:
       return undefined;
   }
@@ -208,7 +207,7 @@ function passwordText({ password, secret }: AccessObservation): string | undefin
   return secret.kind === "Own" ? secret.secret.data.password : undefined;
 }
 
-function causeOf(observation: AccessObservation): WriteCause {
+function causeOf(observation: AccessObservation): SecretWriteCause {
   const { resource } = observation;
   if (resource.status.secret === undefined) {
     return "Created";
@@ -227,9 +226,4 @@ function hasMoved(observation: AccessObservation): boolean {
     status.endpoint.host !== endpoint.hosts.host ||
     status.password?.roleUpdatedTime !== roleIn(observation)?.updatedTime
   );
-}
-
-/** Whether status records the role or database. An unrecorded object existed before. */
-export function isRecorded(observation: AccessObservation, type: "Role" | "Database"): boolean {
-  return recordOf(observation.objects, observation.endpoint, type) !== undefined;
 }

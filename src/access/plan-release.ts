@@ -1,27 +1,31 @@
+/** Decides what is deleted together with a DatabaseAccess. */
 import type { ObservedDatabase } from "../domain/branch-objects.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 
-/** The deletion of a role or a database at the control plane. */
+/** The deletion of a role or a database in the control plane. */
 export type ReleaseMutation =
   | { readonly kind: "DeleteRole"; readonly object: AccessObject }
   | { readonly kind: "DeleteDatabase"; readonly object: AccessObject };
 
-/** What happens with a recorded object when its resource is deleted. */
+/** What the operator does with a recorded object when the resource is deleted. */
 export type Release = "Delete" | "Retain";
 
 /** A role or database that another DatabaseAccess names. */
 export interface OtherUse {
   readonly type: AccessObject["type"];
   readonly name: string;
-  /** The branch; `undefined`: not known yet, so it may be any branch. */
+  /**
+   * The branch on which the other DatabaseAccess uses the role or database. `undefined`: the operator does not know it,
+   * and assumes the same branch.
+   */
   readonly branchId: string | undefined;
 }
 
 /**
  * Decides whether a recorded object is deleted or stays. Pure.
  * It is deleted only if this resource created it and no other resource names it. A presumed object is deleted only if
- * spec says so, and a database only by an explicit policy.
+ * spec says so. A database is deleted only by an explicit policy.
  */
 export function releaseOf(
   object: AccessObject,
@@ -38,6 +42,11 @@ export function releaseOf(
   const asked = object.type === "Role" ? spec.role.deletionPolicy : spec.database.deletionPolicy;
   const usual = object.type === "Role" && object.origin === "Created" ? "Delete" : "Retain";
   return asked ?? usual;
+}
+
+/** Whether spec allows the deletion of a role or a database, apart from what status records. Pure. */
+export function mayDelete(spec: DatabaseAccessSpec | undefined): boolean {
+  return spec !== undefined && (spec.role.deletionPolicy !== "Retain" || spec.database.deletionPolicy === "Delete");
 }
 
 /** Returns the objects to delete: databases before the roles that own them. */
@@ -59,21 +68,30 @@ export function ownedDatabases(object: AccessObject, databases: readonly Observe
     : [];
 }
 
-/** Returns how the other resources of the cluster use roles and databases. */
-export function usesOf(resources: readonly DatabaseAccess[], uid: string): readonly OtherUse[] {
+/**
+ * Returns how the other resources of the cluster use roles and databases.
+ * @param branchOf returns the branch that the ComputeEndpoint of a resource asks for
+ */
+export function usesOf(
+  resources: readonly DatabaseAccess[],
+  uid: string,
+  branchOf: (resource: DatabaseAccess) => string | undefined,
+): readonly OtherUse[] {
   return resources
     .filter((resource) => resource.uid !== uid && resource.deletionTimestamp === undefined)
-    .flatMap(usesBy);
+    .flatMap((resource) => usesBy(resource, branchOf(resource)));
 }
 
-function usesBy({ status, spec }: DatabaseAccess): readonly OtherUse[] {
-  if (status.records !== undefined) {
-    return status.records.objects;
+function usesBy({ status: { records }, spec }: DatabaseAccess, branchId: string | undefined): readonly OtherUse[] {
+  const recorded = records?.objects ?? [];
+  if (spec.kind === "Invalid" || (records !== undefined && branchId === undefined)) {
+    return recorded;
   }
-  return spec.kind === "Invalid"
-    ? []
-    : [
-        { type: "Role", name: spec.spec.role.name, branchId: undefined },
-        { type: "Database", name: spec.spec.database.name, branchId: undefined },
-      ];
+  // The endpoint may have moved to a branch on which nothing is recorded yet.
+  const place = records === undefined ? undefined : branchId;
+  return [
+    ...recorded,
+    { type: "Role", name: spec.spec.role.name, branchId: place },
+    { type: "Database", name: spec.spec.database.name, branchId: place },
+  ];
 }

@@ -1,5 +1,7 @@
+/** Sends one change of a DatabaseAccess to the control plane. */
 import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Operation } from "../domain/operation.ts";
+import { isNeverApplied } from "../reconcile/send-change.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
@@ -7,25 +9,38 @@ import type { AccessContext } from "./access-context.ts";
 import { eventOfChange } from "./access-events.ts";
 import type { WorkedAccess } from "./access-memory.ts";
 import { type AccessObservation, recordOf } from "./access-observation.ts";
-import { objectOf, observedObjects, recordsWith, withObject } from "./access-records.ts";
+import { createKeyOf, objectOf, observedObjects, recordsWith, withObject } from "./access-records.ts";
+import { progressing } from "./access-status.ts";
 import { type AccessStep, storeStep, writeSecret } from "./access-steps.ts";
 import { type AccessMutation, type AccessPlanOf, bindingData } from "./plan-access.ts";
 import type { ReleaseMutation } from "./plan-release.ts";
 
-/** A change, with the observation that it was decided from. */
+/** A change, with the observation from which it was decided. */
 export interface DecidedChange {
   readonly plan: AccessMutation;
   readonly observation: AccessObservation;
 }
 
-/** What follows from an accepted change for the resource and the project. */
+/** What an accepted change means for the resource and the project. */
 export interface ChangeResult {
   readonly operations: readonly Operation[];
   readonly step: AccessStep;
 }
 
 /**
- * Stores what must be stored before the change is sent: that a create or a reset may have been sent.
+ * Reads the resource before a change is sent, because the change may have waited for long.
+ * @returns false if the resource is gone, or a person asks for something else since the plan was made. @throws
+ * KubernetesError
+ */
+export async function isStillWanted({ store }: AccessContext, worked: WorkedAccess): Promise<boolean> {
+  const before = worked.resource;
+  const now = await store.read(before.key);
+  worked.resource = now ?? before;
+  return now !== undefined && isSameWish(before, now);
+}
+
+/**
+ * Stores, before the change is sent, that a create or a reset may have been sent.
  * @returns false if the resource has changed since the plan was made.
  * @throws KubernetesError
  */
@@ -35,6 +50,9 @@ export async function prepareChange(
   { plan, observation }: DecidedChange,
 ): Promise<boolean> {
   const before = worked.resource;
+  if (plan.kind !== "ResetPassword" && !isRequested(plan, observation)) {
+    worked.entry.creates.set(createKeyOf(createdObject(plan, observation)), "NotApplied");
+  }
   await storeStep(context, worked, {
     summary: { kind: "Unchanged" },
     changes: changesBefore(context, plan, observation),
@@ -52,17 +70,29 @@ function changesBefore(
   if (plan.kind === "ResetPassword") {
     const requestedAt = resource.annotations[annotations.rotateRequestedAt];
     const { roleUpdatedTime } = plan;
-    const rotation = { roleUpdatedTime, ...(requestedAt === undefined ? {} : { requestedAt }) };
+    const { branchId } = observation.endpoint;
+    const rotation = { roleUpdatedTime, branchId, ...(requestedAt === undefined ? {} : { requestedAt }) };
     const known = resource.status.password ?? {
       roleUpdatedTime,
       knownSinceTime: new Date(observation.nowMs).toISOString(),
     };
     return { records: recordsWith(resource, identity, objects), password: { ...known, rotation } };
   }
-  const type = plan.kind === "CreateRole" ? "Role" : "Database";
-  const isRequested = recordOf(objects, observation.endpoint, type)?.origin === "Requested";
-  const requested = isRequested ? objects : withObject(objects, objectOf(observation, type, "Requested"));
+  const requested = isRequested(plan, observation) ? objects : withObject(objects, createdObject(plan, observation));
   return { records: recordsWith(resource, identity, requested) };
+}
+
+type CreatePlan = AccessPlanOf<"CreateRole" | "CreateDatabase">;
+
+/** Whether status records already that a create of the object may have been sent. */
+function isRequested(plan: CreatePlan, observation: AccessObservation): boolean {
+  const { type } = createdObject(plan, observation);
+  return recordOf(observedObjects(observation), observation.endpoint, type)?.origin === "Requested";
+}
+
+/** Makes the record of the object that the plan creates. */
+function createdObject(plan: CreatePlan, observation: AccessObservation): AccessObject {
+  return objectOf(observation, plan.kind === "CreateRole" ? "Role" : "Database", "Requested");
 }
 
 function isSameWish(before: DatabaseAccess, now: DatabaseAccess): boolean {
@@ -100,12 +130,33 @@ async function createRole(
   objects: BranchObjects,
 ): Promise<ChangeResult> {
   const { endpoint } = observation;
-  const { role, password, operations } = await objects.createRole(endpoint, plan.name);
+  const { role, password, operations } = await sendCreate(worked, createdObject(plan, observation), () =>
+    objects.createRole(endpoint, plan.name),
+  );
   if (password !== undefined) {
     worked.entry.pendingPassword = { password, branchId: endpoint.branchId, roleUpdatedTime: role.updatedTime };
   }
   context.events.record(worked.resource, eventOfChange("RoleCreated", plan.name));
   return { operations, step: createdStep(context, worked, observation, "Role") };
+}
+
+/** Sends one create, and remembers its result until status holds it. */
+async function sendCreate<Answer>(
+  { entry: { creates } }: WorkedAccess,
+  object: AccessObject,
+  send: () => Promise<Answer>,
+): Promise<Answer> {
+  const key = createKeyOf(object);
+  const before = creates.get(key) ?? "Unknown";
+  creates.set(key, "Unknown");
+  try {
+    const answer = await send();
+    creates.set(key, "Accepted");
+    return answer;
+  } catch (error) {
+    creates.set(key, isNeverApplied(error) ? before : "Unknown");
+    throw error;
+  }
 }
 
 async function createDatabase(
@@ -114,7 +165,9 @@ async function createDatabase(
   { plan, observation }: { readonly plan: AccessPlanOf<"CreateDatabase">; readonly observation: AccessObservation },
   objects: BranchObjects,
 ): Promise<ChangeResult> {
-  const { operations } = await objects.createDatabase(observation.endpoint, plan);
+  const { operations } = await sendCreate(worked, createdObject(plan, observation), () =>
+    objects.createDatabase(observation.endpoint, plan),
+  );
   context.events.record(worked.resource, eventOfChange("DatabaseCreated", plan.name));
   return { operations, step: createdStep(context, worked, observation, "Database") };
 }
@@ -129,7 +182,7 @@ function createdStep(
   const reason = type === "Role" ? "CreatingRole" : "CreatingDatabase";
   const message = `The operator creates ${type === "Role" ? "the role" : "the database"}.`;
   return {
-    summary: { kind: "Progressing", reason, message },
+    summary: progressing(reason, message),
     changes: { records: recordsWith(resource, identity, objects) },
   };
 }

@@ -1,3 +1,4 @@
+/** Makes texts of the control plane safe to show: one short line without secrets. */
 import { withoutSecrets } from "../domain/without-secrets.ts";
 
 /** The maximum number of characters in which the patterns search. */

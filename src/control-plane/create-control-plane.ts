@@ -1,8 +1,9 @@
+/** The HTTP client of one control plane. */
 import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane, EndpointList, Mutation, OperationPage, PowerAction } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import type { ControlPlaneObserver } from "../domain/control-plane-requests.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Operation } from "../domain/operation.ts";
@@ -49,11 +50,13 @@ export interface ControlPlaneClientOptions {
   /** The maximum size of an answer, in bytes. @default 16 MiB */
   readonly maxResponseBytes?: number;
   /**
-   * The maximum number of connections for reads. A read that hangs holds a connection, and must not delay the reads of other
-   * projects. @default 256
+   * The maximum number of connections for reads. A read that gets no answer keeps its connection, and must not delay
+   * the reads of other projects. @default 256
    */
   readonly connections?: number;
-  /** The leader fence, asked right before a write is sent. @default nothing is asked */
+  /** Whether the host name may lead to this machine or link. @default true */
+  readonly mayBeNearby?: boolean | undefined;
+  /** The leader fence. The client asks it right before it sends a write. @default every write is allowed */
   readonly fence?: LeaderFence;
 }
 
@@ -80,6 +83,7 @@ export function createControlPlane(options: ControlPlaneClientOptions): ControlP
     connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
     maxResponseBytes: options.maxResponseBytes ?? 16 * 1024 * 1024,
     connections: options.connections ?? 256,
+    mayBeNearby: options.mayBeNearby,
     fence: options.fence,
   });
   const call = createHttpCaller({
@@ -122,9 +126,10 @@ class HttpControlPlane implements ControlPlaneClient {
           value: projectId,
           otherwise: strangeEndpoint,
         });
-        return mapReading(ofProject, ({ entries, unreadableIds }) => ({
+        return mapReading(ofProject, ({ entries, unreadableIds, unreadableNames }) => ({
           endpoints: entries.map(endpointFromWire),
           unreadableIds,
+          unreadableNames,
           serviceTimeMs: dateMs,
         }));
       },

@@ -1,22 +1,17 @@
+/** Holds requests back while the control plane refuses the API key. */
 import { backoffMs } from "../domain/backoff.ts";
 import type { Clock, Timer } from "../domain/clock.ts";
-import type { ControlPlane } from "../domain/control-plane.ts";
+import type { CallGuard } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
-import { type CallGuard, guardCalls } from "./guard-calls.ts";
 import type { KeySource } from "./key-source.ts";
 
-/** What the gate after a 401 needs. */
+/** The time until the next probe. It doubles with each refused probe. */
+const probeDelays = { firstMs: 5_000, longestMs: 60_000 };
+
+/** The options of the gate. No callback may throw. */
 export interface CredentialGateOptions {
   readonly clock: Clock;
   readonly keys: KeySource;
-  /** The time until the first probe, in milliseconds. It doubles with each refused probe. @default 5000 */
-  readonly firstProbeAfterMs?: number;
-  /** The longest time between two probes, in milliseconds. @default 60000 */
-  readonly longestProbeAfterMs?: number;
-}
-
-/** The callbacks of a gate. None of them may throw. */
-interface CredentialReports {
   readonly onNewKey?: () => void;
   readonly onJudged?: (isAccepted: boolean) => void;
 }
@@ -28,7 +23,7 @@ export interface CredentialGate {
   stop(): void;
 }
 
-/** While the key is refused, the source is asked for another key at this interval, in milliseconds. */
+/** While the key is refused, the gate asks the source for another key at this interval, in milliseconds. */
 const nextKeyAfterMs = 1_000;
 
 /** Failure reasons that prove a valid key: the control plane answers like this only after it has accepted the key. */
@@ -43,26 +38,16 @@ const reasonsBehindTheDoor: ReadonlySet<ControlPlaneReason> = new Set([
 ]);
 
 /**
- * Returns a control plane that holds back requests after a 401. Only one probe at a time is sent: the first call after
- * a growing delay. A new key is tried at once.
+ * Makes the gate: it holds back requests after a 401. Only one probe at a time is sent: the first call after a growing
+ * delay. While the control plane refuses the key, the gate asks its source for another key every second, and a new key
+ * is tried at once.
  * Errors: a call that is held back throws `Unauthorized`, effect `NotApplied`, with the time until the next probe.
+ * @param options `onNewKey` is called once for each new key, because requests that were held back can be tried again.
+ *   `onJudged` is called when the control plane has accepted or refused a key.
  */
-export function withCredentialGate(inner: ControlPlane, options: CredentialGateOptions): ControlPlane {
-  return guardCalls(inner, createCredentialGate(options).guard);
-}
-
-/**
- * Makes the gate. While a key is refused, the gate looks for another key every second.
- * @param options `onNewKey` is called once for each new key, because held-back calls can be tried again. `onJudged` is called
- * when the control plane has accepted or refused a key.
- */
-export function createCredentialGate({
-  onNewKey = () => {},
-  onJudged = () => {},
-  ...options
-}: CredentialGateOptions & CredentialReports): CredentialGate {
-  const { clock, keys } = options;
-  const state = createGateState(options);
+export function createCredentialGate(options: CredentialGateOptions): CredentialGate {
+  const { clock, keys, onNewKey = () => {}, onJudged = () => {} } = options;
+  const state = createGateState();
   let timer: Timer | undefined;
   let isStopped = false;
 
@@ -138,15 +123,14 @@ type Entry =
   | { readonly isAdmitted: true; readonly isProbe: boolean }
   | { readonly isAdmitted: false; readonly retryAfterMs: number };
 
-function createGateState(options: Pick<CredentialGateOptions, "firstProbeAfterMs" | "longestProbeAfterMs">) {
-  const { firstProbeAfterMs = 5_000, longestProbeAfterMs = 60_000 } = options;
+function createGateState() {
   let refusal: Refusal | undefined;
   let isProbing = false;
 
-  const refuse = (key: string, probes: number, nowMs: number): Refusal => {
-    const delayMs = backoffMs(probes + 1, { firstMs: firstProbeAfterMs, longestMs: longestProbeAfterMs });
-    return { key, probes, nextProbeMs: nowMs + delayMs };
-  };
+  const refuse = (key: string, probes: number, nowMs: number): Refusal => ({
+    ...{ key, probes },
+    nextProbeMs: nowMs + backoffMs(probes + 1, probeDelays),
+  });
 
   return {
     /** Returns the refused key; `undefined`: the last key was accepted, or none was tried yet. */
@@ -158,7 +142,7 @@ function createGateState(options: Pick<CredentialGateOptions, "firstProbeAfterMs
       }
       const waitMs = refusal.key === key ? refusal.nextProbeMs - nowMs : 0;
       if (isProbing || waitMs > 0) {
-        return { isAdmitted: false, retryAfterMs: waitMs > 0 ? waitMs : firstProbeAfterMs };
+        return { isAdmitted: false, retryAfterMs: waitMs > 0 ? waitMs : probeDelays.firstMs };
       }
       isProbing = true;
       return { isAdmitted: true, isProbe: true };
@@ -178,7 +162,7 @@ function createGateState(options: Pick<CredentialGateOptions, "firstProbeAfterMs
       } else {
         // An unreachable control plane shows nothing about the key, so the next probe comes soon, without a longer
         // delay.
-        refusal = { key: call.key, probes: refusal?.probes ?? 0, nextProbeMs: nowMs + firstProbeAfterMs };
+        refusal = { key: call.key, probes: refusal?.probes ?? 0, nextProbeMs: nowMs + probeDelays.firstMs };
       }
     },
   };

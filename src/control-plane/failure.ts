@@ -1,3 +1,4 @@
+/** Makes a `ControlPlaneError` from an answer that cannot be used, or from a request without an answer. */
 import {
   type ControlPlaneEffect,
   ControlPlaneError,
@@ -119,6 +120,10 @@ function unexplained(reason: ControlPlaneReason): string {
 const connectFailures: ReadonlyMap<string, string> = new Map([
   ["ECONNREFUSED", "connection refused"],
   ["ENOTFOUND", "no such host"],
+  [
+    "ERR_NEARBY_ADDRESS",
+    "the host name leads to this machine or link; an administrator of the cluster can allow it in TENANT_CONTROL_PLANE_HOSTS",
+  ],
   ["EAI_AGAIN", "the host name cannot be looked up now"],
   ["EHOSTUNREACH", "no route to the host"],
   ["ENETUNREACH", "no route to the network"],
@@ -146,7 +151,7 @@ const byStatus: ReadonlyMap<number, StatusMeaning> = new Map([
   [400, notApplied("Malformed")],
   [401, notApplied("Unauthorized")],
   [403, notApplied("Forbidden")],
-  // A proxy answers 408 if no whole request arrived in time. It may have forwarded a part.
+  // A proxy answers 408 if the request did not arrive in time. It may have forwarded a part of it.
   [408, unknownEffect("TimedOut")],
   [409, notApplied("Conflict")],
   [412, notApplied("PreconditionFailed")],

@@ -1,82 +1,64 @@
+/** The checks before the calls of a control plane: the leader fence, the request budget, and the pause after a 429. */
 import { backoffMs } from "../domain/backoff.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { ControlPlane } from "../domain/control-plane.ts";
+import type { CallGuard, CallGuards } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import type { Caller, ControlPlaneObserver, RequestBudget } from "../domain/control-plane-requests.ts";
 import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 
-/** A check before every call: it starts the call, or throws instead. */
-export type CallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
-
-/** Returns the same control plane with a check before every call. */
-export function guardCalls(inner: ControlPlane, guard: CallGuard): ControlPlane {
-  return {
-    serviceUrl: inner.serviceUrl,
-    listEndpoints: (projectId) => guard(() => inner.listEndpoints(projectId)),
-    getEndpoint: (projectId, endpointId) => guard(() => inner.getEndpoint(projectId, endpointId)),
-    listOperations: (projectId, page) => guard(() => inner.listOperations(projectId, page)),
-    getOperation: (projectId, operationId) => guard(() => inner.getOperation(projectId, operationId)),
-    createEndpoint: (projectId, creation) => guard(() => inner.createEndpoint(projectId, creation)),
-    updateEndpoint: (projectId, endpointId, changes) =>
-      guard(() => inner.updateEndpoint(projectId, endpointId, changes)),
-    changePower: (projectId, endpointId, action) => guard(() => inner.changePower(projectId, endpointId, action)),
-    deleteEndpoint: (projectId, endpointId) => guard(() => inner.deleteEndpoint(projectId, endpointId)),
-  };
+/** Returns the check of writes: each starts only while the leader fence is open for the duration of the write. */
+export function fenceGuard(fence: LeaderFence, writeTimeoutMs: number): CallGuard {
+  return (write) => (fence.mayStartEffect(writeTimeoutMs) ? write() : Promise.reject(new LeaderFenceError()));
 }
 
 /**
- * Returns a control plane whose writes start only while the leader fence is open for the duration of the write. Reads
- * are always allowed.
+ * Returns the checks for the calls of one reconcile: every request waits until the budget allows it.
+ * If the connection of a read broke, the read is sent once more, because the server may have closed the kept
+ * connection. The second try counts as a request of its own. A write is never sent twice.
  */
-export function withLeaderFence(controlPlane: ControlPlane, fence: LeaderFence, writeTimeoutMs: number): ControlPlane {
-  const permitted = <Answer>(write: () => Promise<Answer>): Promise<Answer> =>
-    fence.mayStartEffect(writeTimeoutMs) ? write() : Promise.reject(new LeaderFenceError());
-  return {
-    serviceUrl: controlPlane.serviceUrl,
-    listEndpoints: (projectId) => controlPlane.listEndpoints(projectId),
-    getEndpoint: (projectId, endpointId) => controlPlane.getEndpoint(projectId, endpointId),
-    listOperations: (projectId, page) => controlPlane.listOperations(projectId, page),
-    getOperation: (projectId, operationId) => controlPlane.getOperation(projectId, operationId),
-    createEndpoint: (projectId, creation) => permitted(() => controlPlane.createEndpoint(projectId, creation)),
-    updateEndpoint: (projectId, endpointId, changes) =>
-      permitted(() => controlPlane.updateEndpoint(projectId, endpointId, changes)),
-    changePower: (projectId, endpointId, action) =>
-      permitted(() => controlPlane.changePower(projectId, endpointId, action)),
-    deleteEndpoint: (projectId, endpointId) => permitted(() => controlPlane.deleteEndpoint(projectId, endpointId)),
+export function budgetGuards(budget: Pick<RequestBudget, "take">, caller: Caller): CallGuards {
+  const write: CallGuard = async (send) => {
+    await budget.take(caller);
+    return await send();
   };
+  const read: CallGuard = async (send) => {
+    try {
+      return await write(send);
+    } catch (error) {
+      if (error instanceof ControlPlaneError && error.reason === "ConnectionLost") {
+        return await write(send);
+      }
+      throw error;
+    }
+  };
+  return { read, write };
 }
 
-/** What the gate after a 429 needs. */
+/** The options of the gate after a 429. */
 interface ThrottleGateOptions {
   readonly clock: Clock;
   readonly observer: Pick<ControlPlaneObserver, "throttled">;
-  /** The pause after a 429 without a retry-after, in milliseconds. It doubles with each further 429. @default 5000 */
-  readonly firstPauseMs?: number;
-  /** The longest such pause, in milliseconds. @default 60000 */
-  readonly longestPauseMs?: number;
 }
 
+/** The pause after a 429 without `Retry-After`. It doubles with each further 429. */
+const throttlePauses = { firstMs: 5_000, longestMs: 60_000 };
+
 /**
- * Returns a control plane that holds back every call after a 429 until the retry-after is over. All callers must wait,
- * because the limit is that of the account.
+ * Returns the check that holds every call back after a 429, for the time of its `Retry-After`. All callers wait,
+ * because the limit belongs to the whole account.
  * Errors: a call that is held back throws `Throttled`, effect `NotApplied`, with the remaining time. The observer
  * counts only such calls; the client counts the 429 itself.
  */
-export function withThrottleGate(inner: ControlPlane, options: ThrottleGateOptions): ControlPlane {
-  return guardCalls(inner, throttleGuard(options));
-}
-
-/** Makes the check alone, for every client of the account. */
-export function throttleGuard(options: ThrottleGateOptions): CallGuard {
-  const { clock, observer, firstPauseMs = 5_000, longestPauseMs = 60_000 } = options;
+export function throttleGuard({ clock, observer }: ThrottleGateOptions): CallGuard {
   let openAtMs = Number.NEGATIVE_INFINITY;
   let pausesInARow = 0;
 
   function pause(retryAfterMs: number | undefined, startedMs: number): number {
     const nowMs = clock.monotonicMs();
-    // Calls that began before the last pause belong to the same burst, so they do not make the pause longer.
+    // A call that began before the last pause ended belongs to the same burst. Its 429 does not double the pause, but it
+    // may move the end.
     pausesInARow = startedMs >= openAtMs ? pausesInARow + 1 : Math.max(1, pausesInARow);
-    const ownPauseMs = backoffMs(pausesInARow, { firstMs: firstPauseMs, longestMs: longestPauseMs });
+    const ownPauseMs = backoffMs(pausesInARow, throttlePauses);
     // "Retry-After: 0" with a 429 does not help: an immediate request would be refused again.
     openAtMs = Math.max(openAtMs, nowMs + (retryAfterMs || ownPauseMs));
     return openAtMs - nowMs;

@@ -1,13 +1,14 @@
-import type {
-  BranchObjects,
-  BranchPath,
-  ObjectChange,
-  ObservedDatabase,
-  ObservedRole,
-  RoleChange,
+/** The HTTP client for roles and databases. */
+import {
+  type BranchObjects,
+  type BranchPath,
+  type ObjectChange,
+  type ObservedDatabase,
+  type ObservedRole,
+  Password,
+  type RoleChange,
 } from "../domain/branch-objects.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { Password } from "../domain/password.ts";
 import type { HttpCaller, SuccessfulAnswer } from "./http-caller.ts";
 import { expectEach, mapReading, type Reading, readAnswer } from "./read-answer.ts";
 import { routes } from "./routes.ts";

@@ -1,6 +1,7 @@
+/** Sends one call of the control plane: fills in the route, adds the key, parses the answer. */
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import type { ControlPlaneObserver } from "../domain/control-plane-requests.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
 import type { HttpOutcome } from "../http/exchange.ts";
 import { parseHttpDate } from "../http/retry-after.ts";

@@ -1,3 +1,4 @@
+/** The sources of the API key: a text, a file, or a watched Secret. */
 import { readFile, stat } from "node:fs/promises";
 import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
@@ -10,23 +11,19 @@ export interface KeySource {
    */
   current(): Promise<string>;
   /**
-   * Called when the control plane has refused this key with 401. If the source has another key, it returns that one
+   * Reports that the control plane has refused this key with 401. If the source has another key, it returns that one
    * from now on.
    */
   refused?(key: string): void;
 }
 
 /** The source of the key: a fixed text or a file. */
-type KeySourceOptions =
-  | { readonly key: string }
-  | {
-      readonly file: string;
-      readonly clock: Clock;
-      /** The name of the file's setting, for messages. @default "CONTROL_PLANE_API_KEY_FILE" */
-      readonly settingName?: string;
-      /** The minimum interval between two checks of the file, in milliseconds. @default 1000 */
-      readonly checkIntervalMs?: number;
-    };
+type KeySourceOptions = { readonly key: string } | { readonly file: string; readonly clock: Clock };
+
+/** The file in the words of error messages. */
+const fileOfKey = "the file named by CONTROL_PLANE_API_KEY_FILE";
+/** The minimum interval between two checks of the file, in milliseconds. */
+const checkIntervalMs = 1_000;
 
 /**
  * Makes a source that returns the key of the settings. A file is read again whenever it changes; white space around the
@@ -47,8 +44,7 @@ type Look =
   | { readonly atMs: number; readonly fingerprint: string; readonly key: string }
   | { readonly atMs: number; readonly fingerprint: undefined; readonly error: ControlPlaneError };
 
-function fileKeySource(options: FileOptions): KeySource {
-  const { file, clock, settingName = "CONTROL_PLANE_API_KEY_FILE", checkIntervalMs = 1_000 } = options;
+function fileKeySource({ file, clock }: FileOptions): KeySource {
   let last: Look | undefined;
   let looking: Promise<Look> | undefined;
 
@@ -59,10 +55,10 @@ function fileKeySource(options: FileOptions): KeySource {
       if (last?.fingerprint === fingerprint) {
         return { ...last, atMs };
       }
-      const key = checkedKey(await readFile(file, "utf8"), `the file named by ${settingName}`);
+      const key = checkedKey(await readFile(file, "utf8"), fileOfKey);
       return { atMs, fingerprint, key };
     } catch (error) {
-      return { atMs, fingerprint: undefined, error: asKeyError(error, settingName) };
+      return { atMs, fingerprint: undefined, error: asKeyError(error) };
     }
   }
 
@@ -114,12 +110,12 @@ export function isApiKey(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
-function asKeyError(error: unknown, settingName: string): ControlPlaneError {
+function asKeyError(error: unknown): ControlPlaneError {
   if (error instanceof ControlPlaneError) {
     return error;
   }
   const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-  return keyError(`no API key: the file named by ${settingName} cannot be read (${code})`, error);
+  return keyError(`no API key: ${fileOfKey} cannot be read (${code})`, error);
 }
 
 function keyError(message: string, cause?: unknown): ControlPlaneError {

@@ -1,8 +1,9 @@
+/** Parses the answers of the control plane, and refuses answers about another object. */
 import type { z } from "zod";
 import { parseJson } from "../http/exchange.ts";
-import { wireIdOnly } from "./wire.ts";
+import { wireIdOnly, wireNameOnly } from "./wire.ts";
 
-/** A parsed body, or words for what was there instead (they complete "answered with …"). */
+/** The result of parsing a body: the value, or the end of the sentence "answered with …". */
 export type Reading<Value> =
   | { readonly isReadable: true; readonly value: Value }
   | { readonly isReadable: false; readonly what: string };
@@ -59,19 +60,27 @@ interface ListEntries<Entry> {
   readonly entries: readonly Entry[];
   /** Ids of entries that do not fit the schema, in the order of the list; "" if the id could not be read either. */
   readonly unreadableIds: readonly string[];
+  /** Names of these entries, if they have a name that can be read. */
+  readonly unreadableNames: readonly string[];
 }
 
-/** Parses each entry of a list. An entry that does not fit is left out, and its id is reported. Never throws. */
+/**
+ * Parses each entry of a list. An entry that does not fit is left out, and its id and name are reported. Never throws.
+ */
 export function readEntries<Entry>(list: readonly unknown[], schema: z.ZodType<Entry>): ListEntries<Entry> {
   const entries: Entry[] = [];
-  const unreadableIds: string[] = [];
+  const unreadable: unknown[] = [];
   for (const item of list) {
     const parsed = schema.safeParse(item);
     if (parsed.success) {
       entries.push(parsed.data);
     } else {
-      unreadableIds.push(wireIdOnly.safeParse(item).data?.id ?? "");
+      unreadable.push(item);
     }
   }
-  return { entries, unreadableIds };
+  return {
+    entries,
+    unreadableIds: unreadable.map((item) => wireIdOnly.safeParse(item).data?.id ?? ""),
+    unreadableNames: unreadable.flatMap((item) => wireNameOnly.safeParse(item).data?.name ?? []),
+  };
 }

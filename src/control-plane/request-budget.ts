@@ -1,8 +1,8 @@
+/** The request budget: limits how often the operator sends requests to one control plane. */
 import type { Clock, Timer } from "../domain/clock.ts";
-import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
-import type { Caller, RequestBudget, Urgency } from "../domain/request-budget.ts";
+import type { Caller, ControlPlaneObserver, RequestBudget, Urgency } from "../domain/control-plane-requests.ts";
+import { LeaderFenceError, PutOffError } from "../domain/leader-fence.ts";
 import { FairLine, type LineEntry } from "../runtime/fair-line.ts";
 import { TokenBucket } from "../runtime/token-bucket.ts";
 
@@ -14,8 +14,17 @@ export interface RequestBudgetOptions {
   /** The maximum number of requests in any second. At least 1. */
   readonly requestsPerSecond: number;
   readonly observer: Pick<ControlPlaneObserver, "throttled" | "budgetWaited">;
-  /** The longest wait of a request, in milliseconds. After it, the request is refused. @default 240000 */
+  /**
+   * The longest wait of a request, in milliseconds. After it, the request is refused. It is shorter than the time after
+   * which a reconcile counts as hanging. @default 240000
+   */
   readonly maxWaitMs?: number;
+}
+
+/** A budget whose limit may change. */
+export interface AdjustableBudget extends RequestBudget {
+  /** Changes the limit. Requests that wait keep their places, and the budget starts empty again. */
+  setRequestsPerMinute(requestsPerMinute: number): void;
 }
 
 /** After this many urgent requests in a row one background request is sent, so that polls never stop. */
@@ -31,45 +40,11 @@ const maxWaiting = 10_000;
  * Makes a budget.
  * Guarantees: in any second and in any minute, no more requests are sent than allowed. The budget starts empty, because
  * another process may have used its whole budget right before this one started. Background requests use at most half of
- * it. Urgent requests go first, and namespaces take turns.
+ * it. Urgent requests go first, and namespaces take turns. The limits hold for the time at which a request is allowed: a
+ * change that was reserved before the reads of its reconcile is sent after them.
  */
-export function createRequestBudget(options: RequestBudgetOptions): RequestBudget {
+export function createRequestBudget(options: RequestBudgetOptions): AdjustableBudget {
   return new FairRequestBudget(options);
-}
-
-/**
- * Returns the control plane of one reconcile: every request waits until the budget allows it.
- * If the connection of a read broke, the read is sent once more, because the server may have closed the kept
- * connection. The second try counts as a request of its own. A write is never sent twice.
- */
-export function withRequestBudget(controlPlane: ControlPlane, budget: RequestBudget, caller: Caller): ControlPlane {
-  const write = async <Answer>(send: () => Promise<Answer>): Promise<Answer> => {
-    await budget.take(caller);
-    return await send();
-  };
-  const read = async <Answer>(send: () => Promise<Answer>): Promise<Answer> => {
-    try {
-      return await write(send);
-    } catch (error) {
-      if (error instanceof ControlPlaneError && error.reason === "ConnectionLost") {
-        return await write(send);
-      }
-      throw error;
-    }
-  };
-  return {
-    serviceUrl: controlPlane.serviceUrl,
-    listEndpoints: (projectId) => read(() => controlPlane.listEndpoints(projectId)),
-    getEndpoint: (projectId, endpointId) => read(() => controlPlane.getEndpoint(projectId, endpointId)),
-    listOperations: (projectId, page) => read(() => controlPlane.listOperations(projectId, page)),
-    getOperation: (projectId, operationId) => read(() => controlPlane.getOperation(projectId, operationId)),
-    createEndpoint: (projectId, creation) => write(() => controlPlane.createEndpoint(projectId, creation)),
-    updateEndpoint: (projectId, endpointId, changes) =>
-      write(() => controlPlane.updateEndpoint(projectId, endpointId, changes)),
-    changePower: (projectId, endpointId, action) =>
-      write(() => controlPlane.changePower(projectId, endpointId, action)),
-    deleteEndpoint: (projectId, endpointId) => write(() => controlPlane.deleteEndpoint(projectId, endpointId)),
-  };
 }
 
 /** Capacity and rate of a token bucket. */
@@ -90,7 +65,7 @@ export function bucketFor(requestsPerMinute: number, requestsPerSecond: number):
     : { capacity: 1, perSecond: Math.min(requestsPerSecond, requestsPerMinute / 60) };
 }
 
-/** Returns the bucket that keeps background requests within half of these limits. */
+/** Returns the bucket that limits background requests to half of these limits. */
 function halfOf({ capacity, perSecond }: BucketSize): BucketSize {
   return { capacity: Math.max(1, capacity / 2), perSecond: perSecond / 2 };
 }
@@ -99,42 +74,66 @@ interface Waiting extends LineEntry {
   readonly caller: Caller;
   readonly sinceMs: number;
   readonly grant: () => void;
-  readonly refuse: (error: ControlPlaneError) => void;
+  readonly refuse: (error: ControlPlaneError | PutOffError) => void;
   timer: Timer | undefined;
 }
 
-class FairRequestBudget implements RequestBudget {
-  readonly pollsPerMinute: number;
+interface Buckets {
+  readonly all: TokenBucket;
+  readonly background: TokenBucket;
+  readonly size: BucketSize;
+}
+
+class FairRequestBudget implements AdjustableBudget {
   readonly #options: Required<RequestBudgetOptions>;
-  readonly #all: TokenBucket;
-  readonly #background: TokenBucket;
+  #buckets: Buckets;
   readonly #waiting = { Urgent: new FairLine<Waiting>(), Background: new FairLine<Waiting>() };
-  /** Callers that were granted a request before. They go first. */
+  /** Callers that have already got a request from the budget. They go first. */
   readonly #begun = new WeakSet<Caller>();
-  readonly #allPerSecond: number;
+  /** Background callers whose requests have become urgent. */
+  readonly #hurried = new WeakSet<Caller>();
+  /** The waiting background requests by project. */
+  readonly #polls = new Map<string, Set<Waiting>>();
   #urgentGranted = 0;
   #sequence = 0;
   #timer: Timer | undefined;
+  #isClosed = false;
 
   constructor(options: RequestBudgetOptions) {
-    const { clock, requestsPerMinute, requestsPerSecond } = options;
     this.#options = { maxWaitMs: 240_000, ...options };
+    this.#buckets = this.#newBuckets(options.requestsPerMinute);
+  }
+
+  get pollsPerMinute(): number {
+    return (halfOf(this.#buckets.size).perSecond * 60) / requestsPerPoll;
+  }
+
+  setRequestsPerMinute(requestsPerMinute: number): void {
+    this.#buckets = this.#newBuckets(requestsPerMinute);
+    this.#grantAll();
+  }
+
+  #newBuckets(requestsPerMinute: number): Buckets {
+    const { clock, requestsPerSecond } = this.#options;
     const size = bucketFor(requestsPerMinute, requestsPerSecond);
-    this.#all = new TokenBucket({ clock, ...size, initial: 0 });
-    this.#background = new TokenBucket({ clock, ...halfOf(size), initial: 0 });
-    this.#allPerSecond = size.perSecond;
-    this.pollsPerMinute = (halfOf(size).perSecond * 60) / requestsPerPoll;
+    return {
+      size,
+      all: new TokenBucket({ clock, ...size, initial: 0 }),
+      background: new TokenBucket({ clock, ...halfOf(size), initial: 0 }),
+    };
   }
 
   take(caller: Caller): Promise<void> {
-    const { clock, maxWaitMs } = this.#options;
+    if (this.#isClosed) {
+      return Promise.reject(new LeaderFenceError());
+    }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#sequence += 1;
     const waiting: Waiting = {
       id: String(this.#sequence),
       group: caller.namespace,
       caller,
-      sinceMs: clock.monotonicMs(),
+      sinceMs: this.#options.clock.monotonicMs(),
       grant: resolve,
       refuse: reject,
       timer: undefined,
@@ -143,20 +142,74 @@ class FairRequestBudget implements RequestBudget {
       this.#refuse(waiting);
       return promise;
     }
-    const line = this.#waiting[caller.urgency];
+    this.#join(waiting);
+    this.#grantAll();
+    return promise;
+  }
+
+  hurry(project: string): void {
+    const polls = [...(this.#polls.get(project) ?? [])];
+    for (const waiting of polls) {
+      this.#leave(waiting);
+    }
+    for (const waiting of polls) {
+      this.#hurried.add(waiting.caller);
+      this.#join(waiting);
+    }
+    if (polls.length > 0) {
+      this.#grantAll();
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    for (const line of Object.values(this.#waiting)) {
+      for (let waiting = line.takeNext(); waiting !== undefined; waiting = line.takeNext()) {
+        waiting.timer?.cancel();
+        waiting.refuse(new LeaderFenceError());
+      }
+    }
+    this.#polls.clear();
+  }
+
+  #urgencyOf(caller: Caller): Urgency {
+    return this.#hurried.has(caller) ? "Urgent" : caller.urgency;
+  }
+
+  /** Puts a request into the line of its urgency, and sets its longest wait. */
+  #join(waiting: Waiting): void {
+    const { caller } = waiting;
+    const urgency = this.#urgencyOf(caller);
+    const line = this.#waiting[urgency];
     if (this.#begun.has(caller)) {
       line.joinFirst(waiting);
     } else {
       line.join(waiting);
     }
-    this.#grantAll();
-    if (line.get(waiting) !== undefined) {
-      waiting.timer = clock.after(maxWaitMs, () => {
-        line.leave(waiting);
-        this.#refuse(waiting);
-      });
+    if (urgency === "Background") {
+      this.#polls.set(caller.project, (this.#polls.get(caller.project) ?? new Set()).add(waiting));
     }
-    return promise;
+    const { clock, maxWaitMs } = this.#options;
+    waiting.timer = clock.after(maxWaitMs, () => {
+      this.#leave(waiting);
+      this.#refuse(waiting);
+    });
+  }
+
+  #leave(waiting: Waiting): void {
+    waiting.timer?.cancel();
+    this.#waiting[this.#urgencyOf(waiting.caller)].leave(waiting);
+    this.#forgetPoll(waiting);
+  }
+
+  #forgetPoll(waiting: Waiting): void {
+    const { project } = waiting.caller;
+    const polls = this.#polls.get(project);
+    polls?.delete(waiting);
+    if (polls?.size === 0) {
+      this.#polls.delete(project);
+    }
   }
 
   /** Grants every request that the buckets allow now, and sets the timer for the next token. */
@@ -183,11 +236,13 @@ class FairRequestBudget implements RequestBudget {
       return background.size === 0 ? undefined : "Background";
     }
     const isBackgroundDue = this.#urgentGranted >= urgentInARow && background.size > 0;
-    return isBackgroundDue && this.#background.waitMs() === 0 ? "Background" : "Urgent";
+    return isBackgroundDue && this.#buckets.background.waitMs() === 0 ? "Background" : "Urgent";
   }
 
   #waitMs(urgency: Urgency): number {
-    return urgency === "Urgent" ? this.#all.waitMs() : Math.max(this.#all.waitMs(), this.#background.waitMs());
+    return urgency === "Urgent"
+      ? this.#buckets.all.waitMs()
+      : Math.max(this.#buckets.all.waitMs(), this.#buckets.background.waitMs());
   }
 
   #grant(urgency: Urgency): void {
@@ -195,12 +250,13 @@ class FairRequestBudget implements RequestBudget {
     if (granted === undefined) {
       return;
     }
-    this.#all.tryTake();
+    this.#buckets.all.tryTake();
     if (urgency === "Background") {
-      this.#background.tryTake();
+      this.#buckets.background.tryTake();
     }
     this.#urgentGranted = urgency === "Urgent" ? this.#urgentGranted + 1 : 0;
     granted.timer?.cancel();
+    this.#forgetPoll(granted);
     this.#begun.add(granted.caller);
     this.#options.observer.budgetWaited(urgency, this.#waitedSeconds(granted));
     granted.grant();
@@ -208,13 +264,19 @@ class FairRequestBudget implements RequestBudget {
 
   #refuse(waiting: Waiting): void {
     const { observer } = this.#options;
-    observer.budgetWaited(waiting.caller.urgency, this.#waitedSeconds(waiting));
+    const urgency = this.#urgencyOf(waiting.caller);
+    observer.budgetWaited(urgency, this.#waitedSeconds(waiting));
+    if (urgency === "Background") {
+      // After a restart with many projects this is ordinary: the resources are as they were, only not looked at yet.
+      waiting.refuse(new PutOffError("the request budget has no room for a poll yet"));
+      return;
+    }
     observer.throttled("BudgetUsedUp");
     const ahead = this.#waiting.Urgent.size + this.#waiting.Background.size;
     waiting.refuse(
       new ControlPlaneError("Throttled", "the request budget of the operator is used up", {
         effect: "NotApplied",
-        retryAfterMs: Math.ceil(((ahead + 1) / this.#allPerSecond) * 1_000),
+        retryAfterMs: Math.ceil(((ahead + 1) / this.#buckets.size.perSecond) * 1_000),
       }),
     );
   }

@@ -1,3 +1,4 @@
+/** The routes of the control plane, and the check of its base URL. */
 import type { ControlPlaneSubject } from "../domain/control-plane-error.ts";
 
 /** One call of the control plane: how it is sent, counted and named in messages. */
@@ -72,8 +73,8 @@ export function pathOf(route: Route, ids: readonly string[]): string {
 }
 
 /**
- * A segment of one or two dots means another path, even if it is escaped once, and encodeURIComponent leaves dots
- * unchanged. No object has such an id, and the id that is escaped twice names none either.
+ * Escapes one segment of a path. `encodeURIComponent` leaves dots unchanged, and a segment of one or two dots means
+ * another path. Such a segment is escaped twice; no object has such an id.
  */
 function escapeSegment(id: string): string {
   return /^\.{1,2}$/.test(id) ? id.replaceAll(".", "%252E") : encodeURIComponent(id.toWellFormed());
@@ -98,7 +99,7 @@ export function parseServiceUrl(text: string): string {
   if (url.username !== "" || url.password !== "") {
     throw new Error(`the URL must not hold credentials, the key has a setting of its own: ${shape}`);
   }
-  // The text is checked too, because an empty query ("?") leaves no trace in the parsed URL.
+  // The text itself is checked, because the parsed URL does not show an empty query ("?").
   if (url.search !== "" || url.hash !== "" || /[?#]/.test(text)) {
     throw new Error(`the URL must not have a query or a fragment: ${shape}`);
   }

@@ -1,8 +1,9 @@
+/** Reports objects of the control plane that the operator cannot parse. */
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { Logger } from "../domain/logger.ts";
 
-/** What reporting unreadable objects needs. */
+/** The options of the report. */
 export interface UnreadableObjectsOptions {
   readonly clock: Clock;
   readonly logger: Pick<Logger, "warn">;
@@ -22,7 +23,7 @@ interface UnreadableList {
   readonly seenMs: number;
 }
 
-/** After this many milliseconds without a list, a project is not counted any more: no resource names it. */
+/** A project that the operator has not listed for this many milliseconds is not counted. No resource names it then. */
 const forgottenAfterMs = 3_600_000;
 
 /** The maximum number of ids in one log line. */
@@ -43,7 +44,10 @@ export function withUnreadableReport(inner: ControlPlane, options: UnreadableObj
     const added = ids.filter((id) => !known.has(id));
     if (added.length > 0) {
       const fields = { projectId, kind, unreadable: ids.length, ids: added.slice(0, maxLoggedIds) };
-      logger.warn(fields, "the control plane lists objects that cannot be parsed; they are left out");
+      logger.warn(
+        fields,
+        "the operator cannot parse some objects that the control plane lists; it uses only their ids",
+      );
     }
     if (ids.length > 0) {
       lists.set(key, { ids, seenMs: clock.monotonicMs() });

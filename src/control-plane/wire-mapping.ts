@@ -1,3 +1,4 @@
+/** Converts between the JSON of the control plane and the types of the domain. */
 import type { Mutation } from "../domain/control-plane.ts";
 import type { EndpointChanges, EndpointCreation, EndpointType, ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
@@ -82,7 +83,7 @@ export function changesToWire(changes: EndpointChanges): string {
   return JSON.stringify({ endpoint: changedFields(changes) });
 }
 
-/** Returns the fields in the API's words. JSON.stringify leaves out `undefined` members. */
+/** Returns the fields under the names of the API. JSON.stringify leaves out `undefined` members. */
 function changedFields(changes: EndpointChanges): Readonly<Record<string, unknown>> {
   return {
     branch_id: changes.branchId,

@@ -1,3 +1,4 @@
+/** The schemas of the control plane's JSON. */
 import { z } from "zod";
 
 /*
@@ -9,6 +10,7 @@ import { z } from "zod";
 
 const id = z.string().regex(/^[^\s\p{Cc}]{1,256}$/u);
 const word = z.string().min(1).max(256);
+const endpointName = z.string().max(1_024);
 const timestamp = z
   .string()
   .max(64)
@@ -31,7 +33,7 @@ export const wireEndpoint = z.looseObject({
   pooler_mode: word,
   disabled: z.boolean(),
   suspend_timeout_seconds: z.number().int().nullish(),
-  name: z.string().max(1_024).nullish(),
+  name: endpointName.nullish(),
   last_active: timestamp.nullish(),
   created_at: timestamp,
   updated_at: timestamp,
@@ -69,8 +71,11 @@ export const wireOperationList = z.looseObject({
   pagination: z.looseObject({ cursor: z.string().nullish() }).nullish(),
 });
 
-/** An entry of a list that could not be parsed. Only its id may be readable. */
+/** The id of an entry that could not be parsed. */
 export const wireIdOnly = z.looseObject({ id });
+
+/** The name of an entry that could not be parsed. */
+export const wireNameOnly = z.looseObject({ name: endpointName });
 
 /** The answer to a read of one operation. */
 export const wireOperationAnswer = z.looseObject({ operation: wireOperation });
@@ -83,8 +88,7 @@ export type WireMutation = z.infer<typeof wireMutation>;
 export const wireError = z.looseObject({ code: z.string(), message: z.string() });
 
 /*
- * Roles and databases in the control plane's JSON. Required is only what every profile gives.
- *
+ * Roles and databases in the control plane's JSON. Only the fields that every profile sends are required.
  * @see https://api-docs.neon.tech/reference (roles, databases; read 2026-11-22)
  */
 

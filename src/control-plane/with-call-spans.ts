@@ -1,6 +1,7 @@
+/** Records each call of the control plane as a span of a trace. */
 import type { ControlPlane, Mutation } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { ControlPlaneObserver } from "../domain/control-plane-observer.ts";
+import type { ControlPlaneObserver } from "../domain/control-plane-requests.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { Tracer } from "../domain/tracer.ts";
 import { type Route, routes } from "./routes.ts";
@@ -10,8 +11,8 @@ const maxOperations = 20;
 
 /**
  * Returns a control plane that records a trace span for each call, as a child of the span of its reconcile.
- * The operations of an answer become events of the span and its attribute `operation.ids`, so that a trace is found by
- * the id in the resource's status. `withRequestAttributes` adds how each request ended.
+ * The operations of an answer become events of the span and its attribute `operation.ids`. So a person can find the
+ * trace by the id in the resource's status. `withRequestAttributes` adds how each request ended.
  */
 export function withCallSpans(inner: ControlPlane, tracer: Tracer): ControlPlane {
   const call = <Answer>(route: Route, ids: CallIds, make: () => Promise<Answer>): Promise<Answer> =>

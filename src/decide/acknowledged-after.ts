@@ -1,14 +1,17 @@
+/** Computes which request the control plane has accepted last. */
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import type { Acknowledged } from "../resource/status-schema.ts";
 import { desiredChanges, desiredFields, hashOf } from "./desired-endpoint.ts";
-import { diffEndpoint } from "./diff-endpoint.ts";
-import { acknowledge } from "./drift.ts";
+import { acknowledge, diffEndpoint } from "./drift.ts";
 import type { LocalObservation } from "./observation.ts";
 import type { ResourceStep } from "./outcome.ts";
 import { entryOf } from "./plan-table.ts";
 import { answeredOperations, latestEndpoint } from "./step-results.ts";
 
-/** `status.acknowledged` after a step: the last request that the control plane accepted, or that proved unnecessary. */
+/**
+ * Returns `status.acknowledged` after a step: the last request that the control plane accepted, or that was not
+ * necessary.
+ */
 export function acknowledgedAfter(step: ResourceStep): Acknowledged | undefined {
   const { plan, outcome, local } = step;
   const previous = local.resource.status.acknowledged;

@@ -1,3 +1,4 @@
+/** Finds the endpoints that a lost create, or a resource with a lost status, may own. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { compareServiceTimes } from "../domain/operation.ts";
 import type { CreateIntent, Ownership } from "../resource/status-schema.ts";
@@ -26,7 +27,6 @@ export interface Candidates {
  */
 export function candidatesOf(observation: Observation, intent: CreateIntent): Candidates {
   const { project, claims, resource } = observation;
-  const token = tokenOf(observation);
   const appeared = [...project.endpoints.values()]
     .filter(
       (endpoint) =>
@@ -36,6 +36,7 @@ export function candidatesOf(observation: Observation, intent: CreateIntent): Ca
         claims.ownerOf(endpoint.id, resource.uid) === undefined,
     )
     .sort(byCreation);
+  const token = appeared.length === 0 ? "" : tokenOf(observation);
   const own = appeared.filter(({ name }) => tokenIn(name) === token);
   const isNameless = ({ name }: ObservedEndpoint) => name === undefined && !project.echoesNames;
   const suspects = appeared.filter(
@@ -63,13 +64,19 @@ export interface UnrecordedEndpoints {
 /** Finds the endpoints of a resource whose status was lost, for instance when etcd was restored. */
 export function unrecordedOwn(observation: Observation): UnrecordedEndpoints {
   const { project, claims, resource } = observation;
-  const token = tokenOf(observation);
-  const own = [...project.endpoints.values()]
-    .filter(({ id, name }) => tokenIn(name) === token && claims.ownerOf(id, resource.uid) === undefined)
-    .sort(byCreation);
+  const unowned = [...project.endpoints.values()].filter(({ id }) => claims.ownerOf(id, resource.uid) === undefined);
+  // In a burst every endpoint has an owner, and the token would be hashed in vain.
+  const token = unowned.length === 0 ? "" : tokenOf(observation);
+  const own = unowned.filter(({ name }) => tokenIn(name) === token).sort(byCreation);
   const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
   const isProven = ({ branchId, type }: ObservedEndpoint) => branchId === spec?.branchId && type === spec.type;
   return { proven: own.filter(isProven), unproven: own.filter((endpoint) => !isProven(endpoint)) };
+}
+
+/** Finds the name of a listed endpoint that cannot be parsed, but whose name carries this resource's token. */
+export function unreadableOwnName(observation: Observation): string | undefined {
+  const token = tokenOf(observation);
+  return observation.project.unreadableNames?.find((name) => tokenIn(name) === token);
 }
 
 /** Returns the plan that stores an ownership record. With this record the endpoint belongs to the resource. */

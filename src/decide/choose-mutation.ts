@@ -1,3 +1,5 @@
+/** Puts the waiting changes of a project in order. */
+
 /** A resource of a project that waits to change something in the control plane. */
 export interface WaitingChange {
   readonly uid: string;
@@ -14,14 +16,12 @@ export type ChangeUrgency = (typeof changeOrder)[number];
 /**
  * Returns the uids of waiting resources in the order in which their changes are tried. The reconcile carries out the
  * first change that is still wanted. A project carries out at most one change at a time.
- *
  * | rule | why |
  * |---|---|
- * | deletions come first | they free what other changes wait for |
- * | then creates that may have been sent | such a create holds up other creates on its branch |
+ * | deletions come first | other changes may wait for what they free |
+ * | then creates that may have been sent | such a create delays other creates on its branch |
  * | then one change of each namespace in turn | a burst of one namespace does not delay another |
  * | within a namespace, the oldest comes first | |
- *
  * @param lastNamespace the namespace of the project's last change; its turn comes last.
  */
 export function orderOfChanges(

@@ -1,3 +1,4 @@
+/** The claims of a project's resources, and which of two competing resources comes first. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
@@ -20,8 +21,8 @@ export interface Claim {
   readonly ownedEndpointId: string | undefined;
   readonly openCreate: OpenCreate | undefined;
   /**
-   * The valid spec of the resource. `undefined`: the resource asks for nothing, because it is Stalled, paused, being
-   * deleted or invalid.
+   * The valid spec of the resource. `undefined`: the resource asks for nothing, because it is Stalled, paused, invalid
+   * or being deleted.
    */
   readonly wish: ComputeEndpointSpec | undefined;
 }
@@ -104,8 +105,8 @@ export class ProjectClaims {
   }
 
   /**
-   * Finds another resource that has the better claim to the one read-write endpoint of a branch: a resource with an
-   * open create, else the oldest resource that asks for it.
+   * Finds another resource that has the better claim to the one read-write endpoint of a branch. A resource with an
+   * open create comes first, then the oldest resource that asks for the endpoint.
    */
   rivalForBranch(branchId: string, self: ComputeEndpoint): Claim | undefined {
     const withIntent = this.#claims.find(
@@ -157,16 +158,17 @@ export function claimOf(resource: ComputeEndpoint, identity: Identity, unstored:
 }
 
 /**
- * Whether the records of a resource may claim an endpoint at this URL. A record that cannot be parsed may claim one at
- * any URL. Pure.
+ * Whether a resource may claim an endpoint at this URL. A record that cannot be parsed may claim one at any URL. Without
+ * records, because status was lost, the resource claims the endpoint whose name carries its token. Pure.
  */
 export function mayClaimAt(serviceUrl: string, { status, isOwnershipReadable }: ComputeEndpoint): boolean {
-  const { ownership, createIntent } = status;
-  return !isOwnershipReadable || [ownership, createIntent].some((record) => record?.serviceUrl === serviceUrl);
+  const records = [status.ownership, status.createIntent].filter((record) => record !== undefined);
+  return !isOwnershipReadable || records.length === 0 || records.some((record) => record.serviceUrl === serviceUrl);
 }
 
 /**
- * Returns the claim of a deleted resource on the endpoint that its create made. The operator will delete that endpoint.
+ * Returns the claim of a deleted resource on the endpoint that its create made. The operator is going to delete that
+ * endpoint.
  */
 export function claimOfGone(key: ResourceKey, uid: string, endpointId: string): Claim {
   return { key, uid, creationTimestamp: "", ownedEndpointId: endpointId, openCreate: undefined, wish: undefined };

@@ -1,19 +1,19 @@
+/** Sums up what one step means for the conditions. */
 import { isInFlight } from "../domain/operation.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { isFailureStall } from "./failure-reasons.ts";
 import { summaryOfFailure } from "./failure-summary.ts";
 import type { LocalObservation } from "./observation.ts";
-import type { Outcome, ResourceStep } from "./outcome.ts";
+import type { ConditionSummary, Outcome, ResourceStep } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import { entryOf, isMutation } from "./plan-table.ts";
 import { remoteStateOf } from "./remote-state.ts";
-import type { ConditionSummary } from "./summary.ts";
 import { waitingForProjectMessage, waitingMessage } from "./waiting.ts";
 
 /**
- * A resource without a status whose change waits does not report that before this time, in milliseconds, while other
- * changes of the project go on. In a burst, this saves hundreds of writes without information.
+ * A resource without a status reports that its change waits after this time without any accepted change of the
+ * project, in milliseconds. In a burst, this saves hundreds of writes without information.
  */
 const quietStillMs = 20_000;
 const quietWaitMs = 120_000;
@@ -24,7 +24,7 @@ const quietWaitMs = 120_000;
  */
 const shortWaitMs = 5_000;
 
-/** Sums up a step: returns what the conditions will say. Pure. */
+/** Returns what the conditions will say about a step. Pure. */
 export function summaryOf(step: ResourceStep): ConditionSummary {
   const { local, plan, outcome } = step;
   switch (outcome.kind) {

@@ -1,12 +1,12 @@
+/** Computes the conditions of a ComputeEndpoint. */
 import { type ConditionDraft, conditionOf, mergeConditions } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
-import type { ResourceStep } from "./outcome.ts";
-import type { ConditionSummary } from "./summary.ts";
+import type { ConditionSummary, ResourceStep } from "./outcome.ts";
 
 type FailedActions = NonNullable<ComputeEndpointStatus["failedActions"]>;
 
-/** What the conditions are computed from. */
+/** The facts from which the conditions are computed. */
 export interface ConditionInput {
   readonly step: ResourceStep;
   readonly summary: ConditionSummary;

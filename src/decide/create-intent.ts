@@ -1,9 +1,10 @@
+/** Makes intents, and recognizes the endpoints that a create under an intent may have made. */
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
 import { desiredChanges, hashOf } from "./desired-endpoint.ts";
-import { fieldStateOf } from "./diff-endpoint.ts";
+import { fieldStateOf } from "./drift.ts";
 import { planeRecord } from "./identity.ts";
 import type { Observation } from "./observation.ts";
 import { endpointName, ownershipToken } from "./ownership-token.ts";
@@ -81,8 +82,8 @@ function presentIds(
 }
 
 /**
- * The assumed clock error of the control plane, in milliseconds: its machines' clocks may differ by this much, and a
- * clock may step back by this much.
+ * The assumed clock error of the control plane, in milliseconds. Clocks of its machines may differ by this time, and
+ * a clock may step back by it.
  */
 const clockErrorMs = 90 * 60_000;
 
@@ -98,16 +99,16 @@ export function isSuspect(intent: CreateIntent, endpoint: ObservedEndpoint): boo
 }
 
 /**
- * Whether a suspect also has the creation time that the intent's POST would give it. Only then the operator assumes
- * that the suspect is ours.
+ * Whether the creation time of a suspect also fits the intent's POST. Only such a suspect may be taken as our own
+ * without a person.
  */
 export function isDatedAsSent(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
   return canPresume(intent) && createdAfterSnapshotMs(intent, endpoint) >= 0;
 }
 
 /**
- * Returns how much later than the intent's snapshot the endpoint was created, in milliseconds. NaN: the snapshot had no
- * time.
+ * Returns the time from the intent's snapshot to the creation of the endpoint, in milliseconds. NaN: the snapshot had
+ * no time.
  */
 function createdAfterSnapshotMs({ serviceTime = "" }: CreateIntent, { createdTime }: ObservedEndpoint): number {
   // The Date header has whole seconds only.
@@ -115,8 +116,8 @@ function createdAfterSnapshotMs({ serviceTime = "" }: CreateIntent, { createdTim
 }
 
 /**
- * Whether the intent holds enough to recognize an endpoint without a name. An intent of an early version, or one stored
- * without a `Date` header, does not.
+ * Whether the intent holds enough to recognize an endpoint without a name. An intent of an early version, or an intent
+ * stored without a `Date` header, does not.
  */
 export function canPresume({ serviceTime, fields }: CreateIntent): boolean {
   return serviceTime !== undefined && fields !== undefined;

@@ -1,7 +1,7 @@
+/** Converts spec into the values that the endpoint should have. */
 import { createHash } from "node:crypto";
 import type { EndpointChanges } from "../domain/endpoint.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
-import { canonicalJson } from "./canonical-json.ts";
 
 /** A field of spec that the operator manages if it is present, by its path below spec. */
 export type ManagedField =
@@ -49,7 +49,7 @@ export function desiredFields(spec: ComputeEndpointSpec): readonly DesiredField[
   return fields;
 }
 
-/** Returns all managed fields as one request. */
+/** Returns one request with all managed fields. */
 export function desiredChanges(spec: ComputeEndpointSpec): EndpointChanges {
   return mergeChanges(desiredFields(spec));
 }
@@ -73,4 +73,15 @@ function suspendSeconds(suspend: NonNullable<ComputeEndpointSpec["suspend"]>): n
     case "ServiceDefault":
       return serviceDefaultSuspendSeconds;
   }
+}
+
+/** Returns JSON text with sorted keys and without `undefined` members. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    isPlainObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

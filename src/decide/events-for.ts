@@ -1,7 +1,8 @@
-import type { ResourceEvent } from "../domain/event-recorder.ts";
+/** Computes the Kubernetes events of a step. */
+import type { ResourceEvent } from "../domain/resource-store.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { normal, warning } from "./event.ts";
+import { eventsOfStall, normal, warning } from "./event.ts";
 import type { ResourceStep } from "./outcome.ts";
 import type { Plan, PlanOf } from "./plan.ts";
 import { entryOf } from "./plan-table.ts";
@@ -88,11 +89,7 @@ function operationEvents(previous: ComputeEndpointStatus, next: ComputeEndpointS
 }
 
 function conditionEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatus): readonly ResourceEvent[] {
-  const events: ResourceEvent[] = [];
-  const stalled = conditionOf(next.conditions, "Stalled");
-  if (stalled !== undefined && stalled.reason !== conditionOf(previous.conditions, "Stalled")?.reason) {
-    events.push(warning(stalled.reason, "Reconcile", stalled.message));
-  }
+  const events: ResourceEvent[] = [...eventsOfStall(previous.conditions, next.conditions)];
   const credentials = conditionOf(next.conditions, "CredentialsValid");
   if (credentials?.status === "False" && conditionOf(previous.conditions, "CredentialsValid")?.status !== "False") {
     events.push(warning("CredentialsRejected", "Reconcile", credentials.message));

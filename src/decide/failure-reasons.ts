@@ -1,3 +1,4 @@
+/** Maps the reasons of failed calls to the reasons of conditions. */
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";
 
@@ -28,7 +29,7 @@ export type FailureProgress = Extract<
  */
 export const patienceMs = 5 * 60_000;
 
-/** The shortest outage, in milliseconds, that a Ready resource reports. */
+/** An outage that is shorter than this does not change the conditions of a Ready resource, in milliseconds. */
 export const briefOutageMs = 30_000;
 
 /** Whether a Stalled reason means that the control plane refused a call. */
@@ -37,8 +38,7 @@ export function isFailureStall(reason: string): reason is FailureStall {
 }
 
 /**
- * Returns the Stalled reason of a failed call, for every kind of resource.
- *
+ * Returns the Stalled reason of a failed call. All kinds of resources use it.
  * @param forMs how long calls have failed for this reason, in milliseconds.
  * @returns `undefined`: the operator tries again, and no person is needed yet.
  */

@@ -1,3 +1,4 @@
+/** Sums up what a failed call means for the conditions. */
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { conditionOf, type ProgressReason } from "../resource/conditions.ts";
 import {
@@ -10,10 +11,9 @@ import {
   sentenceOf,
 } from "./failure-reasons.ts";
 import type { LocalObservation } from "./observation.ts";
-import type { Outcome } from "./outcome.ts";
+import type { ConditionSummary, Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import { entryOf } from "./plan-table.ts";
-import type { ConditionSummary } from "./summary.ts";
 import { waitingForProjectMessage } from "./waiting.ts";
 
 type Failed = Extract<Outcome, { kind: "Failed" }>;
@@ -54,7 +54,7 @@ function stallMessage({ resource }: LocalObservation, stall: FailureStall, { err
   return `${sentenceOf(error)}${holder} ${remedy}`;
 }
 
-/** Returns the Stalled reason of a failed call. A plan may know why it met a 409. */
+/** Returns the Stalled reason of a failed call. For a 409 some kinds of plan have a reason of their own. */
 function stallReasonFor(plan: Plan | undefined, { error, forMs }: Failed): FailureStall | undefined {
   const conflictStall = error.reason === "Conflict" && plan !== undefined ? entryOf(plan).conflictStall : undefined;
   return conflictStall ?? failureStallOf(error, forMs);

@@ -1,3 +1,4 @@
+/** Checks whether the records of a resource were made for it, in this cluster and with this control plane. */
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { ownershipToken } from "./ownership-token.ts";
 
@@ -14,7 +15,7 @@ export function planeRecord({ serviceUrl, controlPlane }: Identity): Pick<Identi
   return controlPlane === undefined ? { serviceUrl } : { serviceUrl, controlPlane };
 }
 
-/** Whether a record names this control plane: the same URL, described by the same resource. */
+/** Whether a record names this control plane: it has the same URL, and the same resource describes it. */
 export function isOfPlane(
   record: { readonly serviceUrl: string; readonly controlPlane?: string | undefined },
   { serviceUrl, controlPlane }: Identity,

@@ -1,10 +1,10 @@
+/** What one decision is made from. */
 import type { Operation } from "../domain/operation.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ProjectClaims } from "./claims.ts";
 import type { Identity } from "./identity.ts";
-import type { PlaneProblem } from "./plane-problem.ts";
-import type { ProjectGrant } from "./project-grant.ts";
+import type { PlaneProblem, ProjectGrant } from "./project-grant.ts";
 import type { Policy, ResourceMemory } from "./resource-memory.ts";
 
 /**

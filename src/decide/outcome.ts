@@ -1,10 +1,13 @@
+/** The result of carrying out a plan, and what it means for the conditions. */
+
 import type { Mutation as AnsweredMutation } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
+import type { ProgressReason, StallReason } from "../resource/conditions.ts";
 import type { LocalObservation, Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
 
-/** The result of carrying out a plan. */
+/** How a plan ended. */
 export type Outcome =
   /** Nothing had to be sent to the control plane. */
   | { readonly kind: "NothingSent" }
@@ -41,3 +44,12 @@ export interface ResourceStep {
    */
   readonly isLookPending?: boolean;
 }
+
+/** The condition summary of one step. `conditionsFor` computes the conditions from it. */
+export type ConditionSummary =
+  | { readonly kind: "Ready"; readonly message: string }
+  | { readonly kind: "Progressing"; readonly reason: ProgressReason; readonly message: string }
+  | { readonly kind: "Stalled"; readonly reason: StallReason; readonly message: string }
+  | { readonly kind: "Paused"; readonly message: string; readonly isEndpointGone: boolean }
+  /** Nothing in this step is worth a write. */
+  | { readonly kind: "Unchanged" };

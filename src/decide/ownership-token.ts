@@ -1,3 +1,4 @@
+/** The ownership token: the part of an endpoint's name that shows which resource created it. */
 import { hash } from "node:crypto";
 
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567";

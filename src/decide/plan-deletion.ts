@@ -1,14 +1,12 @@
+/** Plans the deletion of an endpoint. */
 import type { Ownership } from "../resource/status-schema.ts";
 import type { Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
 import { ownershipConflict } from "./plan-owned.ts";
-import { planTokenSearch } from "./plan-unowned.ts";
+import { planNamesake, planTokenSearch } from "./plan-unowned.ts";
 import { remoteStateOf } from "./remote-state.ts";
 
-/**
- * If the endpoint is still there after a DELETE was accepted, the operator waits for this number of poll intervals and
- * sends the DELETE again.
- */
+/** The operator sends an accepted DELETE again if the endpoint is still there after this number of poll intervals. */
 const looksBeforeDeletingAgain = 6;
 
 /** Plans the next step of a resource that is being deleted together with its endpoint. */
@@ -21,7 +19,8 @@ export function planDeletion({ endpointId }: Ownership, observation: Observation
   const remote = remoteStateOf(project, endpointId, memory);
   switch (remote.kind) {
     case "Absent":
-      return { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };
+      // A restore of etcd can bring an older record back, and the endpoint that came after it would live on.
+      return planNamesake(observation) ?? { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };
     case "Unproven":
       return waitForProof(observation);
     case "Present": {

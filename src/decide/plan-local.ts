@@ -1,3 +1,4 @@
+/** Plans what needs no control plane. */
 import { isBeingDeleted, workProjectOf } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import { planeName } from "../resource/project-key.ts";

@@ -1,12 +1,14 @@
+/** Plans how a create that may have been sent goes on. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
-import { type Candidates, candidatesOf, recordOwnership } from "./candidates.ts";
+import { type Candidates, candidatesOf, recordOwnership, unrecordedOwn } from "./candidates.ts";
 import { createUnder, isDatedAsSent, isForPlaceOf } from "./create-intent.ts";
 import type { Observation } from "./observation.ts";
 import { ownershipToken, tokenIn } from "./ownership-token.ts";
 import type { Plan } from "./plan.ts";
+import { planTokenElsewhere } from "./plan-unowned.ts";
 import type { IntentMemory } from "./resource-memory.ts";
 import type { Situation } from "./situation.ts";
 import { waitForOtherCreate } from "./waiting.ts";
@@ -38,7 +40,7 @@ export function planOpenCreate(situation: OpenCreate, observation: Observation):
 
 /**
  * Several endpoints carry this resource's token, so a person must choose. The annotation value `abandon=all` gives up
- * all of them, also for the search by token that follows.
+ * all of them; the later search by token then leaves them alone too.
  */
 function planSeveralOwn(observation: Observation, intent: CreateIntent, own: readonly ObservedEndpoint[]): Plan {
   const isAbandoned = observation.resource.annotations[annotations.resolveCreate] === "abandon=all";
@@ -63,7 +65,11 @@ function planNextCreate({ intent, spec }: OpenCreate, observation: Observation):
   if (spec === undefined || !isForPlaceOf(intent, spec) || isPlaceTaken(observation, intent)) {
     return { kind: "CloseIntent", intent, cause: "NothingCreated" };
   }
-  return waitForOtherCreate(observation, spec) ?? createUnder(observation, spec, intent);
+  return (
+    waitForOtherCreate(observation, spec) ??
+    planTokenElsewhere(observation, unrecordedOwn(observation).unproven) ??
+    createUnder(observation, spec, intent)
+  );
 }
 
 /**
@@ -120,8 +126,8 @@ function settleLeftMs({ memory, project, policy }: Observation, { attempt }: Cre
 }
 
 /**
- * Returns the endpoints that the lost create may have made. A recorded suspect stays until a person decides, it is
- * gone, another resource owns it, or it is on another branch. If the control plane shows names, no recorded suspect
+ * Returns the endpoints that the lost create may have made. A recorded suspect stays until a person decides, or it is
+ * gone, or another resource owns it, or it is on another branch. If the control plane shows names, no recorded suspect
  * stays: our own endpoint would carry our token.
  */
 function suspectsOf(
@@ -161,8 +167,8 @@ function ambiguous(observation: Observation, suspectIds: readonly string[], none
 }
 
 /**
- * Plans what a person's `resolve-create` annotation asks for. `undefined`: there is no annotation, or it does not fit
- * the intent.
+ * Plans what a person asks for by the annotation `resolve-create`. `undefined`: there is no annotation, or it does not
+ * fit the intent.
  */
 function planPersonsAnswer(observation: Observation, intent: CreateIntent): Plan | undefined {
   const { resource, project, claims, identity, grant } = observation;

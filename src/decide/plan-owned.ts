@@ -1,12 +1,12 @@
+/** Plans the next step of a resource that owns an endpoint. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { Acknowledged, Ownership } from "../resource/status-schema.ts";
 import { desiredChanges, hashOf, mergeChanges } from "./desired-endpoint.ts";
-import { diffEndpoint, type EndpointDiff, restartsCompute } from "./diff-endpoint.ts";
-import { mayResend, resendWaitMs } from "./drift.ts";
+import { diffEndpoint, type EndpointDiff, mayResend, resendWaitMs, restartsCompute } from "./drift.ts";
 import type { Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
-import { claimedByAnother, holderOf, isOwnedElsewhere } from "./plan-unowned.ts";
+import { claimedByAnother, holderOf, isOwnedElsewhere, planNamesake } from "./plan-unowned.ts";
 import { powerWishOf } from "./power.ts";
 import { remoteStateOf } from "./remote-state.ts";
 import type { Situation } from "./situation.ts";
@@ -14,10 +14,7 @@ import { pollDelayMs, waitingMessage } from "./waiting.ts";
 
 type Owned = Extract<Situation, { kind: "Owned" }>;
 
-/**
- * Plans the next step of a resource that owns an endpoint: change the endpoint to match spec, wait for the operator's
- * own operations, or do nothing.
- */
+/** Plans one step: change the endpoint to match spec, wait for the operator's own operations, or do nothing. */
 export function planOwned({ ownership, spec }: Owned, observation: Observation): Plan {
   const conflict = ownershipConflict(observation, ownership.endpointId);
   if (conflict !== undefined) {
@@ -26,7 +23,7 @@ export function planOwned({ ownership, spec }: Owned, observation: Observation):
   const remote = remoteStateOf(observation.project, ownership.endpointId, observation.memory);
   switch (remote.kind) {
     case "Absent":
-      return planReplacement(ownership);
+      return planNamesake(observation) ?? planReplacement(ownership);
     case "Unproven":
       return {
         kind: "Wait",
@@ -107,8 +104,8 @@ function planOperationWait({ operations, policy }: Observation): Plan | undefine
 }
 
 /**
- * After this many milliseconds the operator assumes that its own operation may never end. Such an operation must not
- * hold up an edit or a rollback.
+ * After this many milliseconds the operator assumes that its own operation may never end. From then on, the operation
+ * does not delay an edit or a rollback.
  */
 const endlessMs = 60_000;
 

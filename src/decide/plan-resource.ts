@@ -1,3 +1,4 @@
+/** Plans what needs a snapshot of the control plane. */
 import { recordOwnership } from "./candidates.ts";
 import type { Observation } from "./observation.ts";
 import { assertNever, type Plan } from "./plan.ts";

@@ -1,24 +1,23 @@
+/** One table with everything that depends on the kind of a plan. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
-import type { ResourceEvent } from "../domain/event-recorder.ts";
 import { isInFlight } from "../domain/operation.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
+import type { ResourceEvent } from "../domain/resource-store.ts";
 import type { ProgressReason } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, CreateIntent } from "../resource/status-schema.ts";
 import { ownershipOf } from "./candidates.ts";
 import { warning } from "./event.ts";
 import type { FailureStall } from "./failure-reasons.ts";
 import type { LocalObservation } from "./observation.ts";
-import type { Outcome } from "./outcome.ts";
+import type { ConditionSummary, Outcome } from "./outcome.ts";
 import type { Mutation, Plan, PlanOf } from "./plan.ts";
 import { deletingMessage } from "./plan-deletion.ts";
 import type { PowerEcho } from "./power.ts";
 import type { Policy } from "./resource-memory.ts";
-import type { ConditionSummary } from "./summary.ts";
 import { pollDelayMs } from "./waiting.ts";
 
 /**
- * How old the snapshot of a plan may be.
- *
+ * The maximum age of the snapshot that a plan needs.
  * `Any`: the plan changes nothing in the control plane, so the age does not matter. `Recent`: not older than our last
  * write, and not older than `recentMs` in `look.ts`. `OwnEndpoint`: the resource's own endpoint was read in this
  * reconcile, by the list or by id; the plan depends on no other endpoint. `Fresh`: the list began in this reconcile.
@@ -34,7 +33,7 @@ export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
 export interface PlanEntry<Planned extends Plan> {
   /** Which part of the reconcile carries out the plan. */
   readonly effect: "Mutation" | "AddFinalizer" | "RemoveFinalizer" | "Status";
-  /** How old the snapshot may be from which the plan was made. */
+  /** The maximum age of the snapshot from which the plan was made. */
   needs(plan: Planned): SnapshotAge;
   /** What the conditions say after the plan was carried out. */
   summary(plan: Planned, local: LocalObservation): ConditionSummary;

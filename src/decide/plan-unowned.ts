@@ -1,7 +1,8 @@
+/** Plans the next step of a resource that owns no endpoint. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
-import { recordOwnership, unrecordedOwn } from "./candidates.ts";
+import { recordOwnership, unreadableOwnName, unrecordedOwn } from "./candidates.ts";
 import type { Claim } from "./claims.ts";
 import { createUnder } from "./create-intent.ts";
 import type { Observation } from "./observation.ts";
@@ -11,13 +12,11 @@ import { notGrantedMessage } from "./project-grant.ts";
 import { hasConsent } from "./situation.ts";
 import { waitForOtherCreate } from "./waiting.ts";
 
-/**
- * Plans the next step of a resource that owns no endpoint and has no open create: adopt, create, or report why neither
- * is possible.
- */
+/** Plans one step of a resource without an open create: adopt, create, or report why neither is possible. */
 export function planUnowned(spec: ComputeEndpointSpec, observation: Observation): Plan {
   return (
     planRediscovery(observation) ??
+    planUnreadableOwn(observation) ??
     planNamedAdoption(observation, spec) ??
     planTokenElsewhere(observation, unrecordedOwn(observation).unproven) ??
     planReadWritePlace(observation, spec) ??
@@ -32,6 +31,9 @@ export function planUnowned(spec: ComputeEndpointSpec, observation: Observation)
  * there are several, a person must choose one.
  */
 function planRediscovery(observation: Observation): Plan | undefined {
+  if (isEveryOneGivenUp(observation)) {
+    return undefined;
+  }
   const { proven } = unrecordedOwn(observation);
   const [first, second] = proven;
   return first !== undefined && second === undefined
@@ -44,16 +46,49 @@ function planRediscovery(observation: Observation): Plan | undefined {
  * belong to the resource.
  */
 export function planTokenSearch(observation: Observation): Plan | undefined {
-  return planRediscovery(observation) ?? planTokenElsewhere(observation, unrecordedOwn(observation).unproven);
+  return (
+    planRediscovery(observation) ??
+    planUnreadableOwn(observation) ??
+    planTokenElsewhere(observation, unrecordedOwn(observation).unproven)
+  );
+}
+
+/**
+ * Waits while an endpoint with this resource's token cannot be parsed. It may belong to the resource: a second endpoint
+ * would stand beside it, and a deletion would leave it behind. Other resources of the project go on.
+ */
+function planUnreadableOwn(observation: Observation): Plan | undefined {
+  const name = unreadableOwnName(observation);
+  return name === undefined || isEveryOneGivenUp(observation)
+    ? undefined
+    : {
+        kind: "Stall",
+        reason: "CreateAmbiguous",
+        message: `Status names no endpoint, but the name of endpoint ${name} carries the token of this resource, and the operator cannot parse that endpoint. The operator goes on when it can. If the endpoint is not yours, annotate the resource with ${annotations.resolveCreate}=abandon=all. To remove the resource and leave the endpoint, set spec.deletionPolicy to Retain.`,
+      };
+}
+
+/**
+ * Checks whether another endpoint carries this resource's token, when the recorded endpoint is gone. The record was not
+ * lost, so another client may have copied the name. The operator cannot know, and a person decides.
+ */
+export function planNamesake(observation: Observation): Plan | undefined {
+  const { proven, unproven } = unrecordedOwn(observation);
+  return planTokenElsewhere(observation, [...proven, ...unproven]);
+}
+
+/** Whether a person says that no endpoint with this resource's token is the resource's own. */
+function isEveryOneGivenUp({ resource }: Observation): boolean {
+  return resource.annotations[annotations.resolveCreate] === "abandon=all";
 }
 
 /**
  * Checks before a create whether an endpoint elsewhere carries this resource's token. It may belong to the resource,
  * and a second endpoint would never be deleted.
  */
-function planTokenElsewhere(observation: Observation, own: readonly ObservedEndpoint[]): Plan | undefined {
+export function planTokenElsewhere(observation: Observation, own: readonly ObservedEndpoint[]): Plan | undefined {
   const [verb, value] = observation.resource.annotations[annotations.resolveCreate]?.split("=") ?? [];
-  if (own.length === 0 || (verb === "abandon" && value === "all")) {
+  if (own.length === 0 || isEveryOneGivenUp(observation)) {
     return undefined;
   }
   const chosen = verb === "adopt" ? own.find(({ id }) => id === value) : undefined;
@@ -61,10 +96,13 @@ function planTokenElsewhere(observation: Observation, own: readonly ObservedEndp
     return recordOwnership(observation, chosen, "Adopted");
   }
   const ids = own.map(({ id }) => id).sort();
+  const { ownership } = observation.resource.status;
+  const state =
+    ownership === undefined ? "Status names no endpoint" : `Endpoint ${ownership.endpointId} of this resource is gone`;
   return {
     kind: "Stall",
     reason: "CreateAmbiguous",
-    message: `Status names no endpoint, but the names of these endpoints carry the token of this resource: ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours, or with ${annotations.resolveCreate}=abandon=all if none is. To remove the resource and leave them all, set spec.deletionPolicy to Retain.`,
+    message: `${state}, but these endpoints have the name ending that the operator gives to this resource: ${ids.join(", ")}. If one of them is yours, set the annotation ${annotations.resolveCreate} to adopt=<endpoint id>. If none is, set it to abandon=all. To remove the resource and keep them all, set spec.deletionPolicy to Retain.`,
   };
 }
 

@@ -1,3 +1,4 @@
+/** The plans: each is one next step of one resource. */
 import type { PowerAction } from "../domain/control-plane.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";

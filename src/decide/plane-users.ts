@@ -1,4 +1,4 @@
-/** Counts the resources that need a control plane. */
+/** Counts the resources that need a control plane, so that it is not deleted too early. */
 
 import {
   type ComputeEndpoint,
@@ -22,7 +22,9 @@ export function isUnused({ count, isComplete }: PlaneUsers): boolean {
   return count === 0 && isComplete;
 }
 
-/** Returns the ComputeEndpoints that have something at a control plane, or may create or search something there. */
+/**
+ * Returns the ComputeEndpoints that have something in a control plane, or that may create or search something there.
+ */
 export function usersAmong(resources: readonly ComputeEndpoint[], grantOf: GrantOf): readonly ComputeEndpoint[] {
   return resources.filter((resource) => {
     const { ownership, createIntent } = resource.status;

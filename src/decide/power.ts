@@ -1,12 +1,11 @@
+/** Decides what the annotations that start or suspend a compute ask for. */
 import type { PowerAction } from "../domain/control-plane.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 
-/**
- * The power annotations that were handled, with their values, as status repeats them. Absent members stay as they are.
- */
+/** The values of handled power annotations, as status repeats them. Absent members stay as they are. */
 export type PowerEcho = Pick<ComputeEndpointStatus, "lastHandledWakeAt" | "lastHandledSuspendAt">;
 
 /** What the power annotations ask for now. */
@@ -20,9 +19,9 @@ export interface PowerWish {
 /**
  * Returns what the power annotations ask for. Pure.
  *
- * Each value acts once. It counts as handled when the control plane has accepted the call, or when the compute already
- * is in that state or on its way to it. Of two new values, suspend comes first. A disabled endpoint is not started; the
- * request waits until the endpoint is enabled.
+ * Each value acts once. It counts as handled when the control plane has accepted the call. It also counts if the
+ * compute is in that state already, or is changing to it. Of two new values, suspend comes first. A disabled endpoint
+ * is not started; the request waits until the endpoint is enabled.
  */
 export function powerWishOf(resource: ComputeEndpoint, endpoint: ObservedEndpoint): PowerWish {
   const { status, annotations: given } = resource;
@@ -43,7 +42,7 @@ function newValue(asked: string | undefined, handled: string | undefined): strin
   return asked === handled ? undefined : asked;
 }
 
-/** Whether the compute is in a state, or on its way there. */
+/** Whether the compute is in a state, or is changing to it. */
 function isIn({ state, pendingState }: ObservedEndpoint, wanted: "active" | "idle"): boolean {
   return (pendingState ?? state) === wanted;
 }

@@ -1,4 +1,7 @@
+/** What a namespace may do in a project, and why a control plane cannot be used at all. */
+
 import type { NamespaceGrants } from "../domain/namespace-grants.ts";
+import type { PlaneStallReason } from "../resource/conditions.ts";
 import { grantAnnotation } from "../resource/names.ts";
 
 /**
@@ -69,6 +72,16 @@ export function notGrantedMessage(
     case "adopt":
       return `Namespace ${namespace} has no grant for project ${projectId}, and an adoption needs one. ${ask}, or remove spec.adoption.`;
     case "deleteAdopted":
-      return `Namespace ${namespace} has no grant for project ${projectId}, so the operator deletes nothing there that it did not create. ${ask}, or set the deletionPolicy to Retain.`;
+      return `This deletion concerns something that the operator may not have created. Namespace ${namespace} has no grant for project ${projectId}, so the operator does not delete it. ${ask}, or set the deletionPolicy to Retain.`;
   }
+}
+
+/**
+ * The problem of the control plane that a resource names. While there is one, the operator creates, changes and deletes
+ * nothing.
+ */
+export interface PlaneProblem {
+  readonly reason: PlaneStallReason;
+  /** What happened and what to do. It contains nothing that the namespaces which use the control plane may not see. */
+  readonly message: string;
 }

@@ -1,3 +1,4 @@
+/** Decides whether an endpoint exists, from lists and reads that may be out of date. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { ResourceMemory } from "./resource-memory.ts";
@@ -32,7 +33,7 @@ export function remoteStateOf(
   if (listed !== undefined && !isDenied && !isLagging(listed, project.startedAtMs, memory)) {
     return { kind: "Present", endpoint: listed };
   }
-  // A listed endpoint without a readable id may be this endpoint.
+  // Some listed endpoint has no readable id, so it may be this endpoint.
   const isUnlisted = listed === undefined && !project.unreadableIds.some((id) => id === endpointId || id === "");
   return isDenied && isUnlisted ? { kind: "Absent" } : { kind: "Unproven" };
 }

@@ -1,3 +1,4 @@
+/** What this process remembers of one resource, and the settings on which decisions depend. */
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";

@@ -1,3 +1,4 @@
+/** Computes when a failed call is tried again. */
 import { backoffMs } from "../domain/backoff.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { patienceMs } from "./failure-reasons.ts";

@@ -1,3 +1,4 @@
+/** Finds the situation of a resource. */
 import {
   type ComputeEndpoint,
   deletionPolicyOf,
@@ -11,7 +12,7 @@ import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../resource
 import { isFailureStall } from "./failure-reasons.ts";
 import { isIdentityProven } from "./identity.ts";
 import type { LocalObservation } from "./observation.ts";
-import type { PlaneProblem } from "./plane-problem.ts";
+import type { PlaneProblem } from "./project-grant.ts";
 import type { AnsweredCreate } from "./resource-memory.ts";
 
 /**
@@ -93,8 +94,8 @@ export function situationOf(observation: LocalObservation): Situation {
 }
 
 /**
- * Finds the situation of a resource whose control plane cannot be used. Without a grant, the resource shows the same
- * whether the control plane exists or not.
+ * Finds the situation of a resource whose control plane cannot be used. Without a grant, the conditions do not show
+ * whether the control plane exists.
  */
 function planeUnusable({ resource, grant }: LocalObservation, problem: PlaneProblem): Situation {
   if (grant.mayChange || isBeingDeleted(resource)) {

@@ -1,9 +1,9 @@
+/** Computes the status of a resource after a step. */
 import { isSameStored } from "../domain/same-stored.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { acknowledgedAfter } from "./acknowledged-after.ts";
-import { maxConnectionsOf, sizeText } from "./compute-sizes.ts";
 import { summaryOf } from "./condition-summary.ts";
 import { conditionsFor } from "./conditions-for.ts";
 import type { ResourceStep } from "./outcome.ts";
@@ -18,7 +18,8 @@ export interface OperationStatus {
 }
 
 /**
- * Returns the ownership record and the intent after a step. The operation log needs them before the status is computed.
+ * Returns the ownership record and the intent after a step. The operation log needs both before the whole status can be
+ * computed.
  */
 export function recordsAfter({ plan, outcome, local }: ResourceStep): Records {
   const { ownership, createIntent } = local.resource.status;
@@ -50,8 +51,8 @@ export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndp
 }
 
 /**
- * Returns the status that the operator stores before it sends a create or a delete: it holds the intent, or says that a
- * DELETE may have been sent. During a series of failures the conditions stay, so a retry writes nothing.
+ * Returns the status that the operator stores before it sends a create or a delete. It holds the intent, or says that
+ * a DELETE may have been sent. During a series of failures the conditions stay, so a retry writes nothing.
  */
 export function statusBefore(step: ResourceStep): ComputeEndpointStatus {
   const { local, plan } = step;
@@ -107,7 +108,8 @@ function endpointFields(step: ResourceStep): Partial<ComputeEndpointStatus> {
 }
 
 /**
- * Keeps `pendingState` while the operations of a change run. Some control planes show it only in answers to changes.
+ * Keeps the stored `pendingState` while the operator's own operations run and the control plane still shows the stored
+ * `state`. Some control planes show `pendingState` only in answers to changes.
  */
 function keptPendingState({ local, observation }: ResourceStep, shownState: string): string | undefined {
   const { state, pendingState } = local.resource.status;
@@ -124,9 +126,9 @@ function withoutEmpty(status: ComputeEndpointStatus): ComputeEndpointStatus {
 }
 
 /**
- * Keeps the stored values of `lastActiveTime` and of a watermark that counts nothing new, if nothing else changed: they
- * are not worth a write. While our own operation runs, state and pendingState are kept too, and are written together
- * with its end.
+ * Keeps the stored values of `lastActiveTime` and of a watermark that counts nothing new, if nothing else changed.
+ * Alone, they are not worth a write. While our own operation runs, state and pendingState are kept too; they are
+ * written when it ends.
  */
 function keepQuietFields(
   next: ComputeEndpointStatus,
@@ -141,4 +143,32 @@ function keepQuietFields(
     ...(isOperationRunning ? { state: previous.state, pendingState: previous.pendingState } : {}),
   });
   return isSameStored(quiet, withoutEmpty(previous)) ? quiet : next;
+}
+
+/**
+ * The maximum number of connections for each minimum size in compute units. The number stays the same while the
+ * endpoint scales.
+ * @see docs/sandbox.md, "Compute sizes" (the control plane's documentation, read 2026-08)
+ */
+const maxConnectionsByUnits: ReadonlyMap<number, number> = new Map([
+  [0.25, 112],
+  [0.5, 225],
+  [1, 450],
+  [2, 901],
+  [3, 1351],
+  [4, 1802],
+  [5, 2253],
+  [6, 2703],
+  [7, 3154],
+  [8, 3604],
+]);
+
+/** The maximum number of connections of an endpoint of this minimum size; `undefined` for a size that is not in the table. */
+export function maxConnectionsOf(minUnits: number): number | undefined {
+  return maxConnectionsByUnits.get(minUnits);
+}
+
+/** Writes a size as people read it: `2` for a fixed size, `0.25-2` for a range. */
+export function sizeText(minUnits: number, maxUnits: number): string {
+  return minUnits === maxUnits ? `${minUnits}` : `${minUnits}-${maxUnits}`;
 }

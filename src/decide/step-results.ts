@@ -1,3 +1,4 @@
+/** Reads from a step which endpoint and which operations it has shown. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { ResourceStep } from "./outcome.ts";

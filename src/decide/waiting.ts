@@ -1,3 +1,4 @@
+/** Decides for how long a resource waits, and what its message says meanwhile. */
 import type { Operation } from "../domain/operation.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { Observation } from "./observation.ts";

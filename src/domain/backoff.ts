@@ -1,4 +1,6 @@
-/** How delays grow from one failure to the next. */
+/** Computes the delays between failed attempts. */
+
+/** The range of a delay that grows from one failure to the next. */
 export interface BackoffRange {
   /** Delay after the first failure, in milliseconds. */
   readonly firstMs: number;

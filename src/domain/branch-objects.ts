@@ -1,5 +1,6 @@
+/** The port to the roles and databases of a branch in the control plane. */
+import type { CallGuards } from "./control-plane.ts";
 import type { Operation } from "./operation.ts";
-import type { Password } from "./password.ts";
 
 /** The ids of a branch of the control plane and of its project. */
 export interface BranchPath {
@@ -59,14 +60,8 @@ export interface BranchObjects {
   deleteDatabase(branch: BranchPath, databaseName: string): Promise<ObjectChange | undefined>;
 }
 
-/** A check before a call: it starts the call, or throws instead. */
-export type ObjectCallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
-
 /** Returns the same port with a check before every call: one check for reads, one for writes. */
-export function guardBranchObjects(
-  inner: BranchObjects,
-  { read, write }: { readonly read: ObjectCallGuard; readonly write: ObjectCallGuard },
-): BranchObjects {
+export function guardBranchObjects(inner: BranchObjects, { read, write }: CallGuards): BranchObjects {
   return {
     listRoles: (branch) => read(() => inner.listRoles(branch)),
     listDatabases: (branch) => read(() => inner.listDatabases(branch)),
@@ -77,4 +72,36 @@ export function guardBranchObjects(
     createDatabase: (branch, database) => write(() => inner.createDatabase(branch, database)),
     deleteDatabase: (branch, databaseName) => write(() => inner.deleteDatabase(branch, databaseName)),
   };
+}
+
+const hidden = "[redacted]";
+
+/**
+ * A password that the operator moves from the control plane to a Secret. Everything that prints or serializes it
+ * shows `[redacted]`; only `reveal` returns the text.
+ */
+export class Password {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Returns the password as text. Only the code that writes the Secret may call it. */
+  reveal(): string {
+    return this.#text;
+  }
+
+  toString(): string {
+    return hidden;
+  }
+
+  toJSON(): string {
+    return hidden;
+  }
+
+  /** Returns the text that Node prints for this object: `[redacted]`. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return hidden;
+  }
 }

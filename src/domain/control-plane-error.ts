@@ -1,3 +1,5 @@
+/** The errors of calls to the control plane, with a closed set of reasons. */
+
 /**
  * Why a control-plane call gave no usable answer. A closed set: it is also the metric label.
  *

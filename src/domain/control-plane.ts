@@ -1,3 +1,4 @@
+/** The port to the projects of the control plane: endpoints and operations. */
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "./endpoint.ts";
 import type { Operation } from "./operation.ts";
 
@@ -21,6 +22,8 @@ export interface EndpointList {
    * and never counts as absent. With an entry "", the list proves no endpoint absent.
    */
   readonly unreadableIds: readonly string[];
+  /** Names of these endpoints, if the list shows a name that can be read. @default none */
+  readonly unreadableNames?: readonly string[];
   /**
    * The `Date` header of the answer: epoch milliseconds of the control plane's clock, in whole seconds. `undefined`:
    * the header is missing or cannot be read.
@@ -67,4 +70,29 @@ export interface ControlPlane {
    * does not prove that the endpoint is gone
    */
   deleteEndpoint(projectId: string, endpointId: string): Promise<Mutation | undefined>;
+}
+
+/** A check before a call: it starts the call, or throws instead. */
+export type CallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
+
+/** The checks before the calls of a port: one for reads, one for writes. */
+export interface CallGuards {
+  readonly read: CallGuard;
+  readonly write: CallGuard;
+}
+
+/** Returns the same control plane with a check before every call. */
+export function guardCalls(inner: ControlPlane, { read, write }: CallGuards): ControlPlane {
+  return {
+    serviceUrl: inner.serviceUrl,
+    listEndpoints: (projectId) => read(() => inner.listEndpoints(projectId)),
+    getEndpoint: (projectId, endpointId) => read(() => inner.getEndpoint(projectId, endpointId)),
+    listOperations: (projectId, page) => read(() => inner.listOperations(projectId, page)),
+    getOperation: (projectId, operationId) => read(() => inner.getOperation(projectId, operationId)),
+    createEndpoint: (projectId, creation) => write(() => inner.createEndpoint(projectId, creation)),
+    updateEndpoint: (projectId, endpointId, changes) =>
+      write(() => inner.updateEndpoint(projectId, endpointId, changes)),
+    changePower: (projectId, endpointId, action) => write(() => inner.changePower(projectId, endpointId, action)),
+    deleteEndpoint: (projectId, endpointId) => write(() => inner.deleteEndpoint(projectId, endpointId)),
+  };
 }

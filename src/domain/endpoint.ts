@@ -1,3 +1,5 @@
+/** A compute endpoint of the control plane, and what a request can change about it. */
+
 /**
  * The two types of compute endpoint that the operator manages. The control plane calls them `read_write` and
  * `read_only`; only `src/control-plane` uses those words.

@@ -7,11 +7,39 @@ export interface LeaderFence {
   mayStartEffect(timeoutMs: number): boolean;
 }
 
+/**
+ * Nothing was sent, for a reason that concerns neither the resource nor the control plane. The status stays as it is, and
+ * the reconcile comes again.
+ */
+export class PutOffError extends Error {
+  override readonly name: string = "PutOffError";
+}
+
 /** The leader fence refused an effect. Nothing was sent. */
-export class LeaderFenceError extends Error {
+export class LeaderFenceError extends PutOffError {
   override readonly name = "LeaderFenceError";
 
   constructor() {
     super("this process may not act: it is shutting down or is not the leader");
+  }
+}
+
+/** A leader fence that this process can also close for good, when it stops or has lost the Lease. */
+export class ClosableFence implements LeaderFence {
+  readonly #behind: LeaderFence | undefined;
+  #isOpen = true;
+
+  /** @param behind another fence that must allow each effect too, for instance that of the Lease. @default none */
+  constructor(behind?: LeaderFence) {
+    this.#behind = behind;
+  }
+
+  mayStartEffect(timeoutMs: number): boolean {
+    return this.#isOpen && (this.#behind?.mayStartEffect(timeoutMs) ?? true);
+  }
+
+  /** Closes the fence: no effect starts after this call. Effects that have started are not interrupted. */
+  close(): void {
+    this.#isOpen = false;
   }
 }

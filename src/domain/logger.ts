@@ -1,3 +1,5 @@
+/** The port for structured log lines. */
+
 /** The fields of a log line. They never hold a key, a password or a connection string. */
 export type LogFields = Readonly<Record<string, unknown>>;
 

@@ -1,3 +1,5 @@
+/** The port that reads which projects a Namespace may use. */
+
 /** Which projects the cluster administrator has granted to one namespace. */
 export interface NamespaceGrants {
   /** The value of the Namespace's annotation. `undefined`: the Namespace does not have it. */
@@ -10,7 +12,7 @@ export interface NamespaceGrants {
   readonly isTerminating: boolean;
 }
 
-/** The source of the Namespaces' grant annotations, as the operator last read them. */
+/** The source of grants: the annotations of Namespaces, as the operator last read them. */
 export interface GrantSource {
   /**
    * Returns the grants of a namespace. Never throws. A Namespace that cannot be read counts as one without the

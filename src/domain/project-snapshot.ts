@@ -1,3 +1,4 @@
+/** The endpoints of one project, as the operator last read them. */
 import type { ObservedEndpoint } from "./endpoint.ts";
 
 /** The result of one read of an endpoint by id. */
@@ -25,6 +26,8 @@ export interface ProjectSnapshot {
   readonly endpoints: ReadonlyMap<string, ObservedEndpoint>;
   /** Ids of listed endpoints that could not be parsed. They exist, so they never count as absent. */
   readonly unreadableIds: readonly string[];
+  /** Names of these endpoints, if the list shows a name that can be read. @default none */
+  readonly unreadableNames?: readonly string[];
   /** Results of reads by id that began after the list. A write of ours to the endpoint removes its entry. */
   readonly readsById: ReadonlyMap<string, ReadById>;
   /** Whether this control plane has ever shown the name of an endpoint. If so, our token identifies our endpoints. */

@@ -1,3 +1,5 @@
+/** The port to the custom resources of one kind in the API server. */
+
 /**
  * Namespace and name of a resource. It is a key of caches and queues, and the only part of a watch event that the
  * operator relies on.
@@ -51,8 +53,34 @@ export interface ResourceStore<Resource extends StoredIdentity, Status> {
   addFinalizer(resource: Resource): Promise<Resource>;
   /** Removes our finalizer. @returns `undefined` if the object is gone, because this was its last finalizer */
   removeFinalizer(resource: Resource): Promise<Resource | undefined>;
-  /** Replaces the status. Only the difference to `resource` is sent. */
+  /**
+   * Replaces the status. Only the difference to `resource` is sent. Members that the operator cannot parse stay as they
+   * are.
+   */
   patchStatus(resource: Resource, status: Status): Promise<Resource>;
+}
+
+/** What the operator knows of a kind: whether the API server serves it, and whether its resources are listed. */
+export type KindStanding = "NotAsked" | "NotServed" | "Forbidden" | "Listed";
+
+/** The state of the watches of one kind at one moment: one watch for each namespace, or one for all. */
+export interface WatchStats {
+  readonly hasSynced: boolean;
+  /** The namespaces that are not listed yet. Always empty if all namespaces are watched at once. */
+  readonly unlistedNamespaces: readonly string[];
+  /** Whether all watches are open. */
+  readonly isWatching: boolean;
+  /**
+   * Milliseconds without a byte from the API server, for the watch with the longest such time; `undefined` until
+   * each one has a list.
+   */
+  readonly silentForMs: number | undefined;
+  /** The number of complete lists. */
+  readonly lists: number;
+  /** The number of opened watches. */
+  readonly watches: number;
+  /** The number of resources in the cache. */
+  readonly resources: number;
 }
 
 /** Why a Kubernetes call failed. A closed set. */
@@ -86,4 +114,22 @@ export class KubernetesError extends Error {
     this.reason = reason;
     this.retryAfterMs = options.retryAfterMs;
   }
+}
+
+/** One Kubernetes event of a resource, as `kubectl describe` shows it. */
+export interface ResourceEvent {
+  readonly type: "Normal" | "Warning";
+  /** The reason: past tense (`EndpointCreated`) or `Cannot…`; at most 128 characters. */
+  readonly reason: string;
+  /** What the operator did, as one verb: `Create`, `Update`. */
+  readonly action: string;
+  /** The text, one line of at most 1024 characters. */
+  readonly note: string;
+  /** True: the event announces a coming change, and is sent before all other events. @default false */
+  readonly isAhead?: boolean;
+}
+
+/** Publishes events. It may drop an event, so it never throws and never delays a reconcile. */
+export interface EventRecorder {
+  record(resource: StoredIdentity, event: ResourceEvent): void;
 }

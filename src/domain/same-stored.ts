@@ -1,3 +1,5 @@
+/** Compares two JSON values as the API server would store them. */
+
 /**
  * Whether two JSON values are the same once stored: the order of members does not matter, and `undefined` members are
  * not stored. It compares without making text, because each reconcile compares whole statuses.

@@ -1,3 +1,5 @@
+/** The port that decides which clients may read the metrics. */
+
 /**
  * Whether a client may read the metrics.
  * `Unauthenticated`: the API server does not accept its token, or there is none. `Forbidden`: its user has no right to
@@ -6,7 +8,7 @@
 export type ScrapeVerdict = "Allowed" | "Unauthenticated" | "Forbidden" | "Unknown";
 
 /**
- * Decides whether one scrape is allowed. It never rejects. @param authorization the header of the request; "" if there
- * is none
+ * Decides whether one scrape is allowed. It never rejects.
+ * @param authorization the header of the request; "" if there is none
  */
 export type ScrapeAccess = (authorization: string) => Promise<ScrapeVerdict>;

@@ -1,3 +1,4 @@
+/** The ports to the Secrets of the API server. */
 import type { ResourceKey } from "./resource-store.ts";
 
 /** The content of a Secret: a text for each key. */
@@ -51,4 +52,14 @@ export interface SecretStore {
 export interface HeldSecrets extends Pick<SecretStore, "read"> {
   /** Replaces the finalizers of a Secret. */
   setFinalizers(before: StoredSecret, finalizers: readonly string[]): Promise<void>;
+}
+
+/** The causes for which the operator writes the Secret of an application. */
+export const secretWriteCauses = ["Created", "ConnectionChanged", "Restored", "Rotated"] as const;
+export type SecretWriteCause = (typeof secretWriteCauses)[number];
+
+/** Counts what happens to the Secrets of DatabaseAccesses. Its methods never throw. */
+export interface SecretObserver {
+  secretWritten(cause: SecretWriteCause): void;
+  passwordReset(): void;
 }

@@ -1,4 +1,6 @@
-/** Keeps one copy of each text that many objects share, to save memory. */
+/** Saves memory: many objects share one copy of each equal text. */
+
+/** Keeps one copy of each text that many objects share. */
 export interface TextPool {
   /** Returns an equal text: the one in the pool if there is one, else the given one. */
   share<Text extends string | undefined>(text: Text): Text;

@@ -1,3 +1,5 @@
+/** The port that records spans, for traces. */
+
 /**
  * Attributes of a span, by name. A value of `undefined` is left out. They never hold a key, a password or a text of the
  * control plane.

@@ -1,6 +1,6 @@
 /*
- * Each rule below takes time that grows linearly with the text, because the text may come from another program: a rule
- * matches a whole run of characters at once and looks inside it, in place of trying every start within the run.
+ * The text comes from other programs and may be long, so the time of each rule must grow linearly with it. A rule
+ * matches a whole run of characters once and looks inside it. It does not try every start within the run.
  */
 
 const hidden = "[redacted]";
@@ -27,6 +27,7 @@ const rules: readonly Rule[] = [
   ),
   replacing(new RegExp(String.raw`\b(password|passwd|secret|token|key)\s+(?:is\s+)?(${quoted})`, "gi"), `$1 ${hidden}`),
   withoutUserOfAddress,
+  withoutPasswordOfLine,
   withoutJsonWebToken,
   replacing(/\b(?:napi|npg|sk|ghp|gho)[_-][\w-]{6,}/gi, hidden),
 ];
@@ -66,6 +67,15 @@ function withoutUserOfAddress(text: string): string {
       return /^[^:[]+:[^[]+$/.test(word) ? `${part.slice(0, part.length - word.length)}${hidden}` : part;
     })
     .join("@");
+}
+
+/** Turns a line of a password file, `host:5432:database:user:password`, into `host:5432:database:user:[redacted]`. */
+function withoutPasswordOfLine(text: string): string {
+  return text.replace(/[^\s"'<>]+/g, (word) => {
+    const parts = word.split(":");
+    const isLine = parts.length >= 5 && /^(?:\d{1,5}|\*)$/.test(parts[1] ?? "");
+    return isLine ? [...parts.slice(0, 4), hidden].join(":") : word;
+  });
 }
 
 /** Returns the characters after the last blank, quote, slash or angle bracket. */

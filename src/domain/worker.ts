@@ -1,3 +1,5 @@
+/** The ports between the work queue, its workers and a reconcile. */
+
 /** What happens with a key of the work queue after a reconcile. */
 export type Requeue =
   /** Nothing: the key comes back with the next event. */
@@ -8,7 +10,7 @@ export type Requeue =
   | { readonly kind: "Retry" };
 
 /**
- * A worker that one reconcile holds.
+ * The worker that one reconcile uses.
  * While a reconcile waits for the control plane, it gives its worker back. So a control plane that hangs for one
  * project does not stop the other projects.
  */
@@ -36,4 +38,32 @@ export interface ReconcileObserver {
   workersChanged(active: number): void;
   /** A reconcile has ended. @param seconds the duration of the reconcile, its waits included */
   reconcileEnded(result: ReconcileResult, seconds: number): void;
+}
+
+/** Observes the queue, for the metrics `workqueue_*`. Durations are in seconds. Its methods must not throw. */
+export interface WorkQueueObserver {
+  /** A key was added: workqueue_adds_total. */
+  added(): void;
+  /** The number of waiting keys changed: workqueue_depth. */
+  depthChanged(depth: number): void;
+  /** A worker took a key: workqueue_queue_duration_seconds. */
+  taken(queuedSeconds: number): void;
+  /** A worker finished a key: workqueue_work_duration_seconds. */
+  finished(workSeconds: number): void;
+  /** A key was added after a failure: workqueue_retries_total. */
+  retried(): void;
+}
+
+/** The queue at one moment, for gauges and for liveness. */
+export interface WorkQueueStats {
+  /** The number of keys that wait for a worker. */
+  readonly depth: number;
+  /** The number of keys that will be added after a delay. */
+  readonly delayed: number;
+  /** The number of keys that workers hold. */
+  readonly working: number;
+  /** The time for which the keys in work have been worked on, summed up: workqueue_unfinished_work_seconds. */
+  readonly unfinishedWorkSeconds: number;
+  /** The longest of these times: workqueue_longest_running_processor_seconds; 0 if no key is in work. */
+  readonly longestRunningSeconds: number;
 }

@@ -1,11 +1,10 @@
+/** Ends calls at a deadline, even if the called code ignores signals. */
 import type { Clock } from "../domain/clock.ts";
 
 /** Ends a call at its deadline, or when another signal fires. */
 export interface CallDeadline {
   readonly signal: AbortSignal;
   isTimedOut(): boolean;
-  /** Milliseconds until the deadline; not below 0. */
-  leftMs(): number;
   /** Removes the time limit. The other signals still end the call. */
   endTimer(): void;
   /** Must be called when the call is over: removes timer and listeners. */
@@ -19,7 +18,6 @@ export function createCallDeadline(
   others: readonly (AbortSignal | undefined)[],
 ): CallDeadline {
   const controller = new AbortController();
-  const dueMs = clock.monotonicMs() + timeoutMs;
   const sources = others.filter((signal) => signal !== undefined);
   let isTimedOut = false;
   const giveUp = () => controller.abort();
@@ -36,7 +34,6 @@ export function createCallDeadline(
   return {
     signal: controller.signal,
     isTimedOut: () => isTimedOut,
-    leftMs: () => Math.max(0, dueMs - clock.monotonicMs()),
     endTimer: () => timer.cancel(),
     end() {
       timer.cancel();

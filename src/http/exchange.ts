@@ -1,3 +1,4 @@
+/** Sends one HTTP request within limits of time and size, and reports whether anything was sent. */
 import type { Dispatcher } from "undici";
 import type { Clock, Timer } from "../domain/clock.ts";
 import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
@@ -43,8 +44,8 @@ interface ExchangeLimits {
   readonly maxResponseBytes: number;
   /** Sends `Connection: close`, because no further request follows on this connection. @default false */
   readonly isLastOnConnection?: boolean;
-  /** A signal that ends the exchange early. @default none */
-  readonly signal?: AbortSignal | undefined;
+  /** Signals that end the exchange early. `undefined` is ignored. @default none */
+  readonly signals?: readonly (AbortSignal | undefined)[];
   /**
    * The leader fence. The exchange asks it when the connection is open, before the first byte is written, with the time
    * that is left then. A process that was paused while it connected must not send the request afterwards. If the fence
@@ -99,9 +100,11 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#resolve = resolve;
     this.#dueMs = limits.clock.monotonicMs() + limits.timeoutMs;
     this.#deadline = limits.clock.after(limits.timeoutMs, () => this.#stop("TimedOut", new Error("deadline passed")));
-    limits.signal?.addEventListener("abort", this.#onAbort, { once: true });
-    if (limits.signal?.aborted === true) {
-      this.#onAbort();
+    for (const signal of limits.signals ?? []) {
+      signal?.addEventListener("abort", this.#onAbort, { once: true });
+      if (signal?.aborted === true) {
+        this.#onAbort();
+      }
     }
   }
 
@@ -165,7 +168,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     }
     this.#isSettled = true;
     this.#deadline.cancel();
-    this.#limits.signal?.removeEventListener("abort", this.#onAbort);
+    for (const signal of this.#limits.signals ?? []) {
+      signal?.removeEventListener("abort", this.#onAbort);
+    }
     const timedOut = bodyEnd === "TimedOut";
     if (this.#answer !== undefined) {
       this.#resolve({ kind: "Answered", ...this.#answer, body: Buffer.concat(this.#chunks), bodyEnd, cause });
@@ -178,7 +183,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-function firstOf(header: string | string[] | undefined): string | undefined {
+/** Returns the first value of a header that may come more than once. */
+export function firstOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 

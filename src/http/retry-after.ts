@@ -1,3 +1,5 @@
+/** Parses the headers `Retry-After` and `Date`. */
+
 /**
  * The longest delay that a `Retry-After` can cause, in milliseconds. A wrong header must not stop the operator for
  * days.

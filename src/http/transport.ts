@@ -1,7 +1,9 @@
+/** The connections to one server: kept ones for reads, a new one for each write. */
 import { Agent, type buildConnector, Client, type Dispatcher, Pool, ProxyAgent } from "undici";
 import type { Clock } from "../domain/clock.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
-import { exchange, type HttpOutcome, type HttpRequest } from "./exchange.ts";
+import { exchange, firstOf, type HttpOutcome, type HttpRequest } from "./exchange.ts";
+import { farLookup } from "./far-lookup.ts";
 
 /** The limits of the traffic with one server. */
 interface HttpTransportOptions {
@@ -12,6 +14,8 @@ interface HttpTransportOptions {
   readonly maxResponseBytes: number;
   /** The maximum number of kept connections. */
   readonly connections: number;
+  /** Whether a host name may lead to this machine or link. An address in `origin` is not checked. @default true */
+  readonly mayBeNearby?: boolean | undefined;
   /** The leader fence, asked right before `sendFresh` sends a request. @default nothing is asked */
   readonly fence?: LeaderFence | undefined;
 }
@@ -104,18 +108,14 @@ async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: number): Pro
       }
     }
   } catch {
-    // The part that has arrived is enough for an error text.
+    // The text that has arrived so far is enough for an error message.
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function firstOf(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
-}
-
 /*
- * The connections of the operator, over undici. HTTP/1.1 with one request at a time on a connection: a lost connection
- * then costs one call, and a half-open one does not delay the others.
+ * The connections use HTTP/1.1 with one request at a time. So a lost connection costs one call, and a connection that
+ * the server no longer answers delays no other call.
  */
 
 /** Sends requests over its own connections. */
@@ -130,14 +130,17 @@ const common = { allowH2: false, keepAliveTimeout: 30_000, pipelining: 1 } as co
 const keepAliveProbe = { keepAlive: true, keepAliveInitialDelay: 30_000, allowH2: false } as const;
 
 /** Makes a pool of kept connections to one server. */
-function createPool(origin: string, limits: { readonly connectTimeoutMs: number; readonly connections: number }) {
-  const { connectTimeoutMs, connections } = limits;
-  return new Pool(origin, { ...common, connect: { timeout: connectTimeoutMs }, connections });
+function createPool(origin: string, options: HttpTransportOptions) {
+  return new Pool(origin, { ...common, connect: connectOptions(options), connections: options.connections });
 }
 
 /** Makes one connection to one server. */
-function createSingle(origin: string, limits: { readonly connectTimeoutMs: number }): HttpDispatcher {
-  return new Client(origin, { ...common, connect: { timeout: limits.connectTimeoutMs } });
+function createSingle(origin: string, options: HttpTransportOptions): HttpDispatcher {
+  return new Client(origin, { ...common, connect: connectOptions(options) });
+}
+
+function connectOptions({ connectTimeoutMs, mayBeNearby = true }: HttpTransportOptions) {
+  return { timeout: connectTimeoutMs, ...(mayBeNearby ? {} : { lookup: farLookup() }) };
 }
 
 /**

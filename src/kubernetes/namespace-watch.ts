@@ -1,3 +1,4 @@
+/** Reads the grants of Namespaces, and follows their changes. */
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { GrantSource } from "../domain/namespace-grants.ts";
@@ -15,7 +16,8 @@ import { ResourceCache } from "./watch/resource-cache.ts";
 export interface NamespaceWatchOptions {
   readonly connection: KubernetesConnection;
   /**
-   * The namespaces to read by name, which needs rights in these namespaces only. Empty: one watch over all namespaces.
+   * The names of the Namespace objects that the operator reads one by one. It then needs rights in these namespaces only.
+   * Empty: the operator watches all Namespace objects.
    */
   readonly namespaces: readonly string[];
   /** The interval between two reads of namespaces that are read by name, in milliseconds. */
@@ -84,7 +86,7 @@ class KnownNamespaces implements GrantSource {
     } else {
       this.#facts.set(namespace, facts);
     }
-    // A Namespace that is seen for the first time is no change, unless it has a grant or labels.
+    // A Namespace that is seen for the first time counts as a change only if it has a grant or labels.
     if (isSameStored({ ...before, labels: before.labels ?? {} }, { ...after, labels: after.labels ?? {} })) {
       return;
     }
@@ -94,7 +96,7 @@ class KnownNamespaces implements GrantSource {
   }
 }
 
-/** A Namespace as far as grants need it; its name is in `key.name`. */
+/** The parts of a Namespace that grants depend on. Its name is in `key.name`. */
 export interface KnownNamespace extends StoredIdentity {
   readonly facts: NamespaceFacts;
 }

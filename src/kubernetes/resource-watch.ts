@@ -1,14 +1,15 @@
+/** Watches the custom resources of one kind. */
 import type { Clock } from "../domain/clock.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
-import type { ResourceKey, ResourceStore, StoredIdentity } from "../domain/resource-store.ts";
+import type { ResourceKey, ResourceStore, StoredIdentity, WatchStats } from "../domain/resource-store.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { resourcesPath } from "./http/paths.ts";
-import { computeEndpointKind } from "./store/compute-endpoint-kind.ts";
 import { createKindParser, type KindParser, type ResourceKind, type StoredResource } from "./store/kind-parser.ts";
 import { createKindStore } from "./store/kind-store.ts";
+import { computeEndpointKind } from "./store/resource-kinds.ts";
 import { createListWatch } from "./watch/list-watch.ts";
 import { Reflector } from "./watch/reflector.ts";
 import { defaultTiming, type ReflectorTiming } from "./watch/reflector-parts.ts";
@@ -35,26 +36,6 @@ export interface ResourceWatchOptions {
   readonly timing?: Partial<ReflectorTiming>;
 }
 
-/** The state of all reflectors together, at one moment. */
-export interface ResourceWatchStats {
-  readonly hasSynced: boolean;
-  /** The namespaces that are not listed yet. Always empty if all namespaces are watched at once. */
-  readonly unlistedNamespaces: readonly string[];
-  /** Whether every reflector has an open watch. */
-  readonly isWatching: boolean;
-  /**
-   * Milliseconds without a byte from the API server, for the reflector with the longest such time; `undefined` until
-   * each one has a list.
-   */
-  readonly silentForMs: number | undefined;
-  /** The number of complete lists, of all reflectors together. */
-  readonly lists: number;
-  /** The number of opened watches, of all reflectors together. */
-  readonly watches: number;
-  /** The number of resources in the cache. */
-  readonly resources: number;
-}
-
 /** The custom resources of one kind, kept up to date, and every change of them. */
 export interface KindWatch<Resource extends StoredResource<Status>, Status extends object> {
   readonly store: ResourceStore<Resource, Status>;
@@ -69,12 +50,12 @@ export interface KindWatch<Resource extends StoredResource<Status>, Status exten
   listConsistently(): Promise<void>;
   /** Whether every namespace has been listed once. */
   hasSynced(): boolean;
-  stats(): ResourceWatchStats;
+  stats(): WatchStats;
 }
 
 /**
- * The time limit of that list, in milliseconds. Thousands of resources take seconds; after a minute a failure is
- * reported.
+ * The time limit of `listConsistently`, in milliseconds. Thousands of resources take seconds; after a minute the list
+ * counts as failed.
  */
 const consistentListTimeoutMs = 60_000;
 
@@ -101,8 +82,11 @@ export function createKindWatch<Resource extends StoredResource<Status>, Status 
   });
   const scopes = options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)];
   const reflectors = scopes.map((namespace) => createReflector(options, cache, { namespace, parser, kind }));
+  const listAll = async () => {
+    await Promise.all(reflectors.map((reflector) => reflector.listConsistently(consistentListTimeoutMs)));
+  };
   return {
-    store: createKindStore({ kind, connection, cache, parser, fence }),
+    store: createKindStore({ kind, connection, cache, parser, fence, onRestored: relistOnRestore(listAll, logger) }),
     start() {
       for (const reflector of reflectors) {
         reflector.start();
@@ -111,14 +95,35 @@ export function createKindWatch<Resource extends StoredResource<Status>, Status 
     async stop() {
       await Promise.all(reflectors.map((reflector) => reflector.stop()));
     },
-    async listConsistently() {
-      await Promise.all(reflectors.map((reflector) => reflector.listConsistently(consistentListTimeoutMs)));
-    },
+    listConsistently: listAll,
     hasSynced: () => reflectors.every((reflector) => reflector.hasSynced()),
     stats: () => ({
       ...statsOf(reflectors, cache),
       unlistedNamespaces: scopes.flatMap((namespace, at) => (reflectors[at]?.hasSynced() ? [] : (namespace ?? []))),
     }),
+  };
+}
+
+/**
+ * Returns what to do when a read shows that etcd was restored: list again, one list at a time. A watch notices a restore
+ * only after minutes, and until then the API server would refuse every write.
+ */
+function relistOnRestore(listAll: () => Promise<void>, logger: Pick<Logger, "warn">): () => void {
+  let isListing = false;
+  const list = async () => {
+    isListing = true;
+    try {
+      await listAll();
+    } catch (error) {
+      logger.warn({ err: error }, "etcd was restored, and the list that replaces the cache failed");
+    } finally {
+      isListing = false;
+    }
+  };
+  return () => {
+    if (!isListing) {
+      void list();
+    }
   };
 }
 
@@ -176,7 +181,7 @@ function metadataOf(object: unknown): Readonly<Record<string, unknown>> {
 function statsOf<Resource extends StoredIdentity>(
   reflectors: readonly Reflector<Resource>[],
   cache: ResourceCache<Resource>,
-): Omit<ResourceWatchStats, "unlistedNamespaces"> {
+): Omit<WatchStats, "unlistedNamespaces"> {
   const all = reflectors.map((reflector) => reflector.stats());
   const silences = all.map((stats) => stats.silentForMs ?? Number.POSITIVE_INFINITY);
   const longestMs = Math.max(...silences);

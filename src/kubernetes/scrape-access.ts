@@ -6,7 +6,7 @@ import type { ScrapeAccess, ScrapeVerdict } from "../domain/scrape-access.ts";
 import { TokenBucket } from "../runtime/token-bucket.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 
-/** What the check of scrapes is made from. */
+/** The options of the check. */
 interface ScrapeAccessOptions {
   readonly connection: KubernetesConnection;
   readonly clock: Clock;

@@ -1,13 +1,13 @@
+/** Follows one value of one Secret. */
 import type { Clock } from "../domain/clock.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 import { createCallDeadline, itemsUntilAborted, pause } from "../http/call-deadline.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
-import { secretsPath } from "./http/paths.ts";
-import { readSecret, type SecretAddress, secretValueOf } from "./http/read-secret.ts";
+import { secretPath, secretsPath } from "./http/paths.ts";
 import { createListWatch, type ListWatch, type WatchEvent } from "./watch/list-watch.ts";
 import { createInactivityTimer, createRelistBackoff, defaultTiming } from "./watch/reflector-parts.ts";
 
-/** Follows one value of one Secret. */
+/** The current value of one Secret's key. */
 export interface SecretWatch {
   start(): void;
   /** Resolves when the watch has ended. */
@@ -83,7 +83,7 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
         fail(error);
         firstRead.resolve();
       }
-      await pause(clock, backoff.nextMs(), [stopping.signal]);
+      await pause(clock, backoff(), [stopping.signal]);
     }
   };
   return {
@@ -126,4 +126,47 @@ async function* watchFromNow(
     silence.cancel();
     opening.end();
   }
+}
+
+/** The address of one value of a Secret. */
+export interface SecretAddress {
+  readonly namespace: string;
+  readonly name: string;
+  /** The key of the value inside the Secret. */
+  readonly key: string;
+}
+
+/**
+ * The time limit of one read, in milliseconds. A slow API server must not delay a call to the control plane for long.
+ */
+const timeoutMs = 2_000;
+
+/**
+ * Reads one value of a Secret.
+ * @returns `undefined` if the Secret has no such value.
+ * @throws KubernetesError when the Secret cannot be read, for instance without the right to it.
+ */
+export async function readSecret(
+  connection: KubernetesConnection,
+  address: SecretAddress,
+): Promise<string | undefined> {
+  const what = `read Secret ${address.namespace}/${address.name}`;
+  return secretValueOf(
+    await connection.request({ what, method: "GET", path: secretPath(address), timeoutMs }),
+    address,
+  );
+}
+
+/**
+ * Returns one value of a Secret that the API server has sent.
+ * @returns `undefined` if the Secret has no such value.
+ * @throws KubernetesError when the value is not text.
+ */
+export function secretValueOf(secret: unknown, { namespace, name, key }: SecretAddress): string | undefined {
+  const value = (secret as { readonly data?: Readonly<Record<string, unknown>> | null } | null)?.data?.[key];
+  if (value === undefined) return undefined;
+  if (typeof value !== "string") {
+    throw new KubernetesError("UnreadableAnswer", `cannot read Secret ${namespace}/${name}: a value is not text`);
+  }
+  return Buffer.from(value, "base64").toString("utf8");
 }

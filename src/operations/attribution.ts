@@ -1,3 +1,4 @@
+/** Decides which operations belong to a resource, and what caused them. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import {
   compareNewestFirst,
@@ -32,8 +33,8 @@ export interface Attribution {
 const controlPlaneActions: readonly string[] = ["check_availability", "suspend_compute", "start_compute"];
 
 /**
- * The first start of an endpoint that the operator created begins at most this many milliseconds after the endpoint's
- * creation.
+ * The first start of an endpoint that the operator created begins within this many milliseconds before or after the
+ * endpoint's creation, because clocks of the control plane's machines differ.
  */
 export const createdTogetherMs = 2_000;
 
@@ -88,8 +89,8 @@ function causeOf(operation: Operation, snapshot: OperationsSnapshot, ownIds: Rea
 
 /**
  * Whether a request of another client started the operation. Operations of one request have the same endpoint and
- * creation time, and one of them is a configuration change. The operator's own changes do not count here, because their
- * answers name all operations of the request.
+ * creation time, and one of them is a configuration change. The operator's own changes are not checked here, because
+ * their answers name all operations of the request.
  */
 function isPartOfForeignChange(
   { endpointId, createdTime }: Operation,

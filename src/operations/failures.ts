@@ -1,3 +1,4 @@
+/** Computes the failed operations that LastOperationSucceeded shows. */
 import { isLater, type Operation, outcomeOf } from "../domain/operation.ts";
 import { type ComputeEndpointStatus, type StatusOperation, statusOperationsLimit } from "../resource/status-schema.ts";
 import type { AttributedOperation } from "./attribution.ts";
@@ -9,13 +10,13 @@ export type FailedAction = NonNullable<ComputeEndpointStatus["failedActions"]>[n
 /** The maximum number of failures that status keeps, one for each action. */
 const failedActionsLimit = 20;
 
-/** The facts that decide whether a failure is new. */
+/** The facts that decide whether the operator reports a failure as new. */
 export interface FailureContext {
   /** The operation that the annotation `acknowledge-operation` names; `undefined`: none. */
   readonly acknowledgedOperationId: string | undefined;
   /** Ids of the operations that this step counts. */
   readonly endedIds: ReadonlySet<string>;
-  /** The operations that status shows now. */
+  /** The operations that status shows at present. */
   readonly shown: readonly StatusOperation[];
   /**
    * Ids of operations that are not counted only because their times are too old: the control plane's clock stepped
@@ -27,10 +28,10 @@ export interface FailureContext {
 /**
  * Returns the failures that LastOperationSucceeded shows, one for each action.
  *
- * A failure is cleared by a later success of the same action, by a success of the same operation (the control plane may
- * retry it), or by the annotation. A read that does not show the failure does not clear it.
- * Operations that this step counts are later than any failure in status, whatever their times are: the control plane's
- * clock may step back.
+ * A later success of the same action clears a failure. So does a success of the same operation, because the control
+ * plane may retry it, and so does the annotation. A read that does not show the failure does not clear it.
+ * Operations that this step counts are later than any failure in status, whatever their times are: the control
+ * plane's clock may step back.
  *
  * @param operations newest first.
  */
@@ -86,8 +87,8 @@ function isNewFailure(operation: Operation, { shown, endedIds, missedIds }: Fail
 }
 
 /**
- * Whether status may have shown the operation earlier: status has room for the most recent operations only, and this
- * one is older than the last of them.
+ * Whether status may have shown the operation earlier. Status has room only for the most recent operations, and this
+ * one is older than all of them.
  */
 function isPushedOut({ createdTime }: Operation, shown: readonly StatusOperation[]): boolean {
   const oldest = shown.at(-1);

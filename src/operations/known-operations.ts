@@ -1,10 +1,11 @@
+/** The operations of one project that this process knows. */
 import { isInFlight, type Operation, outcomeOf } from "../domain/operation.ts";
 import { createTextPool } from "../domain/text-pool.ts";
 
 /** The operations of one project that the operator knows at one moment. Times are the control plane's. */
 export interface OperationsSnapshot {
   /**
-   * The number of this snapshot: it grows with each read of this process. It shows which snapshot a resource has used
+   * The number of this snapshot. It grows with each read of this process, and shows which snapshot a resource has used
    * last.
    */
   readonly revision: number;
@@ -58,7 +59,7 @@ export interface OperationLogGap {
   readonly untilMs: number;
 }
 
-/** Which operations must stay when old ones are dropped. */
+/** The operations that must not be dropped, although they are old. */
 export interface Needs {
   /**
    * Operations since this time must stay, epoch milliseconds of the control plane's clock; `undefined`: no resource
@@ -84,7 +85,7 @@ interface Known {
 }
 
 /**
- * For this many milliseconds, the operator ignores a read that looks older than the last answer. After that it believes
+ * A read that looks older than the last answer is ignored for this many milliseconds. After that the operator believes
  * the read.
  */
 const looksOlderMs = 30_000;
@@ -138,8 +139,8 @@ export class KnownOperations {
   }
 
   /**
-   * Drops ended operations that no resource needs, apart from the `windowSize` ones that changed last. It also drops
-   * everything above `mostKept`.
+   * Drops ended operations that no resource needs, except the `windowSize` ones that changed last. It also drops the
+   * oldest ones above `mostKept`.
    * @returns the dropped operations; `needed` are those that a resource had not used yet.
    */
   prune(needs: Needs, { windowSize, mostKept }: { readonly windowSize: number; readonly mostKept: number }): Pruned {
@@ -189,7 +190,7 @@ const operationOf = ({ operation }: Known): Operation => operation;
 
 const isOpen = ({ operation }: Known): boolean => isInFlight(operation);
 
-/** Whether an operation has ended, in a status that the operator knows. */
+/** Whether an operation has ended. An operation with an unknown status counts as not ended. */
 export function hasEnded(operation: Pick<Operation, "status">): boolean {
   const outcome = outcomeOf(operation);
   return outcome === "Succeeded" || outcome === "Failed";

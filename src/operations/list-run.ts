@@ -1,3 +1,4 @@
+/** Lists the operations of a project page by page. */
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { Operation } from "../domain/operation.ts";
 

@@ -1,3 +1,4 @@
+/** Computes how far back the operation log must be read for one resource. */
 import type { OperationWatermark } from "../resource/status-schema.ts";
 import { parseMark } from "./watermark.ts";
 
@@ -19,8 +20,8 @@ export interface LogNeed {
 const listSettleMs = 60_000;
 
 /**
- * Returns which part of the log a resource needs, by its stored watermark. Do not call it for a resource whose records
- * are not proven its own: such a resource never counts, so the log would be read back again and again.
+ * Returns which part of the log a resource needs, by its stored watermark. Do not call it for a resource whose
+ * records are not proven its own. Such a resource never counts, so the log would be read back again and again.
  * @returns `undefined`: the resource has no log yet.
  */
 export function logNeedOf(uid: string, stored: OperationWatermark | undefined): LogNeed | undefined {

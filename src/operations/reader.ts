@@ -1,3 +1,4 @@
+/** Reads the operation log of one project, as far as its resources need it. */
 import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { isInFlight, isLater, type Operation } from "../domain/operation.ts";
@@ -44,7 +45,8 @@ export interface OperationsRead {
 }
 
 /**
- * The list may be out of order by this many milliseconds, because the clocks of the control plane's machines differ.
+ * Operations in the list may stand in the wrong order if their times differ by less than this, in milliseconds. The
+ * clocks of the control plane's machines differ.
  */
 const listDisorderMs = 10_000;
 
@@ -77,7 +79,7 @@ export class ProjectOperations {
   #newestListedTime: string | undefined;
   /** Every listed operation since this time is known, epoch milliseconds of the control plane's clock. */
   #reachMs = Number.POSITIVE_INFINITY;
-  /** Operations created before this time are not read any more: a gap has been reported. */
+  /** The reader skips operations created before this time. It has reported them as a gap. */
   #floorMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ProjectOperationsOptions) {
@@ -246,8 +248,8 @@ export class ProjectOperations {
   }
 
   /**
-   * Gives up on what lies behind the maximum number of pages: it is never read. This is a gap, unless a watermark shows
-   * that it has been counted.
+   * Gives up on operations behind the maximum number of pages: they are never read. This is a gap, unless a watermark
+   * shows that they have been counted.
    */
   #giveUpBefore({ end }: Run, needs: readonly LogNeed[], lastNewestMs: number): void {
     if (end !== "CutShort") {

@@ -1,3 +1,4 @@
+/** The pure reducer of the operation log: computes status, metrics and events of one resource from a snapshot. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { compareNewestFirst, isInFlight, isLater, type Operation } from "../domain/operation.ts";
 import type { ComputeEndpointStatus, Ownership } from "../resource/status-schema.ts";
@@ -57,8 +58,8 @@ export interface OperationLogStep {
 }
 
 /**
- * If the floor of a watermark is older than this many milliseconds, the watermark is stored alone, so that a new
- * process need not read far back.
+ * The maximum age of a stored floor, in milliseconds. If the floor is older, the watermark is stored although nothing
+ * else changed, so that a new process need not read far back.
  */
 const longestBehindMs = 86_400_000;
 
@@ -98,7 +99,7 @@ export function reduceOperations(
     : adopted(state, log, subject, { endpoint, ownership, previous, isReplaced });
 }
 
-/** Keeps the mark of an endpoint that is gone, so that its operations are still counted. */
+/** Keeps the mark of an endpoint that is gone, so that its last operations are still counted. */
 function leave(mark: LogMark, ownership: Ownership | undefined): LogMark {
   return ownership === undefined ? mark : { ...mark, formerEndpointId: ownership.endpointId };
 }
@@ -155,7 +156,7 @@ function adopted(
   };
 }
 
-/** Counts what is new since the mark. */
+/** Counts operations that are newer than the mark. */
 function counted(
   state: OperationLogState,
   log: OperationsSnapshot,

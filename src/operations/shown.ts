@@ -1,3 +1,4 @@
+/** Selects the operations that status shows. */
 import { durationMsOf, isInFlight, type Operation, type OperationCause } from "../domain/operation.ts";
 import { type StatusOperation, statusOperationsLimit } from "../resource/status-schema.ts";
 import type { AttributedOperation } from "./attribution.ts";
@@ -10,8 +11,8 @@ const errorLimit = 256;
  * Selects the operations that status shows, at most twenty: first the unfinished ones, then the most recent.
  *
  * A successful availability check is left out, so that a resource at rest causes no writes. An entry changes only if
- * the operation's status has changed. An ended entry that the snapshot does not hold stays as it is, because after a
- * restart only a small part of the log is read.
+ * the operation's status has changed. An ended entry that is not in the snapshot stays as it is. After a restart only
+ * a small part of the log is read.
  *
  * @param operations the operations of the resource, newest first.
  * @param previous the operations that status shows now.

@@ -1,3 +1,5 @@
+/** The unfinished operations that the operator reads by id. */
+
 /** What this process remembers of an operation that it reads by id. Times are monotonic milliseconds. */
 interface Waited {
   readonly sinceMs: number;
@@ -23,8 +25,8 @@ export interface WaitedOptions {
 }
 
 /**
- * The maximum number of remembered ids of operations that do not exist. Without them, a resource that waits for such an
- * operation would cause the same read again and again.
+ * The maximum number of remembered ids of operations that do not exist. If the operator forgot them, a resource that
+ * waits for such an operation would cause the same read again and again.
  */
 const mostGone = 1_000;
 

@@ -1,3 +1,4 @@
+/** The watermark: how far the operations of one resource have been counted. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { LogBranch, OperationWatermark } from "../resource/status-schema.ts";
 import { type AttributedOperation, createdTogetherMs } from "./attribution.ts";
@@ -46,8 +47,8 @@ const metLimit = 32;
 const unfinishedLimit = 50;
 
 /**
- * The floor stays this many milliseconds behind the newest listed operation, because later operations may have times
- * that are earlier by as much.
+ * The floor stays this many milliseconds behind the newest listed operation, because an operation that starts later may
+ * have an earlier time.
  */
 const floorBehindMs = 90 * 60_000;
 
@@ -64,8 +65,8 @@ const clockDifferenceMs = 60_000;
 const unknownPatienceMs = 3_600_000;
 
 /**
- * Returns the latest time of the control plane's clock that a list has shown. An operation dated in the future does not
- * count.
+ * Returns the latest time of the control plane's clock that a list has shown. The time of an operation in the future
+ * does not count.
  */
 export function referenceMsOf(
   { newestListedTime }: Pick<OperationsSnapshot, "newestListedTime">,

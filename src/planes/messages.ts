@@ -10,19 +10,19 @@ export function secretForbidden(place: ResourceKey): string {
 }
 
 export function secretNotFound(place: ResourceKey, key: string): string {
-  return `There is no ${secretName(place)}. Create it with the key ${key}; the operator looks again within a minute.`;
+  return `There is no ${secretName(place)}. Create it with the key ${key}; the operator checks again within a minute.`;
 }
 
 export function secretKeyNotFound(place: ResourceKey, key: string): string {
-  return `${secretName(place)} has no key ${key}. Add the key, or correct spec; the operator looks again within a minute.`;
+  return `${secretName(place)} has no key ${key}. Add the key, or correct spec; the operator checks again within a minute.`;
 }
 
 export function secretInvalid(place: ResourceKey, key: string): string {
-  return `The value of ${key} in ${secretName(place)} is empty or holds characters that an API key cannot have. Correct the value; the operator looks again within a minute.`;
+  return `The value of ${key} in ${secretName(place)} is empty or holds characters that an API key cannot have. Correct the value; the operator checks again within a minute.`;
 }
 
 export function authorityInvalid(place: ResourceKey, key: string): string {
-  return `The value of ${key} in ${secretName(place)} is not a PEM certificate. Correct the value; the operator looks again within a minute.`;
+  return `The value of ${key} in ${secretName(place)} is not a PEM certificate. Correct the value; the operator checks again within a minute.`;
 }
 
 /** Says that the API server gives no answer about the Secret. */
@@ -57,13 +57,13 @@ export function keyIsKept(place: ResourceKey, resources: number): string {
   return `${secretName(place)} is being deleted. The operator keeps it while ${resources} ${resources === 1 ? "resource uses" : "resources use"} this control plane.`;
 }
 
-/** The message in the resources: the namespaces that use a control plane see only its name. */
+/** Says that the control plane does not exist. The namespaces that use a control plane see only its name. */
 export function planeNotFound(planeId: string, namespace: string | undefined): string {
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   return `There is no ${planeName(planeId)}${where}, so the operator creates, changes and deletes nothing for this resource. Create it, or delete this resource with spec.deletionPolicy Retain.`;
 }
 
-/** `spec.controlPlaneRef` cannot be read, so no control plane is named. */
+/** Says that `spec.controlPlaneRef` cannot be read. */
 export const refUnreadable =
   "spec.controlPlaneRef cannot be read, so the operator creates, changes and deletes nothing for this resource. Set its kind to ControlPlane or ClusterControlPlane, and its name to that of an existing one.";
 

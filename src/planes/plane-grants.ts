@@ -16,8 +16,8 @@ export interface GrantQuestion {
 /**
  * Returns what a namespace may do in a project of the control plane. Pure and total.
  * The key of a ControlPlane belongs to its namespace, so its resources need no grant. A ClusterControlPlane grants by
- * `projects`. If it has none, the annotation of the Namespace grants. An annotation never adds to `projects`, because its project
- * ids, or its `*`, may be meant for another account.
+ * `projects`. If it has none, the annotation of the Namespace grants. The annotation never extends `projects`, because
+ * its project ids, or its `*`, may be meant for another account.
  */
 export function planeGrantOf(
   { kind, spec }: Pick<PlaneResource, "kind" | "spec">,

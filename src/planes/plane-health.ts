@@ -1,7 +1,7 @@
 /** Finds out from the answers of a control plane whether it accepts the key, and whether it answers at all. */
 import { type CredentialState, credentialStateAfter } from "../control-plane/credential-gate.ts";
-import type { CallGuard } from "../control-plane/guard-calls.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { CallGuard } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
 
 /** An error that concerns the control plane as a whole. */
@@ -25,8 +25,8 @@ const reasonsOfPlane: ReadonlySet<ControlPlaneReason> = new Set([
 ]);
 
 /**
- * One project that fails says nothing about the control plane while other projects get answers. The control plane counts as
- * failing after this many failed calls in a row, over at least this time. A refused key counts at once.
+ * The control plane counts as failing after this many failed calls in a row, over at least this time. A single project
+ * that fails proves nothing while other projects get answers. A refused key counts at once.
  */
 const failuresInRow = 3;
 const failingForMs = 30_000;
@@ -61,7 +61,7 @@ export class PlaneHealth {
     return this.#isFailing ? this.#lastError : undefined;
   }
 
-  /** Forgets the results of the former key, because there is another key. */
+  /** Forgets the results of the former key. */
   forgetKey(): void {
     this.#credentials = undefined;
     this.#isFailing = this.#isFailing && this.#lastError?.reason !== "Unauthorized";
@@ -103,7 +103,10 @@ export class PlaneHealth {
     return reason === "Unauthorized" || (count >= failuresInRow && this.#clock.monotonicMs() - sinceMs >= failingForMs);
   }
 
-  /** While it fails, the first reason stays: a status that follows every call would be written with every call. */
+  /**
+   * While it fails, the first reason stays. If the status followed every failed call, it would be written with every
+   * call.
+   */
   #fail({ reason, message }: ControlPlaneError): void {
     if (!this.#isFailing || reason === "Unauthorized") {
       this.#lastError = { reason, message, atMs: this.#clock.nowMs() };

@@ -5,19 +5,25 @@ import type { Clock } from "../domain/clock.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { GrantSource } from "../domain/namespace-grants.ts";
-import { KubernetesError, keyText, type ResourceKey, type ResourceStore } from "../domain/resource-store.ts";
+import {
+  type EventRecorder,
+  KubernetesError,
+  keyText,
+  type ResourceKey,
+  type ResourceStore,
+} from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { HeldSecrets } from "../domain/secret-store.ts";
 import type { Requeue } from "../domain/worker.ts";
-import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
+import { keyOfPlane, type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
-import { type Held, isSameKey, keyFinalizer, needsHold, releaseSecrets } from "./hold-secrets.ts";
 import type { Plane } from "./plane.ts";
-import { keyOfPlane } from "./plane-names.ts";
+import { planeEvents } from "./plane-events.ts";
+import { type Held, isSameKey, keyFinalizer, needsHold, releaseSecrets } from "./plane-secrets.ts";
 import { planeStatus } from "./plane-status.ts";
 import type { Planes } from "./planes.ts";
 
-/** What the keeper needs. */
+/** The parts of the keeper. */
 export interface PlaneKeeperOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -26,15 +32,21 @@ export interface PlaneKeeperOptions {
   readonly namespaces: GrantSource;
   readonly storeOf: (planeId: string) => ResourceStore<PlaneResource, ControlPlaneStatus> | undefined;
   /**
-   * Returns the number of resources that use the control plane: they have something there, or may create it at any
+   * Returns the number of resources that use the control plane. They have something there, or may create it at any
    * moment.
    */
   readonly usersOf: (planeId: string) => PlaneUsers;
+  readonly events: EventRecorder;
+  /**
+   * Whether the operator may publish events of ClusterControlPlanes. Kubernetes keeps these in the namespace `default`,
+   * where an operator of some namespaces has no right.
+   */
+  readonly mayRecordOfCluster: boolean;
 }
 
 /** The interval at which an unchanged Secret is read again, in milliseconds. */
 const restMs = 60_000;
-/** After a refusal, the interval at which a new key is searched, in milliseconds. */
+/** The interval at which the keeper looks for a new key after a refusal, in milliseconds. */
 const refusedAgainMs = 5_000;
 /** The Secret is not read again within this many milliseconds because of changed resources. */
 const freshMs = 2_000;
@@ -57,7 +69,7 @@ export class PlaneKeeper {
       }
       const hasMoved = error instanceof KubernetesError && error.reason === "Conflict";
       if (hasMoved) {
-        // The Secret may be the object that changed.
+        // The event may come from a change of the Secret.
         this.#options.planes.of(planeId).key.forget();
       } else if (error instanceof KubernetesError) {
         this.#options.logger.warn(
@@ -99,7 +111,10 @@ export class PlaneKeeper {
     return { kind: "RequeueAfter", delayMs };
   }
 
-  /** The rights in a namespace that is being deleted may go first: then no operator can ever release its Secret. */
+  /**
+   * Whether the control plane may be released although its Secrets still carry the finalizer. In a namespace that is
+   * being deleted, the operator's rights may be deleted first. The operator can then never release the Secrets.
+   */
   #mayGo(planeId: string, { secrets }: Held): boolean {
     const { namespaces, logger } = this.#options;
     const isLost = secrets.every(({ namespace }) => namespaces.grantsOf(namespace).isTerminating);
@@ -155,7 +170,7 @@ export class PlaneKeeper {
     users: PlaneUsers,
     { secrets: heldSecrets, problem: releaseProblem }: Held,
   ): Promise<void> {
-    const { clock, planes } = this.#options;
+    const { clock, planes, events, mayRecordOfCluster } = this.#options;
     if (resource === undefined) {
       return;
     }
@@ -164,8 +179,14 @@ export class PlaneKeeper {
       ...{ resource, reading: key.known, credentials, currentError, lastError },
       ...{ users, heldSecrets, releaseProblem, nowMs: clock.nowMs() },
     });
-    if (!isSameStored(status, resource.status)) {
-      planes.note(id, await store.patchStatus(resource, status));
+    if (isSameStored(status, resource.status)) {
+      return;
+    }
+    planes.note(id, await store.patchStatus(resource, status));
+    if (mayRecordOfCluster || resource.kind === "ControlPlane") {
+      for (const event of planeEvents(resource, status)) {
+        events.record(resource, event);
+      }
     }
   }
 }

@@ -4,14 +4,14 @@ import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { SecretsReading } from "./plane-secrets.ts";
 
-/** What reading the key needs. */
+/** The parts that reading the key needs. */
 export interface PlaneKeyOptions {
   readonly clock: Clock;
   /** Reads the Secrets now; `undefined`: there is no valid spec that names any. Never throws. */
   readonly read: () => Promise<SecretsReading | undefined>;
   /**
-   * Whether a key stays in use although it can no longer be read: its namespace is being deleted, and the right to its
-   * Secrets was deleted first.
+   * Whether a key stays in use although it can no longer be read. That is so if its namespace is being deleted, and
+   * the right to its Secrets was deleted first.
    */
   readonly isKeptInMemory: () => boolean;
   /** Called when the key has changed, appeared or disappeared. Must not throw. */
@@ -22,7 +22,7 @@ export interface PlaneKeyOptions {
 
 /** After this many milliseconds the Secret is read again. After a refusal it is read at once. */
 const readAgainMs = 60_000;
-/** While the key is refused, another one is searched at this interval, in milliseconds. */
+/** While the key is refused, the Secret is read again at this interval, in milliseconds. */
 const refusedAgainMs = 5_000;
 /** If the API server gives no answer, the Secret is read again after this many milliseconds. */
 const unansweredAgainMs = 5_000;
@@ -109,7 +109,7 @@ export class PlaneKey implements KeySource {
   }
 }
 
-/** Returns a text of the parts that matter to the resources which use the key. */
+/** Returns a text that is equal for readings that mean the same to the resources which use the key. */
 function markOf(reading: SecretsReading | undefined): string {
   return reading?.kind === "Read" ? JSON.stringify([reading.key, reading.authority]) : (reading?.kind ?? "None");
 }

@@ -9,7 +9,7 @@ import * as messages from "./messages.ts";
 import type { PlaneError } from "./plane-health.ts";
 import type { SecretsReading } from "./plane-secrets.ts";
 
-/** Everything that the status depends on. */
+/** The facts from which the status is computed. */
 export interface PlaneFacts {
   readonly resource: PlaneResource;
   readonly reading: SecretsReading | undefined;
@@ -73,7 +73,7 @@ interface Standing {
   readonly message: string;
 }
 
-/** Returns the first problem that prevents the use of the control plane. */
+/** Returns the first problem that prevents the use of the control plane; without a problem, that it is usable. */
 function standingOf(facts: PlaneFacts): Standing {
   const { resource, reading, credentials, currentError } = facts;
   if (resource.spec.kind === "Invalid") {

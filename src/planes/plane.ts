@@ -1,7 +1,8 @@
 /** One control plane that a resource describes: its client, key, health and the memory of its projects. */
-import type { CallGuard } from "../control-plane/guard-calls.ts";
+
 import type { KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { CallGuard } from "../domain/control-plane.ts";
 import type { GrantSource } from "../domain/namespace-grants.ts";
 import type { HeldSecrets } from "../domain/secret-store.ts";
 import type { ControlPlaneAccess } from "../reconcile/control-plane-access.ts";
@@ -11,8 +12,9 @@ import { annotations, controlPlaneNames } from "../resource/names.ts";
 import { PlaneHealth } from "./plane-health.ts";
 import { PlaneKey } from "./plane-key.ts";
 import { readPlaneSecrets } from "./plane-secrets.ts";
+import { mayBeNearby, type TenantLimits } from "./tenant-limits.ts";
 
-/** What is needed to connect to a control plane. */
+/** The data for a connection to a control plane. */
 export interface PlaneTarget {
   readonly url: string;
   readonly keys: KeySource;
@@ -20,8 +22,10 @@ export interface PlaneTarget {
   readonly requestsPerMinute: number | undefined;
   /** The id of the control plane, for ownership records. */
   readonly controlPlane: string;
+  /** Whether the host name may lead to this machine or link. */
+  readonly mayBeNearby: boolean;
   readonly watchCalls: CallGuard;
-  /** Whether this connection and its key are in use. A call of a former one may end later. */
+  /** Whether this connection and its key are still in use. A call over a former connection may end later. */
   readonly isInUse: () => boolean;
   /** Called when the Secret has another key after a refusal. Must not throw. */
   readonly onNewKey: () => void;
@@ -31,15 +35,20 @@ export interface PlaneTarget {
 export interface PlaneConnection {
   readonly access: ControlPlaneAccess;
   readonly unreadableCount: () => number;
+  /**
+   * Changes the request budget. Knowledge about the control plane stays: a pause that it asked for, and a refused key.
+   */
+  setRequestsPerMinute(requestsPerMinute: number | undefined): void;
   close(): Promise<void>;
 }
 
-/** What one control plane needs. */
+/** The parts of one control plane. */
 export interface PlaneOptions {
   readonly clock: Clock;
   readonly secrets: HeldSecrets;
   readonly namespaces: GrantSource;
   readonly connect: (target: PlaneTarget) => PlaneConnection;
+  readonly tenantLimits: Pick<TenantLimits, "hosts">;
   readonly newProjects: () => Projects;
   /** Called with each key, for instance to keep it out of logs. */
   readonly onKey: (key: string) => void;
@@ -53,13 +62,12 @@ export interface PlaneOptions {
 /** After this many milliseconds, connections of a former spec are closed. Calls in progress have ended by then. */
 const closeAfterMs = 30_000;
 
-/** What a connection is made for. Another place, another key or another budget means another connection. */
+/** The URL and the key of a connection. If one of them changes, the connection is made again. */
 interface Target {
-  /** The control plane as spec describes it; deleted and made anew, it is another one. */
+  /** The control plane as spec describes it. If the resource is deleted and created again, it is another place. */
   readonly place: string;
-  /** The place, and the Secrets whose values may go there. */
+  /** The place, and the Secrets whose values may be sent there. */
   readonly keyPlace: string;
-  readonly requestsPerMinute: number | undefined;
 }
 
 export class Plane {
@@ -71,6 +79,7 @@ export class Plane {
   #connection: PlaneConnection | undefined;
   readonly #former = new Set<PlaneConnection>();
   #target: Target | undefined;
+  #requestsPerMinute: number | undefined;
   #health: PlaneHealth;
   #projects: Projects;
 
@@ -82,18 +91,21 @@ export class Plane {
     this.#key = this.#newKey(undefined);
   }
 
-  /** The key of the present spec. It is read for this URL and from these Secrets alone, and goes nowhere else. */
+  /** The key of the present spec. It is read only for this URL and from these Secrets, and is sent nowhere else. */
   get key(): PlaneKey {
     return this.#key;
   }
 
-  /** Whether its last finalizer is removed, or is being removed now. Nothing new may begin at such a control plane. */
+  /**
+   * Whether the last finalizer of the resource is removed, or is being removed now. Then nothing new may begin at this
+   * control plane.
+   */
   get isLeaving(): boolean {
     const { deletionTimestamp, finalizers = [] } = this.#resource ?? {};
     return this.#isLeaving || (deletionTimestamp !== undefined && !finalizers.includes(controlPlaneNames.finalizer));
   }
 
-  /** Does the last step of the deletion. Until its result is known, nothing new begins at the control plane. */
+  /** Removes the last finalizer. Until the result is known, nothing new begins at the control plane. */
   async whileLeaving<Value>(step: () => Promise<Value>): Promise<Value> {
     this.#isLeaving = true;
     try {
@@ -127,7 +139,8 @@ export class Plane {
   }
 
   /**
-   * Takes over a new form of the resource. @returns whether the control plane must be used in another way from now on
+   * Notes a new form of the resource.
+   * @returns whether the control plane must be used in another way from now on
    */
   note(resource: PlaneResource | undefined): boolean {
     const before = this.#resource;
@@ -138,7 +151,7 @@ export class Plane {
       return false;
     }
     this.#resource = resource;
-    // A person who asks for a reconcile wants the Secret as it is now.
+    // If a person asks for a reconcile, the Secret is read now.
     if (requestedAt(before) !== requestedAt(resource)) {
       this.#key.forget();
     }
@@ -159,30 +172,33 @@ export class Plane {
     const { connect, newProjects, clock, onHealthChange } = this.#options;
     const before = this.#target;
     const target = targetOf(resource);
-    const isSameKey = before?.keyPlace === target?.keyPlace;
-    if (isSameKey && before?.requestsPerMinute === target?.requestsPerMinute) {
+    const requestsPerMinute = resource?.spec.kind === "Valid" ? resource.spec.spec.requestsPerMinute : undefined;
+    if (before?.keyPlace === target?.keyPlace) {
+      if (this.#requestsPerMinute !== requestsPerMinute) this.#connection?.setRequestsPerMinute(requestsPerMinute);
+      this.#requestsPerMinute = requestsPerMinute;
       return;
     }
     this.#closeLater();
     this.#target = target;
-    if (!isSameKey) {
-      this.#key = this.#newKey(resource);
-      this.#health.forgetKey();
-    }
+    this.#requestsPerMinute = requestsPerMinute;
+    this.#key = this.#newKey(resource);
+    this.#health.forgetKey();
     if (target === undefined || resource?.spec.kind !== "Valid") {
       this.#options.onUnused(this.id);
       return;
     }
     if (before?.place !== target.place) {
-      // What another URL showed proves nothing about this one.
+      // Knowledge from another URL proves nothing about this one.
       this.#projects = newProjects();
       this.#health = new PlaneHealth(clock, onHealthChange);
     }
     const { id } = this;
     const key = this.#key;
+    const { url } = resource.spec.spec;
     this.#connection = connect({
-      url: resource.spec.spec.url,
-      requestsPerMinute: target.requestsPerMinute,
+      url,
+      mayBeNearby: mayBeNearby(resource, url, this.#options.tenantLimits),
+      requestsPerMinute,
       keys: key,
       controlPlane: id,
       isInUse: () => this.#target === target && key.known?.kind === "Read",
@@ -203,7 +219,10 @@ export class Plane {
     }
   }
 
-  /** A key belongs to one spec: after an edit of spec, the former connection cannot get the new key, nor the new one the former key. */
+  /**
+   * A key belongs to one spec. After an edit of spec, the former connection cannot get the new key, and the new
+   * connection cannot get the former key.
+   */
   #newKey(resource: PlaneResource | undefined): PlaneKey {
     const { clock, onKey, onKeyChange, onUnused, secrets, namespaces } = this.#options;
     const spec = resource?.spec.kind === "Valid" ? resource.spec.spec : undefined;
@@ -234,10 +253,10 @@ function targetOf(resource: PlaneResource | undefined): Target | undefined {
   if (resource?.spec.kind !== "Valid") {
     return undefined;
   }
-  const { url, requestsPerMinute, apiKeySecretRef, connection } = resource.spec.spec;
+  const { url, apiKeySecretRef, connection } = resource.spec.spec;
   const place = [resource.uid, url];
   const keyPlace = JSON.stringify([...place, apiKeySecretRef, connection?.caSecretRef]);
-  return { place: JSON.stringify(place), keyPlace, requestsPerMinute };
+  return { place: JSON.stringify(place), keyPlace };
 }
 
 function requestedAt(resource: PlaneResource | undefined): string | undefined {

@@ -1,30 +1,26 @@
 /** All control planes: those that resources describe, and the one of the settings. */
 
-import type { PlaneProblem } from "../decide/plane-problem.ts";
-import { fullGrant, type GrantMode, type GrantOf, projectGrantOf } from "../decide/project-grant.ts";
+import { fullGrant, type GrantMode, type GrantOf, type PlaneProblem, projectGrantOf } from "../decide/project-grant.ts";
 import type { GrantSource } from "../domain/namespace-grants.ts";
-import { keyText } from "../domain/resource-store.ts";
+import { type KindStanding, keyText } from "../domain/resource-store.ts";
 import type { ControlPlaneUnit } from "../reconcile/control-plane-access.ts";
-import type { PlaneResource } from "../resource/control-plane-resource.ts";
+import { kindOfPlane, namespaceOfPlane, type PlaneResource } from "../resource/control-plane-resource.ts";
 import { settingsPlane, unreadablePlane } from "../resource/project-key.ts";
 import * as messages from "./messages.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
 import { planeGrantOf } from "./plane-grants.ts";
-import { kindOfPlane, namespaceOfPlane } from "./plane-names.ts";
 import { surplusAmong, type TenantLimits, withinLimits } from "./tenant-limits.ts";
 
-/** Whether the API server serves the kind of a control plane, and the operator may read it. */
-export type KindStanding = "NotAsked" | "NotServed" | "Forbidden" | "Listed";
-
-/** What the control planes need. */
+/** The parts of the control planes. */
 export interface PlanesOptions extends Omit<PlaneOptions, "onKeyChange" | "onHealthChange"> {
   /** The control plane of the settings. */
-  readonly settings: Omit<ControlPlaneUnit, "id" | "grantOf" | "problem">;
+  readonly settings: Pick<ControlPlaneUnit, "access" | "projects">;
   readonly grantMode: GrantMode;
   readonly tenantLimits: TenantLimits;
   readonly namespaces: GrantSource;
-  readonly standingOf: (kind: PlaneResource["kind"]) => KindStanding;
-  /** Called when the resources of a control plane may do something else than before. Must not throw. */
+  /** Returns the standing of the kind that would describe the control plane with this id. */
+  readonly standingOf: (planeId: string) => KindStanding;
+  /** Called when the resources of a control plane may have to act in another way. Must not throw. */
   readonly onUsable: (planeId: string) => void;
   /** Called when the status of a control plane may have changed. Must not throw. */
   readonly onNews: (planeId: string) => void;
@@ -43,7 +39,7 @@ export class Planes {
     this.#options = options;
     const grantOf: GrantOf = (namespace, projectId) =>
       projectGrantOf(projectId, namespaces.grantsOf(namespace), grantMode);
-    this.#settings = { ...settings, id: settingsPlane, grantOf, problem: undefined };
+    this.#settings = { ...settings, id: settingsPlane, grantOf, problem: undefined, isSettled: true };
   }
 
   /** Returns the units of all control planes that are used or described. */
@@ -64,7 +60,7 @@ export class Planes {
     const plane = this.of(planeId);
     const problem = this.#problemOf(plane);
     return {
-      ...{ id: planeId, projects: plane.projects, problem },
+      ...{ id: planeId, projects: plane.projects, problem, isSettled: this.isSettled(planeId) },
       access: problem === undefined ? plane.access : undefined,
       grantOf: (namespace, projectId) => this.#grantOf(plane, namespace, projectId),
     };
@@ -77,8 +73,10 @@ export class Planes {
     if (planeId === settingsPlane) {
       return true;
     }
-    const kind = kindOfPlane(planeId);
-    return kind === undefined || (this.#options.standingOf(kind) !== "NotAsked" && this.of(planeId).isSettled);
+    return (
+      kindOfPlane(planeId) === undefined ||
+      (this.#options.standingOf(planeId) !== "NotAsked" && this.of(planeId).isSettled)
+    );
   }
 
   of(planeId: string): Plane {
@@ -127,7 +125,7 @@ export class Planes {
     }
   }
 
-  /** @returns whether the control plane must be used in another way from now on */
+  /** Updates a control plane. @returns whether the control plane must be used in another way from now on */
   #take(planeId: string, resource: PlaneResource | undefined): boolean {
     const isChanged = this.of(planeId).note(resource);
     if (isChanged) {
@@ -136,7 +134,7 @@ export class Planes {
     return isChanged;
   }
 
-  /** Forgets a control plane that nothing describes and no resource names. */
+  /** Forgets a control plane that no resource describes and no resource names. */
   forgetUnused(planeId: string): void {
     const plane = this.#planes.get(planeId);
     if (plane !== undefined && plane.resource === undefined && plane.projects.size === 0) {
@@ -157,7 +155,7 @@ export class Planes {
     const facts = namespaces.grantsOf(namespace);
     if (resource?.spec.kind !== "Valid") {
       // A ControlPlane belongs to the namespace. A ClusterControlPlane that does not exist looks like one without
-      // `projects`: a namespace without a grant does not learn which ones exist.
+      // `projects`. So a namespace without a grant cannot find out which ones exist.
       return kindOfPlane(id) === "ClusterControlPlane" ? projectGrantOf(projectId, facts, grantMode) : fullGrant;
     }
     return planeGrantOf(resource, { namespace, projectId, facts }, grantMode);
@@ -165,7 +163,7 @@ export class Planes {
 
   #problemOf({ id, resource, key, access, isLeaving }: Plane): PlaneProblem | undefined {
     const kind = kindOfPlane(id);
-    const standing = kind === undefined ? "Listed" : this.#options.standingOf(kind);
+    const standing = kind === undefined ? "Listed" : this.#options.standingOf(id);
     if (kind !== undefined && (standing === "NotServed" || standing === "Forbidden")) {
       return { reason: "ControlPlaneNotReady", message: messages.kindUnreadable(kind, standing) };
     }

@@ -1,8 +1,12 @@
 /** The limits that the settings of the operator put on ControlPlanes, because every team may describe its own. */
+import { isNearbyHost } from "../domain/nearby-host.ts";
 import { keyText } from "../domain/resource-store.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 
-/** What the ControlPlanes of namespaces may ask for. ClusterControlPlanes are the administrator's, so they have no limit. */
+/**
+ * The limits for the ControlPlanes of namespaces. ClusterControlPlanes are written by the administrator, so they have
+ * no limit.
+ */
 export interface TenantLimits {
   /** Names and addresses of hosts; `*.` stands for every subdomain. `undefined`: every host outside this machine and link. */
   readonly hosts: readonly string[] | undefined;
@@ -12,8 +16,8 @@ export interface TenantLimits {
 }
 
 /**
- * Returns the control plane as the operator may use it. Above a limit that cannot be lowered, its spec counts as invalid, so
- * nothing is sent. Pure.
+ * Returns the control plane as the operator may use it. A request budget above the limit is lowered. If its host is not
+ * allowed, or the namespace has too many control planes, its spec counts as invalid and nothing is sent. Pure.
  * @param isSurplus whether the namespace has too many older ones
  */
 export function withinLimits(resource: PlaneResource, limits: TenantLimits, isSurplus: boolean): PlaneResource {
@@ -35,7 +39,9 @@ export function withinLimits(resource: PlaneResource, limits: TenantLimits, isSu
   return { ...resource, spec: { kind: "Valid", spec: { ...spec, requestsPerMinute } } };
 }
 
-/** Returns the keys of the ControlPlanes that are too many in their namespace. The oldest ones stay in use. Pure. */
+/**
+ * Returns the keys of the ControlPlanes above the maximum number of their namespace. The oldest ones stay in use. Pure.
+ */
 export function surplusAmong(siblings: readonly PlaneResource[], most: number): ReadonlySet<string> {
   const byAge = siblings.toSorted(
     (a, b) => compare(a.creationTimestamp, b.creationTimestamp) || compare(a.key.name, b.key.name),
@@ -43,26 +49,29 @@ export function surplusAmong(siblings: readonly PlaneResource[], most: number): 
   return new Set(byAge.slice(most).map(({ key }) => keyText(key)));
 }
 
+/**
+ * Whether the host name of a control plane may lead to this machine or link. It may for an administrator's own control plane,
+ * and for a host that the settings list by its whole name. Pure.
+ */
+export function mayBeNearby(
+  { kind }: Pick<PlaneResource, "kind">,
+  url: string,
+  { hosts = [] }: Pick<TenantLimits, "hosts">,
+): boolean {
+  return kind !== "ControlPlane" || hosts.includes(nameOf(new URL(url).hostname));
+}
+
 /** Whether a ControlPlane may name the host. Names are not resolved. Pure. @param hostname as `URL` normalizes it */
 export function isAllowedHost(hostname: string, hosts: readonly string[] | undefined): boolean {
-  const name = hostname.replace(/\.$/, "");
+  const name = nameOf(hostname);
   if (hosts === undefined) {
-    return !isNearby(name);
+    return !isNearbyHost(name);
   }
   return hosts.some((host) => host === name || (host.startsWith("*.") && name.endsWith(host.slice(1))));
 }
 
-/** Whether the host is this machine, or an address that routers do not forward: there are services without a password. */
-function isNearby(name: string): boolean {
-  const mapped = /^\[::ffff:([0-9a-f]{1,4}):[0-9a-f]{1,4}\]$/.exec(name)?.[1];
-  const high = mapped === undefined ? undefined : Number.parseInt(mapped, 16);
-  const ipv4 = high === undefined ? name : `${high >> 8}.${high & 255}.0.0`;
-  return (
-    /^(.+\.)?localhost$/.test(name) ||
-    /^(0|127)\.\d+\.\d+\.\d+$/.test(ipv4) ||
-    /^169\.254\.\d+\.\d+$/.test(ipv4) ||
-    /^\[(::1?\]|fe[89ab][0-9a-f]:)/.test(name)
-  );
+function nameOf(hostname: string): string {
+  return hostname.replace(/\.$/, "");
 }
 
 function refused(resource: PlaneResource, problems: string): PlaneResource {

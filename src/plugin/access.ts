@@ -1,6 +1,8 @@
+/** Opens the cluster and the control plane for `kubectl endpoints`, with the user's own rights. */
 import { type ControlPlaneClient, createControlPlane } from "../control-plane/create-control-plane.ts";
-import { createKeySource, type KeySource } from "../control-plane/key-source.ts";
+import { createKeySource } from "../control-plane/key-source.ts";
 import type { Identity } from "../decide/identity.ts";
+import type { ControlPlane } from "../domain/control-plane.ts";
 import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { readClusterId } from "../kubernetes/http/cluster.ts";
 import { createConnection, type KubernetesConnection } from "../kubernetes/http/connection.ts";
@@ -13,27 +15,24 @@ import {
   resourcePath,
 } from "../kubernetes/http/paths.ts";
 import { parseNamespace } from "../kubernetes/namespace-watch.ts";
-import type { ControlPlaneReads } from "../reconcile/observe-project.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { parseClusterControlPlane, parseControlPlane } from "../resource/control-plane-resource.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../resource/database-access.ts";
-import { databaseAccessNames } from "../resource/names.ts";
+import { clusterControlPlaneNames, controlPlaneNames, databaseAccessNames } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
+import type { NamedPlane, PlaneReading, PlaneReads } from "./named-plane.ts";
+import { PluginError } from "./plugin-error.ts";
 import type { NamespaceReads } from "./read-grants.ts";
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** An error that the user can correct: a missing setting, an unknown name. The message says how. */
-export class PluginError extends Error {
-  override readonly name = "PluginError";
-}
 
 const timeoutMs = 10_000;
 const pageLimit = 500;
 const mostPages = 1_000;
 
 /** The cluster, with the rights of the user's kubeconfig. */
-export interface ClusterAccess extends NamespaceReads {
+export interface ClusterAccess extends NamespaceReads, PlaneReads {
   /** The namespace of the kubeconfig's context; `default` if there is none. */
   readonly namespace: string;
   get(namespace: string, name: string): Promise<ComputeEndpoint>;
@@ -78,6 +77,7 @@ export function openCluster(version: string): ClusterAccess {
       const path = resourcePath(databaseAccessNames.plural, { namespace, name });
       return parseDatabaseAccess(await connection.request({ what, method: "GET", path, timeoutMs }));
     },
+    getPlane: (named) => readPlane(connection, named),
     list: () =>
       listAll(connection, {
         what: "ComputeEndpoints",
@@ -101,6 +101,21 @@ export function openCluster(version: string): ClusterAccess {
   };
 }
 
+async function readPlane(connection: KubernetesConnection, { ref, namespace }: NamedPlane): Promise<PlaneReading> {
+  const isOfCluster = ref.kind === "ClusterControlPlane";
+  const { plural } = isOfCluster ? clusterControlPlaneNames : controlPlaneNames;
+  const path = resourcePath(plural, { namespace: isOfCluster ? "" : namespace, name: ref.name });
+  try {
+    const stored = await connection.request({ what: `read ${ref.kind} ${ref.name}`, method: "GET", path, timeoutMs });
+    return { kind: "Found", plane: isOfCluster ? parseClusterControlPlane(stored) : parseControlPlane(stored) };
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    if (error.reason === "NotFound") return { kind: "Absent" };
+    if (error.reason === "Forbidden") return { kind: "Forbidden" };
+    throw error;
+  }
+}
+
 interface Listed<Item> {
   readonly what: string;
   readonly path: string;
@@ -119,17 +134,14 @@ async function listAll<Item>(
       query: { limit: String(pageLimit), ...(next !== "" && { continue: next }) },
     });
     const { items, metadata } = answer as { items: readonly unknown[]; metadata: { continue?: string } };
-    found.push(...items.map(parse));
+    found.push(...items.map((item) => parse(item)));
     next = metadata.continue ?? "";
     if (next === "") return found;
   }
   throw new PluginError(`the cluster has more than ${mostPages * pageLimit} ${what}`);
 }
 
-/**
- * Returns what the read returns; `undefined` if the user has no right to it. A Namespace that is gone counts like that
- * too.
- */
+/** Returns the result of the read; `undefined` if the user has no right to it, or if the Namespace is gone. */
 async function unlessForbidden<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
@@ -139,18 +151,12 @@ async function unlessForbidden<T>(read: () => Promise<T>): Promise<T | undefined
   }
 }
 
-/** The control plane, with the user's API key. */
-export interface ServiceAccess extends ControlPlaneReads, Pick<ControlPlaneClient, "serviceUrl" | "close"> {
-  /** Starts or suspends the compute of an endpoint now. @throws PluginError with the control plane's message */
-  change(projectId: string, endpointId: string, action: "start" | "suspend"): Promise<void>;
-}
-
 /**
  * Opens the control plane that CONTROL_PLANE_URL names, with CONTROL_PLANE_API_KEY or CONTROL_PLANE_API_KEY_FILE.
  *
  * @throws PluginError when a setting is missing
  */
-export function openService(env: Environment, version: string): ServiceAccess {
+export function openService(env: Environment, version: string): ControlPlaneClient {
   const { CONTROL_PLANE_URL: baseUrl, CONTROL_PLANE_API_KEY: key, CONTROL_PLANE_API_KEY_FILE: file } = env;
   if (!baseUrl || !(key || file)) {
     throw new PluginError("Set CONTROL_PLANE_URL, and CONTROL_PLANE_API_KEY or CONTROL_PLANE_API_KEY_FILE.");
@@ -159,42 +165,10 @@ export function openService(env: Environment, version: string): ServiceAccess {
   const userAgent = `kubectl-endpoints/${version}`;
   const ignore = () => undefined;
   const observer = { requestEnded: ignore, throttled: ignore, budgetWaited: ignore, locked: ignore };
-  const client = createControlPlane({ baseUrl, keys, clock: systemClock, observer, userAgent });
-  return {
-    serviceUrl: client.serviceUrl,
-    listEndpoints: (projectId) => client.listEndpoints(projectId),
-    getEndpoint: (projectId, endpointId) => client.getEndpoint(projectId, endpointId),
-    listOperations: (projectId, page) => client.listOperations(projectId, page),
-    getOperation: (projectId, operationId) => client.getOperation(projectId, operationId),
-    close: () => client.close(),
-    change: (projectId, endpointId, action) =>
-      changeCompute({ keys, userAgent, url: client.serviceUrl }, [projectId, endpointId], action),
-  };
+  return createControlPlane({ baseUrl, keys, clock: systemClock, observer, userAgent });
 }
 
-interface ChangeAccess {
-  readonly keys: KeySource;
-  readonly userAgent: string;
-  readonly url: string;
-}
-
-async function changeCompute(
-  { keys, userAgent, url }: ChangeAccess,
-  ids: readonly [string, string],
-  action: "start" | "suspend",
-): Promise<void> {
-  const [project, endpoint] = ids.map(encodeURIComponent);
-  const answer = await fetch(`${url}/projects/${project}/endpoints/${endpoint}/${action}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${await keys.current()}`, "user-agent": userAgent },
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  const text = (await answer.text()).slice(0, 300);
-  if (!answer.ok)
-    throw new PluginError(`cannot ${action} the compute: the control plane answered ${answer.status} ${text}`);
-}
-
-/** Returns the identity that ownership records name: cluster and control plane. */
-export async function identityOf(cluster: ClusterAccess, service: ServiceAccess, env: Environment): Promise<Identity> {
+/** Returns the identity in ownership records: cluster and control plane. */
+export async function identityOf(cluster: ClusterAccess, service: ControlPlane, env: Environment): Promise<Identity> {
   return { clusterId: env.CLUSTER_ID || (await cluster.clusterId()), serviceUrl: service.serviceUrl };
 }

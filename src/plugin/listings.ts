@@ -1,6 +1,8 @@
+/** Makes the tables and manifests that `kubectl endpoints` prints. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { group, kind, version } from "../resource/names.ts";
+import type { ControlPlaneRef } from "../resource/project-key.ts";
 
 /** Returns a table of the operations in a resource's status. Pure. */
 export function operationsText({ status }: ComputeEndpoint): string {
@@ -16,12 +18,17 @@ export function operationsText({ status }: ComputeEndpoint): string {
   return tableText(["CREATED", "ACTION", "STATUS", "TOOK", "CAUSE", "OPERATION", "ERROR"], rows);
 }
 
-/** Returns the endpoints that no resource of this cluster owns. Pure. */
+/**
+ * Returns the endpoints that no resource of this cluster owns. Pure.
+ * @param serviceUrl the control plane of the list. An endpoint of another control plane may have the same id.
+ */
 export function unownedEndpoints(
   endpoints: readonly ObservedEndpoint[],
   resources: readonly ComputeEndpoint[],
+  serviceUrl: string,
 ): readonly ObservedEndpoint[] {
-  const owned = new Set(resources.flatMap(({ claimed }) => claimed.endpointId ?? []));
+  const here = resources.filter(({ status }) => (status.ownership?.serviceUrl ?? serviceUrl) === serviceUrl);
+  const owned = new Set(here.flatMap(({ claimed }) => claimed.endpointId ?? []));
   return endpoints.filter(({ id }) => !owned.has(id));
 }
 
@@ -34,14 +41,21 @@ export function endpointsText(endpoints: readonly ObservedEndpoint[]): string {
 /**
  * Returns the manifest of a resource that adopts an endpoint unchanged. It manages no field, and keeps the endpoint
  * when it is deleted. Pure.
+ *
+ * @param controlPlaneRef the control plane of the endpoint; `undefined`: the one of the operator's settings
  */
-export function adoptionManifest(endpoint: ObservedEndpoint, namespace: string): object {
+export function adoptionManifest(
+  endpoint: ObservedEndpoint,
+  namespace: string,
+  controlPlaneRef: ControlPlaneRef | undefined,
+): object {
   const { id, projectId, branchId, type } = endpoint;
   return {
     apiVersion: `${group}/${version}`,
     kind,
     metadata: { name: id, namespace },
     spec: {
+      ...(controlPlaneRef && { controlPlaneRef }),
       ...{ projectId, branchId, type },
       adoption: { policy: "AdoptOnly", endpointId: id },
       deletionPolicy: "Retain",

@@ -1,3 +1,4 @@
+/** Computes what the operator would do next for a resource, and describes it. */
 import { parseAllDocuments } from "yaml";
 import type { Identity } from "../decide/identity.ts";
 import type { Plan } from "../decide/plan.ts";
@@ -17,10 +18,10 @@ import { type ComputeEndpoint, planeOf, projectsOf, workProjectOf } from "../res
 import { conditionOf } from "../resource/conditions.ts";
 import { finalizer } from "../resource/names.ts";
 import { settingsPlane } from "../resource/project-key.ts";
-import { PluginError } from "./access.ts";
+import { PluginError } from "./plugin-error.ts";
 import type { KnownGrants } from "./read-grants.ts";
 
-/** What a plan is made from. */
+/** The facts from which a plan is made. */
 interface PlanInput {
   readonly resource: ComputeEndpoint;
   /** Every other ComputeEndpoint of the cluster. */
@@ -39,7 +40,7 @@ export interface PlannedStep {
    * change.
    */
   readonly afterOperation: string | undefined;
-  /** The user may not read the grants of Namespaces, so that the plan goes by what status says about them. */
+  /** The user may not read the grants of Namespaces, so the plan uses the grant that status shows. */
   readonly isGrantAssumed: boolean;
 }
 
@@ -57,7 +58,7 @@ export async function planNow(input: PlanInput): Promise<PlannedStep> {
   const planeId = planeOf(resource);
   const isOfSettings = planeId === settingsPlane;
   const identity = isOfSettings ? input.identity : { ...input.identity, controlPlane: planeId };
-  // The grants of a ClusterControlPlane are not read, so the plan goes by what status says about them.
+  // The grants of a ClusterControlPlane are not read, so the plan uses the grant that status shows.
   const grants: KnownGrants = (...of) => (isOfSettings ? read(...of) : undefined);
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   const project = projects.of(workProjectOf(resource));
@@ -87,22 +88,31 @@ export async function planNow(input: PlanInput): Promise<PlannedStep> {
 }
 
 /**
- * Returns the grant that the status shows. The user may have no right to read the Namespace, so the operator's last
- * result counts.
+ * Returns the grant that the status shows: the operator's last result. The user may have no right to read the
+ * Namespace.
  */
 function grantShownBy({ status }: ComputeEndpoint): ProjectGrant {
   const isRefused = conditionOf(status.conditions, "Stalled")?.reason === "ProjectNotGranted";
   return isRefused ? { mayChange: false, mayAdopt: false } : fullGrant;
 }
 
+/** A planned step, and whether it was certainly made with the right control plane. */
+export interface CheckedStep extends PlannedStep {
+  /** The user may not read the control plane of the resource, so CONTROL_PLANE_URL is used without a check. */
+  readonly isUrlAssumed: boolean;
+}
+
 /** Describes a planned step for people. Pure. */
-export function planText({ plan, afterOperation, isGrantAssumed }: PlannedStep): string {
+export function planText({ plan, afterOperation, isGrantAssumed, isUrlAssumed }: CheckedStep): string {
   const waits =
     afterOperation === undefined ? "" : `\n  First the operation ${afterOperation} must end: it locks the project.`;
   const assumed = isGrantAssumed
-    ? "\n  You may not read the grants of Namespaces: the plan goes by what the resource's status says about them."
+    ? "\n  You may not read the grants of Namespaces: the plan uses what the resource's status says about them."
     : "";
-  return `${textOf(plan)}${waits}${assumed}`;
+  const url = isUrlAssumed
+    ? "\n  You may not read the control plane of the resource: the plan trusts that CONTROL_PLANE_URL is its URL."
+    : "";
+  return `${textOf(plan)}${waits}${assumed}${url}`;
 }
 
 function textOf(plan: Plan): string {
@@ -116,7 +126,7 @@ function textOf(plan: Plan): string {
     case "CloseIntent":
       return `CloseIntent: the open create ends (${plan.cause}).`;
     case "RecordOwnership":
-      return `RecordOwnership: the endpoint ${plan.endpoint.id} is recorded (${plan.ownership.origin}).`;
+      return `RecordOwnership: status records that the resource owns the endpoint ${plan.endpoint.id} (${plan.ownership.origin}).`;
     case "ForgetEndpoint":
       return `ForgetEndpoint: the record of ${plan.endpointId} is removed, because the endpoint is gone.`;
     case "UpdateEndpoint":
@@ -149,7 +159,10 @@ interface FileManifest {
   readonly spec: unknown;
 }
 
-/** The stored object as it is after this manifest is applied: another spec, and the manifest's annotations beside its own. Pure. */
+/**
+ * Returns the stored object after this manifest is applied: it has the manifest's spec, and also the manifest's
+ * annotations. Pure.
+ */
 export function appliedTo(stored: unknown, { metadata: { annotations }, spec }: FileManifest): object {
   const object = stored as { readonly metadata: { readonly annotations?: object } };
   const metadata = { ...object.metadata, annotations: { ...object.metadata.annotations, ...annotations } };
@@ -158,7 +171,7 @@ export function appliedTo(stored: unknown, { metadata: { annotations }, spec }: 
 
 /**
  * Parses a ComputeEndpoint from YAML or JSON.
- * It adds what the API server and the operator would add: a uid and the finalizer.
+ * It adds a uid and the finalizer, as the API server and the operator would.
  * @throws PluginError when the text is not YAML, or holds no ComputeEndpoint of this name.
  */
 export function manifestIn(text: string, name: string | undefined, namespace: string): FileManifest {

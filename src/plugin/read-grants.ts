@@ -1,3 +1,4 @@
+/** Reads grants with the user's rights, for `kubectl endpoints`. */
 import { type GrantMode, type GrantOf, type ProjectGrant, projectGrantOf } from "../decide/project-grant.ts";
 
 /** Reads the grants of Namespaces with the rights of the user. */
@@ -8,20 +9,19 @@ export interface NamespaceReads {
   getGrant(namespace: string): Promise<{ readonly annotation: string | undefined } | undefined>;
 }
 
-/** As the operator is set. */
+/** The operator's settings about grants. */
 export interface GrantSettings {
   readonly projectGrants: GrantMode;
-  /** The operator sees these Namespaces only. Empty: all of them. */
+  /** The namespaces that the operator watches. Empty: all of them. */
   readonly watchNamespaces: readonly string[];
 }
 
-/** What is known of the grants: by namespace, and `undefined` for a namespace of which too little can be read. */
+/** The grants as far as they are known. `undefined`: too little of the namespace can be read. */
 export type KnownGrants = (...parameters: Parameters<GrantOf>) => ProjectGrant | undefined;
 
 /**
- * Reads the grants as the operator sees them, as far as the user may.
- *
- * @param namespaces those whose grants are asked for
+ * Reads the grants as the operator sees them, as far as the user's rights allow.
+ * @param namespaces the namespaces whose grants are needed
  * @throws KubernetesError when the API server cannot be read for another reason than missing rights
  */
 export async function readGrants(
@@ -38,7 +38,8 @@ export async function readGrants(
   const names = [...new Set([...namespaces, ...watched])];
   const known = new Map(await Promise.all(names.map(async (name) => [name, await reads.getGrant(name)] as const)));
   const isAnyAnnotated = [...known.values()].some((grant) => grant?.annotation !== undefined);
-  // Without an annotation the others decide in this mode, and a Namespace that cannot be read may carry one.
+  // In this mode, a namespace without the annotation depends on all other Namespaces. A Namespace that cannot be read
+  // may have the annotation.
   const isComplete = watched.length > 0 && watched.every((name) => known.get(name) !== undefined);
   const isOpen = mode === "WhenUsed" && !isAnyAnnotated && !isComplete;
   return (namespace, projectId) => {

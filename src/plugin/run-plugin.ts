@@ -1,25 +1,31 @@
+/** Runs the commands of `kubectl endpoints`. */
 import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import { parseGrantSettings } from "../config.ts";
+import type { ControlPlaneClient } from "../control-plane/create-control-plane.ts";
 import type { Plan } from "../decide/plan.ts";
+import type { PowerAction } from "../domain/control-plane.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, planeOf, projectIdOf } from "../resource/compute-endpoint.ts";
+import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations } from "../resource/names.ts";
-import { settingsPlane } from "../resource/project-key.ts";
+import { planeIdOf, planeName, settingsPlane } from "../resource/project-key.ts";
 import { systemClock } from "../runtime/system-clock.ts";
-import {
-  type ClusterAccess,
-  type Environment,
-  identityOf,
-  openCluster,
-  openService,
-  PluginError,
-  type ServiceAccess,
-} from "./access.ts";
+import { type ClusterAccess, type Environment, identityOf, openCluster, openService } from "./access.ts";
 import { adoptionManifest, endpointsText, manifestsText, operationsText, unownedEndpoints } from "./listings.ts";
-import { appliedTo, manifestIn, planNow, planText } from "./plan-now.ts";
+import {
+  isPlaneName,
+  type NamedPlane,
+  namedBy,
+  parsePlaneName,
+  planWithout,
+  requireRecordedUrl,
+  requireSameUrl,
+} from "./named-plane.ts";
+import { appliedTo, type CheckedStep, manifestIn, planNow, planText } from "./plan-now.ts";
+import { PluginError } from "./plugin-error.ts";
 import { readGrants } from "./read-grants.ts";
-import { accessNextSteps, exitCodeOf, exitCodes, explain, explanationText, nextSteps } from "./why.ts";
+import { accessNextSteps, exitCodeOf, exitCodes, explain, explanationText, nextSteps, planeNextSteps } from "./why.ts";
 
 /** The input of a run of the plugin. */
 export interface PluginOptions {
@@ -34,8 +40,13 @@ interface CommonOptions {
   readonly output: string;
 }
 
+/** Options of the commands that list the endpoints of one control plane. */
+interface ListingOptions extends CommonOptions {
+  readonly controlPlane?: string;
+}
+
 /**
- * Runs `kubectl endpoints`.
+ * Runs one command.
  * @returns the exit code: 0 success, 1 failed, 2 wrong usage, 3 the operator still has work, 4 a person must act.
  */
 export async function runPlugin(args: readonly string[], options: PluginOptions): Promise<number> {
@@ -69,9 +80,8 @@ function commandsOf(run: PluginRun, { out, err, version }: PluginOptions): Comma
       .description(description)
       .option("-n, --namespace <namespace>", "namespace of the resource")
       .option("-o, --output <format>", "table or json", "table");
-  command("why <name>", "says why a resource is in its state, and what to do; dba/NAME for a DatabaseAccess").action(
-    run.why,
-  );
+  const named = "dba/NAME for a DatabaseAccess, cpl/NAME and ccpl/NAME for a control plane";
+  command("why <name>", `says why a resource is in its state, and what to do; ${named}`).action(run.why);
   command("ops <name>", "lists the operations of a resource").action(run.ops);
   command("plan [name]", "says what a fresh operator would do next; changes nothing")
     .option("-f, --filename <file>", "a ComputeEndpoint as YAML or JSON, stored already or not")
@@ -79,21 +89,28 @@ function commandsOf(run: PluginRun, { out, err, version }: PluginOptions): Comma
   command("adopt", "writes manifests that adopt every endpoint of a project that no resource owns")
     .requiredOption("--all", "every endpoint")
     .requiredOption("--project <id>", "project of the control plane")
+    .option(...planeOption)
     .action(run.adopt);
   command("orphans", "lists the endpoints that no resource of this cluster owns")
     .option("--project <id>", "this project. Default: every project that a resource names")
+    .option(...planeOption)
     .action(run.orphans);
   command("wake <name>", "starts the compute of a resource now").action(run.wake);
   command("suspend <name>", "suspends the compute of a resource now").action(run.suspend);
   return program;
 }
 
+const planeOption = [
+  "--control-plane <name>",
+  "controlplane/NAME or clustercontrolplane/NAME. Default: the control plane of the operator's settings",
+] as const;
+
 /** One run of the plugin. It opens connections when a command needs them, and closes them at the end. */
 class PluginRun {
   exitCode: number = exitCodes.ok;
   readonly #options: PluginOptions;
   #cluster: ClusterAccess | undefined;
-  #service: ServiceAccess | undefined;
+  #service: ControlPlaneClient | undefined;
 
   constructor(options: PluginOptions) {
     this.#options = options;
@@ -101,8 +118,9 @@ class PluginRun {
 
   readonly why = async (name: string, options: CommonOptions): Promise<void> => {
     const accessName = /^(?:dba|databaseaccess|databaseaccesses)\/(.+)$/.exec(name)?.[1];
-    const explanation =
-      accessName === undefined
+    const explanation = isPlaneName(name)
+      ? explain(await this.#plane(name, options), planeNextSteps)
+      : accessName === undefined
         ? explain(await this.#resource(name, options), nextSteps)
         : explain(await this.#access(accessName, options), accessNextSteps);
     this.#print(options, explanation, explanationText(explanation));
@@ -115,39 +133,75 @@ class PluginRun {
   };
 
   readonly plan = async (name: string | undefined, options: CommonOptions & { filename?: string }): Promise<void> => {
-    const resource = await this.#planned(name, options);
-    const service = this.#openService();
-    const cluster = this.#openCluster();
-    const identity = await identityOf(cluster, service, this.#options.env);
-    const others = (await cluster.list()).filter(({ uid }) => uid !== resource.uid);
-    const namespaces = [resource, ...others].map(({ key }) => key.namespace);
-    const grants = await readGrants(namespaces, cluster, parseGrantSettings(this.#options.env));
-    const step = await planNow({ resource, others, identity, clock: systemClock, controlPlane: service, grants });
+    const step = await this.#step(await this.#planned(name, options));
     const { plan, ...rest } = step;
     this.#print(options, { ...plan, ...rest }, `${planText(step)}\n`);
     this.exitCode = exitCodeOfPlan(step.plan);
   };
 
-  readonly adopt = async (options: CommonOptions & { project: string }): Promise<void> => {
+  async #step(resource: ComputeEndpoint): Promise<CheckedStep> {
     const cluster = this.#openCluster();
-    const { endpoints } = await this.#openService().listEndpoints(options.project);
-    const unowned = unownedEndpoints(endpoints, await cluster.list());
+    const named = namedBy(resource);
+    const reading = named && (await cluster.getPlane(named));
+    const stall = named && reading && planWithout(reading, named);
+    if (stall !== undefined) {
+      return { plan: stall, afterOperation: undefined, isGrantAssumed: false, isUrlAssumed: false };
+    }
+    const service = this.#openService();
+    const isUrlAssumed =
+      named !== undefined && reading !== undefined && !requireSameUrl(reading, named, service.serviceUrl);
+    if (reading?.kind !== "Found") requireRecordedUrl(resource, service.serviceUrl);
+    const identity = await identityOf(cluster, service, this.#options.env);
+    const others = (await cluster.list()).filter(({ uid }) => uid !== resource.uid);
+    const namespaces = [resource, ...others].map(({ key }) => key.namespace);
+    const grants = await readGrants(namespaces, cluster, parseGrantSettings(this.#options.env));
+    const step = await planNow({ resource, others, identity, clock: systemClock, controlPlane: service, grants });
+    return { ...step, isUrlAssumed };
+  }
+
+  readonly adopt = async (options: ListingOptions & { project: string }): Promise<void> => {
+    const cluster = this.#openCluster();
+    const plane = await this.#listedPlane(options);
+    const service = this.#openService();
+    const { endpoints } = await service.listEndpoints(options.project);
+    const unowned = unownedEndpoints(endpoints, await cluster.list(), service.serviceUrl);
     const namespace = options.namespace ?? cluster.namespace;
-    const text = manifestsText(unowned.map((endpoint) => adoptionManifest(endpoint, namespace)));
+    const text = manifestsText(unowned.map((endpoint) => adoptionManifest(endpoint, namespace, plane?.ref)));
     this.#options.out.write(text);
   };
 
-  readonly orphans = async (options: CommonOptions & { project?: string }): Promise<void> => {
+  readonly orphans = async (options: ListingOptions & { project?: string }): Promise<void> => {
     const resources = await this.#openCluster().list();
-    const ofSettings = resources.filter((resource) => planeOf(resource) === settingsPlane);
-    const named = new Set(ofSettings.flatMap((resource) => projectIdOf(resource) ?? []));
+    const plane = await this.#listedPlane(options);
+    const planeId = plane === undefined ? settingsPlane : planeIdOf(plane.ref, plane.namespace);
+    const there = resources.filter((resource) => planeOf(resource) === planeId);
+    const named = new Set(there.flatMap((resource) => projectIdOf(resource) ?? []));
     const projects = options.project === undefined ? [...named].sort() : [options.project];
     const service = this.#openService();
     const lists = [];
     for (const project of projects) lists.push(...(await service.listEndpoints(project)).endpoints);
-    const orphans = unownedEndpoints(lists, resources);
+    const orphans = unownedEndpoints(lists, resources, service.serviceUrl);
     this.#print(options, orphans, endpointsText(orphans));
   };
+
+  /**
+   * Returns the control plane of the option; `undefined`: there is no such option.
+   * @throws PluginError when CONTROL_PLANE_URL is not its URL, or the user may not read it
+   */
+  async #listedPlane({ controlPlane, namespace }: ListingOptions): Promise<NamedPlane | undefined> {
+    if (controlPlane === undefined) return undefined;
+    const cluster = this.#openCluster();
+    const named = { ref: parsePlaneName(controlPlane), namespace: namespace ?? cluster.namespace };
+    const reading = await cluster.getPlane(named);
+    const problem = planWithout(reading, named);
+    if (problem?.kind === "Stall") throw new PluginError(problem.message);
+    if (!requireSameUrl(reading, named, this.#openService().serviceUrl)) {
+      throw new PluginError(
+        `You may not read ${planeName(planeIdOf(named.ref, named.namespace))}, so its URL is not known.`,
+      );
+    }
+    return named;
+  }
 
   readonly wake = (name: string, options: CommonOptions): Promise<void> => this.#change(name, options, "start");
 
@@ -157,9 +211,9 @@ class PluginRun {
     await Promise.all([this.#cluster?.close(), this.#service?.close()]);
   }
 
-  async #change(name: string, options: CommonOptions, action: "start" | "suspend"): Promise<void> {
+  async #change(name: string, options: CommonOptions, action: PowerAction): Promise<void> {
     const resource = await this.#resource(name, options);
-    // The environment names the control plane of the settings. Another one is reached by the operator alone.
+    // The environment has the key only for the control plane of the settings. Only the operator reaches any other one.
     if (!this.#options.env.CONTROL_PLANE_URL || planeOf(resource) !== settingsPlane) {
       await this.#askOperator(resource, options, action);
       return;
@@ -167,7 +221,7 @@ class PluginRun {
     const { ownership } = resource.status;
     if (ownership === undefined)
       throw new PluginError(`${name} has no endpoint yet; see: kubectl endpoints why ${name}`);
-    await this.#openService().change(ownership.projectId, ownership.endpointId, action);
+    await this.#openService().changePower(ownership.projectId, ownership.endpointId, action);
     const { endpointId } = ownership;
     this.#print(
       options,
@@ -180,7 +234,7 @@ class PluginRun {
    * Asks the operator by an annotation, because the plugin cannot reach the control plane. A new value of the
    * annotation acts once.
    */
-  async #askOperator({ key }: ComputeEndpoint, options: CommonOptions, action: "start" | "suspend"): Promise<void> {
+  async #askOperator({ key }: ComputeEndpoint, options: CommonOptions, action: PowerAction): Promise<void> {
     const annotation = action === "start" ? annotations.wakeRequestedAt : annotations.suspendRequestedAt;
     const value = new Date().toISOString();
     await this.#openCluster().annotate(key, annotation, value);
@@ -193,14 +247,22 @@ class PluginRun {
     return await cluster.get(namespace ?? cluster.namespace, name);
   }
 
+  async #plane(name: string, { namespace }: CommonOptions): Promise<PlaneResource> {
+    const cluster = this.#openCluster();
+    const ref = parsePlaneName(name);
+    const reading = await cluster.getPlane({ ref, namespace: namespace ?? cluster.namespace });
+    if (reading.kind === "Found") return reading.plane;
+    throw new PluginError(`${reading.kind === "Absent" ? "There is no" : "You may not read"} ${ref.kind} ${ref.name}.`);
+  }
+
   async #access(name: string, { namespace }: CommonOptions): Promise<DatabaseAccess> {
     const cluster = this.#openCluster();
     return await cluster.getAccess(namespace ?? cluster.namespace, name);
   }
 
   /**
-   * Returns the resource to plan for: the stored one, with the spec of the file if a file is given; or the file's
-   * resource if none is stored.
+   * Returns the resource to plan for. If a file is given, this is the stored resource with the spec of the file, or the
+   * file's resource if none is stored. Else it is the stored resource.
    */
   async #planned(name: string | undefined, options: CommonOptions & { filename?: string }): Promise<ComputeEndpoint> {
     const { filename } = options;
@@ -220,7 +282,7 @@ class PluginRun {
     return this.#cluster;
   }
 
-  #openService(): ServiceAccess {
+  #openService(): ControlPlaneClient {
     this.#service ??= openService(this.#options.env, this.#options.version);
     return this.#service;
   }

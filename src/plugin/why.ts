@@ -1,12 +1,19 @@
+/** Explains why a resource is in its state, and what to do. */
 import type { ResourceKey } from "../domain/resource-store.ts";
-import type { AccessProgressReason, AccessStallReason } from "../resource/access-reasons.ts";
-import { type ConditionReason, conditionOf, isTrue } from "../resource/conditions.ts";
+import {
+  type AccessProgressReason,
+  type AccessStallReason,
+  type ConditionReason,
+  conditionOf,
+  isTrue,
+  type PlaneReason,
+} from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
 
 /** The exit codes, for scripts. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, goesOn: 3, personMustAct: 4 } as const;
 
-/** Why a resource is in its state, and what to do. */
+/** The explanation of a resource. */
 interface Explanation {
   readonly resource: string;
   readonly ready: "True" | "False" | "Unknown";
@@ -24,13 +31,14 @@ interface Explanation {
 /** The parts of a resource of either kind that its explanation needs. */
 interface Explained {
   readonly key: ResourceKey;
-  readonly status: Pick<ComputeEndpointStatus, "conditions" | "operations">;
+  readonly status: Partial<Pick<ComputeEndpointStatus, "conditions" | "operations">>;
 }
 
 /** Explains a resource from its status alone. Pure. @param nextSteps what a person can do, by reason of its kind */
 export function explain(resource: Explained, nextSteps: Readonly<Record<string, string>>): Explanation {
   const { conditions } = resource.status;
-  const name = `${resource.key.namespace}/${resource.key.name}`;
+  const { namespace } = resource.key;
+  const name = `${namespace === "" ? "" : `${namespace}/`}${resource.key.name}`;
   const inFlight = (resource.status.operations ?? [])
     .filter(({ durationMilliseconds }) => durationMilliseconds === undefined)
     .map(({ action, status }) => `${action} (${status})`);
@@ -53,10 +61,15 @@ export function explain(resource: Explained, nextSteps: Readonly<Record<string, 
   };
 }
 
-/** Returns the most important condition: one that needs a person, else a failed operation, else Ready. */
+/**
+ * Returns the most important condition: one that needs a person, else a deletion that waits, else a failed operation, else
+ * Ready.
+ */
 function decisiveOf({ status: { conditions } }: Explained): Condition | undefined {
   const stalled = conditionOf(conditions, "Stalled");
   if (stalled?.status === "True") return stalled;
+  const reconciling = conditionOf(conditions, "Reconciling");
+  if (reconciling?.reason === "InUse") return reconciling;
   const failed = conditionOf(conditions, "LastOperationSucceeded");
   const isReady = isTrue(conditions, "Ready");
   return isReady && failed?.status === "False" ? failed : conditionOf(conditions, "Ready");
@@ -67,6 +80,7 @@ const personReasons: ReadonlySet<string> = new Set(["Unauthorized", "Paused", "O
 
 function waitsFor({ status: { conditions } }: Explained, { type, reason }: Condition): Explanation["waitsFor"] {
   if (type === "Stalled" || personReasons.has(reason)) return "Person";
+  if (type === "Reconciling") return "Operator";
   return isTrue(conditions, "Ready") ? "Nothing" : "Operator";
 }
 
@@ -90,7 +104,7 @@ export function explanationText(explanation: Explanation): string {
 /** What a person can do about the reasons that both kinds have. */
 const commonNextSteps = {
   UpToDate: "Nothing to do.",
-  OperationInFlight: "Wait. If it lasts, look at the operation at the control plane.",
+  OperationInFlight: "Wait. If it lasts, look at the operation in the control plane.",
   Paused: "Remove the annotation endpoint-operator.dev/paused.",
   Retrying: "Wait. The message says why.",
   ServiceUnavailable: "Check the control plane, and the network between it and the operator.",
@@ -99,12 +113,12 @@ const commonNextSteps = {
   UnreadableAnswer: "Check CONTROL_PLANE_URL and the proxies in between.",
   InvalidSpec: "Apply a corrected spec.",
   ProjectLocked: "Look at the operation that locks the project; the operator tries again by itself.",
-  ProjectNotFound: "Make sure that the project exists and that the API key may see it.",
+  ProjectNotFound: "Make sure that the project exists and that the API key has access to it.",
   ProjectNotGranted:
     "Ask an administrator of the cluster to add the project to the annotation endpoint-operator.dev/projects of the Namespace.",
 } as const satisfies Partial<Record<ConditionReason & (AccessProgressReason | AccessStallReason | "UpToDate"), string>>;
 
-/** What a person can do about each reason of a ComputeEndpoint. The pages of docs/ say more. */
+/** What a person can do about each reason of a ComputeEndpoint. The pages in docs/ have more. */
 export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   ...commonNextSteps,
   NoFailure: "Nothing to do.",
@@ -113,11 +127,11 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
     "Read the message of LastOperationSucceeded. Start the compute or change spec; if nothing will repeat the operation, acknowledge it.",
   Adopting: "Wait; it ends by itself.",
   Creating: "Wait. If it lasts, read the operator's log.",
-  CreateUnresolved: "Wait; it ends by itself within CREATE_SETTLE_SECONDS.",
+  CreateUnresolved: "Wait. This state ends by itself within CREATE_SETTLE_SECONDS.",
   Deleting: 'Wait. If it lasts, see docs/using.md, "Deletion that does not end".',
   Forgetting: "Find out which client deletes the endpoint. The operator creates another one.",
-  Moving: "Wait. If it lasts, look at the operation at the control plane.",
-  Updating: "Wait. If it lasts, look at the operation at the control plane.",
+  Moving: "Wait. If it lasts, look at the operation in the control plane.",
+  Updating: "Wait. If it lasts, look at the operation in the control plane.",
   WaitingForProject: "Wait. If it lasts, look for an operation of the project that does not end.",
   AdoptionMismatch: "Change spec to match the endpoint, or name another endpoint.",
   AdoptionTargetMissing: "Correct spec.adoption.endpointId, or set spec.adoption.policy to AdoptOrCreate.",
@@ -137,7 +151,7 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   OwnedElsewhere:
     "Make sure that nothing else manages the endpoint, then set spec.adoption.takeOver: true; or choose another branch.",
   OwnershipConflict: "Set spec.deletionPolicy: Retain on one of the two resources and delete that one.",
-  Rejected: "Change spec, or raise the limit; the message has the control plane's words.",
+  Rejected: "Change spec, or raise the limit. The message quotes the control plane.",
 };
 
 /** What a person can do about each reason of a DatabaseAccess. */
@@ -160,9 +174,27 @@ export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStall
     "Restore the control plane and the URL that the message names. Or delete the resource with both deletionPolicy fields set to Retain.",
   PasswordMissing: "Create the Secret of spec.password.secretRef, with its key.",
   PasswordUnavailable: "Annotate with endpoint-operator.dev/rotate-requested-at, or set spec.password.secretRef.",
-  Rejected: "Read the control plane's words in the message, and change spec.",
+  Rejected: "Read what the control plane says in the message, and change spec.",
   RoleInUse: "Reassign what the role owns, or set spec.role.deletionPolicy to Retain.",
   RoleNotFound: "Create the role, or set spec.role.policy to CreateIfAbsent.",
   SecretExists: "Delete that Secret, or name another one in spec.secret.name.",
   SecretsForbidden: "Run the kubectl create rolebinding command of the message.",
+};
+
+/** What a person can do about each reason of a ControlPlane or a ClusterControlPlane. */
+export const planeNextSteps: Readonly<Record<PlaneReason, string>> = {
+  CertificateAuthorityMissing: "Put a PEM certificate into the Secret of spec.connection.caSecretRef.",
+  InUse: "Delete the resources that use this control plane, with deletionPolicy Retain if their endpoints shall stay.",
+  InvalidSpec: "Apply a corrected spec.",
+  KeyAccepted: "Nothing to do.",
+  KeyNotUsedYet: "Nothing to do. The first resource that names this control plane uses the key.",
+  SecretForbidden: "Run the kubectl create rolebinding command of the message.",
+  SecretInvalid: "Correct the value in the Secret.",
+  SecretKeyNotFound: "Add the key to the Secret, or correct spec.",
+  SecretNotFound: "Create the Secret with the key that spec names.",
+  SecretUnreadable: "Wait. The operator reads the Secret again by itself.",
+  ServiceUnavailable: "Check the control plane, and the network between it and the operator.",
+  Throttled: "Set spec.requestsPerMinute to a smaller number, or raise the limit at the control plane.",
+  Unauthorized: "Replace the key in its Secret; the operator reads it again by itself.",
+  UnreadableAnswer: "Check spec.url.",
 };

@@ -1,3 +1,4 @@
+/** The steps "choose" and "act" of a reconcile. */
 import { type ChangeUrgency, orderOfChanges } from "../decide/choose-mutation.ts";
 import type { Outcome, ResourceStep } from "../decide/outcome.ts";
 import type { Mutation, Plan } from "../decide/plan.ts";
@@ -30,23 +31,20 @@ const triesLimit = 50;
 /** The resource whose change this reconcile sends, with its decision. */
 type Chosen = Decided & { readonly plan: Mutation };
 
-/** The resource of a further kind whose change this reconcile sends. */
+/** The resource of another kind than ComputeEndpoint whose change this reconcile sends. */
 interface Further {
   readonly kind: KindRound;
   readonly uid: string;
 }
 
-/** What one reconcile sends and what it does not: at most one change, and the decisions that send nothing. */
+/** The result of choosing: at most one change to send, and the decisions that send nothing. */
 interface Choice {
   readonly chosen?: Chosen;
   readonly further?: Further;
   readonly others: readonly Decided[];
 }
 
-/**
- * Carries out the decisions of one reconcile. It sends at most one change to the control plane, and meanwhile stores
- * the status of the other resources.
- */
+/** Sends at most one change to the control plane, and meanwhile stores the status of the other resources. */
 export async function carryOut(
   context: CarryOutContext,
   round: Round,
@@ -78,11 +76,11 @@ export async function carryOut(
 
 /** Sends the change of a resource of a further kind. */
 async function changeFurther(context: CarryOutContext, { project }: Round, { kind, uid }: Further): Promise<void> {
-  const { reserve, isCurrent, reservedObjects: objects } = context;
+  const { isCurrent, reservedObjects: objects } = context;
   if (objects === undefined) {
     return;
   }
-  const sent = await kind.change(uid, { reserve, isCurrent, objects });
+  const sent = await kind.change(uid, { reserve: () => reserveInTime(context), isCurrent, objects });
   const nowMs = context.clock.monotonicMs();
   if (sent.kind === "Accepted") {
     project.lastChange = { namespace: sent.namespace, atMs: nowMs };
@@ -93,8 +91,8 @@ async function changeFurther(context: CarryOutContext, { project }: Round, { kin
 }
 
 /**
- * Removes decisions that would record an endpoint which another decision of this reconcile records already. Their
- * resources are decided again.
+ * Removes a decision that would record the same endpoint as an earlier decision of this reconcile. Its resource is
+ * decided again.
  */
 function withoutDoubleAdoption(decided: readonly Decided[]): readonly Decided[] {
   const recorded = new Set<string>();
@@ -165,7 +163,7 @@ function wishes({ worked }: Round) {
   );
 }
 
-/** Decides a waiting resource again. If it cannot be read, the others go on. */
+/** Decides a waiting resource again. If it cannot be read, the next waiting resource is tried. */
 async function tryAgain(
   context: CarryOutContext,
   round: Round,
@@ -199,7 +197,7 @@ async function decideAgain(
   return each;
 }
 
-/** Sends the change, and stores what follows from the answer. */
+/** Sends the change, and stores the result. */
 function change(context: CarryOutContext, round: Round, look: ProjectLook, chosen: Chosen): Promise<void> {
   const { worked, observation, plan } = chosen;
   const { project } = round;
@@ -207,20 +205,19 @@ function change(context: CarryOutContext, round: Round, look: ProjectLook, chose
   return inResourceSpan(context, worked.resource, async () => {
     const local = round.observe(worked);
     const step = { local, observation, plan, outcome: { kind: "NothingSent" } } as const;
-    const askedMs = context.clock.monotonicMs();
-    await context.reserve();
-    if (context.clock.monotonicMs() - askedMs > budgetWaitLimitMs) {
+    if (!(await reserveInTime(context))) {
       // The project may have changed during the long wait, so the next reconcile observes it again.
       entry.dueAtMs = 0;
       return;
     }
-    if (!context.isCurrent() || situationOf(round.observe(worked)).kind === "NotGranted") {
+    const mayStillSend = () => context.isCurrent() && situationOf(round.observe(worked)).kind !== "NotGranted";
+    if (!mayStillSend()) {
       // The grant was withdrawn, or the control plane got another URL or spec, while the change waited.
       entry.waiting = undefined;
       entry.dueAtMs = 0;
       return;
     }
-    const sent = await sendChange({ ...context, controlPlane: context.reserved, project }, step, entry);
+    const sent = await sendChange({ ...context, controlPlane: context.reserved, project, mayStillSend }, step, entry);
     entry.waiting = undefined;
     if (sent.kind === "Outdated") {
       entry.dueAtMs = 0;
@@ -239,6 +236,13 @@ function change(context: CarryOutContext, round: Round, look: ProjectLook, chose
     const after = round.observe(worked);
     await settleStep(context, round, { worked, step: { local: after, observation, plan, outcome } }, look.operations);
   });
+}
+
+/** Waits for the request budget. @returns whether the decision is still recent then. @throws ControlPlaneError */
+async function reserveInTime({ clock, reserve }: CarryOutContext): Promise<boolean> {
+  const askedMs = clock.monotonicMs();
+  await reserve();
+  return clock.monotonicMs() - askedMs <= budgetWaitLimitMs;
 }
 
 /** Adds a failure to the series of failures of the resource, and notes when the change is tried again. */

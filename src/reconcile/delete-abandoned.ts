@@ -1,3 +1,4 @@
+/** Deletes endpoints whose resources were gone before their create was answered. */
 import { backoffMs } from "../domain/backoff.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { noteWrite } from "./observe-project.ts";

@@ -1,7 +1,9 @@
-import type { Caller } from "../domain/request-budget.ts";
+/** Decides whether a resource is due, and how urgent its reads are. */
+import type { Caller } from "../domain/control-plane-requests.ts";
 import { type ComputeEndpoint, isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { conditionOf, isTrue } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
+import type { KindRound } from "./project-kind.ts";
 import type { ResourceEntry } from "./project-memory.ts";
 
 /**
@@ -17,14 +19,23 @@ export function isAskedFor({ annotations: given, generation, status }: ComputeEn
   return generation !== status.observedGeneration || (requested ?? "") !== (status.lastHandledReconcileAt ?? "");
 }
 
+/** The resources of one reconcile, of every kind. */
+interface RoundResources {
+  readonly project: { readonly projectId: string };
+  readonly all: readonly ComputeEndpoint[];
+  readonly kinds: readonly Pick<KindRound, "urgentNamespace">[];
+}
+
 /**
- * Makes the caller for reads of these resources. Reads are urgent if a resource has unfinished work, else they are
- * background requests.
+ * Makes the caller for reads of the resources of a project that are due. Reads are urgent if a resource of any kind has
+ * unfinished work, else they are background requests.
  */
-export function callerFor(due: readonly ComputeEndpoint[], all: readonly ComputeEndpoint[]): Caller {
-  const urgent = due.find((resource) => isAskedFor(resource) || isAtWork(resource));
-  const namespace = (urgent ?? due[0] ?? all[0])?.key.namespace ?? "";
-  return { urgency: urgent === undefined ? "Background" : "Urgent", namespace };
+export function callerFor({ project, all, kinds }: RoundResources, due: readonly ComputeEndpoint[]): Caller {
+  const urgent = due.find((resource) => isAskedFor(resource) || isAtWork(resource))?.key.namespace;
+  const further = kinds.map((kind) => kind.urgentNamespace()).find((namespace) => namespace !== undefined);
+  const namespace = urgent ?? further ?? (due[0] ?? all[0])?.key.namespace ?? "";
+  const urgency = urgent === undefined && further === undefined ? "Background" : "Urgent";
+  return { urgency, namespace, project: project.projectId };
 }
 
 /** Whether a resource has unfinished work: it is neither settled nor Stalled. */

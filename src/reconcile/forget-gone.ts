@@ -1,11 +1,12 @@
+/** Forgets resources that no longer exist. */
 import type { ResourceEntry } from "./project-memory.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
 import { countEnded } from "./report.ts";
 import type { Round } from "./round.ts";
 
 /**
- * Forgets resources that are gone. If the answer to a create of such a resource was never stored, the operator deletes
- * the endpoint: no status names it, so no other reconcile would find it.
+ * Removes resources that are gone from the project memory. If the answer to a create of such a resource was never
+ * stored, the operator deletes the endpoint. No status names the endpoint, so no other reconcile would find it.
  */
 export function forgetGone(context: ReconcileContext, round: Round): void {
   const { project, facts } = round;

@@ -1,3 +1,5 @@
+/** Limits how many items are worked on at the same time. */
+
 /**
  * Does the work for each item, at most `limit` items at the same time. If any item fails, it rejects with the first
  * error after all have ended.

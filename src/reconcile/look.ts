@@ -1,3 +1,4 @@
+/** The steps "observe" and "decide" of a reconcile. */
 import type { ProjectClaims } from "../decide/claims.ts";
 import type { LocalObservation, Observation, OperationFacts } from "../decide/observation.ts";
 import { assertNever, type Plan } from "../decide/plan.ts";
@@ -43,7 +44,10 @@ function recentMs({ endpoints }: ProjectSnapshot): number {
   return Math.min(30_000, 5_000 + 25 * endpoints.size);
 }
 
-/** The list is chosen over reads by id if it shows at most this many endpoints for each wanted one. */
+/**
+ * If several endpoints are needed, the operator reads the list if it has at most this many endpoints for each of them. It
+ * reads a single endpoint by id. `#isCheaperById` has two exceptions.
+ */
 const listedForEach = 20;
 
 /**
@@ -53,8 +57,8 @@ const listedForEach = 20;
 const compareWithinMs = 1_000;
 
 /**
- * What one reconcile observes of its project in the control plane, and the decisions that it makes from that.
- * It lists endpoints only if a decision needs a newer list than the memory holds, and at most once.
+ * What one reconcile has read of its project in the control plane, and the decisions that it makes from that.
+ * It lists endpoints only if a decision needs a newer list than the project memory holds, and at most once.
  */
 export class ProjectLook {
   readonly operations: OperationsSnapshot;
@@ -84,7 +88,7 @@ export class ProjectLook {
     return this.#readErrors.get(resource.status.ownership?.endpointId ?? "");
   }
 
-  /** Decides about one resource from what is known now. */
+  /** Decides about one resource, from what this reconcile has read so far. */
   decide(worked: WorkedResource): Decided {
     const local = this.#round.observe(worked);
     const known = this.#decided.get(worked);
@@ -130,8 +134,8 @@ export class ProjectLook {
   }
 
   /**
-   * Reads what the decisions about these resources need: a few endpoints by id if that costs less than a list, else the
-   * list.
+   * Reads what the decisions about these resources need. It reads a few endpoints by id if that costs less than a list,
+   * else it reads the list.
    * @throws ControlPlaneError when the list fails
    */
   async see(worked: readonly WorkedResource[]): Promise<void> {
@@ -270,11 +274,11 @@ export async function lookAt(
  */
 function comparedNow(round: Round, look: ProjectLook, due: readonly WorkedResource[]): readonly WorkedResource[] {
   const nowMs = round.facts.monotonicMs;
-  const waiting = round.lookable().filter(({ entry }) => entry.compareByMs !== undefined);
+  const waiting = round.worked.filter((worked) => worked.entry.compareByMs !== undefined && round.isLookable(worked));
   const patient = due.filter((worked) => !isAskedFor(worked.resource) && look.needsOwnEndpointOnly(worked));
   const byMs = Math.min(nowMs + compareWithinMs, ...waiting.map(({ entry }) => entry.compareByMs ?? nowMs));
   const others = due.filter((worked) => !patient.includes(worked));
-  // Without names each create needs a list of its own, and that list shows what has ended before.
+  // If the control plane shows no names, each create needs a new list. That list also shows the ended changes.
   const isBurst = round.isWaiting() && look.snapshot.echoesNames;
   const isWorthWaiting = isBurst && byMs > nowMs && others.every((worked) => look.isSeen(worked));
   const compared = isWorthWaiting ? others : [...new Set([...due, ...waiting])];

@@ -1,3 +1,4 @@
+/** Reads operations and endpoints of a project, and updates the project memory. */
 import { needsReadById } from "../decide/remote-state.ts";
 import type { ResourceMemory } from "../decide/resource-memory.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -14,7 +15,7 @@ import type { ProjectMemory } from "./project-memory.ts";
 /** The calls of the control plane that only read. */
 export type ControlPlaneReads = Pick<ControlPlane, "listEndpoints" | "getEndpoint" | "listOperations" | "getOperation">;
 
-/** What reading a project needs. */
+/** The parts that reading a project needs. */
 export interface ReadContext {
   readonly clock: Clock;
   readonly controlPlane: ControlPlaneReads;
@@ -26,8 +27,8 @@ export const readsByIdLimit = 20;
 const readsAtOnce = 4;
 
 /**
- * Reads the operations of a project. They are read before the endpoints, so that an endpoint is never older than the
- * end of its operation; otherwise it would look like drift.
+ * Reads the operations of a project. They are read before the endpoints. So an endpoint is never older than the end of
+ * its operation, which would look like drift.
  * @throws ControlPlaneError
  */
 export async function readOperations(
@@ -84,6 +85,7 @@ export async function readEndpoints(
     serviceTimeMs: list.serviceTimeMs,
     endpoints,
     unreadableIds: list.unreadableIds,
+    unreadableNames: list.unreadableNames ?? [],
     readsById: new Map(),
     echoesNames: seesNames(project, list.endpoints),
   };

@@ -1,10 +1,11 @@
+/** Finds orphans: endpoints that this cluster created and that no resource owns. */
 import { isTokenOfCluster, ownershipToken, tokenIn } from "../decide/ownership-token.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { Round } from "./round.ts";
 
 /**
- * Remembers and logs orphans: endpoints that carry this cluster's token and belong to no resource. The operator never
+ * Remembers and logs the endpoints that carry this cluster's token and belong to no resource. The operator never
  * deletes them.
  */
 export function noteOrphans({ logger }: { readonly logger: Logger }, round: Round, snapshot: ProjectSnapshot): void {
@@ -17,8 +18,8 @@ export function noteOrphans({ logger }: { readonly logger: Logger }, round: Roun
   const ownedIds = new Set(all.map(({ claimed }) => claimed.endpointId));
   const orphans = [...snapshot.endpoints.values()].filter(({ id, name }) => {
     const token = tokenIn(name);
-    const isOfCluster = token !== undefined && isTokenOfCluster(token, clusterId);
-    return isOfCluster && !tokens.has(token) && !ownedIds.has(id) && !project.abandoned.has(id);
+    const isKnown = token === undefined || tokens.has(token) || ownedIds.has(id) || project.abandoned.has(id);
+    return !isKnown && isTokenOfCluster(token, clusterId);
   });
   for (const { id } of orphans.filter(({ id: orphanId }) => !project.orphanIds.has(orphanId))) {
     const fields = { projectId: project.projectId, endpointId: id };

@@ -1,3 +1,4 @@
+/** Finds the projects that a changed resource concerns. */
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, projectKeysOf } from "../resource/compute-endpoint.ts";
 
@@ -7,11 +8,12 @@ import { type ComputeEndpoint, projectKeysOf } from "../resource/compute-endpoin
  */
 export class ProjectKeys {
   readonly #byResource = new Map<string, readonly string[]>();
-  readonly #namespaces = new Map<string, string>();
+  /** For each named project: the namespace that named it first, and the number of resources that name it. */
+  readonly #named = new Map<string, { readonly namespace: string; readonly resources: number }>();
 
   /**
-   * Returns the projects to reconcile after a change of a resource. @param resource its present form; `undefined`: it
-   * is gone
+   * Returns the keys of the projects to reconcile after a change of a resource.
+   * @param resource its present form; `undefined`: it is gone
    */
   noteChange(key: ResourceKey, resource: ComputeEndpoint | undefined): readonly string[] {
     const name = keyText(key);
@@ -22,17 +24,27 @@ export class ProjectKeys {
     } else {
       this.#byResource.set(name, now);
     }
-    for (const project of now) {
-      this.#namespaces.set(project, this.#namespaces.get(project) ?? key.namespace);
+    for (const project of now.filter((each) => !before.includes(each))) {
+      const { namespace, resources } = this.#named.get(project) ?? { namespace: key.namespace, resources: 0 };
+      this.#named.set(project, { namespace, resources: resources + 1 });
+    }
+    for (const project of before.filter((each) => !now.includes(each))) {
+      this.#release(project);
     }
     return [...new Set([...before, ...now])];
   }
 
-  /**
-   * Returns the namespace that named the project first. It never changes, so that the queue always finds the project's
-   * key in the same group.
-   */
+  /** Returns the namespace that named the project first; the empty text if no resource names the project. */
   namespaceOf(project: string): string {
-    return this.#namespaces.get(project) ?? "";
+    return this.#named.get(project)?.namespace ?? "";
+  }
+
+  #release(project: string): void {
+    const { namespace = "", resources = 0 } = this.#named.get(project) ?? {};
+    if (resources > 1) {
+      this.#named.set(project, { namespace, resources: resources - 1 });
+    } else {
+      this.#named.delete(project);
+    }
   }
 }

@@ -1,7 +1,7 @@
+/** The port for kinds of resources whose changes compete with those of ComputeEndpoints. */
 import type { WaitingChange } from "../decide/choose-mutation.ts";
 import type { Identity } from "../decide/identity.ts";
-import type { PlaneProblem } from "../decide/plane-problem.ts";
-import type { GrantOf } from "../decide/project-grant.ts";
+import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
 import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
@@ -10,15 +10,15 @@ import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 
 /**
- * A further kind of resource, for instance DatabaseAccess. Its changes compete with those of the project's
- * ComputeEndpoints.
+ * Another kind of resource than ComputeEndpoint, for instance DatabaseAccess. Its changes compete with those of the
+ * project's ComputeEndpoints.
  */
 export interface ProjectKind {
   /** Begins a reconcile of one project. */
   begin(start: KindRoundStart): KindRound;
 }
 
-/** What a further kind gets at the start of a reconcile. */
+/** The data that such a kind receives at the start of a reconcile. */
 export interface KindRoundStart {
   /** The key of the project, with its control plane. */
   readonly key: string;
@@ -27,6 +27,8 @@ export interface KindRoundStart {
   readonly grantOf: GrantOf;
   /** Why the control plane cannot be used; `undefined`: it can. */
   readonly problem: PlaneProblem | undefined;
+  /** False: only deletions that leave everything in place are decided, see `ControlPlaneUnit`. */
+  readonly isSettled: boolean;
   /** The start of the reconcile, in epoch milliseconds. */
   readonly nowMs: number;
   readonly monotonicMs: number;
@@ -43,13 +45,16 @@ export interface KindLook {
   readonly mayChange: boolean;
 }
 
-/** What a further kind needs to send the one change of a reconcile. */
+/** The functions with which such a kind sends the one change of a reconcile. */
 export interface KindChange {
-  /** Waits until the request budget allows one request. Call it before the last checks. @throws ControlPlaneError */
-  readonly reserve: () => Promise<void>;
+  /**
+   * Waits until the request budget allows one request. Call it before the last checks. @returns false if the wait was so
+   * long that the change must be decided again. @throws ControlPlaneError
+   */
+  readonly reserve: () => Promise<boolean>;
   /** Whether the control plane is still the one of the decision. Ask it after `reserve`: the wait may be long. */
   readonly isCurrent: () => boolean;
-  /** The control plane for the one request that `reserve` has paid for. */
+  /** The control plane for the one request that was reserved before. */
   readonly objects: BranchObjects;
 }
 
@@ -72,6 +77,11 @@ export interface KindRound {
   settleLocally(): Promise<void>;
   /** Whether a resource needs a read of the control plane now. */
   wantsLook(): boolean;
+  /**
+   * Returns the namespace of a resource that needs a read and has unfinished work, so that its reads go before polls;
+   * `undefined`: there is none.
+   */
+  urgentNamespace(): string | undefined;
   /** Whether a resource waits to send a change. */
   isWaiting(): boolean;
   /** Reads what the decisions need besides the snapshot, and decides. */

@@ -1,18 +1,18 @@
+/** The project memory: what this process remembers of a project. */
 import type { ChangeUrgency } from "../decide/choose-mutation.ts";
 import type { LocalObservation } from "../decide/observation.ts";
 import type { ResourceMemory } from "../decide/resource-memory.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { ResourceEvent } from "../domain/event-recorder.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
-import type { ResourceKey } from "../domain/resource-store.ts";
+import type { ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
 import type { AttributedOperation } from "../operations/attribution.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 
 /**
- * What this process remembers of one project. A restart may lose all of it at any moment. Whatever must survive is
- * stored in a resource's status before the operator relies on it. All times are monotonic milliseconds.
+ * What this process remembers of one project. A restart may lose all of it at any moment. Everything that must survive
+ * is stored in a resource's status before the operator relies on it. All times are monotonic milliseconds.
  */
 export interface ProjectMemory {
   readonly projectId: string;
@@ -164,7 +164,7 @@ export function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: n
   };
 }
 
-/** Changes some members of the memory of a resource. */
+/** Replaces some members of the memory of a resource. */
 export function remember(entry: ResourceEntry, changes: Partial<ResourceMemory>): void {
   entry.memory = { ...entry.memory, ...changes };
 }
@@ -188,7 +188,8 @@ export function noteStoredIntent(entry: ResourceEntry, { status }: ComputeEndpoi
     remember(entry, { intent: undefined });
   } else if (entry.memory.intent?.attempt !== createIntent.attempt) {
     const { attempt } = createIntent;
-    // An earlier process may have sent a POST under an intent that this process did not write.
+    // This process knows the result only of intents that it has written itself. Under any other intent, an earlier
+    // process may have sent a POST.
     const posts = entry.unsentAttempts.includes(attempt) ? "NoneSent" : "Unresolved";
     remember(entry, { intent: { attempt, posts, firstSeenMs: nowMs, lastPostMs: undefined } });
   }

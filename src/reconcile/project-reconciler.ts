@@ -1,8 +1,17 @@
+/** The reconcile of one project. docs/code.md describes its steps. */
 import { mayClaimAt } from "../decide/claims.ts";
 import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
+import { retainsEndpoint } from "../decide/situation.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";
-import { type ComputeEndpoint, noProject, planeOf, projectKeysOf, workKeyOf } from "../resource/compute-endpoint.ts";
+import {
+  type ComputeEndpoint,
+  isBeingDeleted,
+  noProject,
+  planeOf,
+  projectKeysOf,
+  workKeyOf,
+} from "../resource/compute-endpoint.ts";
 import { parseProjectKey, settingsPlane } from "../resource/project-key.ts";
 import { carryOut } from "./carry-out.ts";
 import type { ControlPlaneAccess, ControlPlaneUnit } from "./control-plane-access.ts";
@@ -20,8 +29,8 @@ import { settleLocally } from "./settle-locally.ts";
 import { failResources } from "./settle-step.ts";
 
 /**
- * A read of the project also serves resources that are due within this many milliseconds, so that the project is not
- * read twice.
+ * A resource that is due within this many milliseconds is reconciled together with those that are due now. So the
+ * project is not read twice.
  */
 const dueSoonMs = 250;
 
@@ -61,6 +70,9 @@ export class ProjectReconciler {
     const round = this.#begin(project, unit, key);
     forgetGone(this.#context, round);
     await Promise.all([settleLocally(this.#context, round), ...round.kinds.map((kind) => kind.settleLocally())]);
+    if (!unit.isSettled) {
+      return { kind: "RequeueAfter", delayMs: unusableAgainMs };
+    }
     const wanted = this.#wantedLook(round);
     if (wanted !== undefined) {
       await this.#look(round, unit, wanted, slot);
@@ -77,7 +89,7 @@ export class ProjectReconciler {
 
   #begin(project: ProjectMemory, unit: ControlPlaneUnit, key: string): Round {
     const { clock, store, policy } = this.#context;
-    const { access, grantOf, problem } = unit;
+    const { access, grantOf, problem, isSettled } = unit;
     const { identity, objects } = access ?? this.#unusable();
     const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy, planeProblem: problem };
     const named = store.inProject(project.projectId);
@@ -87,10 +99,12 @@ export class ProjectReconciler {
       all.length === named.length
         ? []
         : named.filter((resource) => planeOf(resource) !== unit.id && mayClaimAt(identity.serviceUrl, resource));
-    const own = all.filter((resource) => workKeyOf(resource) === key);
+    const isDecidable = (resource: ComputeEndpoint) =>
+      isSettled || (isBeingDeleted(resource) && retainsEndpoint(resource));
+    const own = all.filter((resource) => workKeyOf(resource) === key && isDecidable(resource));
     const worked = own.map((resource) => ({ resource, entry: entryFor(project, resource, facts.monotonicMs) }));
     const { nowMs, monotonicMs } = facts;
-    const start = { key, planeId: unit.id, identity, grantOf, problem, nowMs, monotonicMs, endpoints: all };
+    const start = { key, planeId: unit.id, identity, grantOf, problem, isSettled, nowMs, monotonicMs, endpoints: all };
     const hasKinds = objects !== undefined || problem !== undefined;
     const kinds = hasKinds ? (this.#context.kinds ?? []).map((kind) => kind.begin(start)) : [];
     project.furtherResources = kinds.reduce((sum, { size }) => sum + size, 0);
@@ -101,7 +115,7 @@ export class ProjectReconciler {
     return round;
   }
 
-  /** In place of a control plane that cannot be used. Its identity proves which cluster this is, and no more. */
+  /** Returns the access that takes the place of an unusable control plane. Its identity names only the cluster. */
   #unusable(): Pick<ControlPlaneAccess, "identity" | "objects"> {
     const { clusterId = "" } = this.#context.unitOf(settingsPlane).access?.identity ?? {};
     return { identity: { clusterId, serviceUrl: "" } };
@@ -148,7 +162,7 @@ export class ProjectReconciler {
       return;
     }
     const resources = due.map(({ resource }) => resource);
-    const caller = callerFor(resources, round.all);
+    const caller = callerFor(round, resources);
     const context = {
       ...this.#context,
       controlPlane: outsideWorker(access.forCaller(caller), slot),
@@ -212,8 +226,8 @@ export class ProjectReconciler {
 }
 
 /**
- * The shortest interval between two reconciles of a project whose control plane cannot be used, in milliseconds. A
- * changed resource is reconciled at once.
+ * The shortest interval between two reconciles of a project whose control plane cannot be used, or is not known yet, in
+ * milliseconds. A changed resource is reconciled at once.
  */
 const unusableAgainMs = 1_000;
 

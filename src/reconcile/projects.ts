@@ -1,5 +1,6 @@
+/** The memory of all projects of one control plane. */
 import type { Clock } from "../domain/clock.ts";
-import type { OperationsAge } from "../domain/operation-metrics.ts";
+import type { OperationsAge } from "../domain/operation.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
 import { type ComputeEndpoint, noProject } from "../resource/compute-endpoint.ts";
 import { type ControlPlaneMemory, newResourceEntry, type ProjectMemory, type ResourceEntry } from "./project-memory.ts";
@@ -9,7 +10,7 @@ import { type ControlPlaneMemory, newResourceEntry, type ProjectMemory, type Res
  */
 const emptyProjectsLimit = 200;
 
-/** What the memory of all projects needs. */
+/** The parts that the memory needs. */
 export interface ProjectsOptions {
   readonly clock: Clock;
   /** Makes the reader of a project's operation log. */

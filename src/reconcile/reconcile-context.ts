@@ -1,3 +1,4 @@
+/** The parts that reconciles use. */
 import type { Policy } from "../decide/resource-memory.ts";
 import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -9,7 +10,7 @@ import type { ControlPlaneUnit } from "./control-plane-access.ts";
 import type { ProjectKind } from "./project-kind.ts";
 import type { ReportTargets } from "./report.ts";
 
-/** What reconciling needs. */
+/** The parts that every step of a reconcile uses. */
 export interface ReconcileContext extends ReportTargets {
   readonly clock: Clock;
   /** Returns a random number from 0 up to 1. It spreads retries and polls over time. */
@@ -23,14 +24,14 @@ export interface ReconcileContext extends ReportTargets {
   readonly projectPollMs: number;
 }
 
-/** What the step "act" of a reconcile needs. */
+/** The parts that the step "act" of a reconcile uses in addition. */
 export interface CarryOutContext extends ReconcileContext {
   readonly controlPlane: ControlPlane;
   /** Waits until the request budget allows one change. @throws ControlPlaneError after a bounded wait */
   readonly reserve: () => Promise<void>;
   /** Whether the control plane is still the one that this reconcile began with, and can be used. */
   readonly isCurrent: () => boolean;
-  /** The control plane for the one change that `reserve` has paid for. */
+  /** The control plane for the one change that was reserved before. */
   readonly reserved: ControlPlane;
   /** Roles and databases, for reads and for the one change. `undefined`: there are no further kinds. */
   readonly objects: BranchObjects | undefined;

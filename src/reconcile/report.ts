@@ -1,11 +1,10 @@
+/** The step "report" of a reconcile: metrics, events, log lines and spans. */
 import { eventsFor } from "../decide/events-for.ts";
 import type { Outcome, ResourceStep } from "../decide/outcome.ts";
 import type { Plan } from "../decide/plan.ts";
-import type { EventRecorder, ResourceEvent } from "../domain/event-recorder.ts";
 import type { Logger } from "../domain/logger.ts";
-import { durationMsOf } from "../domain/operation.ts";
-import type { OperationMetrics } from "../domain/operation-metrics.ts";
-import type { ResourceKey } from "../domain/resource-store.ts";
+import { durationMsOf, type OperationMetrics } from "../domain/operation.ts";
+import type { EventRecorder, ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
 import type { Tracer } from "../domain/tracer.ts";
 import type { AttributedOperation } from "../operations/attribution.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
@@ -24,8 +23,8 @@ export interface ReportTargets {
 }
 
 /**
- * Reports a step whose status is stored. It counts ended operations, publishes events, and logs one line if the step
- * did anything.
+ * Reports a step after its status is stored. It counts ended operations and publishes events. If the step changed
+ * anything, it writes one log line.
  */
 export function reportStep(targets: ReportTargets, { step, status, log, hasChanged }: StoredStep): void {
   const { resource } = step.local;

@@ -1,8 +1,8 @@
+/** The start of a reconcile: its resources, and what is known without the control plane. */
 import { type Claim, claimOf, claimOfGone, ProjectClaims } from "../decide/claims.ts";
 import { type Identity, isIdentityProven } from "../decide/identity.ts";
 import type { LocalObservation } from "../decide/observation.ts";
-import type { PlaneProblem } from "../decide/plane-problem.ts";
-import type { GrantOf } from "../decide/project-grant.ts";
+import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
 import type { Policy, PostState } from "../decide/resource-memory.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
 import { type ComputeEndpoint, isBeingDeleted, workProjectOf } from "../resource/compute-endpoint.ts";
@@ -16,7 +16,7 @@ export interface WorkedResource {
   readonly entry: ResourceEntry;
 }
 
-/** What all observations of one reconcile share. The times are those of its start. */
+/** The facts that all observations of one reconcile share. The times are those of its start. */
 export interface RoundFacts {
   /** The start of the reconcile, in epoch milliseconds. */
   readonly nowMs: number;
@@ -27,7 +27,7 @@ export interface RoundFacts {
   readonly planeProblem?: PlaneProblem | undefined;
 }
 
-/** One reconcile of one project: its resources, and what is known of them without the control plane. */
+/** One reconcile of one project: its resources, and what the operator knows about them without the control plane. */
 export class Round {
   readonly facts: RoundFacts;
   readonly project: ProjectMemory;
@@ -76,7 +76,7 @@ export class Round {
     this.#worked.delete(resource.uid);
   }
 
-  /** Returns what is known of a resource without the control plane. */
+  /** Returns what the operator knows about a resource without the control plane. */
   observe({ resource, entry }: WorkedResource): LocalObservation {
     const grant = this.#grantOf(resource.key.namespace, workProjectOf(resource));
     return { ...this.facts, resource, memory: entry.memory, grant };
@@ -93,7 +93,12 @@ export class Round {
 
   /** Returns the resources for which the control plane may be read. */
   lookable(): readonly WorkedResource[] {
-    return this.worked.filter((worked) => !isLocal(situationOf(this.observe(worked))) || this.isObservable(worked));
+    return this.worked.filter((worked) => this.isLookable(worked));
+  }
+
+  /** Whether the control plane may be read for a resource. */
+  isLookable(worked: WorkedResource): boolean {
+    return !isLocal(situationOf(this.observe(worked))) || this.isObservable(worked);
   }
 
   /** Whether the endpoint of a resource may be read, whatever else is decided about the resource. */

@@ -1,3 +1,4 @@
+/** The step "schedule" of a reconcile: when the project is due again. */
 import type { Policy } from "../decide/resource-memory.ts";
 import { pollDelayMs } from "../decide/waiting.ts";
 import type { KindRound } from "./project-kind.ts";
@@ -10,8 +11,8 @@ import type { ProjectMemory } from "./project-memory.ts";
 const lockPatienceMs = 60_000;
 
 /**
- * Returns the id of an operation that locks the project, while waiting for its end is better than trying. `undefined`:
- * there is none.
+ * Returns the id of an operation that locks the project, as long as it is better to wait for its end than to try.
+ * `undefined`: there is none.
  */
 export function lockHolderOf(project: ProjectMemory, nowMs: number): string | undefined {
   for (const [id, sinceMs] of project.lockHolders) {
@@ -44,7 +45,7 @@ export function nextDueMs(
   const isWaiting = entries.some(({ waiting }) => waiting !== undefined) || kinds.some((kind) => kind.isWaiting());
   const abandonedMs = Math.min(...[...project.abandoned.values()].map(({ retryAtMs }) => retryAtMs));
   const changeMs = isWaiting ? nextChangeMs(project, nowMs, policy) : Number.POSITIVE_INFINITY;
-  // During a series of failed reads, one read at a time is due.
+  // During a series of failed reads, only one read at a time is due.
   const lookMs = Math.max(
     Math.min(project.nextPollAtMs, changeMs, abandonedMs),
     project.readFailure?.retryAtMs ?? nowMs,

@@ -1,3 +1,4 @@
+/** Sends one change to the control plane, after storing what a crash must not lose. */
 import { eventsBefore } from "../decide/events-for.ts";
 import type { ResourceStep } from "../decide/outcome.ts";
 import { assertNever, type Mutation, type PlanOf } from "../decide/plan.ts";
@@ -5,9 +6,8 @@ import { statusBefore } from "../decide/status-for.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Mutation as Answer, ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { EventRecorder } from "../domain/event-recorder.ts";
-import { LeaderFenceError } from "../domain/leader-fence.ts";
-import type { ResourceStore } from "../domain/resource-store.ts";
+import { PutOffError } from "../domain/leader-fence.ts";
+import type { EventRecorder, ResourceStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { type ComputeEndpoint, isPaused } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
@@ -20,13 +20,15 @@ import {
   rememberUnsent,
 } from "./project-memory.ts";
 
-/** What sending a change needs. */
+/** The parts that sending a change uses. */
 export interface ChangeContext {
   readonly clock: Clock;
   readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
   readonly events: EventRecorder;
   readonly controlPlane: ControlPlane;
   readonly project: ProjectMemory;
+  /** Whether the control plane and the grant are still those of the decision. Storing the intent may take long. */
+  readonly mayStillSend: () => boolean;
 }
 
 /** The result of sending a change. */
@@ -46,7 +48,7 @@ const checkAgeLimitMs = 1_000;
  * resource in the API server's answer. If the resource is paused, being deleted or of another generation by then, it
  * sends nothing.
  *
- * @throws KubernetesError when the resource cannot be stored or read; LeaderFenceError when nothing may be sent.
+ * @throws KubernetesError when the resource cannot be stored or read; PutOffError when nothing may be sent.
  */
 export async function sendChange(
   context: ChangeContext,
@@ -55,6 +57,10 @@ export async function sendChange(
 ): Promise<Sent> {
   const resource = await prepare(context, step, entry);
   if (resource === undefined) {
+    return { kind: "Outdated" };
+  }
+  if (!context.mayStillSend()) {
+    await takeBackIntent(context, step.plan, resource);
     return { kind: "Outdated" };
   }
   for (const event of eventsBefore(step.plan)) {
@@ -128,6 +134,22 @@ async function storeBefore(
       rememberUnsent(entry, plan.intent.attempt);
     }
     throw error;
+  }
+}
+
+/**
+ * Removes an intent under which nothing was sent. Otherwise the resource would be Stalled, because the intent names a
+ * control plane that the resource no longer uses.
+ * @throws KubernetesError
+ */
+async function takeBackIntent(
+  { store }: Pick<ChangeContext, "store">,
+  plan: Mutation,
+  resource: ComputeEndpoint,
+): Promise<void> {
+  if (plan.kind === "CreateEndpoint" && !plan.isIntentStored) {
+    const { createIntent: _unsent, ...status } = resource.status;
+    await store.patchStatus(resource, status);
   }
 }
 
@@ -214,14 +236,17 @@ async function post(
   }
 }
 
-/** Whether an error proves that the request had no effect. Any other error, also a bug of ours, leaves that open. */
-function isNeverApplied(error: unknown): boolean {
-  return error instanceof LeaderFenceError || (error instanceof ControlPlaneError && error.effect === "NotApplied");
+/**
+ * Whether an error proves that the request had no effect. After any other error, also after a bug of ours, the
+ * request may have had one.
+ */
+export function isNeverApplied(error: unknown): boolean {
+  return error instanceof PutOffError || (error instanceof ControlPlaneError && error.effect === "NotApplied");
 }
 
 /**
- * Sends a move. If the control plane accepts it without effect, it counts as refused; otherwise the operator would send
- * it again and again.
+ * Sends a move. If the control plane accepts a move and does not carry it out, the move counts as refused. Otherwise
+ * the operator would send it again and again.
  */
 async function move(
   controlPlane: ControlPlane,

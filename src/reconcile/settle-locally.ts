@@ -1,3 +1,4 @@
+/** Decides and stores what needs no control plane. */
 import { planLocal } from "../decide/plan-local.ts";
 import { asRelease } from "../decide/plan-table.ts";
 import { isLocal, type LocalSituation, situationOf } from "../decide/situation.ts";
@@ -12,8 +13,8 @@ import type { Round, WorkedResource } from "./round.ts";
 import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
 
 /**
- * Decides and stores everything that needs no control plane: pauses, `Retain`, invalid specs, finalizers. It runs
- * first, so that an outage of the control plane never delays it.
+ * Handles pauses, `Retain`, invalid specs and finalizers. It runs first, so that an outage of the control plane never
+ * delays it.
  */
 export async function settleLocally(context: ReconcileContext, round: Round): Promise<void> {
   for (const worked of round.worked) {

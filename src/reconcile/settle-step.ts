@@ -1,3 +1,4 @@
+/** The step "store" of a reconcile, for one resource. */
 import { releaseEvents } from "../decide/events-for.ts";
 import type { ResourceStep } from "../decide/outcome.ts";
 import type { PlanOf } from "../decide/plan.ts";
@@ -6,7 +7,7 @@ import { asRelease, entryOf } from "../decide/plan-table.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
 import { backoffMs } from "../domain/backoff.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { LeaderFenceError } from "../domain/leader-fence.ts";
+import { PutOffError } from "../domain/leader-fence.ts";
 import { reasonOf } from "../domain/tracer.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { logNeedOf } from "../operations/log-need.ts";
@@ -72,7 +73,7 @@ export async function settleStep(
   entry.dueAtMs = dueAtMs(context, worked, stored);
 }
 
-/** Forgets what status now holds. */
+/** Removes from memory what status holds now. */
 function forgetStored({ entry }: WorkedResource, { status, step, hasChanged }: StoredStep): void {
   if (status.ownership !== undefined) {
     remember(entry, { answeredCreate: undefined, intent: undefined });
@@ -185,7 +186,7 @@ export async function guarded(
     entry.version = worked.resource.resourceVersion;
     entry.dueAtMs = clock.monotonicMs() + storeBackoffMs(error, entry.storeFailures);
     // A conflict is ordinary, and the loss of the lease is logged elsewhere.
-    if (!hasMoved(error) && !(error instanceof LeaderFenceError) && !isThrottled(error)) {
+    if (!hasMoved(error) && !(error instanceof PutOffError) && !isThrottled(error)) {
       logger.error({ ...resourceFields(resource), err: error }, "reconcile failed; the operator tries again");
     }
   }

@@ -1,3 +1,4 @@
+/** Writes the status of a resource. */
 import { eventsFor } from "../decide/events-for.ts";
 import type { ResourceStep } from "../decide/outcome.ts";
 import { entryOf } from "../decide/plan-table.ts";
@@ -24,7 +25,7 @@ export interface StoredStep {
   readonly resourceVersion: string;
 }
 
-/** How often the operator tries again to store the answer to a create, after conflicts in a row. */
+/** The maximum number of attempts to store the answer to a create, if each attempt ends in a conflict. */
 const storeAttemptsLimit = 5;
 
 /**

@@ -1,9 +1,17 @@
-import { z } from "zod";
+/** Parses ComputeEndpoints from the API server, and reads which project and control plane they belong to. */
+import { isSameStored } from "../domain/same-stored.ts";
 import { annotations, finalizer, kind } from "./names.ts";
 import { type ControlPlaneRef, planeIdOf, projectKey, settingsPlane, unreadablePlane } from "./project-key.ts";
 import { type ComputeEndpointSpec, deletionFieldsSchema, specSchema } from "./spec-schema.ts";
 import { type ComputeEndpointStatus, statusSchema, trustedStatusSchema } from "./status-schema.ts";
-import { type ParsedAs, parseSpecAs, type StoredObject, storedObjectParser } from "./stored-object.ts";
+import {
+  fieldsOf,
+  type ParsedAs,
+  parseSpecAs,
+  readableFields,
+  type StoredObject,
+  storedObjectParser,
+} from "./stored-object.ts";
 
 /** The stored spec, parsed. The fields that a deletion needs are read even if the spec is invalid. */
 export type ParsedSpec =
@@ -38,11 +46,19 @@ const parseStored = storedObjectParser(kind);
 /**
  * Parses a ComputeEndpoint from the API server. A spec or status that does not fit the schema is part of the result,
  * not an error.
+ * @param expected what the object should hold, for instance after a write of ours. A spec or status that is equal to it
+ *   is not parsed again.
  * @throws ZodError when the object is of another kind, or its metadata is not that of a stored namespaced object.
  */
-export function parseComputeEndpoint(stored: unknown): ComputeEndpoint {
+export function parseComputeEndpoint(stored: unknown, expected?: ComputeEndpoint): ComputeEndpoint {
   const { object, spec, status } = parseStored(stored);
-  return { ...object, spec: parseSpec(spec), ...parseStatus(status) };
+  const isSameSpec = expected?.spec.kind === "Valid" && isSameStored(spec, expected.spec.spec);
+  const isSameStatus = expected !== undefined && isSameStored(status ?? {}, expected.status);
+  return {
+    ...object,
+    spec: isSameSpec ? expected.spec : parseSpec(spec),
+    ...(isSameStatus ? readableStatus(expected.status) : parseStatus(status)),
+  };
 }
 
 /** Whether the deletion of the resource has been requested. */
@@ -66,8 +82,7 @@ export function projectIdOf(resource: ComputeEndpoint): string | undefined {
 }
 
 /**
- * Returns the one project whose reconcile works on the resource: the project of its records, else the project of its
- * spec.
+ * Returns the id of the project that reconciles the resource: the project of its records, else the project of its spec.
  */
 export function workProjectOf(resource: ComputeEndpoint): string {
   const { ownership, createIntent } = resource.status;
@@ -80,7 +95,7 @@ export function planeOf({ spec, key }: ComputeEndpoint): string {
   return ref === "Unreadable" ? unreadablePlane : planeIdOf(ref, key.namespace);
 }
 
-/** Returns the key of the one project whose reconcile works on the resource. */
+/** Returns the key of the project that reconciles the resource. */
 export function workKeyOf(resource: ComputeEndpoint): string {
   return keyAt(planeOf(resource), workProjectOf(resource));
 }
@@ -98,8 +113,8 @@ function keyAt(planeId: string, projectId: string): string {
 }
 
 /**
- * Returns the index keys under which the cache finds the resource: its projects, and its control plane if that is not
- * the one of the settings.
+ * Returns the index keys under which the cache finds the resource. These are its projects, and its control plane if
+ * that is not the one of the settings.
  */
 export function indexesOfEndpoint(resource: ComputeEndpoint): readonly string[] {
   const planeId = planeOf(resource);
@@ -107,7 +122,7 @@ export function indexesOfEndpoint(resource: ComputeEndpoint): readonly string[] 
   return planeId === settingsPlane ? projects : [...projects, planeId];
 }
 
-/** In place of a project id, for resources that name no project at all. */
+/** The id for resources that name no project. */
 export const noProject = "";
 
 /** Returns each project that the spec or the records name; `noProject` alone if there is none. */
@@ -128,7 +143,7 @@ function parseSpec(spec: unknown): ParsedSpec {
   if (parsed.kind === "Valid") {
     return parsed;
   }
-  const fields = z.looseObject({}).catch({}).parse(spec) as Record<string, unknown>;
+  const fields = fieldsOf(spec);
   return {
     ...parsed,
     controlPlaneRef: readableRef(fields.controlPlaneRef),
@@ -146,16 +161,22 @@ function readableRef(ref: unknown): ControlPlaneRef | "Unreadable" | undefined {
   return parsed.success ? parsed.data : "Unreadable";
 }
 
-function parseStatus(status: unknown): Pick<ComputeEndpoint, "status" | "isOwnershipReadable" | "claimed"> {
+type ParsedStatus = Pick<ComputeEndpoint, "status" | "isOwnershipReadable" | "claimed">;
+
+function readableStatus(status: ComputeEndpointStatus): ParsedStatus {
+  return { status, isOwnershipReadable: true, claimed: claimedBy(status.ownership) };
+}
+
+function parseStatus(status: unknown): ParsedStatus {
   const parsed = statusSchema.safeParse(status ?? {});
   if (parsed.success) {
-    return { status: parsed.data, isOwnershipReadable: true, claimed: claimedBy(parsed.data.ownership) };
+    return readableStatus(parsed.data);
   }
-  const fields = z.looseObject({}).catch({}).parse(status) as Record<string, unknown>;
+  const fields = fieldsOf(status);
   const ownership = trustedStatusSchema.ownership.safeParse(fields.ownership);
   const createIntent = trustedStatusSchema.createIntent.safeParse(fields.createIntent);
   return {
-    status: { ...readableFields(fields), ownership: ownership.data, createIntent: createIntent.data },
+    status: { ...readableFields(statusSchema, fields), ownership: ownership.data, createIntent: createIntent.data },
     isOwnershipReadable: ownership.success && createIntent.success,
     claimed: claimedBy(fields.ownership),
   };
@@ -169,16 +190,4 @@ function claimedBy(ownership: unknown): ClaimedEndpoint {
   const { endpointId, projectId } = (ownership ?? {}) as { readonly [member: string]: unknown };
   const textOrNone = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
   return { endpointId: textOrNone(endpointId), projectId: textOrNone(projectId) };
-}
-
-/**
- * Parses each field by itself, so that one field of another version, or one that a person wrote, does not hide the
- * others.
- */
-function readableFields(fields: Readonly<Record<string, unknown>>): ComputeEndpointStatus {
-  const read = Object.entries(statusSchema.shape).flatMap(([name, schema]) => {
-    const { data } = schema.safeParse(fields[name]);
-    return data === undefined ? [] : [[name, data]];
-  });
-  return Object.fromEntries(read) as ComputeEndpointStatus;
 }

@@ -1,4 +1,4 @@
-import type { AccessProgressReason, AccessStallReason } from "./access-reasons.ts";
+/** The conditions of all kinds: their types, reasons, and how they are merged. */
 import type { Condition } from "./status-schema.ts";
 
 /** The five condition types. docs/conditions.md describes them. */
@@ -32,7 +32,7 @@ export type StallReason = (typeof stallReasons)[number];
 /** The Stalled reasons of resources whose control plane does not exist or cannot be used. */
 export type PlaneStallReason = Extract<StallReason, "ControlPlaneNotFound" | "ControlPlaneNotReady">;
 
-/** Why work is still going on, or why it cannot go on right now. */
+/** Reasons of a resource whose work goes on or cannot go on at present. */
 export const progressReasons = [
   "Adopting",
   "Creating",
@@ -116,3 +116,44 @@ export function mergeConditions(
 export function secondsTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
+
+/** Stalled reasons of a DatabaseAccess: a person must act. Each message says what to do. */
+export const accessStallReasons = [
+  "BranchNotFound",
+  "ControlPlaneNotFound",
+  "ControlPlaneNotReady",
+  "DatabaseNotFound",
+  "DatabaseOwnedByAnother",
+  "Forbidden",
+  "IdentityUnproven",
+  "InvalidSpec",
+  "PasswordMissing",
+  "PasswordUnavailable",
+  "ProjectLocked",
+  "ProjectNotFound",
+  "ProjectNotGranted",
+  "Rejected",
+  "RoleInUse",
+  "RoleNotFound",
+  "SecretExists",
+  "SecretsForbidden",
+] as const;
+export type AccessStallReason = (typeof accessStallReasons)[number];
+
+/** Reasons of a DatabaseAccess whose work goes on, or cannot go on at present. */
+export const accessProgressReasons = [
+  "CreatingDatabase",
+  "CreatingRole",
+  "Deleting",
+  "EndpointNotFound",
+  "OperationInFlight",
+  "Paused",
+  "Retrying",
+  "ServiceUnavailable",
+  "Throttled",
+  "Unauthorized",
+  "UnreadableAnswer",
+  "WaitingForEndpoint",
+  "WaitingForProject",
+] as const;
+export type AccessProgressReason = (typeof accessProgressReasons)[number];

@@ -1,4 +1,4 @@
-/** Parses ControlPlanes and ClusterControlPlanes from the API server. */
+/** Parses ControlPlanes and ClusterControlPlanes from the API server, and their ids. */
 import type { ResourceKey } from "../domain/resource-store.ts";
 import {
   type ControlPlaneSpec,
@@ -37,8 +37,8 @@ export function parseClusterControlPlane(stored: unknown): PlaneResource {
 }
 
 /**
- * Parses the status. A status that cannot be parsed is written again, because its content can be found out again. Only the
- * Secrets that carry the operator's finalizer cannot: they are parsed alone.
+ * Parses the status. If it cannot be parsed, the operator finds out its content again, and writes it. The list of Secrets
+ * with the operator's finalizer stands only in status, so it is parsed apart from the rest.
  */
 function statusOf(status: unknown): ControlPlaneStatus {
   const { data } = controlPlaneStatusSchema.safeParse(status ?? {});
@@ -61,4 +61,21 @@ export function idOfPlane({ kind, key }: Pick<PlaneResource, "kind" | "key">): s
  */
 export function secretPlace({ kind, key }: PlaneResource, { namespace, name }: SecretRef): ResourceKey {
   return { namespace: kind === "ControlPlane" ? key.namespace : (namespace ?? ""), name };
+}
+
+/** Returns the kind in an id; `undefined`: no control plane has such an id. */
+export function kindOfPlane(planeId: string): PlaneResource["kind"] | undefined {
+  const [kind] = planeId.split("/");
+  return kind === "ControlPlane" || kind === "ClusterControlPlane" ? kind : undefined;
+}
+
+/** Returns the key of the resource that describes the control plane. A ClusterControlPlane has no namespace. */
+export function keyOfPlane(planeId: string): ResourceKey {
+  const parts = planeId.split("/");
+  return { namespace: parts.length === 3 ? (parts[1] ?? "") : "", name: parts.at(-1) ?? "" };
+}
+
+/** Returns the namespace of a ControlPlane; `undefined` for a ClusterControlPlane. */
+export function namespaceOfPlane(planeId: string): string | undefined {
+  return keyOfPlane(planeId).namespace || undefined;
 }

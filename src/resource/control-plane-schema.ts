@@ -1,22 +1,26 @@
 /** The schemas of ControlPlane and ClusterControlPlane: their URL, their API key, and who may use them. */
 import { z } from "zod";
-import { celRules, objectName } from "./spec-schema.ts";
-import { conditionsSchema } from "./status-schema.ts";
+import { objectName, withRules } from "./spec-schema.ts";
+import { conditionsSchema, observedGeneration } from "./status-schema.ts";
 
 /** The pattern of a port up to 65535. With a pattern, the API server refuses the same URLs as this schema. */
 const port = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
 const host = "([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\\[[0-9a-fA-F:.]+\\])";
 const urlPattern = `^https?://${host}(:${port})?(/[A-Za-z0-9._~%-]+)*/v2$`;
-const urlRule = "url must be an http or https URL that ends in /v2, without user, query or fragment";
 
-const url = z
-  .string()
-  .max(2048)
-  .refine((text) => new RegExp(urlPattern).test(text) && URL.canParse(text), urlRule)
-  .describe(
-    "Base URL of the control plane; it ends in /v2. After a change, endpoints of the former URL are not touched.",
-  )
-  .meta(celRules({ rule: `self.matches('${urlPattern.replaceAll("\\", "\\\\")}')`, message: urlRule }));
+const url = withRules(
+  z
+    .string()
+    .max(2048)
+    .describe(
+      "Base URL of the control plane; it ends in /v2. After a change, resources with an endpoint, role or database at the former URL are Stalled, and the operator does not touch these.",
+    ),
+  {
+    rule: `self.matches('${urlPattern.replaceAll("\\", "\\\\")}')`,
+    holds: (text) => new RegExp(urlPattern).test(text) && URL.canParse(text),
+    message: "url must be an http or https URL that ends in /v2, without user, query or fragment",
+  },
+);
 
 const secretKey = () =>
   z
@@ -34,26 +38,26 @@ const namespaceName = () =>
 
 const secretRef = (what: string) =>
   z.object({
-    name: objectName().describe("A Secret of the same namespace."),
-    key: secretKey().describe(`The key that holds ${what}.`),
+    name: objectName().describe("Name of a Secret of the same namespace."),
+    key: secretKey().describe(`The key of the Secret that holds ${what}.`),
   });
 
 const clusterSecretRef = (what: string) =>
   z.object({
     namespace: namespaceName().describe("Namespace of the Secret."),
     name: objectName().describe("Name of the Secret."),
-    key: secretKey().describe(`The key that holds ${what}.`),
+    key: secretKey().describe(`The key of the Secret that holds ${what}.`),
   });
 
-const apiKey = "The Secret with the API key. The operator reads it again every minute, and after a refusal at once.";
-const authority = "The certificate authority of the databases, PEM. Absent: a public one, or that of the settings.";
+const apiKey =
+  "The Secret with the API key. The operator reads it again every minute, and at once if the control plane refuses the key. In the namespace of the Secret the operator needs a RoleBinding to the ClusterRole endpoint-operator-secrets.";
+const authority =
+  "The Secret with the certificate authority of the databases, as PEM. Absent: DATABASE_CA_FILE of the operator's settings, or the public authorities.";
 
-const requestsPerMinute = z
-  .int()
-  .min(10)
-  .max(1_000_000)
-  .optional()
-  .describe("The maximum number of requests in any 60 seconds. Absent: as in the operator's settings.");
+const requestsText =
+  "The maximum number of requests that the operator sends to this control plane in any 60 seconds. Absent: CONTROL_PLANE_REQUESTS_PER_MINUTE of the operator's settings.";
+
+const requestsPerMinute = z.int().min(10).max(1_000_000).optional().describe(requestsText);
 
 /** libpq's words for connections that are always encrypted. */
 const sslMode = z.enum(["require", "verify-ca", "verify-full"]);
@@ -61,12 +65,21 @@ const sslMode = z.enum(["require", "verify-ca", "verify-full"]);
 const connection = (caSecretRef: z.ZodOptional<z.ZodType<SecretRef>>) =>
   z
     .object({
-      port: z.int().min(1).max(65_535).optional().describe("Port of the databases. Absent: as in the settings."),
-      sslMode: sslMode.optional().describe("sslmode in the Secrets of applications. Absent: as in the settings."),
+      port: z
+        .int()
+        .min(1)
+        .max(65_535)
+        .optional()
+        .describe("Port of the databases. Absent: DATABASE_PORT of the operator's settings."),
+      sslMode: sslMode
+        .optional()
+        .describe("The value of sslmode, as libpq knows it. Absent: DATABASE_SSL_MODE of the operator's settings."),
       caSecretRef,
     })
     .optional()
-    .describe("How applications connect to the databases.");
+    .describe(
+      "How applications connect to the databases. The operator writes it into the Secrets of DatabaseAccesses.",
+    );
 
 /** A Secret that a control plane names. Without a namespace it is in the namespace of the control plane. */
 export interface SecretRef {
@@ -86,34 +99,32 @@ const selector = z
       .meta({ maxProperties: 50 }),
     matchExpressions: z
       .array(
-        z
-          .object({
+        withRules(
+          z.object({
             key: z.string().min(1).max(317).describe("Name of a label."),
-            operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"]).describe("How the label is compared."),
-            values: z.array(labelValue()).max(50).optional().describe("With In and NotIn: the values. Else absent."),
-          })
-          .refine(
-            ({ operator, values }) => (operator === "In" || operator === "NotIn") === (values?.length ?? 0) > 0,
-            valuesRule(),
-          )
-          .meta(
-            celRules({
-              rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
-              message: valuesRule(),
-            }),
-          ),
+            operator: z
+              .enum(["In", "NotIn", "Exists", "DoesNotExist"])
+              .describe(
+                "In, NotIn: the value of the label is, or is not, one of values. Exists, DoesNotExist: the label is there, or is not.",
+              ),
+            values: z
+              .array(labelValue())
+              .max(50)
+              .optional()
+              .describe("The values for In and NotIn. With Exists and DoesNotExist it must be absent."),
+          }),
+          {
+            rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+            holds: ({ operator, values = [] }) => (operator === "In" || operator === "NotIn") === values.length > 0,
+            message: "values are required with In and NotIn, and not allowed with Exists and DoesNotExist",
+          },
+        ),
       )
       .max(20)
       .optional()
-      .describe("Further requirements, all of which must hold."),
+      .describe("Requirements that the labels of a Namespace must meet, all of them."),
   })
   .describe("Selects Namespaces by their labels. An empty selector selects all of them.");
-
-function valuesRule(): string {
-  return "values are required with In and NotIn, and not allowed with Exists and DoesNotExist";
-}
-
-const oneOfRule = "exactly one of names and selector must be set";
 
 const projects = z
   .array(
@@ -124,22 +135,27 @@ const projects = z
           .min(1)
           .max(60)
           .regex(/^([a-z0-9-]{1,60}|[*])$/)
-          .describe("A project of the control plane; * for all."),
-        namespaces: z
-          .object({
-            names: z.array(namespaceName()).max(500).optional().describe("Namespaces by name."),
-            selector: selector.optional(),
-          })
-          .refine(({ names, selector: by }) => (names === undefined) !== (by === undefined), oneOfRule)
-          .describe("The namespaces whose resources may name the project.")
-          .meta(celRules({ rule: "has(self.names) != has(self.selector)", message: oneOfRule })),
+          .describe("Id of a project of the control plane; * stands for all projects."),
+        namespaces: withRules(
+          z
+            .object({
+              names: z.array(namespaceName()).max(500).optional().describe("Namespaces by name."),
+              selector: selector.optional(),
+            })
+            .describe("The namespaces whose resources may use the project: either names or selector."),
+          {
+            rule: "has(self.names) != has(self.selector)",
+            holds: ({ names, selector: by }) => (names === undefined) !== (by === undefined),
+            message: "exactly one of names and selector must be set",
+          },
+        ),
       })
-      .describe("A grant."),
+      .describe("A project, and the namespaces that may use it."),
   )
   .max(500)
   .optional()
   .describe(
-    "Which namespaces may name which project. If it is present, it alone decides. Absent: the annotation endpoint-operator.dev/projects of Namespaces decides, as for the control plane of the settings.",
+    "Which namespaces may use which project. If the list is present, it alone decides. Absent: the annotation endpoint-operator.dev/projects of Namespaces decides, as for the control plane of the operator's settings.",
   );
 
 /** The spec of a ControlPlane. */
@@ -147,7 +163,9 @@ export const controlPlaneSpecSchema = z
   .object({
     url,
     apiKeySecretRef: secretRef("the API key").describe(apiKey),
-    requestsPerMinute,
+    requestsPerMinute: requestsPerMinute.describe(
+      `${requestsText} TENANT_CONTROL_PLANE_REQUESTS_PER_MINUTE of the settings is the most that counts.`,
+    ),
     connection: connection(secretRef("the certificate authority").describe(authority).optional()),
   })
   .describe("A control plane for the resources of this namespace.");
@@ -175,8 +193,8 @@ export type LabelSelector = z.output<typeof selector>;
 /** The status of a control plane. It never holds a key. */
 export const controlPlaneStatusSchema = z
   .object({
-    observedGeneration: z.int().optional().describe("The generation this status speaks of; -1: not looked at yet."),
-    resources: z.int().optional().describe("Resources that use the control plane."),
+    observedGeneration: observedGeneration(),
+    resources: z.int().optional().describe("Number of resources that use the control plane."),
     lastError: z
       .object({
         reason: z.string().describe("One word for programs, as in the metric of requests."),
@@ -184,14 +202,23 @@ export const controlPlaneStatusSchema = z
         time: z.string().describe("When the operator first saw it, by its own clock."),
       })
       .optional()
-      .describe("The last error that concerns the control plane as a whole."),
+      .describe(
+        "The last error that concerns the control plane as a whole. It stays here after the control plane works again.",
+      ),
     heldSecrets: z
-      .array(z.object({ namespace: z.string(), name: z.string() }).describe("A Secret."))
+      .array(
+        z
+          .object({
+            namespace: z.string().describe("Namespace of the Secret."),
+            name: z.string().describe("Name of the Secret."),
+          })
+          .describe("A Secret."),
+      )
       .optional()
       .describe("Secrets that carry a finalizer of the operator, so that they stay while resources need the key."),
     conditions: conditionsSchema.optional(),
   })
-  .describe("Whether the control plane can be used.");
+  .describe("Whether the operator can use the control plane, and how many resources use it.");
 
 /** The status of a control plane. */
 export type ControlPlaneStatus = z.output<typeof controlPlaneStatusSchema>;

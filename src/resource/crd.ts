@@ -1,3 +1,4 @@
+/** Builds the CustomResourceDefinitions from the schemas. */
 import { z } from "zod";
 import { category, group, kind, plural, shortName, singular, version } from "./names.ts";
 import { specSchema } from "./spec-schema.ts";
@@ -24,6 +25,21 @@ export interface PrinterColumn {
   readonly priority?: 1;
 }
 
+/** Makes a column of `kubectl get`. */
+export function column(
+  name: string,
+  jsonPath: string,
+  description: string,
+  type: PrinterColumn["type"] = "string",
+): PrinterColumn {
+  return { name, type, jsonPath, description };
+}
+
+/** Makes a column that `kubectl get` shows only with `-o wide`. */
+export function wideColumn(...of: Parameters<typeof column>): PrinterColumn {
+  return { ...column(...of), priority: 1 };
+}
+
 /** What the CustomResourceDefinition of one kind is made from. */
 export interface CrdKind {
   readonly kind: string;
@@ -44,69 +60,33 @@ const conditionPath = (type: string, field: string): string => `.status.conditio
 /** Returns the columns that every kind shows. @param ready what the condition Ready says about a resource of the kind */
 export function commonColumns(ready: string): readonly PrinterColumn[] {
   return [
-    { name: "Ready", type: "string", jsonPath: conditionPath("Ready", "status"), description: ready },
-    {
-      name: "Reason",
-      type: "string",
-      jsonPath: conditionPath("Ready", "reason"),
-      description: "Why the resource is Ready or not",
-    },
-    {
-      name: "Age",
-      type: "date",
-      jsonPath: ".metadata.creationTimestamp",
-      description: "Time since the resource was created",
-    },
+    column("Ready", conditionPath("Ready", "status"), ready),
+    column("Reason", conditionPath("Ready", "reason"), "Why the resource is Ready or not"),
+    column("Age", ".metadata.creationTimestamp", "Time since the resource was created", "date"),
   ];
 }
 
 const printerColumns: readonly PrinterColumn[] = [
-  { name: "Type", type: "string", jsonPath: ".spec.type", description: "ReadWrite or ReadOnly" },
-  { name: "Branch", type: "string", jsonPath: ".spec.branchId", description: "Branch of the endpoint" },
-  {
-    name: "State",
-    type: "string",
-    jsonPath: ".status.state",
-    description: "State of the compute in the control plane's own word",
-  },
-  { name: "Size", type: "string", jsonPath: ".status.compute.size", description: "Smallest and largest compute units" },
+  column("Type", ".spec.type", "ReadWrite or ReadOnly"),
+  column("Branch", ".spec.branchId", "Branch of the endpoint"),
+  column("State", ".status.state", "State of the compute in the control plane's own word"),
+  column("Size", ".status.compute.size", "Smallest and largest compute units"),
   ...commonColumns("Whether the endpoint matches spec"),
-  {
-    name: "Endpoint",
-    type: "string",
-    jsonPath: ".status.ownership.endpointId",
-    description: "The endpoint it owns",
-    priority: 1,
-  },
-  { name: "Host", type: "string", jsonPath: ".status.host", description: "Direct host name", priority: 1 },
-  {
-    name: "Operation",
-    type: "string",
-    jsonPath: ".status.operations[0].action",
-    description: "Operation in flight, else the most recent one",
-    priority: 1,
-  },
-  {
-    name: "OperationStatus",
-    type: "string",
-    jsonPath: ".status.operations[0].status",
-    description: "Status of that operation in the control plane's own word",
-    priority: 1,
-  },
-  {
-    name: "Since",
-    type: "date",
-    jsonPath: ".status.operations[0].createdTime",
-    description: "Time since the control plane scheduled that operation",
-    priority: 1,
-  },
-  {
-    name: "Failed",
-    type: "string",
-    jsonPath: ".status.failedActions[0].action",
-    description: "A failed action that no later success has cleared",
-    priority: 1,
-  },
+  wideColumn("Endpoint", ".status.ownership.endpointId", "The endpoint it owns"),
+  wideColumn("Host", ".status.host", "Direct host name"),
+  wideColumn("Operation", ".status.operations[0].action", "Operation in flight, else the most recent one"),
+  wideColumn(
+    "OperationStatus",
+    ".status.operations[0].status",
+    "Status of that operation in the control plane's own word",
+  ),
+  wideColumn(
+    "Since",
+    ".status.operations[0].createdTime",
+    "Time since the control plane scheduled that operation",
+    "date",
+  ),
+  wideColumn("Failed", ".status.failedActions[0].action", "A failed action that no later success has cleared"),
 ];
 
 const computeEndpoint: CrdKind = {
@@ -122,7 +102,7 @@ const computeEndpoint: CrdKind = {
 /**
  * Returns the schema of the whole resource: `apiVersion`, `kind`, `metadata`, `spec` and `status`.
  * It is structural: no references, no unions, and nothing that the API server would refuse.
- * @param of @default ComputeEndpoint
+ * @param of the kind that the schema is for. @default ComputeEndpoint
  */
 export function buildStructuralSchema(of: CrdKind = computeEndpoint): StructuralSchema {
   return {
@@ -141,9 +121,9 @@ export function buildStructuralSchema(of: CrdKind = computeEndpoint): Structural
 }
 
 /**
- * Returns the CustomResourceDefinition, ready to be written as YAML. Pure. Its keys come in the order in which people
- * read them.
- * @param of @default ComputeEndpoint
+ * Returns the CustomResourceDefinition, ready to be written as YAML. Pure. Its keys have the order in which people
+ * write them.
+ * @param of the kind that the schema is for. @default ComputeEndpoint
  */
 export function buildCrd(of: CrdKind = computeEndpoint): object {
   const { kind, plural, singular, shortName, printerColumns, scope = "Namespaced" } = of;
@@ -189,7 +169,7 @@ function isRefused(node: StructuralSchema, keyword: string): boolean {
     case "$schema":
       return true;
     case "additionalProperties":
-      // A structural schema forbids this keyword beside `properties`; pruning has the same effect.
+      // Beside `properties`, a structural schema forbids this keyword. The API server drops unknown members anyway.
       return node.properties !== undefined;
     case "minimum":
     case "maximum":

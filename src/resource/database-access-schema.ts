@@ -1,6 +1,7 @@
+/** The schema of DatabaseAccess: its types, its validation, and the texts of its fields. */
 import { z } from "zod";
-import { type CelRule, celRules } from "./spec-schema.ts";
-import { conditionsSchema, recordedPlane } from "./status-schema.ts";
+import { type CelRule, celRules, withRules } from "./spec-schema.ts";
+import { conditionsSchema, lastHandled, observedGeneration, recordedPlane, time } from "./status-schema.ts";
 
 /** The keys of the Secret that the operator writes, in the layout of the Service Binding specification. */
 export const bindingKeys = [
@@ -42,9 +43,6 @@ const fixed = (field: string): CelRule => ({
 
 const objectName = () => z.string().min(1).max(63);
 
-/** Whether a role name is free: PostgreSQL reserves the others. */
-const isFreeRoleName = (name: string) => !name.startsWith("pg_") && name !== "public" && name !== "none";
-const isFreeDatabaseName = (name: string) => name !== "template0" && name !== "template1";
 const plainName = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
 const createPolicy = (what: string) =>
@@ -57,78 +55,77 @@ const createPolicy = (what: string) =>
 
 const database = z
   .object({
-    name: objectName()
-      .regex(plainName)
-      .refine(isFreeDatabaseName, "template0 and template1 are not allowed")
-      .describe("Name of the database. Cannot be changed.")
-      .meta(
-        celRules(fixed("database.name"), {
-          rule: "!(self in ['template0', 'template1'])",
-          message: "template0 and template1 are not allowed",
-        }),
-      ),
+    name: withRules(
+      objectName().regex(plainName).describe("Name of the database. Cannot be changed."),
+      fixed("database.name"),
+      {
+        rule: "!(self in ['template0', 'template1'])",
+        holds: (name) => name !== "template0" && name !== "template1",
+        message: "template0 and template1 are not allowed",
+      },
+    ),
     policy: createPolicy("database"),
     deletionPolicy: z
       .enum(["Delete", "Retain"])
       .optional()
       .describe(
-        "What happens to the database when this resource is deleted, if this resource created it. Delete: it is deleted with its data. Retain: it stays. Absent: Retain.",
+        "What happens to the database when this resource is deleted, if this resource created it and no other DatabaseAccess names it. Delete: it is deleted with its data. Retain: it stays. Absent: Retain.",
       ),
   })
   .describe("The database to connect to.");
 
 const role = z
   .object({
-    name: objectName()
-      .regex(plainName)
-      .refine(isFreeRoleName, "public, none and names that begin with pg_ are not allowed")
-      .describe("Name of the role with which the application logs in. Cannot be changed.")
-      .meta(
-        celRules(fixed("role.name"), {
-          rule: "!self.startsWith('pg_') && !(self in ['public', 'none'])",
-          message: "public, none and names that begin with pg_ are not allowed",
-        }),
-      ),
+    name: withRules(
+      objectName().regex(plainName).describe("Name of the role with which the application logs in. Cannot be changed."),
+      fixed("role.name"),
+      {
+        // PostgreSQL reserves these names.
+        rule: "!self.startsWith('pg_') && !(self in ['public', 'none'])",
+        holds: (name) => !name.startsWith("pg_") && name !== "public" && name !== "none",
+        message: "public, none and names that begin with pg_ are not allowed",
+      },
+    ),
     policy: createPolicy("role"),
     deletionPolicy: z
       .enum(["Delete", "Retain"])
       .optional()
       .describe(
-        "What happens to the role when this resource is deleted, if this resource created it. Delete: it is deleted. Retain: it stays. Absent: Delete, or Retain if the answer to the create was lost.",
+        "What happens to the role when this resource is deleted, if this resource created it and no other DatabaseAccess names it. Delete: it is deleted, unless it owns a database that stays. Retain: it stays. Absent: Delete, or Retain if the answer to the create was lost.",
       ),
   })
   .describe("The role with which the application logs in.");
 
-const password = z
-  .object({
-    secretRef: z
-      .object({
-        name: z.string().min(1).max(253).describe("A Secret of the same namespace."),
-        key: z.string().min(1).max(253).describe("The key that holds the password."),
-      })
-      .optional()
-      .describe(
-        "A password that you set yourself. The role must already exist with this password: the operator neither creates the role nor resets its password. Absent: the control plane reveals the password.",
-      ),
-    rotateAfterSeconds: z
-      .int()
-      .min(60)
-      .max(315_360_000)
-      .optional()
-      .describe(
-        "The operator resets the password when it is older than this, and updates the Secret at once. Absent: never.",
-      ),
-  })
-  .refine((given) => given.secretRef === undefined || given.rotateAfterSeconds === undefined, {
+const password = withRules(
+  z
+    .object({
+      secretRef: z
+        .object({
+          name: z.string().min(1).max(253).describe("Name of a Secret of the same namespace."),
+          key: z.string().min(1).max(253).describe("The key of the Secret that holds the password."),
+        })
+        .optional()
+        .describe(
+          "A password that you set yourself. The role must already exist with this password: the operator neither creates the role nor resets its password. Absent: the control plane reveals the password.",
+        ),
+      rotateAfterSeconds: z
+        .int()
+        .min(60)
+        .max(315_360_000)
+        .optional()
+        .describe(
+          "The operator resets the password when it is older than this, and updates the Secret at once. The annotation rotate-requested-at resets it once. Absent: it is not reset by age.",
+        ),
+    })
+    .describe(
+      "Where the password comes from, and when it is replaced. Absent: the control plane makes it, and it is replaced only on request.",
+    ),
+  {
+    rule: "!has(self.secretRef) || !has(self.rotateAfterSeconds)",
+    holds: ({ secretRef, rotateAfterSeconds }) => secretRef === undefined || rotateAfterSeconds === undefined,
     message: "rotateAfterSeconds is not allowed with secretRef",
-  })
-  .describe("Where the password comes from.")
-  .meta(
-    celRules({
-      rule: "!has(self.secretRef) || !has(self.rotateAfterSeconds)",
-      message: "rotateAfterSeconds is not allowed with secretRef",
-    }),
-  );
+  },
+);
 
 const secret = z
   .object({
@@ -150,7 +147,7 @@ const secret = z
       )
       .optional()
       .describe(
-        `More keys, each a text with placeholders such as \${uri}. Known placeholders: ${bindingKeys.join(", ")}.`,
+        `More keys of the Secret. The value is a text with placeholders, for instance DATABASE_URL with the value \${uri}. Known placeholders: ${bindingKeys.join(", ")}.`,
       )
       .meta({
         maxProperties: 50,
@@ -173,10 +170,10 @@ const secret = z
       .boolean()
       .optional()
       .describe(
-        "Whether the Secret also names the read replicas of the branch that this namespace has. Absent: false.",
+        "true: the Secret also has read-host, read-uri, read-hosts and read-uri-all for the ReadOnly ComputeEndpoints of the branch in this namespace. Absent: false.",
       ),
   })
-  .describe("The Secret that the operator writes.");
+  .describe("The Secret that the operator writes. It must not exist already.");
 
 const secretNameOf = "has(%.secret) && has(%.secret.name) ? %.secret.name : ''";
 
@@ -203,8 +200,6 @@ export const databaseAccessSpecSchema = z
 /** A valid spec of a DatabaseAccess. */
 export type DatabaseAccessSpec = z.output<typeof databaseAccessSpecSchema>;
 
-const time = (description: string) => z.string().describe(description);
-
 const accessObject = z
   .object({
     type: z.enum(["Role", "Database"]).describe("Whether the object is a role or a database."),
@@ -222,10 +217,7 @@ const accessObject = z
 /** The status of a DatabaseAccess: what the operator knows and shows. It never holds a password. */
 export const databaseAccessStatusSchema = z
   .object({
-    observedGeneration: z
-      .int()
-      .optional()
-      .describe("The generation of spec that this status describes; -1: no operator has seen the resource."),
+    observedGeneration: observedGeneration(),
     binding: z
       .object({ name: z.string().describe("Name of the Secret.") })
       .optional()
@@ -266,6 +258,7 @@ export const databaseAccessStatusSchema = z
         rotation: z
           .object({
             roleUpdatedTime: z.string().describe("The role's own time before the reset."),
+            branchId: z.string().optional().describe("The branch of the role. Absent: an early version stored this."),
             requestedAt: z.string().optional().describe("The value of rotate-requested-at that asked for it."),
           })
           .optional()
@@ -273,11 +266,8 @@ export const databaseAccessStatusSchema = z
       })
       .optional()
       .describe("Times of the password. The password itself is in the Secret and nowhere else."),
-    lastHandledReconcileAt: z
-      .string()
-      .optional()
-      .describe("The last value of reconcile-requested-at that was handled."),
-    lastHandledRotateAt: z.string().optional().describe("The last value of rotate-requested-at that was handled."),
+    lastHandledReconcileAt: lastHandled("reconcile-requested-at"),
+    lastHandledRotateAt: lastHandled("rotate-requested-at"),
     conditions: conditionsSchema.optional(),
   })
   .describe("What the operator knows of role, database and Secret.");

@@ -1,3 +1,4 @@
+/** Parses DatabaseAccesses from the API server, and reads what they name. */
 import type { ResourceKey } from "../domain/resource-store.ts";
 import {
   type DatabaseAccessSpec,
@@ -7,7 +8,14 @@ import {
 } from "./database-access-schema.ts";
 import { databaseAccessNames } from "./names.ts";
 import { projectKey, settingsPlane } from "./project-key.ts";
-import { type ParsedAs, parseSpecAs, type StoredObject, storedObjectParser } from "./stored-object.ts";
+import {
+  fieldsOf,
+  type ParsedAs,
+  parseSpecAs,
+  readableFields,
+  type StoredObject,
+  storedObjectParser,
+} from "./stored-object.ts";
 
 /** The stored spec of a DatabaseAccess, parsed. */
 export type ParsedAccessSpec = ParsedAs<DatabaseAccessSpec>;
@@ -17,7 +25,10 @@ export interface DatabaseAccess extends StoredObject {
   readonly kind: "DatabaseAccess";
   readonly spec: ParsedAccessSpec;
   readonly status: DatabaseAccessStatus;
-  /** False: the status cannot be parsed as a whole, so the operator deletes nothing at the control plane. */
+  /**
+   * False: records, password or secret in status cannot be parsed. The operator then does not know what it has created, so it
+   * creates, changes and deletes nothing.
+   */
   readonly isStatusReadable: boolean;
 }
 
@@ -30,15 +41,28 @@ const parseStored = storedObjectParser(databaseAccessNames.kind);
  */
 export function parseDatabaseAccess(stored: unknown): DatabaseAccess {
   const { object, spec, status } = parseStored(stored);
-  const parsedStatus = databaseAccessStatusSchema.safeParse(status ?? {});
   return {
     ...object,
     kind: databaseAccessNames.kind,
     spec: parseSpecAs(databaseAccessSpecSchema, spec),
-    status: parsedStatus.data ?? {},
-    isStatusReadable: parsedStatus.success,
+    ...parseStatus(status),
   };
 }
+
+function parseStatus(status: unknown): Pick<DatabaseAccess, "status" | "isStatusReadable"> {
+  const parsed = databaseAccessStatusSchema.safeParse(status ?? {});
+  if (parsed.success) {
+    return { status: parsed.data, isStatusReadable: true };
+  }
+  const fields = fieldsOf(status);
+  const isStatusReadable = trustedSchema.safeParse(fields).success;
+  return { status: readableFields(databaseAccessStatusSchema, fields), isStatusReadable };
+}
+
+/** The members of status that only the operator can know. */
+export const trustedMembers = ["records", "password", "secret"] as const;
+
+const trustedSchema = databaseAccessStatusSchema.pick({ records: true, password: true, secret: true });
 
 /** Returns the key of the ComputeEndpoint that the spec names; `undefined` if the spec cannot be parsed. */
 export function endpointKeyOf({ key, spec }: DatabaseAccess): ResourceKey | undefined {
@@ -51,7 +75,7 @@ export function secretKeyOf({ key, spec }: DatabaseAccess): ResourceKey {
   return { namespace: key.namespace, name: named ?? key.name };
 }
 
-/** Returns the id of the control plane at which status records roles and databases. */
+/** Returns the id of the control plane in which status records roles and databases. */
 export function recordedPlaneOf({ status }: DatabaseAccess): string {
   return status.records?.controlPlane ?? settingsPlane;
 }

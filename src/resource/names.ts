@@ -1,3 +1,5 @@
+/** The names of the kinds, their finalizers and their annotations. */
+
 /** The API group of the custom resources, and the prefix of their annotations and finalizers. */
 export const group = "endpoint-operator.dev";
 export const version = "v1alpha1";
@@ -55,7 +57,7 @@ export const annotations = {
   paused: `${group}/paused`,
   /** Any new value asks for a reconcile now. */
   reconcileRequestedAt: `${group}/reconcile-requested-at`,
-  /** The answer to CreateAmbiguous: `adopt=<endpoint id>` or `abandon=<attempt>`. */
+  /** A person's answer to CreateAmbiguous: `adopt=<endpoint id>` or `abandon=<attempt>`. */
   resolveCreate: `${group}/resolve-create`,
   /** The id of a failed operation that a person has seen. Its failure is not shown any more. */
   acknowledgeOperation: `${group}/acknowledge-operation`,

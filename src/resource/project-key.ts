@@ -1,7 +1,7 @@
 /**
- * The keys under which the operator works on projects: a control plane, and a project of it.
+ * The keys of projects in the work queue and the cache. A key consists of the id of a control plane and a project id.
  * The id of a control plane is one text: `ClusterControlPlane/NAME`, `ControlPlane/NAMESPACE/NAME`, or "" for the
- * control plane of the settings. The key of a project of the settings' control plane is the plain project id.
+ * control plane of the settings. For the latter, the key is the plain project id.
  */
 
 /** The id of the control plane of the settings. */

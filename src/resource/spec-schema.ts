@@ -1,3 +1,4 @@
+/** The schema of `spec` of a ComputeEndpoint: its types, its validation, and the texts of its fields. */
 import { z } from "zod";
 
 /** A CEL validation rule, as the API server expects it. */
@@ -8,6 +9,20 @@ export interface CelRule {
 
 /** Returns the schema metadata that puts CEL rules into the CRD. */
 export const celRules = (...rules: readonly CelRule[]) => ({ "x-kubernetes-validations": rules });
+
+/** A rule of the API server that this schema checks too. A rule about a change, or about one bound, has no `holds`. */
+export interface SharedRule<Value> extends CelRule {
+  readonly holds?: (value: Value) => boolean;
+}
+
+/** Adds rules to a schema: each as CEL in the CRD, and with the same message for `holds`. */
+export function withRules<Schema extends z.ZodType>(
+  schema: Schema,
+  ...rules: readonly SharedRule<z.output<Schema>>[]
+): Schema {
+  const checked = rules.reduce((inner, { holds, message }) => (holds ? inner.refine(holds, message) : inner), schema);
+  return checked.meta(celRules(...rules.map(({ rule, message }) => ({ rule, message }))));
+}
 
 const immutable = (field: string): CelRule => ({
   rule: "self == oldSelf",
@@ -41,51 +56,56 @@ const units = (description: string) =>
     .refine(isUnits, "must be 0.25, 0.5 or a whole number from 1 to 56")
     .describe(description);
 
-const compute = z
-  .object({
-    minUnits: units("Smallest size in compute units. The maximum number of connections follows this size."),
-    maxUnits: units("Largest size in compute units. Equal to minUnits for a fixed size."),
-  })
-  .refine((size) => size.minUnits <= size.maxUnits, "minUnits must not be greater than maxUnits")
-  .describe(
-    "Size in compute units (1 unit is 1 vCPU and 4 GB of memory). Changing it restarts the compute and drops its connections. Absent: not managed.",
-  )
-  .meta(
-    celRules(unitsRule("minUnits"), unitsRule("maxUnits"), {
-      rule: "self.minUnits <= self.maxUnits",
-      message: "minUnits must not be greater than maxUnits",
-    }),
-  );
+const compute = withRules(
+  z
+    .object({
+      minUnits: units("Smallest size in compute units. The maximum number of connections follows this size."),
+      maxUnits: units("Largest size in compute units. Equal to minUnits for a fixed size."),
+    })
+    .describe(
+      "Size in compute units (1 unit is 1 vCPU and 4 GB of memory). Changing it restarts the compute and drops its connections. Absent: not managed.",
+    ),
+  unitsRule("minUnits"),
+  unitsRule("maxUnits"),
+  {
+    rule: "self.minUnits <= self.maxUnits",
+    holds: ({ minUnits, maxUnits }) => minUnits <= maxUnits,
+    message: "minUnits must not be greater than maxUnits",
+  },
+);
 
-const suspend = z
-  .object({
-    mode: z
-      .enum(["After", "Never", "ServiceDefault"])
-      .describe(
-        "After: suspend when idle for afterSeconds. Never: stay active. ServiceDefault: as the control plane decides.",
-      ),
-    afterSeconds: z
-      .int()
-      .min(1)
-      .max(604_800)
-      .optional()
-      .describe("Seconds without activity before the compute is suspended, up to 7 days. Only with mode After."),
-  })
-  .refine((rule) => (rule.mode === "After") === (rule.afterSeconds !== undefined), {
+const suspend = withRules(
+  z
+    .object({
+      mode: z
+        .enum(["After", "Never", "ServiceDefault"])
+        .describe(
+          "After: suspend when idle for afterSeconds. Never: stay active. ServiceDefault: as the control plane decides.",
+        ),
+      afterSeconds: z
+        .int()
+        .min(1)
+        .max(604_800)
+        .optional()
+        .describe("Seconds without activity before the compute is suspended, up to 7 days. Only with mode After."),
+    })
+    .describe("When an idle compute is suspended. Absent: not managed."),
+  {
+    rule: "(self.mode == 'After') == has(self.afterSeconds)",
+    holds: ({ mode, afterSeconds }) => (mode === "After") === (afterSeconds !== undefined),
     message: "afterSeconds is required with mode After and not allowed with any other mode",
-  })
-  .describe("When an idle compute is suspended. Absent: not managed.")
-  .meta(
-    celRules({
-      rule: "(self.mode == 'After') == has(self.afterSeconds)",
-      message: "afterSeconds is required with mode After and not allowed with any other mode",
-    }),
-  );
+  },
+);
 
 const pooler = z
   .object({
     enabled: z.boolean().optional().describe("Whether connections are pooled by default. Absent: not managed."),
-    mode: z.enum(["Transaction"]).optional().describe("How the pooler shares connections. Absent: not managed."),
+    mode: z
+      .enum(["Transaction"])
+      .optional()
+      .describe(
+        "How the pooler shares connections. Transaction: a client holds a connection for one transaction. Absent: not managed.",
+      ),
   })
   .describe("Connection pooling. Absent: not managed.");
 
@@ -106,7 +126,9 @@ const settings = z
     pgSettings: z
       .record(textUpTo(128), textUpTo(1024))
       .refine((map) => Object.keys(map).length <= mostSettings, `must not have more than ${mostSettings} settings`)
-      .describe("Postgres settings by name. The map is owned whole: a setting that is not listed is removed.")
+      .describe(
+        "Postgres settings by name. The operator manages the whole map: a setting that is not listed is removed.",
+      )
       .meta({
         maxProperties: mostSettings,
         // A CEL rule checks the keys, because OpenAPI v3 has no propertyNames.
@@ -118,42 +140,38 @@ const settings = z
   })
   .describe("Settings of the Postgres process. Absent: not managed.");
 
-const adoption = z
-  .object({
-    policy: z
-      .enum(["Never", "AdoptOrCreate", "AdoptOnly"])
-      .describe(
-        "Never: only an endpoint this resource creates. AdoptOrCreate: take over an existing endpoint, else create one. AdoptOnly: take over an existing endpoint, never create.",
-      ),
-    endpointId: identifier()
-      .optional()
-      .describe("The endpoint to adopt. Required to adopt a ReadOnly endpoint; not allowed with policy Never."),
-    takeOver: z
-      .boolean()
-      .optional()
-      .describe(
-        "true: also adopt an endpoint that another cluster or another operator created. Make sure that it no longer manages the endpoint. Not allowed with policy Never.",
-      ),
-  })
-  .refine((rule) => rule.policy !== "Never" || rule.endpointId === undefined, {
-    message: "endpointId is not allowed with policy Never",
-  })
-  .refine((rule) => rule.policy !== "Never" || rule.takeOver !== true, {
-    message: "takeOver is not allowed with policy Never",
-  })
-  .describe("Consent to adopt an endpoint that has no other owner. Absent: Never.")
-  .meta(
-    celRules(
-      {
-        rule: "self.policy != 'Never' || !has(self.endpointId)",
-        message: "endpointId is not allowed with policy Never",
-      },
-      {
-        rule: "self.policy != 'Never' || !has(self.takeOver) || !self.takeOver",
-        message: "takeOver is not allowed with policy Never",
-      },
+const adoption = withRules(
+  z
+    .object({
+      policy: z
+        .enum(["Never", "AdoptOrCreate", "AdoptOnly"])
+        .describe(
+          "Never: the resource owns only an endpoint that it creates. AdoptOrCreate: it takes over an existing endpoint, or creates one if there is none. AdoptOnly: it takes over an existing endpoint and never creates one.",
+        ),
+      endpointId: identifier()
+        .optional()
+        .describe("Id of the endpoint to adopt. Required to adopt a ReadOnly endpoint; not allowed with policy Never."),
+      takeOver: z
+        .boolean()
+        .optional()
+        .describe(
+          "true: also adopt an endpoint that another cluster or another operator created. Make sure that it no longer manages the endpoint. Not allowed with policy Never.",
+        ),
+    })
+    .describe(
+      "Whether the resource may take over an endpoint that exists already and that no other resource owns. Absent: Never.",
     ),
-  );
+  {
+    rule: "self.policy != 'Never' || !has(self.endpointId)",
+    holds: ({ policy, endpointId }) => policy !== "Never" || endpointId === undefined,
+    message: "endpointId is not allowed with policy Never",
+  },
+  {
+    rule: "self.policy != 'Never' || !has(self.takeOver) || !self.takeOver",
+    holds: ({ policy, takeOver }) => policy !== "Never" || takeOver !== true,
+    message: "takeOver is not allowed with policy Never",
+  },
+);
 
 /** Makes the schema of a Kubernetes object name. */
 export const objectName = () =>
@@ -168,61 +186,57 @@ const controlPlaneRef = z
     kind: z
       .enum(["ControlPlane", "ClusterControlPlane"])
       .describe("ControlPlane: one of this namespace. ClusterControlPlane: one of the cluster."),
-    name: objectName().describe("Its name."),
+    name: objectName().describe("Name of the ControlPlane or ClusterControlPlane."),
   })
   .describe("The control plane that has the project. Absent: the one of the operator's settings. Cannot be changed.");
 
 const controlPlaneText = "has(%.controlPlaneRef) ? %.controlPlaneRef.kind + '/' + %.controlPlaneRef.name : ''";
 
 /** What a person asks for. A field that is absent is not managed: neither sent nor called drift. */
-export const specSchema = z
-  .object({
-    projectId: identifier()
-      .describe("Project of the control plane. Cannot be changed.")
-      .meta(celRules(immutable("projectId"))),
-    branchId: identifier().describe("Branch the endpoint is attached to. Changing it moves the endpoint."),
-    type: z
-      .enum(["ReadWrite", "ReadOnly"])
-      .describe("ReadWrite: the one writable endpoint of its branch. ReadOnly: a read replica. Cannot be changed.")
-      .meta(celRules(immutable("type"))),
-    controlPlaneRef: controlPlaneRef.optional(),
-    compute: compute.optional(),
-    suspend: suspend.optional(),
-    pooler: pooler.optional(),
-    settings: settings.optional(),
-    disabled: z
-      .boolean()
-      .optional()
-      .describe("Suspends the compute and lets no connection wake it. Absent: not managed."),
-    adoption: adoption.optional(),
-    deletionPolicy: z
-      .enum(["Delete", "Retain"])
-      .optional()
-      .describe(
-        "What becomes of the endpoint when this resource is deleted. Absent: Delete if this resource created it, Retain if it was adopted or presumed.",
+export const specSchema = withRules(
+  z
+    .object({
+      projectId: identifier()
+        .describe("Id of the project in the control plane. Cannot be changed.")
+        .meta(celRules(immutable("projectId"))),
+      branchId: identifier().describe(
+        "Id of the branch that the endpoint serves. A change moves the endpoint to another branch.",
       ),
-  })
-  .refine(
-    (spec) =>
-      spec.type !== "ReadOnly" ||
-      spec.adoption === undefined ||
-      spec.adoption.policy === "Never" ||
-      spec.adoption.endpointId !== undefined,
-    "adoption.endpointId is required to adopt a ReadOnly endpoint",
-  )
-  .describe("The endpoint as it should be.")
-  .meta(
-    celRules(
-      {
-        rule: "self.type != 'ReadOnly' || !has(self.adoption) || self.adoption.policy == 'Never' || has(self.adoption.endpointId)",
-        message: "adoption.endpointId is required to adopt a ReadOnly endpoint",
-      },
-      {
-        rule: `(${controlPlaneText.replaceAll("%", "self")}) == (${controlPlaneText.replaceAll("%", "oldSelf")})`,
-        message: "controlPlaneRef cannot be changed; create another ComputeEndpoint instead",
-      },
-    ),
-  );
+      type: z
+        .enum(["ReadWrite", "ReadOnly"])
+        .describe("ReadWrite: the one writable endpoint of its branch. ReadOnly: a read replica. Cannot be changed.")
+        .meta(celRules(immutable("type"))),
+      controlPlaneRef: controlPlaneRef.optional(),
+      compute: compute.optional(),
+      suspend: suspend.optional(),
+      pooler: pooler.optional(),
+      settings: settings.optional(),
+      disabled: z
+        .boolean()
+        .optional()
+        .describe(
+          "true: the compute is suspended, and no connection wakes it. false: connections wake it. Absent: not managed.",
+        ),
+      adoption: adoption.optional(),
+      deletionPolicy: z
+        .enum(["Delete", "Retain"])
+        .optional()
+        .describe(
+          "What happens to the endpoint when this resource is deleted. Delete: it is deleted. Retain: it stays. Absent: Delete if this resource created it, Retain if it was adopted or presumed (the answer to its create was lost).",
+        ),
+    })
+    .describe("The endpoint as it should be."),
+  {
+    rule: "self.type != 'ReadOnly' || !has(self.adoption) || self.adoption.policy == 'Never' || has(self.adoption.endpointId)",
+    holds: ({ type, adoption: rule }) =>
+      type !== "ReadOnly" || rule === undefined || rule.policy === "Never" || rule.endpointId !== undefined,
+    message: "adoption.endpointId is required to adopt a ReadOnly endpoint",
+  },
+  {
+    rule: `(${controlPlaneText.replaceAll("%", "self")}) == (${controlPlaneText.replaceAll("%", "oldSelf")})`,
+    message: "controlPlaneRef cannot be changed; create another ComputeEndpoint instead",
+  },
+);
 
 /** A valid spec of a ComputeEndpoint. */
 export type ComputeEndpointSpec = z.output<typeof specSchema>;

@@ -1,6 +1,18 @@
+/** The schema of `status` of a ComputeEndpoint. */
 import { z } from "zod";
 
-const time = (description: string) => z.string().describe(description);
+export const time = (description: string) => z.string().describe(description);
+
+/** Makes the schema of the generation that a status describes. */
+export const observedGeneration = () =>
+  z
+    .int()
+    .optional()
+    .describe("The generation of spec that this status describes; -1: no operator has seen the resource.");
+
+/** Makes the schema of the last value of an annotation that the operator has acted on. */
+export const lastHandled = (annotation: string) =>
+  z.string().optional().describe(`The last value of ${annotation} that was handled.`);
 
 /** Makes the schema of the resource that described the control plane when a record was made. */
 export const recordedPlane = () =>
@@ -12,7 +24,7 @@ const ownership = z
     origin: z
       .enum(["Created", "Adopted", "Presumed"])
       .describe(
-        "Created by this resource, adopted with consent, or presumed ours after a create whose answer was lost.",
+        "Created: this resource created it. Adopted: it existed before. Presumed: the answer to the create was lost, and exactly one endpoint can be its result.",
       ),
     resourceUid: z.string().describe("The uid of this resource when the record was made."),
     clusterId: z.string().describe("The cluster in which the record was made."),
@@ -133,10 +145,7 @@ export const conditionsSchema = z
  */
 export const statusSchema = z
   .object({
-    observedGeneration: z
-      .int()
-      .optional()
-      .describe("The generation of spec that this status describes; -1: no operator has seen the resource."),
+    observedGeneration: observedGeneration(),
     ownership: ownership.optional(),
     createIntent: createIntent.optional(),
     host: z.string().optional().describe("Direct host name."),
@@ -179,12 +188,9 @@ export const statusSchema = z
       .optional()
       .describe("Failures that no later success of the same action has cleared."),
     operationWatermark: operationWatermark.optional(),
-    lastHandledReconcileAt: z
-      .string()
-      .optional()
-      .describe("The last value of reconcile-requested-at that was handled."),
-    lastHandledWakeAt: z.string().optional().describe("The last value of wake-requested-at that was handled."),
-    lastHandledSuspendAt: z.string().optional().describe("The last value of suspend-requested-at that was handled."),
+    lastHandledReconcileAt: lastHandled("reconcile-requested-at"),
+    lastHandledWakeAt: lastHandled("wake-requested-at"),
+    lastHandledSuspendAt: lastHandled("suspend-requested-at"),
     conditions: conditionsSchema.optional(),
   })
   .describe("The endpoint as the control plane showed it, and the operator's progress.");

@@ -1,3 +1,4 @@
+/** Parses what every custom resource has: metadata, and a spec that may be invalid. */
 import { z } from "zod";
 import type { StoredIdentity } from "../domain/resource-store.ts";
 import { annotations } from "./names.ts";
@@ -72,6 +73,26 @@ export type ParsedAs<Spec> =
   | { readonly kind: "Valid"; readonly spec: Spec }
   /** The spec does not fit the schema. `problems` is one line that names every wrong field. */
   | { readonly kind: "Invalid"; readonly problems: string };
+
+/**
+ * Parses each field of a status by itself. So a field of another version, or a field that a person wrote, does not
+ * hide the others. A field that cannot be parsed is left out.
+ */
+export function readableFields<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  fields: Readonly<Record<string, unknown>>,
+): Partial<z.output<z.ZodObject<Shape>>> {
+  const read = Object.entries(schema.shape).flatMap(([name, part]) => {
+    const { data } = (part as z.ZodType).safeParse(fields[name]);
+    return data === undefined ? [] : [[name, data]];
+  });
+  return Object.fromEntries(read) as Partial<z.output<z.ZodObject<Shape>>>;
+}
+
+/** Returns the members of a status; none if it is not an object. */
+export function fieldsOf(status: unknown): Readonly<Record<string, unknown>> {
+  return z.looseObject({}).catch({}).parse(status);
+}
 
 /** Parses a spec with the schema of its kind. A spec that does not fit is part of the result, not an error. */
 export function parseSpecAs<Spec>(schema: z.ZodType<Spec>, spec: unknown): ParsedAs<Spec> {

@@ -1,10 +1,5 @@
+/** Measures for how long the event loop is blocked. */
 import type { Clock, Timer } from "../domain/clock.ts";
-
-/** Measures how late timers fire. All other work of the process waits as long. */
-export interface EventLoopMonitor {
-  start(): void;
-  stop(): void;
-}
 
 /** The options of a monitor. */
 export interface EventLoopMonitorOptions {
@@ -20,11 +15,12 @@ export interface EventLoopMonitorOptions {
 const tickMs = 100;
 
 /**
- * Measures the event loop with the monotonic clock.
+ * Measures how late timers fire, with the monotonic clock. All other work of the process is delayed by the same time.
  * Node's own histogram is not used. If it is reset at each scrape, it loses the interval of the scrape; without a reset
  * it does not show the present.
+ * @returns a function that ends the measurement
  */
-export function createEventLoopMonitor({ clock, onDelay }: EventLoopMonitorOptions): EventLoopMonitor {
+export function monitorEventLoop({ clock, onDelay }: EventLoopMonitorOptions): () => void {
   let timer: Timer | undefined;
   const tick = () => {
     const dueMs = clock.monotonicMs() + tickMs;
@@ -33,8 +29,6 @@ export function createEventLoopMonitor({ clock, onDelay }: EventLoopMonitorOptio
       tick();
     });
   };
-  return {
-    start: tick,
-    stop: () => timer?.cancel(),
-  };
+  tick();
+  return () => timer?.cancel();
 }

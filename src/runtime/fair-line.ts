@@ -1,3 +1,5 @@
+/** A waiting line in which a burst of one namespace does not delay the others. */
+
 /** An entry of a waiting line. */
 export interface LineEntry {
   /** The id of the entry, unique in its line. */

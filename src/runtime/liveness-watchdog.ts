@@ -1,5 +1,6 @@
+/** Finds out when the process is stuck and a restart would help. */
 import type { Clock, Timer } from "../domain/clock.ts";
-import type { WorkQueueStats } from "./work-queue.ts";
+import type { WorkQueueStats } from "../domain/worker.ts";
 
 /**
  * The limits beyond which a process counts as stuck, in milliseconds. Each describes a state that a restart would
@@ -10,7 +11,10 @@ export interface LivenessLimits {
   readonly tickMs: number;
   /** After this time without a tick, timers do not fire any more. */
   readonly silenceMs: number;
-  /** The lateness of a late tick. One late tick alone may only mean that the process was paused. */
+  /**
+   * A tick counts as late if it comes later than planned by this time. One late tick alone may only mean that the
+   * process was paused.
+   */
   readonly lateMs: number;
   /** The number of late ticks in a row after which the event loop counts as stuck. */
   readonly lateTicks: number;
@@ -43,27 +47,12 @@ export interface LivenessWatchdogOptions {
 }
 
 /** Watches the event loop and the work queue, on the monotonic clock. */
-export interface LivenessWatchdog {
-  start(): void;
-  stop(): void;
+export class LivenessWatchdog {
   /** The health checks. Each has a name, and returns its present problem; `undefined` if there is none. */
-  readonly checks: readonly { readonly name: string; readonly problem: () => string | undefined }[];
-}
-
-/** Makes a watchdog. */
-export function createLivenessWatchdog(options: LivenessWatchdogOptions): LivenessWatchdog {
-  const watchdog = new TickingWatchdog(options);
-  return {
-    start: () => watchdog.start(),
-    stop: () => watchdog.stop(),
-    checks: [
-      { name: "event-loop", problem: () => watchdog.loopProblem() },
-      { name: "work-queue", problem: () => watchdog.queueProblem() },
-    ],
-  };
-}
-
-class TickingWatchdog {
+  readonly checks = [
+    { name: "event-loop", problem: () => this.#loopProblem() },
+    { name: "work-queue", problem: () => this.#queueProblem() },
+  ] as const;
   readonly #options: LivenessWatchdogOptions;
   readonly #limits: LivenessLimits;
   #timer: Timer | undefined;
@@ -87,7 +76,7 @@ class TickingWatchdog {
     this.#timer = undefined;
   }
 
-  loopProblem(): string | undefined {
+  #loopProblem(): string | undefined {
     const { silenceMs, lateTicks, lateMs } = this.#limits;
     if (this.#timer !== undefined && this.#options.clock.monotonicMs() - this.#dueMs > silenceMs) {
       return `no timer has fired for ${silenceMs / 1_000} s`;
@@ -95,7 +84,7 @@ class TickingWatchdog {
     return this.#lateInARow >= lateTicks ? `timers keep firing more than ${lateMs / 1_000} s late` : undefined;
   }
 
-  queueProblem(): string | undefined {
+  #queueProblem(): string | undefined {
     const { longestReconcileMs, idleQueueMs } = this.#limits;
     if (this.#options.queueStats().longestRunningSeconds * 1_000 > longestReconcileMs) {
       return `a reconcile has been running for more than ${longestReconcileMs / 1_000} s`;

@@ -1,7 +1,7 @@
+/** Ends the process in order: a shutdown in steps, and the end after an unhandled error. */
 import type { EventEmitter } from "node:events";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
-import { settlesWithin } from "./deadline.ts";
 
 /** One step of a shutdown. */
 interface ShutdownStep {
@@ -69,5 +69,24 @@ export function endOnUnhandledErrors({ emitter, logger, exit }: UnhandledErrorsO
         exit();
       }
     });
+  }
+}
+
+/**
+ * Waits for a promise, but not longer than `timeoutMs`.
+ *
+ * @returns true when it has settled, resolved or rejected; false when the time ran out first. The promise goes on.
+ */
+export async function settlesWithin(clock: Clock, timeoutMs: number, promise: Promise<unknown>): Promise<boolean> {
+  const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
+  const timer = clock.after(timeoutMs, () => resolve(false));
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  try {
+    return await Promise.race([settled, timeout]);
+  } finally {
+    timer.cancel();
   }
 }

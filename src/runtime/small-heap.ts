@@ -1,3 +1,4 @@
+/** Sets V8's options so that the process needs less memory. */
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import type { Clock } from "../domain/clock.ts";
 

@@ -1,3 +1,4 @@
+/** Limits how often something may happen. */
 import type { Clock } from "../domain/clock.ts";
 
 /** The options of a token bucket. */
@@ -23,7 +24,7 @@ export class TokenBucket {
     this.#atMs = options.clock.monotonicMs();
   }
 
-  /** Takes one token if there is one. @returns whether it did */
+  /** Takes one token. @returns false if there was none */
   tryTake(): boolean {
     this.#refill();
     if (this.#tokens < 1) {

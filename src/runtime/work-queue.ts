@@ -1,6 +1,8 @@
+/** The queue of keys that workers reconcile. */
+import { backoffMs, withJitter } from "../domain/backoff.ts";
 import type { Clock, Timer } from "../domain/clock.ts";
+import type { WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
 import { FairLine, type LineEntry } from "./fair-line.ts";
-import { type BackoffOptions, createKeyedBackoff, type KeyedBackoff } from "./keyed-backoff.ts";
 
 /**
  * `Urgent`: a person waits for the result, for instance of an edit. `Background`: work that can wait, for instance a
@@ -8,80 +10,23 @@ import { type BackoffOptions, createKeyedBackoff, type KeyedBackoff } from "./ke
  */
 export type WorkPriority = "Urgent" | "Background";
 
-/** Observes the queue, for the metrics `workqueue_*`. Durations are in seconds. Its methods must not throw. */
-export interface WorkQueueObserver {
-  /** A key was added: workqueue_adds_total. */
-  added(): void;
-  /** The number of waiting keys changed: workqueue_depth. */
-  depthChanged(depth: number): void;
-  /** A worker took a key: workqueue_queue_duration_seconds. */
-  taken(queuedSeconds: number): void;
-  /** A worker finished a key: workqueue_work_duration_seconds. */
-  finished(workSeconds: number): void;
-  /** A key was added after a failure: workqueue_retries_total. */
-  retried(): void;
-}
-
-/** The queue at one moment, for gauges and for liveness. */
-export interface WorkQueueStats {
-  /** The number of keys that wait for a worker. */
-  readonly depth: number;
-  /** The number of keys that will be added after a delay. */
-  readonly delayed: number;
-  /** The number of keys that workers hold. */
-  readonly working: number;
-  /** The time for which the keys in work have been worked on, summed up: workqueue_unfinished_work_seconds. */
-  readonly unfinishedWorkSeconds: number;
-  /** The longest of these times: workqueue_longest_running_processor_seconds; 0 if no key is in work. */
-  readonly longestRunningSeconds: number;
-}
-
 /** The options of a work queue. */
-export interface WorkQueueOptions<Key> {
+export interface WorkQueueOptions {
   readonly clock: Clock;
-  /** Returns the identity of a key. */
-  readonly idOf: (key: Key) => string;
   /**
    * Returns the group of a key. Groups take turns, so that a burst of one group does not delay a single edit of
-   * another. @default one group for all
+   * another. It may answer differently later: a queued key keeps its group. @default one group for all
    */
-  readonly groupOf?: (key: Key) => string;
-  readonly backoff?: BackoffOptions;
+  readonly groupOf?: (key: string) => string;
+  /** Returns a random number from 0 up to 1. @default Math.random */
+  readonly random?: () => number;
   /** Observes the queue. @default no observer */
   readonly observer?: WorkQueueObserver;
-  /** After this many urgent keys in a row, a background key has its turn. @default 16 */
+  /** After this many urgent keys in a row, the queue hands out a background key. @default 16 */
   readonly urgentInARow?: number;
 }
 
-/**
- * A queue of keys for workers.
- * Guarantees: a key is in the queue at most once. No two workers hold the same key. A key that is added while a worker
- * holds it is worked on once more afterwards. Within a priority and a group, the first key in is the first out.
- */
-export interface WorkQueue<Key> {
-  /** Adds the key now. @param priority @default "Urgent" */
-  add(key: Key, priority?: WorkPriority): void;
-  /** Adds the key after a delay, with background priority. Of several such adds of one key only the earliest counts. */
-  addAfter(key: Key, delayMs: number): void;
-  /** Adds the key after its next backoff delay. @returns the delay in milliseconds */
-  retry(key: Key): number;
-  /** Resets the backoff of the key, because its last reconcile did not fail. */
-  forget(key: Key): void;
-  /** Returns the key's number of failures in a row. */
-  failures(key: Key): number;
-  /** Takes the next key; `undefined` if none is ready. Every taken key must be given to `done`. */
-  take(): Key | undefined;
-  /** Sets the listener that is called when a key is ready to be taken. There is at most one listener. */
-  onReady(listener: () => void): void;
-  /** Releases a key that a worker has taken. */
-  done(key: Key): void;
-  /** Drops waiting keys and accepts no more. Keys that workers hold are not affected. */
-  shutDown(): void;
-  stats(): WorkQueueStats;
-}
-
-interface QueuedKey<Key> extends LineEntry {
-  readonly key: Key;
+interface QueuedKey extends LineEntry {
   readonly sinceMs: number;
 }
 
@@ -89,6 +34,8 @@ interface WaitingKey {
   readonly dueMs: number;
   readonly timer: Timer;
 }
+
+const retryDelays = { firstMs: 5, longestMs: 300_000 };
 
 const silentObserver: WorkQueueObserver = {
   added() {},
@@ -98,50 +45,56 @@ const silentObserver: WorkQueueObserver = {
   retried() {},
 };
 
-/** Makes a work queue on the given clock; see `WorkQueue`. */
-export function createWorkQueue<Key>(options: WorkQueueOptions<Key>): WorkQueue<Key> {
-  return new KeyedWorkQueue(options);
-}
-
-class KeyedWorkQueue<Key> implements WorkQueue<Key> {
+/**
+ * A queue of keys for workers.
+ * Guarantees: a key is in the queue at most once. No two workers hold the same key. A key that is added while a worker
+ * holds it is worked on once more afterwards. Within a priority and a group, the first key in is the first out.
+ */
+export class WorkQueue {
   readonly #clock: Clock;
-  readonly #idOf: (key: Key) => string;
-  readonly #groupOf: (key: Key) => string;
-  readonly #backoff: KeyedBackoff;
+  readonly #groupOf: (key: string) => string;
+  readonly #random: () => number;
   readonly #observer: WorkQueueObserver;
   readonly #urgentInARow: number;
-  readonly #queued = { Urgent: new FairLine<QueuedKey<Key>>(), Background: new FairLine<QueuedKey<Key>>() };
+  readonly #queued = { Urgent: new FairLine<QueuedKey>(), Background: new FairLine<QueuedKey>() };
+  /** The group of each queued key, which it keeps until it is taken. */
+  readonly #groups = new Map<string, string>();
   readonly #waiting = new Map<string, WaitingKey>();
   /** The keys that workers hold, and the time when each was taken. */
   readonly #working = new Map<string, number>();
+  /** The number of failures in a row of each key that has failed. */
+  readonly #failures = new Map<string, number>();
   /** Keys that were added while a worker held them. */
   readonly #dirty = new Map<string, WorkPriority>();
   #onReady: () => void = () => {};
   #urgentTaken = 0;
   #isShutDown = false;
 
-  constructor(options: WorkQueueOptions<Key>) {
+  constructor(options: WorkQueueOptions) {
     this.#clock = options.clock;
-    this.#idOf = options.idOf;
     this.#groupOf = options.groupOf ?? (() => "");
-    this.#backoff = createKeyedBackoff(options.backoff);
+    this.#random = options.random ?? Math.random;
     this.#observer = options.observer ?? silentObserver;
     this.#urgentInARow = options.urgentInARow ?? 16;
   }
 
-  add(key: Key, priority: WorkPriority = "Urgent"): void {
+  /**
+   * Adds the key now.
+   * @param priority @default "Urgent"
+   */
+  add(key: string, priority: WorkPriority = "Urgent"): void {
     if (this.#isShutDown) {
       return;
     }
-    const id = this.#idOf(key);
-    if (this.#working.has(id)) {
-      this.#markDirty(id, priority);
-      return;
+    if (this.#working.has(key)) {
+      this.#markDirty(key, priority);
+    } else {
+      this.#enqueue(key, priority);
     }
-    this.#enqueue(id, key, priority);
   }
 
-  addAfter(key: Key, delayMs: number): void {
+  /** Adds the key after a delay, with background priority. Of several such adds of one key only the earliest counts. */
+  addAfter(key: string, delayMs: number): void {
     if (delayMs <= 0) {
       this.add(key, "Background");
       return;
@@ -149,66 +102,74 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
     if (this.#isShutDown) {
       return;
     }
-    const id = this.#idOf(key);
     const dueMs = this.#clock.monotonicMs() + delayMs;
-    const waiting = this.#waiting.get(id);
+    const waiting = this.#waiting.get(key);
     if (waiting !== undefined && waiting.dueMs <= dueMs) {
       return;
     }
     waiting?.timer.cancel();
     const timer = this.#clock.after(delayMs, () => {
-      this.#waiting.delete(id);
+      this.#waiting.delete(key);
       this.add(key, "Background");
     });
-    this.#waiting.set(id, { dueMs, timer });
+    this.#waiting.set(key, { dueMs, timer });
   }
 
-  retry(key: Key): number {
-    const delayMs = this.#backoff.next(this.#idOf(key));
+  /** Adds the key after its next backoff delay. @returns the delay in milliseconds */
+  retry(key: string): number {
+    const failures = this.failures(key) + 1;
+    this.#failures.set(key, failures);
+    const delayMs = withJitter(backoffMs(failures, retryDelays), this.#random);
     this.#observer.retried();
     this.addAfter(key, delayMs);
     return delayMs;
   }
 
-  forget(key: Key): void {
-    this.#backoff.forget(this.#idOf(key));
+  /** Resets the backoff of the key, because its last reconcile did not fail. */
+  forget(key: string): void {
+    this.#failures.delete(key);
   }
 
-  failures(key: Key): number {
-    return this.#backoff.failures(this.#idOf(key));
+  /** Returns the key's number of failures in a row. */
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0;
   }
 
-  take(): Key | undefined {
+  /** Takes the next key; `undefined` if none is ready. Every taken key must be given to `done`. */
+  take(): string | undefined {
     const queued = this.#takeNext();
     if (queued === undefined) {
       return undefined;
     }
     const nowMs = this.#clock.monotonicMs();
+    this.#groups.delete(queued.id);
     this.#working.set(queued.id, nowMs);
     this.#observer.taken((nowMs - queued.sinceMs) / 1000);
     this.#observer.depthChanged(this.#depth());
-    return queued.key;
+    return queued.id;
   }
 
+  /** Sets the listener that is called when a key is ready to be taken. There is at most one listener. */
   onReady(listener: () => void): void {
     this.#onReady = listener;
   }
 
-  done(key: Key): void {
-    const id = this.#idOf(key);
-    const startedMs = this.#working.get(id);
+  /** Releases a key that a worker has taken. */
+  done(key: string): void {
+    const startedMs = this.#working.get(key);
     if (startedMs === undefined) {
       return;
     }
-    this.#working.delete(id);
+    this.#working.delete(key);
     this.#observer.finished((this.#clock.monotonicMs() - startedMs) / 1000);
-    const priority = this.#dirty.get(id);
-    this.#dirty.delete(id);
+    const priority = this.#dirty.get(key);
+    this.#dirty.delete(key);
     if (priority !== undefined && !this.#isShutDown) {
-      this.#enqueue(id, key, priority);
+      this.#enqueue(key, priority);
     }
   }
 
+  /** Drops waiting keys and accepts no more. Keys that workers hold are not affected. */
   shutDown(): void {
     this.#isShutDown = true;
     for (const { timer } of this.#waiting.values()) {
@@ -218,6 +179,7 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
     this.#dirty.clear();
     this.#queued.Urgent.clear();
     this.#queued.Background.clear();
+    this.#groups.clear();
     this.#observer.depthChanged(0);
   }
 
@@ -241,15 +203,16 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
     this.#dirty.set(id, before === "Urgent" ? "Urgent" : priority);
   }
 
-  #enqueue(id: string, key: Key, priority: WorkPriority): void {
-    const place = { id, group: this.#groupOf(key) };
+  #enqueue(id: string, priority: WorkPriority): void {
+    const place = { id, group: this.#groups.get(id) ?? this.#groupOf(id) };
+    this.#groups.set(id, place.group);
     const background = this.#queued.Background.get(place);
     if (this.#queued.Urgent.get(place) !== undefined || (background !== undefined && priority === "Background")) {
       return;
     }
     // An edit makes a background key urgent. Its waiting time still counts from the first add.
     this.#queued.Background.leave(place);
-    this.#queued[priority].join({ ...place, key, sinceMs: background?.sinceMs ?? this.#clock.monotonicMs() });
+    this.#queued[priority].join({ ...place, sinceMs: background?.sinceMs ?? this.#clock.monotonicMs() });
     if (background === undefined) {
       this.#observer.added();
     }
@@ -258,7 +221,7 @@ class KeyedWorkQueue<Key> implements WorkQueue<Key> {
   }
 
   /** Takes the next key. Urgent keys go first, but many of them in a row must not stop background keys. */
-  #takeNext(): QueuedKey<Key> | undefined {
+  #takeNext(): QueuedKey | undefined {
     const { Urgent: urgent, Background: background } = this.#queued;
     const isBackgroundsTurn = background.size > 0 && this.#urgentTaken >= this.#urgentInARow;
     if (urgent.size === 0 || isBackgroundsTurn) {

@@ -1,73 +1,62 @@
+/** Runs a limited number of reconciles at the same time. */
 import type { Clock } from "../domain/clock.ts";
 import type { ReconcileObserver, ReconcileResult, Requeue, WorkerSlot } from "../domain/worker.ts";
-import { settlesWithin } from "./deadline.ts";
+import { settlesWithin } from "./shutdown.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
 /** The options of a worker pool. */
-export interface WorkerPoolOptions<Key> {
+export interface WorkerPoolOptions {
   readonly clock: Clock;
-  readonly queue: WorkQueue<Key>;
+  readonly queue: WorkQueue;
   /** The maximum number of reconciles that run at once. Reconciles inside `WorkerSlot.whileWaiting` do not count. */
   readonly workers: number;
   /** Reconciles one key. If it throws, that is a bug; the key is tried again with backoff. */
-  readonly work: (key: Key, slot: WorkerSlot) => Promise<Requeue>;
+  readonly work: (key: string, slot: WorkerSlot) => Promise<Requeue>;
   /** Called when a reconcile threw. */
-  readonly onError: (key: Key, error: unknown) => void;
+  readonly onError: (key: string, error: unknown) => void;
   /** Observes the reconciles. @default no observer */
   readonly observer?: ReconcileObserver;
 }
 
-/** Workers that take keys from a queue until it shuts down. */
-export interface WorkerPool {
-  /** Starts the workers. Call it once. */
-  start(): void;
-  /** Returns how many workers are in use now. */
-  activeWorkers(): number;
-  /**
-   * Shuts the queue down and waits for the reconciles in progress, `timeoutMs` at most.
-   *
-   * @returns whether all of them ended in time.
-   */
-  stop(timeoutMs: number): Promise<boolean>;
-}
-
 /**
- * Makes a pool.
+ * Workers that take keys from a queue until it shuts down.
  * Guarantees: at most `workers` reconciles run at the same time outside `whileWaiting`. A reconcile that has waited
  * gets the next free worker, before any new key.
  */
-export function createWorkerPool<Key>(options: WorkerPoolOptions<Key>): WorkerPool {
-  return new KeyedWorkerPool(options);
-}
-
-class KeyedWorkerPool<Key> implements WorkerPool {
-  readonly #options: WorkerPoolOptions<Key>;
+export class WorkerPool {
+  readonly #options: WorkerPoolOptions;
   readonly #running = new Set<Promise<void>>();
   /** Reconciles that have waited and want a worker again. */
   readonly #returning: (() => void)[] = [];
   #active = 0;
   #isPumpPending = false;
 
-  constructor(options: WorkerPoolOptions<Key>) {
+  constructor(options: WorkerPoolOptions) {
     this.#options = options;
   }
 
+  /** Starts the workers. Call it once. */
   start(): void {
     this.#options.queue.onReady(() => this.#pumpSoon());
     this.#pumpSoon();
   }
 
+  /** Returns how many workers are in use now. */
   activeWorkers(): number {
     return this.#active;
   }
 
+  /**
+   * Shuts the queue down and waits for the reconciles in progress, `timeoutMs` at most.
+   * @returns whether all of them ended in time
+   */
   stop(timeoutMs: number): Promise<boolean> {
     this.#options.queue.shutDown();
     return settlesWithin(this.#options.clock, timeoutMs, Promise.all(this.#running));
   }
 
   /**
-   * Starts the pump after the present call, because code that adds a key must not run a reconcile within its own call.
+   * Starts the pump after the current call, because code that adds a key must not run a reconcile within its own call.
    */
   #pumpSoon(): void {
     if (!this.#isPumpPending) {
@@ -116,7 +105,7 @@ class KeyedWorkerPool<Key> implements WorkerPool {
     return promise;
   }
 
-  async #run(key: Key): Promise<void> {
+  async #run(key: string): Promise<void> {
     const { queue } = this.#options;
     const slot = new HeldSlot(
       () => this.#acquire(),
@@ -129,7 +118,7 @@ class KeyedWorkerPool<Key> implements WorkerPool {
     slot.end();
   }
 
-  async #reconcile(key: Key, slot: WorkerSlot): Promise<Requeue> {
+  async #reconcile(key: string, slot: WorkerSlot): Promise<Requeue> {
     const { clock, observer, work, onError } = this.#options;
     const startMs = clock.monotonicMs();
     const secondsSoFar = () => (clock.monotonicMs() - startMs) / 1000;
@@ -144,7 +133,7 @@ class KeyedWorkerPool<Key> implements WorkerPool {
     }
   }
 
-  #requeue(key: Key, requeue: Requeue): void {
+  #requeue(key: string, requeue: Requeue): void {
     const { queue } = this.#options;
     if (requeue.kind === "Retry") {
       queue.retry(key);
@@ -157,7 +146,8 @@ class KeyedWorkerPool<Key> implements WorkerPool {
     if (requeue.delayMs > 0) {
       queue.addAfter(key, requeue.delayMs);
     } else {
-      // One step was made and the next one is due now. Work that has begun goes on before other work.
+      // The next step of the reconcile is due now. It is urgent, so that work that has begun comes before polls and
+      // retries.
       queue.add(key);
     }
   }

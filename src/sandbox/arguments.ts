@@ -1,3 +1,4 @@
+/** Parses the command line of the sandbox. */
 import { Command } from "commander";
 import { type Profile, profiles } from "./engine/profile.ts";
 import { publicRateLimit } from "./http/parts/rate-limit.ts";
@@ -64,7 +65,7 @@ const oneOf =
     return value === undefined ? `must be one of ${words.join(", ")}` : { value };
   };
 
-/** An option with a value: the name of the value in the help, the help text, and the parser. */
+/** An option with a value: the name of the value in the help, the help text, and the parser of the value. */
 interface ValueOption<V> {
   readonly value: string;
   readonly help: string;
@@ -95,7 +96,7 @@ const valueOptions = {
     "DIR",
     (given): ReturnType<Read<string | undefined>> =>
       given === "" ? "must be a directory, or :memory:" : { value: given === ":memory:" ? undefined : given },
-    "keep state in this directory, over restarts and kill -9 (default :memory:). The fixture then counts for an empty one only",
+    "keep state in this directory, over restarts and kill -9 (default :memory:). The fixture is then used only if the directory is empty",
   ),
   clock: option("real|stepped", oneOf("real", "stepped"), "stepped: time moves by the control API only (default real)"),
   "time-scale": option("N", readScale, "sandbox seconds per second (default 1); not with --clock"),
@@ -106,7 +107,7 @@ const valueOptions = {
     "time between two checks of a branch (default 86400)",
   ),
   "rate-limit": option("RULE", readRateLimit, "off, public, or PER_MINUTE:PER_SECOND (default off)"),
-  seed: option("N", wholeNumber(0, 2 ** 32 - 1), "start of the randomness of ids and latencies"),
+  seed: option("N", wholeNumber(0, 2 ** 32 - 1), "seed of the random ids and latencies"),
   compute: option(
     "none|postgres",
     oneOf("none", "postgres"),
@@ -155,7 +156,7 @@ const computeOptions = ["compute-port", "compute-hosts", "postgres-bin", "pgboun
 /** Makes the command with every option. commander puts what it reads into `values` and `problems`. */
 function sandboxCommand(values: Values = {}, problems: string[] = []): Command {
   const command = new Command("endpoint-operator sandbox")
-    .description("A local control plane. Without --data everything it knows is gone when it stops.")
+    .description("A local control plane. Without --data its state is lost when it stops.")
     .helpOption(false)
     // The value stands in brackets only so that a missing value is reported together with all other problems.
     .configureHelp({ optionTerm: ({ flags: term }) => term.replace(/\[(.*)\]/, "$1") });
@@ -214,8 +215,8 @@ function computeChoice(values: Values): SandboxOptions["compute"] {
 }
 
 /**
- * Returns the problem of `--compute-hosts=addresses` without a fixed port: all addresses need one port, which clients
- * know.
+ * Returns the problem of `--compute-hosts=addresses` without a fixed port. All addresses use one port, and clients must
+ * know it.
  */
 function hostsProblem(values: Values): string | undefined {
   if (values["compute-hosts"] !== "addresses") return undefined;

@@ -1,3 +1,4 @@
+/** Runs the command `endpoint-operator sandbox`. */
 import { readFile } from "node:fs/promises";
 import { parseSandboxArguments, sandboxUsage } from "./arguments.ts";
 import { AuthorityFileError } from "./certificates/authority-file.ts";
@@ -8,7 +9,7 @@ import { publicHostName } from "./https/https-side.ts";
 import { type RunningSandbox, type SandboxOptions, startSandbox } from "./sandbox.ts";
 import { StorageError } from "./storage/sqlite-file.ts";
 
-/** What the command needs from its process. */
+/** The parts of its process that the command uses. */
 export interface CommandIo {
   readonly out: { write(text: string): unknown };
   readonly err: { write(text: string): unknown };
@@ -24,7 +25,7 @@ const failed = 1;
 const badConfiguration = 2;
 
 /**
- * Runs `endpoint-operator sandbox` until it is asked to stop.
+ * Runs the command until it is asked to stop.
  * @param args the arguments after `sandbox`.
  * @returns the exit code: 0 clean stop, 1 failure, 2 bad configuration (every problem is named).
  */

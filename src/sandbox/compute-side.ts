@@ -1,3 +1,4 @@
+/** Connects real PostgreSQL servers with the sandbox, if they are wanted. */
 import type { CertificateAuthority } from "./certificates/certificate-authority.ts";
 import type { Computes, TemporaryFolder } from "./computes/index.ts";
 import type { DatabaseAddress } from "./engine/branch-objects.ts";
@@ -22,7 +23,7 @@ export interface ComputeChoice {
   readonly maxComputes?: number | undefined;
 }
 
-/** What the computes are connected to after the state is open. */
+/** The parts of the sandbox that the computes use, after the state is open. */
 export interface ComputeSurroundings {
   readonly state: SandboxState;
   /** The sandbox's data directory; `undefined`: its state is in memory only. */

@@ -1,3 +1,4 @@
+/** What other programs may import of the sandbox. */
 export { parseSandboxArguments, sandboxUsage } from "./arguments.ts";
 export { type CommandIo, runSandboxCommand } from "./command.ts";
 export { defaultFixture, type Fixture, FixtureError, fixtureWithoutEndpoints, parseFixture } from "./engine/fixture.ts";

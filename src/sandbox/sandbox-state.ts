@@ -1,3 +1,4 @@
+/** Opens the state of a sandbox, in memory or in a directory. */
 import { randomBytes } from "node:crypto";
 import { type ClockAnchor, type ClockChange, SandboxClock } from "./engine/clock.ts";
 import type { ComputeDriver } from "./engine/compute-driver.ts";
@@ -11,7 +12,7 @@ import { KeyRing } from "./http/parts/key-ring.ts";
 import { openDurable, unreadable } from "./storage/durable.ts";
 import { StorageError } from "./storage/sqlite-file.ts";
 
-/** The options of a sandbox's state. They count only where a state directory does not hold the value already. */
+/** The options of a sandbox's state. If one is `undefined`, the value in the state directory stays. */
 export interface StateOptions {
   /** The state directory; `undefined`: the state is in memory only. */
   readonly directory: string | undefined;
@@ -49,7 +50,7 @@ export interface SandboxState {
   close(): void;
 }
 
-/** A store, and what stores its transactions on disk. */
+/** A store, and the directory that stores its transactions. */
 export interface DurableStore {
   readonly store: Store;
   /** Waits until all changes are on disk. @see Durable.written */

@@ -1,3 +1,4 @@
+/** Starts a sandbox in this process. */
 import { randomInt } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { openAuthority } from "./certificates/authority-file.ts";
@@ -91,8 +92,7 @@ export interface RunningSandbox {
 }
 
 /**
- * Starts a sandbox in this process.
- *
+ * Starts the state, the computes and the servers of a sandbox.
  * @throws Error when the address cannot be bound
  * @throws ComputeSetupError when computes cannot run
  * @throws StorageError when the directory cannot be used
@@ -232,7 +232,7 @@ function settingsOf({
     typeof operationLatencyMs === "number" ? { min: operationLatencyMs, max: operationLatencyMs } : operationLatencyMs;
   return {
     ...defaultEngineSettings,
-    // With real computes, operations take as long as their work.
+    // With real computes, an operation takes as long as its work.
     operationLatencyMs:
       latencyMs ?? (compute === undefined ? defaultEngineSettings.operationLatencyMs : { min: 0, max: 0 }),
     availabilityCheckIntervalMs: availabilityCheckIntervalMs ?? defaultEngineSettings.availabilityCheckIntervalMs,

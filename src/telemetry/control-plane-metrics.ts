@@ -1,12 +1,18 @@
+/** The metrics of requests to the control plane. */
 import { Counter, Gauge, Histogram } from "prom-client";
-import type { ControlPlaneObserver, CredentialObserver } from "../domain/control-plane-observer.ts";
-import type { MetricsRegistry } from "./metrics-registry.ts";
+import type { ControlPlaneObserver, PlaneObserver, ThrottledReason } from "../domain/control-plane-requests.ts";
+import { type MetricsRegistry, registerComputed } from "./metrics-registry.ts";
 
 /** The upper bounds of the request histogram in seconds, up to the longest deadline of a call. */
 const requestBucketsSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 15, 30];
 
-/** The upper bounds of the budget histogram in seconds, from no wait to the longest wait. */
+/** The upper bounds of the budget histogram in seconds, from no wait to the longest wait of a request. */
 const budgetBucketsSeconds = [0.01, 0.1, 0.5, 1, 5, 15, 60, 120, 240];
+
+const throttledReasons: readonly ThrottledReason[] = ["TooManyRequests", "HeldBack", "BudgetUsedUp"];
+
+/** The name of the control plane of the settings. */
+const ofSettings = "settings";
 
 /**
  * Makes the metrics of requests to the control plane. Their labels have few values: route templates, methods, codes.
@@ -14,7 +20,7 @@ const budgetBucketsSeconds = [0.01, 0.1, 0.5, 1, 5, 15, 60, 120, 240];
 export function createControlPlaneMetrics(
   registry: MetricsRegistry,
   unreadableCount: () => number,
-): ControlPlaneObserver & CredentialObserver {
+): ControlPlaneObserver & PlaneObserver {
   const registers = [registry];
   const requestLabels = ["route", "method", "code"];
   const total = new Counter({
@@ -30,12 +36,6 @@ export function createControlPlaneMetrics(
     buckets: requestBucketsSeconds,
     registers,
   });
-  const throttled = new Counter({
-    name: "control_plane_throttled_total",
-    help: "Requests answered with 429 (TooManyRequests), or not sent because the control plane had asked to wait (HeldBack) or the request budget is used up (BudgetUsedUp).",
-    labelNames: ["reason"],
-    registers,
-  });
   const locked = new Counter({
     name: "control_plane_locked_total",
     help: "Requests that the control plane answered with 423 because the project was busy.",
@@ -49,11 +49,41 @@ export function createControlPlaneMetrics(
     buckets: budgetBucketsSeconds,
     registers,
   });
-  const unreadable: Gauge = new Gauge({
+  registerComputed(registry, {
     name: "control_plane_unreadable_objects",
     help: "Endpoints and operations in the latest lists that the operator cannot parse and leaves out.",
+    series: () => [[{}, unreadableCount()]],
+  });
+  // The series exists from the start: Prometheus cannot see the rise of a counter that first appears at 1.
+  locked.inc({ reason: "ConflictingOperations" }, 0);
+
+  const ofPlane = createPlaneMetrics(registry);
+  return {
+    ...ofPlane,
+    requestEnded: ({ route, method, code, seconds: durationSeconds }) => {
+      total.inc({ route, method, code });
+      seconds.observe({ route, method, code }, durationSeconds);
+    },
+    throttled: (reason) => ofPlane.throttledAt(ofSettings, reason),
+    budgetWaited: (urgency, waitedSeconds) => waited.observe({ urgency }, waitedSeconds),
+    locked: (reason) => locked.inc({ reason }),
+  };
+}
+
+/** Makes the metrics that name the control plane. */
+function createPlaneMetrics(registry: MetricsRegistry): PlaneObserver {
+  const registers = [registry];
+  const throttled = new Counter({
+    name: "control_plane_throttled_total",
+    help: "Requests answered with 429 (TooManyRequests), or not sent because the control plane had asked to wait (HeldBack) or the request budget is used up (BudgetUsedUp).",
+    labelNames: ["reason", "control_plane"],
     registers,
-    collect: () => unreadable.set(unreadableCount()),
+  });
+  const calls = new Counter({
+    name: "control_plane_calls_total",
+    help: "Calls to each control plane: requests that were sent, and requests that were not sent because the control plane had asked to wait.",
+    labelNames: ["control_plane"],
+    registers,
   });
   const accepted = new Gauge({
     name: "control_plane_credentials_valid",
@@ -62,20 +92,23 @@ export function createControlPlaneMetrics(
     registers,
   });
   // The series exist from the start: Prometheus cannot see the rise of a counter that first appears at 1.
-  throttled.inc({ reason: "TooManyRequests" }, 0);
-  throttled.inc({ reason: "HeldBack" }, 0);
-  throttled.inc({ reason: "BudgetUsedUp" }, 0);
-  locked.inc({ reason: "ConflictingOperations" }, 0);
+  const appear = (controlPlane: string) => {
+    calls.inc({ control_plane: controlPlane }, 0);
+    for (const reason of throttledReasons) throttled.inc({ reason, control_plane: controlPlane }, 0);
+  };
+  appear(ofSettings);
 
   return {
-    requestEnded: ({ route, method, code, seconds: durationSeconds }) => {
-      total.inc({ route, method, code });
-      seconds.observe({ route, method, code }, durationSeconds);
+    throttledAt: (controlPlane, reason) => throttled.inc({ reason, control_plane: controlPlane }),
+    callBegan(controlPlane) {
+      appear(controlPlane);
+      calls.inc({ control_plane: controlPlane });
     },
-    throttled: (reason) => throttled.inc({ reason }),
-    budgetWaited: (urgency, waitedSeconds) => waited.observe({ urgency }, waitedSeconds),
-    locked: (reason) => locked.inc({ reason }),
     keyJudged: (controlPlane, isAccepted) => accepted.set({ control_plane: controlPlane }, Number(isAccepted)),
-    keyForgotten: (controlPlane) => accepted.remove({ control_plane: controlPlane }),
+    keyForgotten(controlPlane) {
+      accepted.remove({ control_plane: controlPlane });
+      calls.remove({ control_plane: controlPlane });
+      for (const reason of throttledReasons) throttled.remove({ reason, control_plane: controlPlane });
+    },
   };
 }

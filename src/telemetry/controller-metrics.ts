@@ -1,23 +1,14 @@
+/** The metrics of the work queue, the reconciles and the watch, with the usual names of controllers. */
 import { Counter, Gauge, Histogram } from "prom-client";
-import type { ReconcileObserver, ReconcileResult } from "../domain/worker.ts";
-import type { MetricsRegistry } from "./metrics-registry.ts";
-
-/** Observes the work queue for the metrics. Durations are in seconds. */
-export interface WorkqueueMetrics {
-  added(): void;
-  depthChanged(depth: number): void;
-  taken(queuedSeconds: number): void;
-  finished(workSeconds: number): void;
-  retried(): void;
-}
+import type { WatchStats } from "../domain/resource-store.ts";
+import type { ReconcileObserver, ReconcileResult, WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
+import { type MetricsRegistry, registerComputed, type Series } from "./metrics-registry.ts";
 
 /** The statistics of the queue that each scrape reads. */
-export interface WorkqueueStats {
-  /** The time for which the keys in work have been worked on, summed up, in seconds. */
-  readonly unfinishedWorkSeconds: number;
-  /** The longest of these times, in seconds; 0 if no key is in work. */
-  readonly longestRunningSeconds: number;
-}
+export type RunningStats = Pick<WorkQueueStats, "unfinishedWorkSeconds" | "longestRunningSeconds">;
+
+/** The statistics of the watch that each scrape reads. */
+export type ReflectorStats = Omit<WatchStats, "unlistedNamespaces" | "resources">;
 
 /** The upper bounds of the wait histogram in seconds, from no wait to a long backlog. */
 const waitBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];
@@ -31,7 +22,7 @@ const labels = { name: controllerName, controller: controllerName };
  * Makes the metrics of the work queue, with the names that client-go and controller-runtime use.
  * @see sigs.k8s.io/controller-runtime, pkg/metrics/workqueue.go (read 2026-11-21)
  */
-export function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => WorkqueueStats): WorkqueueMetrics {
+export function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningStats): WorkQueueObserver {
   const common = { labelNames: ["name", "controller"], registers: [registry] };
   const depth = new Gauge({ ...common, name: "workqueue_depth", help: "Current depth of the work queue." });
   const adds = new Counter({ ...common, name: "workqueue_adds_total", help: "Keys added to the work queue." });
@@ -66,19 +57,19 @@ export function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => W
   };
 }
 
-function registerRunning(registry: MetricsRegistry, stats: () => WorkqueueStats): void {
-  const common = { labelNames: ["name", "controller"], registers: [registry] };
-  const unfinished: Gauge = new Gauge({
-    ...common,
+function registerRunning(registry: MetricsRegistry, stats: () => RunningStats): void {
+  const labelNames = ["name", "controller"];
+  registerComputed(registry, {
+    labelNames,
     name: "workqueue_unfinished_work_seconds",
     help: "Seconds of work in progress that workqueue_work_duration_seconds does not contain yet; grows when work is stuck.",
-    collect: () => unfinished.set(labels, stats().unfinishedWorkSeconds),
+    series: () => [[labels, stats().unfinishedWorkSeconds]],
   });
-  const longest: Gauge = new Gauge({
-    ...common,
+  registerComputed(registry, {
+    labelNames,
     name: "workqueue_longest_running_processor_seconds",
     help: "How long the longest work in progress has been running.",
-    collect: () => longest.set(labels, stats().longestRunningSeconds),
+    series: () => [[labels, stats().longestRunningSeconds]],
   });
 }
 
@@ -141,59 +132,35 @@ export function createReconcileMetrics(registry: MetricsRegistry, workers: numbe
   };
 }
 
-/** The statistics of the watch that each scrape reads. */
-export interface WatchStats {
-  readonly hasSynced: boolean;
-  readonly isWatching: boolean;
-  /** Milliseconds since the last byte from the API server, bookmarks included; `undefined` before the first list. */
-  readonly silentForMs: number | undefined;
-  /** The number of complete lists so far. */
-  readonly lists: number;
-  /** The number of watches opened so far. */
-  readonly watches: number;
-}
-
-const watchLabels = { name: controllerName };
-
 /** Registers the metrics of the watch; the counters have the names of client-go. */
-export function registerWatchMetrics(registry: MetricsRegistry, stats: () => WatchStats): void {
-  const common = { labelNames: ["name"], registers: [registry] };
-  const counters: readonly (readonly [name: string, help: string, value: (now: WatchStats) => number])[] = [
-    ["reflector_lists_total", "Complete lists read from the API server.", (now) => now.lists],
-    ["reflector_watches_total", "Watches opened on the API server.", (now) => now.watches],
-  ];
-  for (const [name, help, value] of counters) {
-    const counter: Counter = new Counter({
-      ...common,
-      name,
-      help,
-      collect: () => {
-        counter.reset();
-        counter.inc(watchLabels, value(stats()));
-      },
-    });
-  }
-  const gauges: readonly (readonly [name: string, help: string, value: (now: WatchStats) => number | undefined])[] = [
-    ["reflector_synced", "1 once the first list is in the cache.", (now) => Number(now.hasSynced)],
-    ["reflector_watching", "1 while a watch is open.", (now) => Number(now.isWatching)],
-    [
-      "reflector_silent_seconds",
-      "Seconds since the last byte of the API server, bookmarks included; grows when the watch is stale.",
-      (now) => (now.silentForMs === undefined ? undefined : now.silentForMs / 1000),
-    ],
-  ];
-  for (const [name, help, value] of gauges) {
-    const gauge: Gauge = new Gauge({
-      ...common,
-      name,
-      help,
-      collect: () => {
-        gauge.reset();
-        const now = value(stats());
-        if (now !== undefined) {
-          gauge.set(watchLabels, now);
-        }
-      },
-    });
-  }
+export function registerWatchMetrics(registry: MetricsRegistry, stats: () => ReflectorStats): void {
+  const common = { labelNames: ["name"] };
+  const series = (value: number | undefined): Iterable<Series> =>
+    value === undefined ? [] : [[{ name: controllerName }, value]];
+  registerComputed(registry, {
+    ...{ ...common, type: "counter", name: "reflector_lists_total" },
+    help: "Complete lists read from the API server.",
+    series: () => series(stats().lists),
+  });
+  registerComputed(registry, {
+    ...{ ...common, type: "counter", name: "reflector_watches_total" },
+    help: "Watches opened on the API server.",
+    series: () => series(stats().watches),
+  });
+  registerComputed(registry, {
+    ...{ ...common, name: "reflector_synced", help: "1 once the first list is in the cache." },
+    series: () => series(Number(stats().hasSynced)),
+  });
+  registerComputed(registry, {
+    ...{ ...common, name: "reflector_watching", help: "1 while a watch is open." },
+    series: () => series(Number(stats().isWatching)),
+  });
+  registerComputed(registry, {
+    ...{ ...common, name: "reflector_silent_seconds" },
+    help: "Seconds since the last byte of the API server, bookmarks included; grows when the watch is stale.",
+    series: () => {
+      const { silentForMs } = stats();
+      return series(silentForMs && silentForMs / 1000);
+    },
+  });
 }

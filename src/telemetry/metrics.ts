@@ -1,23 +1,27 @@
-import { Gauge } from "prom-client";
-import type { ControlPlaneObserver, CredentialObserver } from "../domain/control-plane-observer.ts";
-import type { OperationMetrics } from "../domain/operation-metrics.ts";
-import type { ReconcileObserver } from "../domain/worker.ts";
+/** Puts all metrics of the process together. */
+import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane-requests.ts";
+import type { OperationMetrics } from "../domain/operation.ts";
+import type { SecretObserver } from "../domain/secret-store.ts";
+import type { ReconcileObserver, WorkQueueObserver } from "../domain/worker.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
-import { type AccessCounters, type AccessMetricsOptions, createAccessMetrics } from "./access-metrics.ts";
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
 import {
   createReconcileMetrics,
   createWorkqueueMetrics,
+  type ReflectorStats,
+  type RunningStats,
   registerWatchMetrics,
-  type WatchStats,
-  type WorkqueueMetrics,
-  type WorkqueueStats,
 } from "./controller-metrics.ts";
-import { createBoundedLabel, createMetricsRegistry, type MetricsRegistry } from "./metrics-registry.ts";
+import { createBoundedLabel, createMetricsRegistry, registerComputed } from "./metrics-registry.ts";
 import { createOperationCounters } from "./operation-counters.ts";
 import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 import { renderScrape, type Scrape, type ScrapeFormat } from "./render-scrape.ts";
-import { type ResourceGaugesOptions, registerResourceGauges } from "./resource-gauges.ts";
+import {
+  type AccessMetricsOptions,
+  createAccessMetrics,
+  type ResourceGaugesOptions,
+  registerResourceGauges,
+} from "./resource-gauges.ts";
 
 /** The sources of the metrics. The functions are called at each scrape and must not throw. */
 export interface MetricsOptions extends Pick<ResourceGaugesOptions, "serviceNowMs" | "operationsAges"> {
@@ -33,8 +37,8 @@ export interface MetricsOptions extends Pick<ResourceGaugesOptions, "serviceNowM
   readonly orphanCount: () => number;
   /** Returns the number of objects in the control plane's latest lists that could not be parsed. */
   readonly unreadableCount: () => number;
-  readonly queueStats: () => WorkqueueStats;
-  readonly watchStats: () => WatchStats;
+  readonly queueStats: () => RunningStats;
+  readonly watchStats: () => ReflectorStats;
   readonly leader: { readonly leaseName: string; readonly isLeader: () => boolean };
 }
 
@@ -42,10 +46,10 @@ export interface MetricsOptions extends Pick<ResourceGaugesOptions, "serviceNowM
 export interface Metrics {
   readonly operations: OperationMetrics;
   readonly reconciles: ReconcileObserver;
-  readonly queue: WorkqueueMetrics;
-  readonly controlPlane: ControlPlaneObserver & CredentialObserver;
+  readonly queue: WorkQueueObserver;
+  readonly controlPlane: ControlPlaneObserver & PlaneObserver;
   readonly ofProcess: ProcessMetrics;
-  readonly access: AccessCounters;
+  readonly access: SecretObserver;
   /** Returns the text of one scrape. */
   render(format: ScrapeFormat): Promise<Scrape>;
 }
@@ -68,12 +72,22 @@ export function createMetrics(options: MetricsOptions): Metrics {
     boundAction,
     boundState: createBoundedLabel(maxStates),
   });
-  registerOrphans(registry, options.orphanCount);
+  registerComputed(registry, {
+    name: "compute_endpoint_orphans",
+    help: "Endpoints that carry the token of this cluster and belong to no resource.",
+    series: () => [[{}, options.orphanCount()]],
+  });
   const controlPlane = createControlPlaneMetrics(registry, options.unreadableCount);
   const reconciles = createReconcileMetrics(registry, options.workers);
   const queue = createWorkqueueMetrics(registry, options.queueStats);
   registerWatchMetrics(registry, options.watchStats);
-  registerLeader(registry, options.leader);
+  const { leaseName, isLeader } = options.leader;
+  registerComputed(registry, {
+    name: "leader_election_master_status",
+    help: "1 while this process is the leader and may act.",
+    labelNames: ["name"],
+    series: () => [[{ name: leaseName }, Number(isLeader())]],
+  });
   const ofProcess = createProcessMetrics(registry, options.version);
   const access = createAccessMetrics(registry, options.accesses ?? noAccesses);
   return {
@@ -85,23 +99,4 @@ export function createMetrics(options: MetricsOptions): Metrics {
     access,
     render: (format) => renderScrape(registry, format),
   };
-}
-
-function registerOrphans(registry: MetricsRegistry, orphanCount: () => number): void {
-  const gauge: Gauge = new Gauge({
-    name: "compute_endpoint_orphans",
-    help: "Endpoints that carry the token of this cluster and belong to no resource.",
-    registers: [registry],
-    collect: () => gauge.set(orphanCount()),
-  });
-}
-
-function registerLeader(registry: MetricsRegistry, { leaseName, isLeader }: MetricsOptions["leader"]): void {
-  const gauge: Gauge = new Gauge({
-    name: "leader_election_master_status",
-    help: "1 while this process is the leader and may act.",
-    labelNames: ["name"],
-    registers: [registry],
-    collect: () => gauge.set({ name: leaseName }, isLeader() ? 1 : 0),
-  });
 }

@@ -1,5 +1,6 @@
+/** The metrics of ended operations: counts, durations and failures. */
 import { Counter, Histogram } from "prom-client";
-import type { EndedOperation, OperationMetrics } from "../domain/operation-metrics.ts";
+import type { EndedOperation, OperationMetrics } from "../domain/operation.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { BoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 

@@ -1,4 +1,6 @@
+/** Writes log lines as JSON, without secrets. */
 import { type DestinationStream, destination, pino, stdTimeFunctions } from "pino";
+import type { Clock } from "../domain/clock.ts";
 import type { LogFields, Logger } from "../domain/logger.ts";
 import { withoutSecrets } from "../domain/without-secrets.ts";
 
@@ -14,11 +16,13 @@ interface PinoLoggerOptions {
 
 /**
  * Makes a logger of JSON lines: `time` (RFC 3339), `level` (its name), `message`, and the fields.
- * Each line is written before the call returns, so none is lost when the process exits. Secrets are removed from fields
- * and errors; the message is a constant of the code. Never throws.
+ * A warning or an error is written before the call returns. The other lines of one turn of the event loop are written
+ * together at its end, or when the process exits. Secrets are removed from fields and errors; the message is a constant
+ * of the code. Never throws.
  */
 export function createPinoLogger(options: PinoLoggerOptions): Logger {
   const redact = createRedact(options.knownSecrets ?? (() => []));
+  const output = options.stream === undefined ? createOutput() : { stream: options.stream, flush: () => {} };
   const log = pino(
     {
       level: options.level,
@@ -27,14 +31,54 @@ export function createPinoLogger(options: PinoLoggerOptions): Logger {
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    options.stream ?? destination({ fd: 1, sync: true }),
+    output.stream,
   );
   const write = (level: "debug" | "info" | "warn" | "error") => (fields: LogFields, message: string) => {
     if (log.isLevelEnabled(level)) {
       log[level](redactValue(fields, redact) as object, message);
     }
+    if (level === "warn" || level === "error") {
+      output.flush();
+    }
   };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+}
+
+/** Where lines go, and how to write at once what waits. */
+interface Output {
+  readonly stream: DestinationStream;
+  flush(): void;
+}
+
+/** Lines wait until they have this many characters, at most until the end of the turn of the event loop. */
+const waitingCharacters = 8_192;
+
+/**
+ * Opens standard output. In a burst, a write for each line would cost as much as a request. A closed output ends the
+ * log, and not the process.
+ */
+function createOutput(): Output {
+  const target = destination({ fd: 1, sync: true });
+  let waiting = "";
+  const flush = () => {
+    const lines = waiting;
+    waiting = "";
+    // A flush of the target itself would try for ever to write to a closed output.
+    if (lines !== "") {
+      target.write(lines);
+    }
+  };
+  process.on("exit", flush);
+  const write = (line: string) => {
+    if (waiting === "") {
+      setImmediate(flush);
+    }
+    waiting += line;
+    if (waiting.length >= waitingCharacters) {
+      flush();
+    }
+  };
+  return { stream: { write }, flush };
 }
 
 const hidden = "[redacted]";
@@ -97,4 +141,40 @@ function fieldsOf(error: Error): Record<string, unknown> {
   const { reason, effect, code } = error as { reason?: unknown; effect?: unknown; code?: unknown };
   const { name, message, stack, cause } = error;
   return { name, message, reason, effect, code, stack, cause };
+}
+
+/**
+ * An API key that was not in use for this time, in milliseconds, is forgotten. Keys in use are read again every
+ * minute.
+ */
+const rememberedMs = 3_600_000;
+
+export class RecentSecrets {
+  readonly #clock: Clock;
+  readonly #lasting: readonly string[];
+  /** When each secret was used last, in monotonic milliseconds; the oldest one first. */
+  readonly #usedAtMs = new Map<string, number>();
+
+  /** @param lasting secrets that are never forgotten */
+  constructor(clock: Clock, lasting: readonly string[]) {
+    this.#clock = clock;
+    this.#lasting = lasting;
+  }
+
+  /** Notes that the secret is in use now, and forgets those that have not been in use for an hour. */
+  note(secret: string): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#usedAtMs.delete(secret);
+    this.#usedAtMs.set(secret, nowMs);
+    for (const [known, usedAtMs] of this.#usedAtMs) {
+      if (nowMs - usedAtMs < rememberedMs) {
+        return;
+      }
+      this.#usedAtMs.delete(known);
+    }
+  }
+
+  values(): readonly string[] {
+    return [...this.#lasting, ...this.#usedAtMs.keys()];
+  }
 }

@@ -1,6 +1,7 @@
+/** The metrics of the process that every dashboard of an operator shows. */
 import { getHeapStatistics } from "node:v8";
-import { Counter, Gauge, Histogram } from "prom-client";
-import type { MetricsRegistry } from "./metrics-registry.ts";
+import { Histogram } from "prom-client";
+import { type MetricsRegistry, registerComputed } from "./metrics-registry.ts";
 
 /** The metrics of this process that other code reports. */
 export interface ProcessMetrics {
@@ -13,48 +14,42 @@ export interface ProcessMetrics {
  */
 const delayBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** Makes the metrics of the process that every dashboard of an operator shows. */
+/** Makes the metrics. */
 export function createProcessMetrics(registry: MetricsRegistry, version: string): ProcessMetrics {
-  const registers = [registry];
-  const build: Gauge = new Gauge({
+  registerComputed(registry, {
     name: "endpoint_operator_build_info",
     help: "Always 1; the label version names the running version.",
     labelNames: ["version"],
-    registers,
+    series: () => [[{ version }, 1]],
   });
-  build.set({ version }, 1);
-  const started: Gauge = new Gauge({
+  registerComputed(registry, {
     name: "process_start_time_seconds",
     help: "When the process started, in seconds since 1970.",
-    registers,
+    series: () => [[{}, Math.round(performance.timeOrigin / 1000)]],
   });
-  started.set(Math.round(performance.timeOrigin / 1000));
-  const memory: Gauge = new Gauge({
+  registerComputed(registry, {
     name: "process_resident_memory_bytes",
     help: "Memory the process holds.",
-    registers,
-    collect: () => memory.set(process.memoryUsage.rss()),
+    series: () => [[{}, process.memoryUsage.rss()]],
   });
-  const heap: Gauge = new Gauge({
+  registerComputed(registry, {
     name: "nodejs_heap_size_used_bytes",
     help: "Memory that the JavaScript heap uses.",
-    registers,
-    collect: () => heap.set(getHeapStatistics().used_heap_size),
+    series: () => [[{}, getHeapStatistics().used_heap_size]],
   });
   const delay = new Histogram({
     name: "endpoint_operator_event_loop_delay_seconds",
     help: "How late timers fire, measured ten times a second: how long the event loop was blocked.",
     buckets: delayBucketsSeconds,
-    registers,
+    registers: [registry],
   });
-  const cpu: Counter = new Counter({
+  registerComputed(registry, {
     name: "process_cpu_seconds_total",
     help: "Processor time the process has used, user and system.",
-    registers,
-    collect: () => {
+    type: "counter",
+    series: () => {
       const { user, system } = process.cpuUsage();
-      cpu.reset();
-      cpu.inc((user + system) / 1_000_000);
+      return [[{}, (user + system) / 1_000_000]];
     },
   });
   return { eventLoopDelayed: (seconds) => delay.observe(seconds) };

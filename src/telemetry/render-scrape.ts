@@ -1,3 +1,4 @@
+/** Writes the metrics as text in the formats of Prometheus and OpenMetrics. */
 import { setImmediate as otherWork } from "node:timers/promises";
 import { type MetricObjectWithValues, type MetricValue, Registry } from "prom-client";
 import type { Clock } from "../domain/clock.ts";
@@ -183,8 +184,7 @@ interface ScrapeBytes {
 }
 
 /**
- * A rendered scrape is reused for twice the time that rendering took, so that scrapes use at most a third of the
- * processor.
+ * A rendered scrape is reused for twice the time that rendering took. So scrapes use at most a third of the processor.
  */
 const reuseFactor = 2;
 const longestReuseMs = 1_000;

@@ -1,17 +1,29 @@
-import { Gauge, type MetricValue } from "prom-client";
-import { isInFlight } from "../domain/operation.ts";
-import type { OperationsAge } from "../domain/operation-metrics.ts";
+/** The gauges about resources, computed from the cache at each scrape. */
+import { Counter } from "prom-client";
+import { isInFlight, type OperationsAge } from "../domain/operation.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
+import { type SecretObserver, secretWriteCauses } from "../domain/secret-store.ts";
 import { type ComputeEndpoint, projectIdOf, workKeyOf } from "../resource/compute-endpoint.ts";
-import { conditionOf } from "../resource/conditions.ts";
+import { conditionOf, isTrue } from "../resource/conditions.ts";
+import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { StatusOperation } from "../resource/status-schema.ts";
-import type { BoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
+import {
+  type BoundedLabel,
+  type ComputedMetric,
+  type Labels,
+  type MetricsRegistry,
+  registerComputed,
+  type Series,
+} from "./metrics-registry.ts";
 
 /** The sources of the gauges about resources. */
 export interface ResourceGaugesOptions {
   /** Returns the resources of the cache; called at each scrape. */
   readonly resources: () => readonly ComputeEndpoint[];
-  /** The control plane's clock, epoch milliseconds; `undefined`: it has not shown its clock in this project. @param key of the project */
+  /**
+   * Returns the control plane's clock in epoch milliseconds; `undefined`: it has not shown its clock in this project.
+   * @param key the key of the project
+   */
   readonly serviceNowMs: (key: string) => number | undefined;
   /** How old the operator's knowledge of each project's operations is; called at each scrape. */
   readonly operationsAges: () => readonly OperationsAge[];
@@ -19,133 +31,88 @@ export interface ResourceGaugesOptions {
   readonly boundState: BoundedLabel;
 }
 
-type Labels = Readonly<Record<string, string>>;
-type Series = readonly [labels: Labels, value: number];
-
-/** One gauge, and how its series for one resource are computed. */
-interface ResourceGauge {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames: readonly string[];
-  readonly seriesOf: (resource: ComputeEndpoint) => readonly Series[];
-}
-
-/**
- * Registers the gauges about resources. Each scrape computes them from the cache, so a deleted resource leaves no
- * series.
- */
+/** Registers the gauges about ComputeEndpoints. */
 export function registerResourceGauges(registry: MetricsRegistry, options: ResourceGaugesOptions): void {
-  const gauges = [conditionGauge(), infoGauge(), stateGauge(options), failedGauge(options), oldestGauge(options)];
-  for (const gauge of gauges) {
-    new ComputedGauge(registry, gauge, options.resources);
+  const { resources, operationsAges } = options;
+  const gauges = [conditionGauge, infoGauge, stateGauge(options), failedGauge(options), oldestGauge(options)];
+  for (const { seriesOf, ...gauge } of gauges) {
+    registerComputed(registry, { ...gauge, series: () => seriesOfEach(resources(), seriesOf) });
   }
   registerInFlight(registry, options);
-  registerOperationsAge(registry, options);
-}
-
-/**
- * A gauge that stores nothing, because prom-client would hash and copy thousands of series at each scrape. It does not
- * check that labels are declared, or that a series comes twice.
- */
-class ComputedGauge extends Gauge {
-  readonly #seriesOf: ResourceGauge["seriesOf"];
-  readonly #resources: ResourceGaugesOptions["resources"];
-
-  constructor(registry: MetricsRegistry, gauge: ResourceGauge, resources: ResourceGaugesOptions["resources"]) {
-    const { name, help, labelNames } = gauge;
-    super({ name, help, labelNames, registers: [registry] });
-    this.#seriesOf = gauge.seriesOf;
-    this.#resources = resources;
-  }
-
-  override async get() {
-    const values: MetricValue<string>[] = [];
-    for (const resource of this.#resources()) {
-      for (const [labels, value] of this.#seriesOf(resource)) {
-        values.push({ labels, value });
-      }
-    }
-    return { ...(await super.get()), values };
-  }
-}
-
-/**
- * Registers the number of running operations over all resources. An action that was seen once stays at 0, so that a
- * graph shows no gap.
- */
-function registerInFlight(registry: MetricsRegistry, options: ResourceGaugesOptions): void {
-  const actions = new Set<string>();
-  const gauge: Gauge = new Gauge({
-    name: "compute_endpoint_operations_in_flight",
-    help: "Operations that the control plane is carrying out now.",
-    labelNames: ["action"],
-    registers: [registry],
-    collect: () => {
-      gauge.reset();
-      const inFlight = options
-        .resources()
-        .flatMap(inFlightOf)
-        .map((operation) => options.boundAction(operation.action));
-      for (const action of inFlight) {
-        actions.add(action);
-      }
-      for (const action of actions) {
-        gauge.set({ action }, 0);
-      }
-      for (const action of inFlight) {
-        gauge.inc({ action });
-      }
-    },
-  });
-}
-
-/** Registers the age of the operations of each project. A project without resources has no series. */
-function registerOperationsAge(registry: MetricsRegistry, { operationsAges }: ResourceGaugesOptions): void {
-  const gauge: Gauge = new Gauge({
+  registerComputed(registry, {
     name: "operations_age_seconds",
     help: "Time since the operator last read the operations of a project completely. It grows with the number of projects.",
     labelNames: ["control_plane", "project_id"],
-    registers: [registry],
-    collect: () => {
-      gauge.reset();
-      for (const { controlPlane, projectId, ageMs } of operationsAges()) {
-        gauge.set({ control_plane: controlPlane, project_id: projectId }, ageMs / 1000);
+    // A project without resources has no series.
+    series: () =>
+      operationsAges().map(({ controlPlane, projectId, ageMs }) => [
+        { control_plane: controlPlane, project_id: projectId },
+        ageMs / 1000,
+      ]),
+  });
+}
+
+/** One gauge, and how its series for one resource are computed. */
+interface ResourceGauge extends Omit<ComputedMetric, "series"> {
+  readonly seriesOf: (resource: ComputeEndpoint) => readonly Series[];
+}
+
+function* seriesOfEach<Resource>(
+  resources: readonly Resource[],
+  seriesOf: (resource: Resource) => readonly Series[],
+): Generator<Series> {
+  for (const resource of resources) {
+    yield* seriesOf(resource);
+  }
+}
+
+/**
+ * Registers the number of running operations over all resources. An action that has appeared once stays at 0, so that a
+ * graph shows no gap.
+ */
+function registerInFlight(registry: MetricsRegistry, { resources, boundAction }: ResourceGaugesOptions): void {
+  const counts = new Map<string, number>();
+  registerComputed(registry, {
+    name: "compute_endpoint_operations_in_flight",
+    help: "Operations that the control plane is carrying out now.",
+    labelNames: ["action"],
+    series: () => {
+      for (const action of counts.keys()) {
+        counts.set(action, 0);
       }
+      for (const operation of resources().flatMap(inFlightOf)) {
+        const action = boundAction(operation.action);
+        counts.set(action, (counts.get(action) ?? 0) + 1);
+      }
+      return [...counts].map(([action, count]) => [{ action }, count]);
     },
   });
 }
 
-function conditionGauge(): ResourceGauge {
-  return {
-    name: "compute_endpoint_condition",
-    help: "1 for each condition of a resource; the status of the condition is a label.",
-    labelNames: ["namespace", "name", "type", "status"],
-    seriesOf: ({ key, status }) =>
-      (status.conditions ?? []).map((condition) => [
-        { ...keyLabels(key), type: condition.type, status: condition.status },
-        1,
-      ]),
-  };
-}
+const conditionGauge: ResourceGauge = {
+  name: "compute_endpoint_condition",
+  help: "1 for each condition of a resource; the status of the condition is a label.",
+  labelNames: ["namespace", "name", "type", "status"],
+  seriesOf: ({ key, status: { conditions = [] } }) =>
+    conditions.map(({ type, status }) => [{ ...keyLabels(key), type, status }, 1]),
+};
 
-function infoGauge(): ResourceGauge {
-  return {
-    name: "compute_endpoint_info",
-    help: "1 for each resource; the labels name its endpoint.",
-    labelNames: ["namespace", "name", "project_id", "branch_id", "endpoint_id", "type"],
-    seriesOf: (resource) => {
-      const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
-      const labels = {
-        ...keyLabels(resource.key),
-        project_id: projectIdOf(resource) ?? "",
-        branch_id: spec?.branchId ?? "",
-        endpoint_id: resource.status.ownership?.endpointId ?? "",
-        type: spec?.type ?? "",
-      };
-      return [[labels, 1]];
-    },
-  };
-}
+const infoGauge: ResourceGauge = {
+  name: "compute_endpoint_info",
+  help: "1 for each resource; the labels name its endpoint.",
+  labelNames: ["namespace", "name", "project_id", "branch_id", "endpoint_id", "type"],
+  seriesOf: (resource) => {
+    const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+    const labels = {
+      ...keyLabels(resource.key),
+      project_id: projectIdOf(resource) ?? "",
+      branch_id: spec?.branchId ?? "",
+      endpoint_id: resource.status.ownership?.endpointId ?? "",
+      type: spec?.type ?? "",
+    };
+    return [[labels, 1]];
+  },
+};
 
 function stateGauge({ boundState }: ResourceGaugesOptions): ResourceGauge {
   return {
@@ -206,4 +173,51 @@ function keyLabels({ namespace, name }: ResourceKey): Labels {
 
 function inFlightOf({ status }: Pick<ComputeEndpoint, "status">): readonly StatusOperation[] {
   return (status.operations ?? []).filter(isInFlight);
+}
+
+/** What the gauges of DatabaseAccesses are computed from. */
+export interface AccessMetricsOptions {
+  readonly resources: () => readonly DatabaseAccess[];
+  /** Returns the present time in epoch milliseconds. */
+  readonly nowMs: () => number;
+}
+
+/** Makes the metrics of DatabaseAccesses. No label and no value comes from a Secret. */
+export function createAccessMetrics(
+  registry: MetricsRegistry,
+  { resources, nowMs }: AccessMetricsOptions,
+): SecretObserver {
+  const labelNames = ["namespace", "name"];
+  registerComputed(registry, {
+    labelNames,
+    name: "database_access_ready",
+    help: "1 while a DatabaseAccess is Ready, else 0.",
+    series: () => resources().map(({ key, status }) => [keyLabels(key), Number(isTrue(status.conditions, "Ready"))]),
+  });
+  registerComputed(registry, {
+    labelNames,
+    name: "database_access_password_age_seconds",
+    help: "Time since the password was reset, or since the operator first knew it.",
+    series: () =>
+      seriesOfEach(resources(), ({ key, status: { password } }) => {
+        const sinceMs = Date.parse(password?.rotatedTime ?? password?.knownSinceTime ?? "");
+        return Number.isFinite(sinceMs) ? [[keyLabels(key), Math.max(0, nowMs() - sinceMs) / 1_000]] : [];
+      }),
+  });
+  const writes = new Counter({
+    name: "database_access_secret_writes_total",
+    help: "Writes of Secrets with connection data, by cause.",
+    labelNames: ["cause"],
+    registers: [registry],
+  });
+  const resets = new Counter({
+    name: "database_access_password_resets_total",
+    help: "Passwords that the control plane reset because the operator asked for it.",
+    registers: [registry],
+  });
+  // The series exist from the start: Prometheus cannot see the rise of a counter that first appears at 1.
+  for (const cause of secretWriteCauses) {
+    writes.inc({ cause }, 0);
+  }
+  return { secretWritten: (cause) => writes.inc({ cause }), passwordReset: () => resets.inc() };
 }

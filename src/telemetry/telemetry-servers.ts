@@ -1,9 +1,10 @@
+/** The HTTP servers for probes and metrics. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
+import type { WatchStats } from "../domain/resource-store.ts";
 import type { ScrapeAccess, ScrapeVerdict } from "../domain/scrape-access.ts";
-import type { WatchStats } from "./controller-metrics.ts";
 import type { Metrics } from "./metrics.ts";
 import { createSharedScrape, scrapeFormatFor } from "./render-scrape.ts";
 
@@ -226,7 +227,7 @@ export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
 
 /** Makes the checks that the cache is complete and that the watch has received bytes recently. */
 export function watchChecks(
-  stats: () => Pick<WatchStats, "hasSynced" | "silentForMs"> & { readonly unlistedNamespaces: readonly string[] },
+  stats: () => Pick<WatchStats, "hasSynced" | "silentForMs" | "unlistedNamespaces">,
   staleAfterMs: number,
 ): readonly HealthCheck[] {
   return [
@@ -244,7 +245,7 @@ export function watchChecks(
   ];
 }
 
-/** Names the namespaces that are not listed. The log says why. */
+/** Names the namespaces that are not listed. The log has the reasons. */
 function notListed(namespaces: readonly string[]): string {
   const some = namespaces.slice(0, 10).join(", ");
   const where = some === "" ? "" : ` in ${some}${namespaces.length > 10 ? ", …" : ""}`;

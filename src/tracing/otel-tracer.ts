@@ -1,3 +1,4 @@
+/** Records spans with OpenTelemetry, behind the port `Tracer`. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
   type Attributes,

@@ -1,3 +1,4 @@
+/** Switches tracing on: sends spans to a receiver, and logs when spans are lost. */
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import {
   defaultResource,
@@ -80,8 +81,8 @@ interface ReportingOptions {
 const quietMs = 600_000;
 
 /**
- * Returns the same exporter with log lines: one line when spans begin to be lost, and one when they arrive again, at
- * most every ten minutes. A line holds an HTTP status or an error code, never a text of the receiver.
+ * Returns the same exporter with log lines, at most one every ten minutes. One line is written when spans begin to be
+ * lost, and one when they arrive again. A line holds an HTTP status or an error code, never a text of the receiver.
  */
 export function withReports(inner: SpanExporter, { clock, logger }: ReportingOptions): SpanExporter {
   let isToldLost = false;

@@ -1,3 +1,4 @@
+/** Tests when a stopping operator releases its Lease. */
 import { expect, onTestFinished, test } from "vitest";
 import { FakeClock } from "../support/fake-clock.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -9,7 +10,7 @@ import { startOperatorAt } from "./start-operator-at.ts";
  * The whole operator on simulated time, with a Lease: whether it is handed over when the process is asked to stop.
  */
 
-/** Of which a pass has something to say, and nothing to ask the service. */
+/** Its reconcile changes the status and needs no call to the control plane. */
 const unreadable = {
   metadata: { namespace: "n", name: "orders", uid: "u", resourceVersion: "4", generation: 1, finalizers: [] },
   spec: {},

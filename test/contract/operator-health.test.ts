@@ -1,6 +1,7 @@
+/** Tests what the probes of the operator answer while a server does not answer. */
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import type { RunningOperator } from "../../src/operator.ts";
+import type { RunningOperator } from "../../src/wiring/operator.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { startRawService } from "./control-plane/raw-service.ts";
@@ -68,7 +69,7 @@ async function probe({ healthPort }: RunningOperator, path: "/livez" | "/readyz"
   return { status: response.status, body: await response.text() };
 }
 
-/** Lets time go by in steps until so much has happened outside. */
+/** Moves the clock in steps until the condition is true. */
 async function advanceUntil(clock: FakeClock, what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const look = async () => {
     if (await isSo()) return true;

@@ -1,11 +1,12 @@
+/** Starts the whole operator inside a test, with a clock of the test. */
 import { parseConfig } from "../../src/config.ts";
 import { createKeySource } from "../../src/control-plane/key-source.ts";
 import type { Clock } from "../../src/domain/clock.ts";
-import { type RunningOperator, startOperator } from "../../src/operator.ts";
+import { type RunningOperator, startOperator } from "../../src/wiring/operator.ts";
 import { quietLogger } from "../support/quiet-logger.ts";
 import { countingCredentials } from "./kubernetes/fake-api-server.ts";
 
-/** What an operator is to meet. */
+/** The servers and the clock of an operator. */
 export interface Surroundings {
   readonly api: { readonly url: string };
   readonly service: { readonly url: string };

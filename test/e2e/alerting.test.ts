@@ -1,3 +1,4 @@
+/** Tests that failures reach the pager over a real Prometheus and Alertmanager. */
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, onTestFinished, type TestContext, test } from "vitest";

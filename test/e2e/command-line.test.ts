@@ -1,3 +1,4 @@
+/** Tests the command line of the bundled program. */
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { ProcessExit } from "../../tools/process/guarded-process.ts";

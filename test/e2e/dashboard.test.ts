@@ -1,3 +1,4 @@
+/** Tests every query of the dashboard over a real Prometheus. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } from "vitest";

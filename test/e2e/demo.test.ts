@@ -1,3 +1,4 @@
+/** Tests the demo as its user runs it. */
 import { execFile } from "node:child_process";
 import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -186,7 +187,7 @@ const storyOf = (hasComputes: boolean): readonly RegExp[] => {
   ];
 };
 
-/** How it ends where Prometheus and Alertmanager can be had: `.ci/run` sees to that. */
+/** Its end if Prometheus and Alertmanager are available: `.ci/run` sees to that. */
 const paged: readonly RegExp[] = [
   /^ {2}FIRING {2}ComputeEndpointOperationFailed {2}action=start_compute name=orders namespace=shop$/m,
   /^ {4}shop\/orders: the operation start_compute failed$/m,

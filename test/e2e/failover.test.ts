@@ -1,3 +1,4 @@
+/** Tests that a standby takes over, and that there is never more than one writer. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } from "vitest";
 import { KubernetesLink } from "../support/e2e-kubernetes-link.ts";
@@ -21,8 +22,8 @@ const sizes = { before: { minUnits: 0.25, maxUnits: 0.25 }, after: { minUnits: 0
 /**
  * A leader that is never at rest, and a standby.
  *
- * One resource wants a change that the service refuses as locked, four times a second; on another one a person asks for a
- * pass, and for the next one as soon as it was made. So the replica that may write does write, all the time.
+ * One resource wants a change that the control plane refuses as locked, four times a second. For another one a person
+ * asks for a reconcile again and again. So the replica that may write does write, all the time.
  */
 async function startPair(settingsOfLeader: (world: E2eWorld) => Promise<Record<string, string>> = async () => ({})) {
   const world = await E2eWorld.start(sandbox);

@@ -1,3 +1,4 @@
+/** Tests that a stopped operator loses no answer, and that a restart writes nothing. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { OperatorProcess } from "../support/e2e-operator.ts";
 import { SandboxProcess } from "../support/e2e-sandbox.ts";
@@ -7,7 +8,7 @@ import { waitUntil } from "../support/wait-until.ts";
 
 let sandbox: SandboxProcess;
 beforeAll(async () => {
-  // Names are not echoed: an answer that is not recorded could not be made up for.
+  // The control plane does not show names. So the operator could not find an endpoint whose answer was not recorded.
   sandbox = await SandboxProcess.start({ profile: "seed" });
 });
 afterAll(() => sandbox?.stop());
@@ -64,7 +65,8 @@ test("a restart over settled resources, after SIGTERM and after SIGKILL → no w
   await untilPasses(third, scenes.length);
   expect((await world.operatorWrites()).slice(atRest)).toEqual([]);
 
-  // A pass asked for by hand is echoed by one write each: had the operator more to say, it would have said it by now.
+  // Each requested reconcile is confirmed by one write. If the operator had more to write, it would have written it by
+  // now.
   await forEach(scenes, (scene) => passBy(world, scene));
   const writes = (await world.operatorWrites()).slice(atRest).map(({ objectRef }) => objectRef);
   expect(writes.map((ref) => `${ref?.name} ${ref?.resource}/${ref?.subresource}`).sort()).toEqual([
@@ -73,7 +75,7 @@ test("a restart over settled resources, after SIGTERM and after SIGKILL → no w
   ]);
 });
 
-/** Waits until the operator has made so many passes without an error. */
+/** Waits until the operator has made this number of reconciles without an error. */
 async function untilPasses(operator: OperatorProcess, count: number): Promise<void> {
   let seen = 0;
   await waitUntil(

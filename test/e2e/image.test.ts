@@ -1,3 +1,4 @@
+/** Tests the operator with the user and the files of its image. */
 import { readFile } from "node:fs/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { sharedApiServer } from "../support/api-server.ts";

@@ -1,3 +1,4 @@
+/** Tests an operator that is killed while it changes an endpoint. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { KubernetesLink } from "../support/e2e-kubernetes-link.ts";
 import { SandboxProcess } from "../support/e2e-sandbox.ts";
@@ -121,7 +122,7 @@ describe("kill -9 during a change", () => {
       test(`${change.name}, ${point.name} → after a restart it is done, sent once`, async () => {
         const world = await E2eWorld.start(sandbox);
         const scenes = scenesOf(sandbox, world);
-        // Nothing but the passes of the resources lists endpoints.
+        // Only the reconciles of the resources list endpoints.
         const link = await KubernetesLink.start(world.account);
         const operator = await world.startOperator({ PROJECT_POLL_SECONDS: "600", KUBECONFIG: link.kubeconfigFile });
         await forEach(scenes, ({ name, type, project }) => world.apply(name, project, { type }));

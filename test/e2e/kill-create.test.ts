@@ -1,3 +1,4 @@
+/** Tests that an operator killed during a create never leads to a second endpoint. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { KubernetesLink } from "../support/e2e-kubernetes-link.ts";

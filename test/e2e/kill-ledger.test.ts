@@ -1,3 +1,4 @@
+/** Tests that an operator which is killed again and again counts no operation twice. */
 import { expect, test } from "vitest";
 import { outcomeOf } from "../../src/domain/operation.ts";
 import type { OperatorProcess } from "../support/e2e-operator.ts";
@@ -32,7 +33,7 @@ async function ask(scene: Scene, name: string): Promise<void> {
     return;
   }
   const path = `/projects/${project.id}/endpoints/${endpointIdOf(scene, name)}/${random.pick(["restart", "suspend", "start"])}`;
-  // Refused while the project is locked, which is as good as not having been asked.
+  // While the project is locked, the request is refused and has no effect.
   await sandbox.control.api("POST", path).catch(() => {});
 }
 
@@ -42,7 +43,7 @@ async function killSomewhere({ world, random }: Scene, operator: OperatorProcess
   for (let change = 0; change < changes; change += 1) {
     const before = JSON.stringify(world.resources.get(name)?.status);
     const isOther = () => JSON.stringify(world.resources.get(name)?.status) !== before || undefined;
-    // Nothing may change at all: then this moment is as good as any other.
+    // If nothing changes at all, this moment is used.
     await waitUntil(isOther, { what: "status changes", timeoutMs: 1_000 }).catch(() => {});
   }
   process.kill(operator.pid, "SIGKILL");
@@ -67,7 +68,7 @@ function passesOf(operator: OperatorProcess): readonly PassLine[] {
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 const countedIn = (lines: readonly PassLine[]) => sum(lines.map(({ counted = 0 }) => counted));
 
-/** Status writes that took effect and whose pass did not come to its end: by resource. */
+/** By resource: the status writes that took effect and whose reconcile did not end. */
 async function interruptedPasses({ world }: Scene, lines: readonly PassLine[]): Promise<ReadonlyMap<string, number>> {
   const writes = (await world.operatorWrites()).filter(
     ({ objectRef, responseStatus }) =>

@@ -1,3 +1,4 @@
+/** Tests the commands of `kubectl endpoints`. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -7,6 +8,7 @@ import { readAuditEvents, sharedApiServer } from "../support/api-server.ts";
 import { bareEnvironment, startProgram } from "../support/e2e-program.ts";
 import { SandboxProcess } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
+import { saveOutput } from "../support/outputs.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 let sandbox: SandboxProcess;
@@ -37,6 +39,7 @@ async function endpointsWith(settings: NodeJS.ProcessEnv, world: E2eWorld, args:
     env,
   });
   const { code } = await program.exited;
+  saveOutput("logs", program.stdout() + program.stderr());
   return { code, out: program.stdout(), err: program.stderr() };
 }
 
@@ -62,6 +65,25 @@ async function manifestFile(
   return file;
 }
 
+/** Makes a ClusterControlPlane of a sandbox, with its key in a Secret that the operator may read. */
+async function applyPlane({ kubectl, namespace }: E2eWorld, name: string, { url, apiKey }: SandboxProcess) {
+  await kubectl.run([
+    ...["create", "rolebinding", "endpoint-operator-secrets", `--namespace=${namespace}`],
+    "--clusterrole=endpoint-operator-secrets",
+    "--serviceaccount=endpoint-operator-system:endpoint-operator",
+  ]);
+  const stringData = { "api-key": apiKey };
+  const apiKeySecretRef = { namespace, name: "other-key", key: "api-key" };
+  const items = [
+    { apiVersion: "v1", kind: "Secret", metadata: { name: "other-key", namespace }, stringData },
+    {
+      ...{ apiVersion: "endpoint-operator.dev/v1alpha1", kind: "ClusterControlPlane", metadata: { name } },
+      spec: { url, apiKeySecretRef },
+    },
+  ];
+  await kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
+}
+
 describe("kubectl endpoints", () => {
   test("a Ready resource → why says so, ops lists its operations, plan has nothing to do; nothing is written", async () => {
     const world = await E2eWorld.start(sandbox);
@@ -81,6 +103,10 @@ describe("kubectl endpoints", () => {
     expect(orphans.out).toContain(foreign);
     expect(orphans.out).not.toContain(status.ownership?.endpointId);
     const adopt = await endpoints(world, "adopt", "--all", "--project", project.id);
+    const elsewhere = { CONTROL_PLANE_URL: "http://127.0.0.1:9/api/v2" };
+    const refused = await endpointsWith(elsewhere, world, ["plan", "orders"]);
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toContain(`the operator works on ${world.namespace}/orders at ${sandbox.url}.`);
     const manifests = JSON.parse(adopt.out) as { items: readonly { spec: { adoption: { endpointId: string } } }[] };
     expect(manifests.items.map(({ spec }) => spec.adoption.endpointId)).toEqual([foreign]);
 
@@ -156,6 +182,43 @@ describe("kubectl endpoints", () => {
     const plans = own.filter(({ objectRef }) => objectRef?.resource === "namespaces");
     expect(plans.length).toBeGreaterThan(0);
     expect([...new Set(plans.map(({ verb }) => verb))].sort()).toEqual(["get", "list"]);
+  });
+
+  test("a resource of another control plane → plan needs its URL, adopt names it, orphans and why know it", async () => {
+    const world = await E2eWorld.start(sandbox);
+    await world.startOperator();
+    const other = await SandboxProcess.start();
+    onTestFinished(() => other.stop());
+    const name = `other-${world.namespace}`;
+    await applyPlane(world, name, other);
+    const project = other.takeProject();
+    const controlPlaneRef = { kind: "ClusterControlPlane", name };
+    await world.apply("orders", project, { type: "ReadWrite", controlPlaneRef });
+    const { status } = await world.untilReady("orders");
+
+    const refused = await endpoints(world, "plan", "orders");
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toContain(`CONTROL_PLANE_URL is ${sandbox.url}, but the url of ClusterControlPlane ${name} is`);
+    const there = { CONTROL_PLANE_URL: other.url, CONTROL_PLANE_API_KEY: other.apiKey };
+    expect(await endpointsWith(there, world, ["plan", "orders"])).toMatchObject({ code: 0, err: "" });
+
+    const foreign = await other.control.createForeign(project.id, project.branches[1]);
+    const plane = ["--control-plane", `ccpl/${name}`];
+    const orphans = await endpointsWith(there, world, ["orphans", ...plane]);
+    expect(orphans).toMatchObject({ code: 0, err: "" });
+    expect(orphans.out).toContain(foreign);
+    expect(orphans.out).not.toContain(status.ownership?.endpointId);
+    const adopt = ["adopt", "--all", "--project", project.id, ...plane];
+    expect((await endpoints(world, ...adopt)).err).toContain("CONTROL_PLANE_URL is");
+    const { out } = await endpointsWith(there, world, adopt);
+    await world.kubectl.run(["apply", "-f", "-"], { stdin: out });
+    expect((await world.untilReady(foreign)).status.ownership).toMatchObject({ serviceUrl: other.url });
+
+    const why = await endpoints(world, "why", `ccpl/${name}`);
+    expect(why).toMatchObject({ code: 0, err: "" });
+    expect(why.out).toContain(`${name}: Ready=True KeyAccepted`);
+    await world.kubectl.run(["-n", world.namespace, "delete", "cpe", "--all", "--timeout=30s"]);
+    await world.kubectl.run(["delete", "clustercontrolplane", name, "--timeout=30s"]);
   });
 
   test("a Stalled resource → why has exit code 4 and the next step; plan stalls with the same reason", async () => {

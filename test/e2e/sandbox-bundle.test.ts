@@ -1,3 +1,4 @@
+/** Tests that the bundled sandbox serves its page. */
 import { expect, onTestFinished, test } from "vitest";
 import type { OpenApiDocument } from "../../src/sandbox/http/openapi/openapi-types.ts";
 import { startSandbox } from "../../src/sandbox/index.ts";

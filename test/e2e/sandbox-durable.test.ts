@@ -1,3 +1,4 @@
+/** Tests that a sandbox which is killed, or whose disk is full, keeps what it acknowledged. */
 import { randomInt } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -113,7 +114,7 @@ test("a disk that is full → stops with 1, says so; started again it has all th
   const fixture = fixtureIn(folder);
   const args = ["--data", path.join(folder, "data"), "--fixture", fixture, "--port", "0", "--api-key", apiKey];
   const { command, args: programArgs } = bundledProgram("sandbox", ...args, "--operation-latency", "0");
-  // The limit on the size of a file stands in for the size of the disk; units of 512 bytes.
+  // The limit for the size of a file takes the place of a full disk. Its unit is 512 bytes.
   const shell = `trap '' XFSZ; ulimit -f 2000; exec "$0" "$@"`;
   const limited = await startProgram({
     command: "/bin/sh",

@@ -1,3 +1,4 @@
+/** Tests the sandbox's page in a real browser. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -292,12 +293,20 @@ describe("the page in a browser", () => {
   test.each(["light", "dark"] as const)(
     "%s, 1280 and 390 pixels wide → nothing is cut off, and every text stands out from its ground",
     async (colorScheme) => {
-      const { page, control, origin } = await openPage();
-      await create(control, "br-main");
+      const { page, control, origin, advance } = await openPage();
+      const id = await create(control, "br-main");
+      await advance(latencyMs);
+      // The longest words that an endpoint's row has.
+      const endpoint = { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 };
+      await control.api("PATCH", `/projects/green-fox-123456/endpoints/${id}`, { endpoint });
       await control.fault({ method: "GET", path: "/projects/*/branches" }, { kind: "hold" });
       await page.emulateMedia({ colorScheme });
       for (const path of ["/", "/requests", "/faults", "/connect", "/reference"]) {
         await page.goto(origin + path);
+        if (path === "/connect") {
+          await page.getByRole("button", { name: "Make a key" }).click();
+          await page.getByText("The commands below hold the new key.").waitFor();
+        }
         for (const width of [1280, 390]) {
           await page.setViewportSize({ width, height: 900 });
           expect({ path, width, cut: await page.evaluate<number>(cutOffPixels) }).toEqual({ path, width, cut: 0 });
@@ -327,7 +336,7 @@ describe("the page in a browser", () => {
 
 /** In the page: how many pixels the page and its tables are wider than there is room for them. */
 const cutOffPixels = `Math.max(0, document.documentElement.scrollWidth - innerWidth,
-  ...[...document.querySelectorAll("main .scroll")].map((box) => box.scrollWidth - box.clientWidth))`;
+  ...[...document.querySelectorAll("main .scroll, main .snippet pre")].map((box) => box.scrollWidth - box.clientWidth))`;
 
 /** In the page: texts with less contrast to their ground than 4.5 to 1; what cannot be used is exempt. */
 const faintTexts = `(() => {

@@ -1,3 +1,4 @@
+/** Tests the operator with a control plane that is away or refuses its key. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -1,3 +1,4 @@
+/** Tests that a stuck operator fails its liveness probe. */
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { OperatorProcess } from "../support/e2e-operator.ts";
@@ -35,7 +36,7 @@ async function livez(operator: OperatorProcess, timeoutMs = probeTimeoutMs): Pro
   return seen;
 }
 
-/** Asking it to stop, as the world does in the end, would be in vain while it does not react. */
+/** At its end the world asks the operator to stop, but this operator does not react. */
 function endForSure(operator: OperatorProcess): void {
   if (operator.exit === undefined) process.kill(operator.pid, "SIGKILL");
 }

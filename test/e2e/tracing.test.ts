@@ -1,3 +1,4 @@
+/** Tests tracing in the bundled program. */
 import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

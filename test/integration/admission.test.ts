@@ -1,3 +1,4 @@
+/** Tests that the API server and the operator's schema refuse the same specs. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubernetesError } from "../../src/domain/resource-store.ts";
@@ -333,6 +334,11 @@ describe("people with the shipped roles", () => {
     ["edit", "delete", "computeendpoints.endpoint-operator.dev", true],
     ["edit", "patch", "computeendpoints.endpoint-operator.dev/status", false],
     ["view", "patch", "computeendpoints.endpoint-operator.dev/status", false],
+    ["edit", "patch", "databaseaccesses.endpoint-operator.dev/status", false],
+    // A Namespace carries the grants.
+    ["admin", "get", "namespaces", true],
+    ["admin", "patch", "namespaces", false],
+    ["edit", "patch", "namespaces", false],
   ])("%s may %s %s: %s", async (role, verb, what, expected) => {
     expect(await may(role, verb, what)).toBe(expected);
   });

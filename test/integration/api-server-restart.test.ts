@@ -1,3 +1,4 @@
+/** Tests the operator while the API server restarts, and while etcd is compacted or restored. */
 import { expect, onTestFinished, test } from "vitest";
 import type { ApiServer } from "../../tools/api-server/api-server.ts";
 import type { InjectedFault } from "../support/fault-proxy/injected-fault.ts";

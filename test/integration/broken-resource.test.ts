@@ -1,9 +1,12 @@
+/** Tests stored resources that do not fit the schema. */
+
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { startApiServer } from "../../tools/api-server/api-server.ts";
+import { untilEstablished } from "../../tools/api-server/established.ts";
 import { sharedApiServer } from "../support/api-server.ts";
 import { createKubectl } from "../support/kubectl.ts";
 import { branches, project, startWorldAt } from "../support/world.ts";
@@ -27,13 +30,7 @@ async function laxApiServer() {
   }
   const kubectl = createKubectl({ binary: assets.kubectl, kubeconfigFile: apiServer.kubeconfigFile });
   await kubectl.run(["apply", "--server-side", "-f", "-"], { stdin: JSON.stringify(crd) });
-  await kubectl.run([
-    "wait",
-    "--for=condition=Established",
-    "--timeout=30s",
-    "crd",
-    "computeendpoints.endpoint-operator.dev",
-  ]);
+  await untilEstablished(kubectl);
   return { kubectl, kubeconfigFile: apiServer.kubeconfigFile };
 }
 

@@ -1,3 +1,4 @@
+/** Tests that the Helm charts install the same objects as kustomize. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -29,8 +30,9 @@ function objectsIn(text: string): readonly Manifest[] {
 }
 
 /**
- * By kind, namespace and name, without what differs on purpose: Helm leaves the Namespace to its user, kustomize rolls the
- * Deployment by a hash in the name of the ConfigMap and Helm by an annotation, and Helm keeps the CRD by an annotation.
+ * By kind, namespace and name, without what differs on purpose: Helm leaves the Namespace to its user, and keeps the
+ * CRD by an annotation. kustomize rolls the Deployment by a hash in the name of the ConfigMap, and Helm by an
+ * annotation.
  */
 function comparable(manifests: readonly Manifest[]): Readonly<Record<string, Manifest>> {
   const entries = manifests.flatMap((manifest) => {

@@ -1,3 +1,4 @@
+/** Tests many resources of one project, and lists that are late. */
 import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";

@@ -1,3 +1,4 @@
+/** Tests ControlPlanes: their keys, Secrets, deletion and limits. */
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { startPlaneWorld } from "../support/plane-world.ts";
@@ -70,6 +71,12 @@ test("no Secret, no key in it, no right, then a key → each said with its remed
   await planes.touch("controlplane/own");
   await world.untilReady("orders");
   expect(await world.sandbox.requests()).toEqual([]);
+  const reasons = () => world.eventReasons("own");
+  await waitUntil(async () => ((await reasons()).includes("ControlPlaneReady") ? true : undefined), {
+    what: "the event of the ControlPlane",
+  });
+  const refusals = ["SecretNotFound", "SecretKeyNotFound", "SecretInvalid", "SecretForbidden"];
+  expect(await reasons()).toEqual([...refusals, "ControlPlaneReady"]);
 });
 
 test("the key is refused and replaced → one probe, not a storm; the new key is used within seconds, the old one never again", async () => {

@@ -1,6 +1,8 @@
+/** Tests DatabaseAccesses: roles, databases, Secrets, rotation and deletion. */
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { type AccessWorld, startAccessWorld } from "../support/access-world.ts";
+import { isWrite, readAuditEvents } from "../support/api-server.ts";
 import { branches, project } from "../support/world.ts";
 
 const endpoint = { branchId: branches.orders, type: "ReadWrite" };
@@ -105,6 +107,33 @@ test("rotate-requested-at → a new password, in the Secret at once and once onl
   expect(resets).toHaveLength(1);
 });
 
+test("a rotation → the Secret that a reloader watches gets new data and another resourceVersion, exactly once", async () => {
+  const access = await startAccessWorld();
+  const { namespace } = access.world;
+  await access.world.apply("orders", endpoint);
+  await access.apply("app", {});
+  await access.untilReady("app");
+  const before = await access.secret("app");
+  const writes = async () =>
+    (
+      await readAuditEvents(
+        (event) => isWrite(event) && event.objectRef?.resource === "secrets" && event.objectRef.namespace === namespace,
+      )
+    ).length;
+  const writesBefore = await writes();
+  await access.annotate("app", "rotateRequestedAt", "first");
+  await access.until("app", "rotated", ({ status }) => status.lastHandledRotateAt === "first");
+  const after = await access.secret("app");
+  expect(after?.resourceVersion).not.toBe(before?.resourceVersion);
+  const changed = Object.keys(after?.data ?? {}).filter((key) => after?.data[key] !== before?.data[key]);
+  expect(changed.sort()).toEqual(["password", "pgpass", "pooled-uri", "uri"]);
+  await access.annotate("app", "reconcileRequestedAt", "again");
+  await access.until("app", "seen again", ({ status }) => status.lastHandledReconcileAt === "again");
+  await access.untilReady("app");
+  expect((await access.secret("app"))?.resourceVersion).toBe(after?.resourceVersion);
+  expect((await writes()) - writesBefore).toBe(1);
+});
+
 test("the password is reset by another client → the Secret follows", async () => {
   const access = await startAccessWorld();
   await access.world.apply("orders", endpoint);
@@ -163,6 +192,42 @@ test("deleted without a policy → the database stays, and so does the role that
   expect(await databasesOf(access)).toContain("orders");
   expect(await rolesOf(access)).toContain("orders_app");
   expect(await access.secret("app")).toBeUndefined();
+});
+
+/** Two accesses that name one role and one database; `creator` made both. */
+async function startSharing(): Promise<AccessWorld> {
+  const access = await startAccessWorld();
+  await access.world.apply("orders", endpoint);
+  for (const name of ["creator", "other"]) {
+    await access.apply(name, {
+      database: { name: "orders", deletionPolicy: "Delete" },
+      role: { name: "orders_app", deletionPolicy: "Delete" },
+    });
+    await access.untilReady(name);
+  }
+  return access;
+}
+
+test("the creator of a shared role and database is deleted → both stay, also when the other one is deleted", async () => {
+  const access = await startSharing();
+  await access.delete("creator");
+  await access.untilGone("creator");
+  expect((await access.secret("other"))?.data.password).toBe(await passwordOf(access, "orders_app"));
+  await access.delete("other");
+  await access.untilGone("other");
+  expect(await rolesOf(access)).toContain("orders_app");
+  expect(await databasesOf(access)).toContain("orders");
+});
+
+test("the other access of a shared role and database is deleted, then the creator → both stay, then both go", async () => {
+  const access = await startSharing();
+  await access.delete("other");
+  await access.untilGone("other");
+  expect(await rolesOf(access)).toContain("orders_app");
+  await access.delete("creator");
+  await access.untilGone("creator");
+  expect(await rolesOf(access)).not.toContain("orders_app");
+  expect(await databasesOf(access)).not.toContain("orders");
 });
 
 test.each(["roles", "databases"])(

@@ -1,3 +1,4 @@
+/** Tests how endpoints are deleted or retained. */
 import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { branches, project, startWorld } from "../support/world.ts";

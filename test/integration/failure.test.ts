@@ -1,3 +1,4 @@
+/** Tests failed operations, and a control plane that refuses. */
 import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { branches, project, startWorld } from "../support/world.ts";

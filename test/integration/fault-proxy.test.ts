@@ -1,3 +1,4 @@
+/** Tests list and watch through one fault after the other. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Fault } from "../support/fault-proxy/fault.ts";
 import type { FaultRule } from "../support/fault-proxy/injected-fault.ts";
@@ -44,7 +45,7 @@ const cases: readonly Case[] = [
     rule: { match: { verb: "watch" }, fault, times: 1 } as const,
   })),
   {
-    // From there the API server has nothing to say, and says so by silence.
+    // The API server has no events after that version, so it sends nothing.
     name: "resuming from a version that the API server has not reached",
     rule: { match: { verb: "watch" }, fault: streamFaults["a bookmark of the far future"], times: 1 },
     provoke: { match: { verb: "watch" }, fault: streamFaults["closed by the server"], times: 1 },

@@ -1,3 +1,4 @@
+/** Tests list and watch through random sequences of faults. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { requestFaults, streamFaults } from "../support/fault-proxy/known-faults.ts";
 import type { RequestVerb } from "../support/fault-proxy/proxied-request.ts";

@@ -1,3 +1,4 @@
+/** Tests a grant that is withdrawn and given again. */
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { startAccessWorld } from "../support/access-world.ts";

@@ -1,3 +1,4 @@
+/** Tests that a new key in the Secret is used. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

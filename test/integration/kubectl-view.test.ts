@@ -1,3 +1,4 @@
+/** Tests what kubectl shows of a resource. */
 import { expect, test } from "vitest";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
@@ -13,19 +14,35 @@ async function columnsOf(world: World, name: string, ...args: string[]): Promise
 
 const describe = (world: World, name: string) => world.kubectl.run(["-n", world.namespace, "describe", "cpe", name]);
 
+const latencyMs = 800;
 const age = expect.stringMatching(/^\d+s$/);
 const orders = { branchId: branches.orders, type: "ReadWrite", suspend: { mode: "Never" } } as const;
 
+/**
+ * Applies a size, and waits until status shows this number of operations, one of them running. The control plane's clock
+ * stands from then on, so that a slow machine sees the same. @returns what lets it go on
+ */
+async function applyUntilRunning(world: World, compute: object, count: number): Promise<() => Promise<unknown>> {
+  await world.sandbox.control("PUT", "/clock", { mode: "stepped" });
+  await world.apply("orders", { ...orders, compute });
+  await world.until("orders", `${count} operations`, ({ status }) => status.operations?.length === count);
+  await world.sandbox.control("POST", "/clock/advance", { milliseconds: latencyMs / 2 });
+  await world.until("orders", "one runs", ({ status }) =>
+    (status.operations ?? []).some((operation) => operation.status === "running"),
+  );
+  return () => world.sandbox.control("PUT", "/clock", { mode: "real" });
+}
+
 test("from creation to failure and recovery → kubectl says what runs, since when, what failed and what to do", async () => {
-  const world = await startWorld({ sandbox: { profile: "public", operationLatencyMs: 800 } });
-  await world.apply("orders", { ...orders, compute: { minUnits: 0.25, maxUnits: 0.25 } });
-  await world.until("orders", "its start runs", ({ status }) => status.operations?.[0]?.status === "running");
+  const world = await startWorld({ sandbox: { profile: "public", operationLatencyMs: latencyMs } });
+  const goesOn = await applyUntilRunning(world, { minUnits: 0.25, maxUnits: 0.25 }, 1);
   expect(await columnsOf(world, "orders", "--output=wide")).toMatchObject({
     ...{ TYPE: "ReadWrite", BRANCH: branches.orders, STATE: "init", SIZE: "0.25", AGE: age, FAILED: "" },
     ...{ READY: "False", REASON: "OperationInFlight" },
     ...{ OPERATION: "start_compute", OPERATIONSTATUS: "running", SINCE: age },
   });
   expect(await describe(world, "orders")).toContain("Waiting for start_compute to end.");
+  await goesOn();
 
   const { status } = await world.untilReady("orders");
   expect(await columnsOf(world, "orders")).toEqual({
@@ -34,9 +51,8 @@ test("from creation to failure and recovery → kubectl says what runs, since wh
   });
 
   await world.sandbox.failNext("start_compute", { error: "no room in the region" });
-  await world.apply("orders", { ...orders, compute: { minUnits: 1, maxUnits: 1 } });
-  const isRestarting = await world.until("orders", "it restarts", (seen) => seen.status.operations?.length === 4);
-  expect(isRestarting.status.operations?.map(({ status: each }) => each)).toContain("running");
+  const endsBadly = await applyUntilRunning(world, { minUnits: 1, maxUnits: 1 }, 4);
+  await endsBadly();
   const failed = await world.until("orders", "a start failed", (seen) => seen.status.failedActions !== undefined);
   const operationId = failed.status.failedActions?.[0]?.operationId;
   await world.until("orders", "rest", (seen) => seen.status.conditions?.[0]?.reason === "OperationFailed");

@@ -1,9 +1,10 @@
+/** Tests the connection to a real API server. */
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createEventRecorder } from "../../src/kubernetes/events/event-recorder.ts";
+import { QueuedEventRecorder } from "../../src/kubernetes/events/event-recorder.ts";
 import { ownNamespace, readClusterId } from "../../src/kubernetes/http/cluster.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { type CredentialSource, loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
@@ -73,7 +74,7 @@ describe("the connection of a pod, on a real API server", () => {
 
   it("events, repeated → shown by kubectl with their count", async () => {
     const namespace = await createTestNamespace("events");
-    const recorder = createEventRecorder({
+    const recorder = new QueuedEventRecorder({
       connection: connect(loadPod()),
       fence: { mayStartEffect: () => true },
       clock: systemClock,

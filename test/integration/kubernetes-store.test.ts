@@ -1,6 +1,7 @@
+/** Tests the store on a real API server. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { LeaderFenceError } from "../../src/domain/leader-fence.ts";
+import { ClosableFence, LeaderFenceError } from "../../src/domain/leader-fence.ts";
 import type { Logger } from "../../src/domain/logger.ts";
 import { KubernetesError, type ResourceKey } from "../../src/domain/resource-store.ts";
 import { ownNamespace, readClusterId } from "../../src/kubernetes/http/cluster.ts";
@@ -9,7 +10,6 @@ import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { createResourceWatch, type ResourceWatch } from "../../src/kubernetes/resource-watch.ts";
 import type { ComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
 import { finalizer } from "../../src/resource/names.ts";
-import { createClosableFence } from "../../src/runtime/closable-fence.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
 import { adminKubectl, createTestNamespace, readAuditEvents, sharedApiServer } from "../support/api-server.ts";
 
@@ -38,7 +38,7 @@ describe("the store on a real API server", () => {
   let namespace: string;
   let connection: KubernetesConnection;
   let watch: ResourceWatch;
-  const gate = createClosableFence();
+  const gate = new ClosableFence();
   const changes: string[] = [];
 
   beforeAll(async () => {
@@ -226,7 +226,7 @@ describe("the store on a real API server", () => {
 
   it("effects not permitted → nothing is sent, reading goes on", async () => {
     const resource = await createResource("stopped");
-    const closed = createClosableFence();
+    const closed = new ClosableFence();
     closed.close();
     const quiet = createResourceWatch({
       connection,

@@ -1,3 +1,4 @@
+/** Tests the Lease on a real API server. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { LogFields } from "../../src/domain/logger.ts";

@@ -1,3 +1,4 @@
+/** Tests that only clients with the right token may read the metrics. */
 import { readFile } from "node:fs/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { adminKubectl, createTestNamespace, serviceAccountAccess } from "../support/api-server.ts";

@@ -1,3 +1,4 @@
+/** Tests the deletion of namespaces and owners of resources. */
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import type { AuditEvent } from "../support/api-server.ts";
@@ -5,13 +6,13 @@ import { waitUntil } from "../support/wait-until.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
 /*
- * Namespaces are ended by the real namespace controller: it deletes what is in them, and looks again every few seconds
- * as long as finalizers hold anything.
+ * The real namespace controller ends namespaces. It deletes what is in them, and checks again every few seconds as
+ * long as objects have finalizers.
  */
 
 const readWrite = (branchId: string) => ({ branchId, type: "ReadWrite" }) as const;
 
-/** Most writes of the operator to one resource on its way out: conditions as it goes along, then its finalizer. */
+/** The maximum number of writes to one resource that is being deleted: its conditions, and then its finalizer. */
 const writesToEnd = 8;
 
 test("a namespace is deleted → it ends; endpoints are deleted or retained as each resource says", async () => {

@@ -1,3 +1,4 @@
+/** Tests on a real API server that ended operations are counted exactly once. */
 import { expect, test } from "vitest";
 import { outcomeOf } from "../../src/domain/operation.ts";
 import { adminKubectl, createTestNamespace, sharedApiServer } from "../support/api-server.ts";
@@ -31,7 +32,7 @@ async function endpointIdOf(world: World, name: string): Promise<string | undefi
   return (await world.get(name))?.status.ownership?.endpointId;
 }
 
-/** A call by another client; refused while the project is locked, which is as good as not having been made. */
+/** A call by another client. While the project is locked, the call is refused and has no effect. */
 async function power(world: World, name: string, call: string): Promise<void> {
   const path = `/projects/${project}/endpoints/${await endpointIdOf(world, name)}/${call}`;
   await world.sandbox.api("POST", path).catch(() => {});
@@ -84,7 +85,10 @@ async function settle(world: World): Promise<void> {
   await world.stopOperator();
 }
 
-/** As test/contract/ledger, against a real API server, and fewer: a kubectl takes longer than all that it asks for. */
+/**
+ * Like test/contract/ledger, but against a real API server. There are fewer runs, because starting kubectl takes
+ * long.
+ */
 test.each(Array.from({ length: runs }, (_, index) => index + 1))(
   "seed %i, restarts and replicas that hand over, kept by a real API server → counted exactly what ended",
   async (seed) => {

@@ -1,3 +1,4 @@
+/** Tests the whole operator behind the fault proxy. */
 import { expect, onTestFinished, test } from "vitest";
 import { serviceAccountAccess, sharedApiServer } from "../support/api-server.ts";
 import type { Fault } from "../support/fault-proxy/fault.ts";
@@ -10,8 +11,8 @@ import { waitUntil } from "../support/wait-until.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
 /*
- * The whole operator behind the fault proxy, in real time: faults that take it half a minute to notice are left to the
- * tests of the watch.
+ * The whole operator behind the fault proxy, in real time. Faults that it needs half a minute to notice are only in
+ * the tests of the watch.
  */
 
 const seeds = Array.from({ length: process.env.LONG === "1" ? 12 : 2 }, (_, index) => index + 1);
@@ -25,7 +26,7 @@ async function startBehindProxy(): Promise<{ readonly proxy: FaultProxy; readonl
   return { proxy, world: await startWorld({ operatorKubeconfig: kubeconfigFile }) };
 }
 
-/** Of calls that a pass makes. */
+/** The calls of a reconcile, to which faults apply. */
 const requests: readonly RequestMatch[] = [
   { verb: "patch", resource: "computeendpoints", subresource: "status" },
   { verb: "patch", resource: "computeendpoints", subresource: "" },
@@ -33,7 +34,9 @@ const requests: readonly RequestMatch[] = [
   { resource: "events" },
 ];
 
-/** A watch that goes on from a bookmark of the far future is noticed by its silence, three times over. */
+/**
+ * A watch that continues from a bookmark of the far future is noticed because it sends nothing, three times in a row.
+ */
 const slow = ["never answered", "never finished", "delayed by 4 s", "half-open", "a bookmark of the far future"];
 const quick = (faults: Readonly<Record<string, Fault>>) =>
   Object.entries(faults).filter(([name]) => !slow.includes(name));

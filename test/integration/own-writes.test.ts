@@ -1,3 +1,4 @@
+/** Tests that the operator works with the answers to its own writes while the watch is silent. */
 import { expect, onTestFinished, test } from "vitest";
 import { serviceAccountAccess, sharedApiServer } from "../support/api-server.ts";
 import { streamFaults } from "../support/fault-proxy/known-faults.ts";

@@ -1,3 +1,4 @@
+/** Tests the annotations that start and suspend a compute. */
 import { expect, test } from "vitest";
 import { branches, project, startWorld } from "../support/world.ts";
 

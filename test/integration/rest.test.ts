@@ -1,3 +1,4 @@
+/** Tests that settled resources cause no writes. */
 import { describe, expect, test } from "vitest";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
@@ -23,7 +24,8 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     for (const name of names) await world.pass(name);
     const before = await resourceWrites(world);
 
-    // A pass is forced by an annotation and proven by its echo: one status write each, and nothing else.
+    // An annotation asks for a reconcile, and status repeats its value. Each reconcile causes this one status write and
+    // no other.
     for (const name of names) await world.pass(name);
     expect(await resourceWrites(world)).toBe(before + names.length);
 

@@ -1,3 +1,4 @@
+/** Tests an operator that is stopped in the middle of a change. */
 import { describe, expect, test } from "vitest";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 

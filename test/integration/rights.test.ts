@@ -1,3 +1,4 @@
+/** Tests the operator with exactly the shipped rights. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,26 +21,21 @@ const orders = { branchId: branches.orders, type: "ReadWrite" };
 
 const folderOf = (name: string) => fileURLToPath(new URL(`../../deploy/${name}`, import.meta.url));
 
+/** The namespace of the Secret that a ClusterControlPlane names. The operator does not watch it. */
+const platform = "platform";
+
 /** A shipped way to install the operator. */
 interface Variant {
   readonly folders: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Whether the operator may use Secrets in the namespace, so that DatabaseAccesses and ControlPlanes work. */
-  readonly maySecrets: boolean;
 }
 
-const variants: readonly (readonly [string, Variant])[] = [
-  ["the whole cluster", { folders: ["base"], environment: { WATCH_NAMESPACES: "" }, maySecrets: true }],
-  ["some namespaces", { folders: ["namespaced"], environment: { WATCH_NAMESPACES: namespace }, maySecrets: true }],
-  [
-    "Secrets everywhere, scrapes with a token",
-    {
-      folders: ["metrics-auth", "secrets-everywhere"],
-      environment: { WATCH_NAMESPACES: "", METRICS_AUTH: "Token" },
-      maySecrets: false,
-    },
-  ],
-];
+const wholeCluster: Variant = { folders: ["base"], environment: { WATCH_NAMESPACES: "" } };
+const someNamespaces: Variant = { folders: ["namespaced"], environment: { WATCH_NAMESPACES: namespace } };
+const secretsEverywhere: Variant = {
+  folders: ["metrics-auth", "secrets-everywhere"],
+  environment: { WATCH_NAMESPACES: "", METRICS_AUTH: "Token" },
+};
 
 /** A right of the operator's account: one verb on one resource, in one place, of one name where the rule names it. */
 type Right = string;
@@ -140,37 +136,69 @@ async function addFutureField({ kubectl }: OwnApiServer, name: string): Promise<
   await kubectl.run(["-n", namespace, ...patch]);
 }
 
-/** Stories that need every kind: create, edit, rotate, another account, delete. */
-async function tellStories(planes: PlaneWorld, own: OwnApiServer): Promise<void> {
-  const { world, access } = planes;
+/** Creates and edits a ComputeEndpoint. */
+async function tellOfEndpoints({ world }: PlaneWorld, own: OwnApiServer): Promise<void> {
   await world.apply("orders", orders);
   await world.untilReady("orders");
-  await access.apply("app", {});
-  await access.untilReady("app");
-  for (const name of ["cpe/orders", "dba/app"]) await addFutureField(own, name);
-  await access.annotate("app", "rotateRequestedAt", "now");
-  await access.until("app", "rotated", ({ status }) => status.lastHandledRotateAt === "now");
-  await planes.apply("controlplane/second");
-  await planes.apply("clustercontrolplane/second");
-  for (const name of ["controlplane/second", "clustercontrolplane/second"] as const) {
-    await planes.until(name, "Ready", ({ status }) => conditionOf(status.conditions, "Ready")?.status === "True");
-    await addFutureField(own, name);
-  }
-  const users = { near: "ControlPlane", far: "ClusterControlPlane" };
-  const second = [branches.main, branches.staging];
-  for (const [index, [name, kind]] of Object.entries(users).entries()) {
-    const controlPlaneRef = { kind, name: "second" };
-    await world.apply(name, { ...orders, branchId: second[index] ?? "", controlPlaneRef });
-    await world.untilReady(name);
-  }
+  await addFutureField(own, "cpe/orders");
   // The same event again changes the count of the first one.
   for (const maxUnits of [1, 2, 4]) {
     await world.apply("orders", { ...orders, compute: { minUnits: 0.25, maxUnits } });
     await world.untilReady("orders");
   }
-  await own.kubectl.run(["-n", namespace, "delete", "dba/app", "cpe/near", "cpe/far", "cpe/orders", "--timeout=60s"]);
-  await own.kubectl.run(["-n", namespace, "delete", "controlplane/second", "--timeout=60s"]);
-  await own.kubectl.run(["delete", "clustercontrolplane/second", "--timeout=60s"]);
+}
+
+async function applyPlanes(planes: PlaneWorld, keyNamespace: string, spec: object = {}): Promise<void> {
+  await planes.apply("controlplane/second", spec);
+  const apiKeySecretRef = { namespace: keyNamespace, name: "second-key", key: "api-key" };
+  await planes.apply("clustercontrolplane/second", { apiKeySecretRef, ...spec });
+}
+
+/** Applies both kinds of control planes, and a ComputeEndpoint for each. */
+async function applyPlanesAndUsers(planes: PlaneWorld, keyNamespace: string): Promise<void> {
+  await applyPlanes(planes, keyNamespace);
+  const users = { near: "ControlPlane", far: "ClusterControlPlane" };
+  const second = [branches.main, branches.staging];
+  for (const [index, [name, kind]] of Object.entries(users).entries()) {
+    const controlPlaneRef = { kind, name: "second" };
+    await planes.world.apply(name, { ...orders, branchId: second[index] ?? "", controlPlaneRef });
+  }
+}
+
+const planeNames = ["controlplane/second", "clustercontrolplane/second"] as const;
+
+async function deleteAll({ kubectl }: OwnApiServer): Promise<void> {
+  await kubectl.run(["-n", namespace, "delete", "dba/app", "cpe/near", "cpe/far", "cpe/orders", "--timeout=60s"]);
+  await kubectl.run(["-n", namespace, "delete", "controlplane/second", "--timeout=60s"]);
+  await kubectl.run(["delete", "clustercontrolplane/second", "--timeout=60s"]);
+}
+
+/** Creates, rotates and uses what needs Secrets: a DatabaseAccess, and both kinds of control planes. */
+async function tellOfSecrets(planes: PlaneWorld, own: OwnApiServer, keyNamespace: string): Promise<void> {
+  const { world, access } = planes;
+  await access.apply("app", {});
+  await access.untilReady("app");
+  await addFutureField(own, "dba/app");
+  await access.annotate("app", "rotateRequestedAt", "now");
+  await access.until("app", "rotated", ({ status }) => status.lastHandledRotateAt === "now");
+  await applyPlanesAndUsers(planes, keyNamespace);
+  for (const name of planeNames) {
+    await planes.until(name, "Ready", ({ status }) => conditionOf(status.conditions, "Ready")?.status === "True");
+    await addFutureField(own, name);
+  }
+  for (const name of ["near", "far"]) await world.untilReady(name);
+}
+
+/** The events of a ClusterControlPlane are in `default`, where an operator of some namespaces publishes none. */
+async function expectClusterEvents({ kubectl }: OwnApiServer, { environment }: Variant): Promise<void> {
+  const ofKind = "--field-selector=involvedObject.kind=ClusterControlPlane";
+  const list = () => kubectl.run(["get", "events", "--all-namespaces", ofKind, "--no-headers"]);
+  if (environment.WATCH_NAMESPACES !== "") {
+    expect(await list()).toBe("");
+    return;
+  }
+  const isThere = async () => /^default .* ControlPlaneReady /m.test(await list()) || undefined;
+  await waitUntil(isThere, { what: "the event of the ClusterControlPlane" });
 }
 
 async function startOperator(own: OwnApiServer, { environment }: Variant): Promise<World> {
@@ -190,37 +218,112 @@ async function startOperator(own: OwnApiServer, { environment }: Variant): Promi
   return world;
 }
 
-test.each(variants)(
+/** An API server with the objects of a variant, and the operator with exactly the rights that they give. */
+async function startVariant(variant: Variant) {
+  const own = await startOwnApiServer();
+  for (const name of [namespace, platform]) await own.kubectl.run(["create", "namespace", name]);
+  for (const folder of variant.folders) {
+    await own.kubectl.run(["apply", "--server-side", "-k", folderOf(folder)]);
+  }
+  await allowFutureFields(own);
+  const world = await startOperator(own, variant);
+  const second = await startSecondSandbox();
+  const planes = new PlaneWorld(world, second);
+  await planes.secret("second-key", second.apiKey);
+  await planes.secret("second-key", second.apiKey, platform);
+  return { own, planes };
+}
+
+async function expectEachRightUsed(own: OwnApiServer): Promise<void> {
+  const rights = await rightsOf(own);
+  expect(rights.length).toBeGreaterThan(20);
+  let unused: readonly Right[] = rights;
+  await waitUntil(
+    async () => {
+      unused = await unusedRights(own, rights);
+      return unused.length === 0 || undefined;
+    },
+    { what: "every right is used", lastSeen: () => unused },
+  );
+}
+
+/** The requests that the API server answered with 403. */
+async function refusedRequests(own: OwnApiServer): Promise<readonly string[]> {
+  const refused = (await requestsOf(own)).filter(({ responseStatus }) => responseStatus?.code === 403);
+  return [...new Set(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`))].sort();
+}
+
+test.each([
+  ["the whole cluster", wholeCluster],
+  ["some namespaces", someNamespaces],
+  ["Secrets everywhere, scrapes with a token", secretsEverywhere],
+] as const)(
   "an operator for %s → its stories need every shipped right, and no other",
   { timeout: 240_000 },
   async (_, variant) => {
-    const own = await startOwnApiServer();
-    await own.kubectl.run(["create", "namespace", namespace]);
-    for (const folder of variant.folders) {
-      await own.kubectl.run(["apply", "--server-side", "-k", folderOf(folder)]);
-    }
-    await allowFutureFields(own);
-    const world = await startOperator(own, variant);
-    const second = await startSecondSandbox();
-    const planes = new PlaneWorld(world, second);
-    if (variant.maySecrets) await planes.access.allowSecrets();
-    await planes.secret("second-key", second.apiKey);
-    await tellStories(planes, own);
-    const rights = await rightsOf(own);
-    expect(rights.length).toBeGreaterThan(20);
-    if (variant.environment.METRICS_AUTH !== undefined) {
+    const { own, planes } = await startVariant(variant);
+    const isEverywhere = variant === secretsEverywhere;
+    if (!isEverywhere) await planes.access.allowSecrets();
+    await tellOfEndpoints(planes, own);
+    await tellOfSecrets(planes, own, isEverywhere ? platform : namespace);
+    await expectClusterEvents(own, variant);
+    await deleteAll(own);
+    if (isEverywhere) {
       const token = await own.kubectl.run(["--namespace", home, "create", "token", account]);
-      expect((await world.scrape(secret(token.trim()))).status).toBe(403);
+      expect((await planes.world.scrape(secret(token.trim()))).status).toBe(403);
     }
-    let unused: readonly Right[] = rights;
-    await waitUntil(
-      async () => {
-        unused = await unusedRights(own, rights);
-        return unused.length === 0 || undefined;
-      },
-      { what: "every right is used", lastSeen: () => unused },
-    );
-    const refused = (await requestsOf(own)).filter(({ responseStatus }) => responseStatus?.code === 403);
-    expect(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
+    await expectEachRightUsed(own);
+    expect(await refusedRequests(own)).toEqual([]);
+  },
+);
+
+/** Runs the commands that conditions give as the remedy. */
+async function runRemedies({ kubectl }: OwnApiServer, messages: readonly (string | undefined)[]): Promise<void> {
+  const commands = messages.map((message = "") => /Allow it with: kubectl (.+)$/.exec(message)?.[1] ?? message);
+  for (const command of new Set(commands)) await kubectl.run(command.split(" "));
+}
+
+test.each([
+  ["the whole cluster", wholeCluster],
+  ["some namespaces", someNamespaces],
+] as const)(
+  "an operator for %s without rights on Secrets → endpoints work, each condition names the right, its command is the remedy",
+  { timeout: 240_000 },
+  async (_, variant) => {
+    const { own, planes } = await startVariant(variant);
+    const { access, world } = planes;
+    await tellOfEndpoints(planes, own);
+    await access.apply("app", {});
+    await applyPlanesAndUsers(planes, platform);
+    const { status } = await access.untilReason("app", "SecretsForbidden");
+    const forbidden = conditionOf(status.conditions, "Ready")?.message;
+    expect(forbidden).toContain("the right to get, create, patch and delete Secrets in this namespace");
+    const messages = [forbidden];
+    for (const name of planeNames) {
+      const plane = await planes.untilReason(name, "SecretForbidden");
+      messages.push(conditionOf(plane.status.conditions, "Ready")?.message);
+      await addFutureField(own, name);
+    }
+    await applyPlanes(planes, platform, { requestsPerMinute: 600 });
+    for (const name of ["near", "far"]) await world.untilStalled(name, "ControlPlaneNotReady");
+    await addFutureField(own, "dba/app");
+    // The next write of the status must read it first.
+    await access.annotate("app", "paused", "true");
+    await access.untilReason("app", "Paused");
+    await access.annotate("app", "paused", "false");
+    await access.untilReason("app", "SecretsForbidden");
+    expect(await planes.second.requests()).toEqual([]);
+    const reads = [`${namespace}/secrets/app`, `${namespace}/secrets/second-key`, `${platform}/secrets/second-key`];
+    const refused = reads.map((name) => `get /api/v1/namespaces/${name}`).sort();
+    expect(await refusedRequests(own)).toEqual(refused);
+    await expectEachRightUsed(own);
+
+    await runRemedies(own, messages);
+    await access.annotate("app", "reconcileRequestedAt", "now");
+    await access.untilReady("app");
+    for (const name of planeNames) await planes.touch(name);
+    for (const name of ["near", "far"]) await world.untilReady(name);
+    await deleteAll(own);
+    expect(await refusedRequests(own)).toEqual(refused);
   },
 );

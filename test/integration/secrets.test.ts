@@ -1,6 +1,8 @@
+/** Tests that secrets in errors of the control plane are shown nowhere. */
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { OtlpReceiver } from "../support/otlp-receiver.ts";
+import { startPlaneWorld } from "../support/plane-world.ts";
 import { newSecret, secret } from "../support/secrets.ts";
 import { branches, project, startWorld } from "../support/world.ts";
 
@@ -47,6 +49,33 @@ test("errors of the service that quote key, password and connection string → s
   expect(await world.eventReasons("orders")).toEqual(expect.arrayContaining(["OperationFailed", "Rejected"]));
   const shown = [words, message].join();
   for (const hidden of [apiKey, password, uri]) expect(shown).not.toContain(hidden);
+});
+
+test("errors of a team's control plane that quote its key and an access's Secret → shown everywhere without them", async () => {
+  const receiver = await OtlpReceiver.start();
+  const planes = await startPlaneWorld({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint } });
+  const { world, access, second, apiKey } = planes;
+  await planes.apply("controlplane/second");
+  const controlPlaneRef = { kind: "ControlPlane", name: "second" };
+  await world.apply("orders", { branchId: branches.orders, type: "ReadWrite", controlPlaneRef });
+  await access.apply("app", {});
+  await access.untilReady("app");
+  const secrets = await access.secret("app");
+  const { password = "", uri = "", "jdbc-url": jdbc = "", pgpass = "" } = secrets?.data ?? {};
+  const message = `no: key ${apiKey}, password=${password}, ${uri}, ${jdbc}, ${pgpass}`;
+  const path = `/api/v2/projects/${project}/branches/*/roles/*/reset_password`;
+  await second.fault({ method: "POST", path }, { kind: "status", status: 400, message });
+  await access.annotate("app", "rotateRequestedAt", "now");
+  const refused = await access.until("app", "refused", ({ status }) =>
+    JSON.stringify(status.conditions).includes("no: key [redacted]"),
+  );
+  const plane = await planes.get("controlplane/second");
+  await receiver.untilSpan("a read of the project", ({ name }) => name.endsWith("/endpoints"));
+  const shown = JSON.stringify([refused.status, plane?.status, world.logs, receiver.text(), await world.metrics()]);
+  for (const hidden of [apiKey, password, uri, jdbc, pgpass]) {
+    expect(hidden.length).toBeGreaterThan(8);
+    expect(shown).not.toContain(hidden);
+  }
 });
 
 type Api = <Body>(method: string, path: string) => Promise<Body>;

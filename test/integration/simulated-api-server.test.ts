@@ -1,3 +1,4 @@
+/** Tests that the simulated API server answers like a real one. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import { createConnection } from "../../src/kubernetes/http/connection.ts";

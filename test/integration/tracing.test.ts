@@ -1,3 +1,4 @@
+/** Tests the spans of a reconcile. */
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { OtlpReceiver } from "../support/otlp-receiver.ts";

@@ -1,3 +1,4 @@
+/** Tests how changes of spec reach the endpoint, and how drift is corrected. */
 import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { branches, project, startWorld } from "../support/world.ts";

@@ -1,3 +1,4 @@
+/** Compares the operations that the sandbox lists with those that the metrics count. */
 import assert from "node:assert/strict";
 import { parsePage } from "../support/metrics-page.ts";
 import { waitUntil } from "../support/wait-until.ts";

@@ -1,13 +1,16 @@
+/** Makes the images of this version and of the version before. */
 import { createHash } from "node:crypto";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
 import { runCommand } from "../../tools/assets/run-command.ts";
 import { buildImage } from "../../tools/image/build-image.ts";
 import type { Buildah } from "../../tools/image/buildah.ts";
 import { pauseImage } from "../../tools/node/node-files.ts";
 import { cacheFolder, imageCache, imageEpochSeconds } from "../support/warm-image.ts";
+import { applicationImage } from "./world.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -23,7 +26,11 @@ const sources = [
   "tools/build.ts",
   "tools/image",
   "src",
+  "test/node/application.ts",
 ];
+
+/** This package reads files beside its own code at run time. The image holds it unbundled. */
+const bindingReader = "kube-service-bindings";
 
 /** The commit of the last release; without a tag a fixed one; `undefined` in a clone that has neither. */
 async function previousCommit(): Promise<string | undefined> {
@@ -63,7 +70,9 @@ export async function storyImages(previous: string, progress: (line: string) => 
     cache,
     await digestOf([...sources.map((name) => path.join(root, name)), path.join(previous, "src")]),
   );
-  const archives = ["endpoint-operator", "previous", "pause"].map((name) => path.join(target, `${name}.tar`));
+  const archives = ["endpoint-operator", "previous", "pause", "application"].map((name) =>
+    path.join(target, `${name}.tar`),
+  );
   if (await exists(target)) return archives;
   await mkdir(cache, { recursive: true });
   const work = await mkdtemp(path.join(cache, "partial-"));
@@ -74,9 +83,10 @@ export async function storyImages(previous: string, progress: (line: string) => 
       epochSeconds: imageEpochSeconds,
       cache: imageCache,
       progress,
-      afterBuild: async (buildah, reference) => {
+      afterBuild: async (buildah, reference, directory) => {
         await makePreviousImage(buildah, { reference, previous, archive: path.join(work, "previous.tar") });
         await makePauseImage(buildah, path.join(work, "pause.tar"));
+        await makeApplicationImage(buildah, { reference, directory, archive: path.join(work, "application.tar") });
       },
     });
     await rename(image.archive, path.join(work, "endpoint-operator.tar"));
@@ -101,9 +111,36 @@ async function makePreviousImage(buildah: Buildah, { reference, previous, archiv
   await runCommand({ command: process.execPath, args: ["tools/build.ts"], cwd: previous });
   const container = await buildah(["from", "--pull-never", reference]);
   await buildah(["add", "--quiet", container, path.join(previous, "dist"), "/app"]);
-  const name = "docker.io/library/endpoint-operator:previous";
-  await buildah(["commit", "--quiet", "--rm", container, name]);
-  await buildah(["push", "--quiet", name, `oci-archive:${archive}:${name}`]);
+  await archiveImage(buildah, container, { name: "docker.io/library/endpoint-operator:previous", archive });
+}
+
+interface ApplicationImage {
+  readonly reference: string;
+  /** For temporary files. */
+  readonly directory: string;
+  readonly archive: string;
+}
+
+/** Node from the image of this version, with the application and its drivers. */
+async function makeApplicationImage(
+  buildah: Buildah,
+  { reference, directory, archive }: ApplicationImage,
+): Promise<void> {
+  const outfile = path.join(directory, "application.mjs");
+  const entry = fileURLToPath(new URL("./application.ts", import.meta.url));
+  const banner = {
+    js: 'import { createRequire as bundleRequire } from "node:module"; const require = bundleRequire(import.meta.url);',
+  };
+  const external = ["pg-native"];
+  const how = { bundle: true, format: "esm", platform: "node", target: "node24", external } as const;
+  await build({ ...how, entryPoints: [entry], outfile, banner, logLevel: "warning" });
+  const container = await buildah(["from", "--pull-never", reference]);
+  await buildah(["add", "--quiet", container, outfile, "/application/application.mjs"]);
+  const reader = path.join(root, "node_modules", bindingReader);
+  await buildah(["add", "--quiet", container, reader, `/application/node_modules/${bindingReader}`]);
+  const command = ["--entrypoint", '["node","/application/application.mjs"]', "--cmd", "[]"];
+  await buildah(["config", ...command, "--workingdir", "/application", container]);
+  await archiveImage(buildah, container, { name: applicationImage, archive });
 }
 
 /** What holds the namespaces of a pod: a program that sleeps. */
@@ -111,8 +148,17 @@ async function makePauseImage(buildah: Buildah, archive: string): Promise<void> 
   const container = await buildah(["from", "--pull-never", "docker.io/library/debian:12.12-slim"]);
   await buildah(["add", "--quiet", container, "/usr/bin/sleep", "/pause"]);
   await buildah(["config", "--entrypoint", '["/pause","infinity"]', container]);
-  await buildah(["commit", "--quiet", "--rm", container, pauseImage]);
-  await buildah(["push", "--quiet", pauseImage, `oci-archive:${archive}:${pauseImage}`]);
+  await archiveImage(buildah, container, { name: pauseImage, archive });
+}
+
+/** Makes an image of a container, and an archive for containerd of the image. */
+async function archiveImage(
+  buildah: Buildah,
+  container: string,
+  { name, archive }: { readonly name: string; readonly archive: string },
+): Promise<void> {
+  await buildah(["commit", "--quiet", "--rm", container, name]);
+  await buildah(["push", "--quiet", name, `oci-archive:${archive}:${name}`]);
 }
 
 async function digestOf(entries: readonly string[]): Promise<string> {

@@ -1,3 +1,4 @@
+/** Tests the image in real pods on a real kubelet. */
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -5,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { resolveAssets } from "../../tools/assets/resolve-assets.ts";
 import { buildProgram } from "../../tools/build.ts";
+import { findComputes } from "../../tools/demo/scene/computes.ts";
 import { checkImageTools } from "../../tools/image/buildah.ts";
 import { cgroupsNamed, removeCgroups } from "../../tools/node/cgroups.ts";
 import { nodeProblem, startInNamespaces } from "../../tools/node/namespaces.ts";
@@ -17,7 +19,11 @@ import { pointManifests, type StoryInput } from "./world.ts";
 
 type Line = { readonly step: string; readonly seconds: number } | { readonly error: string };
 
-const problem = (await nodeProblem()) ?? (await checkImageTools().then(noProblem, (error: Error) => error.message));
+const computes = await findComputes();
+const problem =
+  (await nodeProblem()) ??
+  (await checkImageTools().then(noProblem, (error: Error) => error.message)) ??
+  (computes.kind === "Missing" ? computes.why : undefined);
 const note = problem === undefined ? "" : ` (skipped: ${problem})`;
 
 function noProblem(): undefined {
@@ -94,7 +100,9 @@ describe.skipIf(problem !== undefined)(`real pods on a real kubelet${note}`, () 
     await pointManifests(current, "0.1.0");
     await pointManifests(previous, "previous");
     const { program } = await buildProgram(path.join(directory, "program"));
-    await story.start({ directory, cgroup, assets, images, program, current, previous, apiKey: newSecret("api-key") });
+    const postgresBin = computes.kind === "Found" ? computes.postgresBin : "";
+    const apiKey = newSecret("api-key");
+    await story.start({ directory, cgroup, assets, images, program, current, previous, apiKey, postgresBin });
   }, 900_000);
 
   afterAll(() => story?.stop(), 60_000);

@@ -1,8 +1,10 @@
+/** The steps of the test on a real node. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { waitUntil } from "../support/wait-until.ts";
-import { readmeInstall } from "./readme.ts";
+import { connectSteps } from "./connect.ts";
+import { readmeInstall } from "./pages.ts";
 import { upgradeSteps } from "./upgrades.ts";
 import {
   inOperator,
@@ -36,7 +38,7 @@ async function setApiKey({ kubectl }: World, key: string): Promise<void> {
   await kubectl.run(["apply", "--server-side", "--force-conflicts", "--filename=-"], { stdin: manifest });
 }
 
-/** What stands in the README in place of the user's own registry, control plane and key file. */
+/** The values in the README that a user replaces by the own registry, control plane and key file. */
 async function readmeCommands({ input }: World): Promise<readonly string[]> {
   const { commands, manifest } = await readmeInstall();
   await writeFile(path.join(input.current, "endpoint.yaml"), manifest);
@@ -195,4 +197,5 @@ export const steps: readonly Step[] = [
   uninstalled,
   ...upgradeSteps,
   keyRotated,
+  ...connectSteps,
 ];

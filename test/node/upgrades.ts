@@ -1,3 +1,4 @@
+/** The steps that upgrade from the version before. */
 import assert from "node:assert/strict";
 import path from "node:path";
 import { parseAllDocuments } from "yaml";

@@ -1,3 +1,4 @@
+/** The cluster, the sandbox and the helpers of the test on a real node. */
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { runCommand } from "../../tools/assets/run-command.ts";
@@ -17,6 +18,8 @@ export interface StoryInput extends NodeClusterOptions {
   /** Folder with `charts` and `deploy` of the version before; the image is endpoint-operator:previous. */
   readonly previous: string;
   readonly apiKey: string;
+  /** The folder with the programs of PostgreSQL, for the computes of the sandbox. */
+  readonly postgresBin: string;
 }
 
 /** The namespace of the operator. */
@@ -24,6 +27,8 @@ export const operatorNamespace = "endpoint-operator-system";
 /** The project and namespace of deploy/samples. */
 export const sampleProject = "green-fox-123456";
 const sandboxPort = 8787;
+/** The image of the application that connects. */
+export const applicationImage = "docker.io/library/application:1";
 
 /** Base URL of the sandbox, as pods reach it. */
 export const sandboxUrl = `http://${nodeAddress}:${sandboxPort}/api/v2`;
@@ -84,8 +89,11 @@ export function sandboxControl(apiKey: string): SandboxControl {
   return new SandboxControl({ url: `http://127.0.0.1:${sandboxPort}/api/v2`, controlUrl, apiKey });
 }
 
-async function startSandbox({ program, apiKey, directory }: StoryInput): Promise<void> {
-  const options = ["--host", "0.0.0.0", "--allow-remote-control", "--port", String(sandboxPort)];
+async function startSandbox({ program, apiKey, directory, postgresBin }: StoryInput): Promise<void> {
+  const reached = ["--host", "0.0.0.0", "--allow-remote-control", "--port", String(sandboxPort)];
+  // Pods reach no address of the node's loopback, so the API shows names; the hosts file of a pod resolves them.
+  const computes = ["--compute", "postgres", "--compute-hosts", "names", "--postgres-bin", postgresBin];
+  const options = [...reached, ...computes];
   await startComponent({
     name: "sandbox",
     command: process.execPath,

@@ -1,10 +1,11 @@
+/** Tests by simulation that a DatabaseAccess keeps its promises under faults. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { runInThreads } from "../../tools/simulate/pool.ts";
 import { type AccessRun, accessFaults, runAccess } from "./workloads/access-faults.ts";
 
 /**
- * How long the Secret may hold a password that no longer works: a process that died starts again after 3 s, lists, and
- * reconciles once; a call without an answer takes 8 s before that.
+ * How long the Secret may hold a password that no longer works. A call without an answer takes 8 s. A process that
+ * died starts again after 3 s, lists, and reconciles once.
  */
 const longestWrongMs = { usual: 10_000, lateReset: 30_000 } as const;
 

@@ -1,3 +1,4 @@
+/** Tests by simulation what a burst of creates in one project costs. */
 import { describe, expect, test } from "vitest";
 import { planOf } from "./cases/named-case.ts";
 import { run } from "./run/run.ts";
@@ -5,9 +6,11 @@ import { isSettled } from "./run/settled.ts";
 import type { World } from "./run/world.ts";
 import { world as places } from "./service/engine.ts";
 
-/** What a burst of creates in one project cost until the last resource was Ready, for each resource. */
+/** The costs of a burst of creates in one project until the last resource is Ready, for each resource. */
 interface Cost {
   readonly calls: number;
+  /** Writes to the resource: finalizer, intent, ownership, Ready. */
+  readonly writes: number;
   /** Endpoints in the answers to lists and reads by id. */
   readonly endpointsRead: number;
 }
@@ -44,15 +47,19 @@ function costIn({ log, history }: World, count: number): Cost {
     endpointsRead += call === "list the project's endpoints" ? created : call === "read the endpoint" ? 1 : 0;
   }
   expect(created).toBe(count);
-  return { calls: calls.length / count, endpointsRead: endpointsRead / count };
+  const writes = log.entries.filter(
+    ({ atMs, text }) => atMs <= lastReadyMs && /^asks the API server to (patch|add|remove)/.test(text),
+  ).length;
+  return { calls: calls.length / count, writes: writes / count, endpointsRead: endpointsRead / count };
 }
 
 describe("many resources of one project are created at once", () => {
   test.for([10, 40, 150])(
     "%i resources → few calls for each, and reads that do not grow with the project",
     async (count) => {
-      const { calls, endpointsRead } = await costOfBurst(count);
+      const { calls, writes, endpointsRead } = await costOfBurst(count);
       expect(calls).toBeLessThanOrEqual(3);
+      expect(writes).toBe(4);
       expect(endpointsRead).toBeLessThanOrEqual(12);
     },
   );

@@ -1,3 +1,4 @@
+/** Runs all named cases of the simulation. */
 import { describe, expect, test } from "vitest";
 import { namedCases as cases } from "./cases/all-cases.ts";
 import { knownFailures } from "./known-failures.ts";

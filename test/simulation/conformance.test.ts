@@ -1,3 +1,4 @@
+/** Tests that the simulated control plane answers like the sandbox. */
 import { expect, test } from "vitest";
 import { startSandbox } from "../../src/sandbox/index.ts";
 import { clientOf } from "../contract/control-plane/client-fixture.ts";
@@ -51,7 +52,7 @@ function randomCall(random: SeededRandom): Call {
   ]);
 }
 
-/** What a call came to: its value, or the reason, effect and subject of its error. */
+/** Returns the result of a call: its value, or the reason, effect and subject of its error. */
 async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   try {
     return (await call) ?? { isNothing: true };

@@ -1,10 +1,11 @@
+/** The log of what happened in a run. */
 import { createHash } from "node:crypto";
 
-/** One thing that happened in a run. */
+/** One event of a run. */
 export interface LogEntry {
   /** True milliseconds. */
   readonly atMs: number;
-  /** What did it: `operator-1`, `API server`, `control plane`, `user`, `network`. */
+  /** The actor of the event: `operator-1`, `API server`, `control plane`, `user`, `network`. */
   readonly actor: string;
   /** Plain words; the verb comes first: `stores status of shop/orders`. */
   readonly text: string;

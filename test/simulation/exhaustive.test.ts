@@ -1,3 +1,4 @@
+/** Runs every workload with every single fault at every effect. */
 import { expect, test } from "vitest";
 import { runInThreads } from "../../tools/simulate/pool.ts";
 import { faultUnits } from "./workloads/fault-plans.ts";

@@ -1,7 +1,8 @@
+/** The defects that the simulation has found and that are not corrected yet. */
 import type { RunPlan } from "./run/run.ts";
 import type { Promised, Violation } from "./run/violation.ts";
 
-/** A defect that the simulation has found and that is not mended yet. */
+/** A defect that the simulation has found and that is not corrected yet. */
 export interface KnownFailure {
   /** Its number in the list of defects. */
   readonly id: number;
@@ -10,11 +11,14 @@ export interface KnownFailure {
   readonly words: string;
   /** Its named cases. @default none */
   readonly cases?: readonly string[];
-  /** In which runs it can show. @default in every run */
+  /** Whether the failure can occur in a run. @default in every run */
   readonly isPossibleIn?: (plan: RunPlan) => boolean;
 }
 
-/** What is still broken. Its named case must fail while it stands here; a case that passes must not stand here. */
+/**
+ * The failures that are not corrected yet. The named case of each must fail; if it passes, the failure must leave this
+ * list.
+ */
 export const knownFailures: readonly KnownFailure[] = [];
 
 /** Whether a violation is of a known failure. */

@@ -8,6 +8,7 @@ export type {
   ObservedRole,
   RoleChange,
 } from "../../src/domain/branch-objects.ts";
+export { Password } from "../../src/domain/branch-objects.ts";
 export type { Clock, Timer } from "../../src/domain/clock.ts";
 export type {
   ControlPlane,
@@ -24,11 +25,9 @@ export {
 export type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../../src/domain/endpoint.ts";
 export type { LogFields, Logger } from "../../src/domain/logger.ts";
 export type { Operation } from "../../src/domain/operation.ts";
-export { Password } from "../../src/domain/password.ts";
 export { KubernetesError } from "../../src/domain/resource-store.ts";
 export { errorForStatus, parseStatusAnswer } from "../../src/kubernetes/http/answer-error.ts";
 export type { KubernetesCall, KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
-export { assembleOperator, type OperatorParts } from "../../src/operator-parts.ts";
 export { databaseAccessSpecSchema } from "../../src/resource/database-access-schema.ts";
 export {
   annotations,
@@ -41,3 +40,5 @@ export {
   version,
 } from "../../src/resource/names.ts";
 export { specSchema } from "../../src/resource/spec-schema.ts";
+export { assembleOperator, type OperatorParts } from "../../src/wiring/operator-parts.ts";
+export { stopOperator } from "../../src/wiring/stop-operator.ts";

@@ -1,3 +1,4 @@
+/** Runs random simulations. */
 import { expect, test } from "vitest";
 import { runInThreads } from "../../tools/simulate/pool.ts";
 import { run } from "./run/run.ts";
@@ -17,4 +18,15 @@ test.for([3, 17, 42, 100])("seed %i, run twice → the same log, byte by byte", 
   const [first, second] = [await run(randomPlan(seed)), await run(randomPlan(seed))];
   expect(first.world.log.entries.length).toBeGreaterThan(10);
   expect(second.world.log.digest()).toBe(first.world.log.digest());
+});
+
+test("random restores of etcd → each has a backup before it, or it would do nothing", () => {
+  const plans = Array.from({ length: 300 }, (_, seed) => randomPlan(seed).steps);
+  const restoring = plans.filter((steps) => steps.some(({ action }) => action.kind === "RestoreEtcd"));
+  expect(restoring.length).toBeGreaterThan(20);
+  for (const steps of restoring) {
+    const kinds = steps.map(({ action }) => action.kind);
+    expect(kinds.indexOf("Backup")).toBeGreaterThanOrEqual(0);
+    expect(kinds.indexOf("Backup")).toBeLessThan(kinds.indexOf("RestoreEtcd"));
+  }
 });

@@ -1,3 +1,4 @@
+/** Runs the simplest simulation. */
 import { expect, test } from "vitest";
 import { faultless } from "./faults/fault-plan.ts";
 import { run } from "./run/run.ts";

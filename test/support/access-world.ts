@@ -1,3 +1,4 @@
+/** A world with DatabaseAccesses, for tests. */
 import { conditionOf } from "../../src/resource/conditions.ts";
 import type { DatabaseAccessStatus } from "../../src/resource/database-access-schema.ts";
 import { annotations } from "../../src/resource/names.ts";
@@ -39,10 +40,9 @@ export class AccessWorld<Place extends AccessPlace = World> {
     this.world = world;
   }
 
-  /** Lets the operator write Secrets in the namespace, as the message of SecretsForbidden says. */
-  async allowSecrets(): Promise<void> {
-    const { kubectl, namespace } = this.world;
-    await kubectl.run([
+  /** Lets the operator write Secrets in a namespace, as the message of SecretsForbidden says. @default the world's */
+  async allowSecrets(namespace: string = this.world.namespace): Promise<void> {
+    await this.world.kubectl.run([
       ...["create", "rolebinding", "endpoint-operator-secrets", `--namespace=${namespace}`],
       "--clusterrole=endpoint-operator-secrets",
       "--serviceaccount=endpoint-operator-system:endpoint-operator",
@@ -112,7 +112,7 @@ export class AccessWorld<Place extends AccessPlace = World> {
     const decoded = Object.entries(data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]);
     const content = Object.fromEntries(decoded) as Readonly<Record<string, string>>;
     const { password = "" } = content;
-    // What a test wrote there by hand is no secret.
+    // A text that a test wrote there itself is no secret.
     if (password.length >= shortestPassword) {
       secret(password);
     }

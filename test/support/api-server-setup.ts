@@ -1,10 +1,16 @@
+/** Starts the API server that the files of a tier share. */
+
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { startApiServer } from "../../tools/api-server/api-server.ts";
+import { untilEstablished } from "../../tools/api-server/established.ts";
 import { resolveAssets } from "../../tools/assets/resolve-assets.ts";
 import { createKubectl } from "./kubectl.ts";
 
-/** What the files of a tier know about the API server that they share. Plain data: it crosses a process boundary. */
+/**
+ * The data about the shared API server for the files of a tier. It is plain data, because it crosses a process
+ * boundary.
+ */
 export interface SharedApiServer {
   readonly url: string;
   /** Kubeconfig of an administrator. */
@@ -26,8 +32,9 @@ declare module "vitest" {
 const baseDirectory = fileURLToPath(new URL("../../deploy/base/", import.meta.url));
 
 /**
- * Vitest's global set-up for the tiers that need Kubernetes: one API server with namespace controller and garbage
- * collector, the shipped manifests installed as a user would install them. Vitest calls what it answers when the tier is done.
+ * Vitest's global set-up for the tiers that need Kubernetes. It starts one API server with namespace controller and
+ * garbage collector, and installs the shipped manifests as a user would. Vitest calls what it answers when the tier
+ * is done.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const names = ["etcd", "kube-apiserver", "kubectl", "kube-controller-manager"] as const;
@@ -44,14 +51,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return () => apiServer.stop();
 }
 
-/** No kubelet runs here, so the Deployment only stands there; what counts is the definition and the rights. */
+/** No kubelet runs here, so the Deployment starts no pod. Only the CRDs and the rights matter. */
 async function installOperatorManifests(kubectl: ReturnType<typeof createKubectl>): Promise<void> {
   await kubectl.run(["apply", "--server-side", "-k", baseDirectory]);
-  await kubectl.run([
-    "wait",
-    "--for=condition=Established",
-    "--timeout=30s",
-    "crd",
-    "computeendpoints.endpoint-operator.dev",
-  ]);
+  await untilEstablished(kubectl);
 }

@@ -1,10 +1,11 @@
+/** Opens a real browser. */
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type BrowserContext, chromium } from "playwright-core";
 
-/** Without these a new browser calls its maker, which a closed network answers by many refused connections. */
+/** Without these flags a new browser sends requests to its maker, and a closed network refuses them. */
 const flags = [
   "--headless",
   "--no-sandbox",
@@ -16,7 +17,7 @@ const flags = [
   "--disable-sync",
 ];
 
-/** Where the browser is; `undefined`: there is none. */
+/** Returns the path of the browser; `undefined`: there is none. */
 export function browserPath(): string | undefined {
   const candidate = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
   return existsSync(candidate) ? candidate : undefined;

@@ -1,3 +1,4 @@
+/** Damages a file. */
 import { open } from "node:fs/promises";
 
 /** Turns one byte in the middle of a file into another one. */

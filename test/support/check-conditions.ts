@@ -1,5 +1,7 @@
-import { accessProgressReasons, accessStallReasons } from "../../src/resource/access-reasons.ts";
+/** Checks the rules that every status must keep. */
 import {
+  accessProgressReasons,
+  accessStallReasons,
   conditionOf,
   otherReasons,
   planeReasons,

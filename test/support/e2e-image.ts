@@ -1,3 +1,4 @@
+/** Unpacks the image, and runs the operator from it. */
 import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,13 +12,16 @@ const imageUser = 65_532;
 
 const isRoot = process.getuid?.() === 0;
 
-/** What the program runs as here: the image's user if this process may become it, else the user of this process. */
+/**
+ * The user of the program in these tests: the image's user if this process may become it, else the user of this
+ * process.
+ */
 export const imageUid: number = isRoot ? imageUser : (process.getuid?.() ?? imageUser);
 
-/** Where the kubelet mounts the service account; the program looks nowhere else. */
+/** The folder into which the kubelet mounts the service account. The program reads no other folder. */
 export const serviceAccountFolder = "var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Where deploy/base mounts the key of the control plane. */
+/** The file into which deploy/base mounts the key of the control plane. */
 export const apiKeyFile = "etc/endpoint-operator/control-plane/api-key";
 
 /** A user without the right to make a mount namespace can make one as the root of a user namespace. */

@@ -1,3 +1,4 @@
+/** A way to the API server that a test can block. */
 import { mkdtemp } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
@@ -6,8 +7,8 @@ import { writeKubeconfig } from "../../tools/api-server/kubeconfig.ts";
 import { type ServiceAccountAccess, sharedApiServer } from "./api-server.ts";
 
 /**
- * A way to the shared API server that can be blocked, so that an operator can be stopped between what the service has
- * answered and what the operator writes to Kubernetes about it. It hands bytes on and understands none of them.
+ * A way to the shared API server that can be blocked. So a test can stop an operator between the control plane's
+ * answer and the operator's write to Kubernetes. It hands bytes on and understands none of them.
  */
 export class KubernetesLink {
   /** Base URL of the API server this way. */
@@ -62,7 +63,7 @@ export class KubernetesLink {
     return link;
   }
 
-  /** From now on nothing gets through, in either direction, as on a network that drops every packet. */
+  /** From now on nothing passes in either direction, as on a network that drops every packet. */
   freeze(): void {
     this.#isFrozen = true;
     for (const socket of this.#sockets) {

@@ -1,3 +1,4 @@
+/** Makes an operator process go wrong on a signal. */
 import { writeSync } from "node:fs";
 
 /*
@@ -11,7 +12,7 @@ const misbehaviours: Readonly<Record<string, () => void>> = {
     writeSync(process.stderr.fd, "stuck from now on\n");
     for (;;);
   },
-  /** Nothing handles this error. Its text holds the key, as a careless error might. */
+  /** No code handles this error. Its text holds the key, as a careless error might. */
   Reject() {
     void Promise.reject(new Error(`a bug that says ${process.env.CONTROL_PLANE_API_KEY}`));
   },

@@ -1,3 +1,4 @@
+/** Runs the operator as a process of its own. */
 import type { ProcessExit } from "../../tools/process/guarded-process.ts";
 import {
   bareEnvironment,
@@ -85,7 +86,7 @@ export class OperatorProcess {
     await this.#program.end("SIGKILL");
   }
 
-  /** What a pod's end begins with. The process may go on for a while. */
+  /** Asks the process to stop, as the end of a pod does. The process may go on for a while. */
   async askToStop(): Promise<void> {
     await this.scrape();
     this.#program.signal("SIGTERM");
@@ -103,7 +104,7 @@ export class OperatorProcess {
     return this.#program.stdout() + this.#program.stderr();
   }
 
-  /** Every metrics page that was read. */
+  /** Returns every metrics page that was read. */
   scrapes(): readonly string[] {
     return this.#scrapes;
   }

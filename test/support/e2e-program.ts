@@ -1,3 +1,4 @@
+/** Runs a program as a process of its own. */
 import { inject } from "vitest";
 import { type GuardedProcess, type ProcessExit, startGuardedProcess } from "../../tools/process/guarded-process.ts";
 import { waitUntil } from "./wait-until.ts";
@@ -23,7 +24,7 @@ export interface RunningProgram {
   untilOutput(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>;
 }
 
-/** What to run. */
+/** The program to run. */
 export interface ProgramOptions {
   readonly command: string;
   readonly args: readonly string[];
@@ -31,7 +32,7 @@ export interface ProgramOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What every program here gets, and nothing else of ours: no HOME, no KUBECONFIG, no proxy. */
+/** The whole environment of every program here: no HOME, no KUBECONFIG, no proxy. */
 export const bareEnvironment: Readonly<Record<string, string>> = { PATH: process.env.PATH ?? "" };
 
 /** Starts a process that cannot outlive the test run. */

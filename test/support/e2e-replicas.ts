@@ -1,18 +1,20 @@
-import { type AuditEvent, adminKubectl, isWrite, readAuditEvents } from "./api-server.ts";
+/** Runs several replicas of the operator. */
+import { fileURLToPath } from "node:url";
+import { type AuditEvent, createTestNamespace, isWrite, readAuditEvents } from "./api-server.ts";
 import type { OperatorProcess } from "./e2e-operator.ts";
 import type { SandboxProcess, TestProject } from "./e2e-sandbox.ts";
-import { type E2eWorld, shippedAccount } from "./e2e-world.ts";
+import type { E2eWorld } from "./e2e-world.ts";
 import { secret } from "./secrets.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** The Lease that the shipped role allows. */
-const lease = { namespace: shippedAccount.namespace, name: "endpoint-operator" } as const;
+/** The shipped rights to the Lease. */
+const leaseRoleFile = fileURLToPath(new URL("../../deploy/base/lease-role.yaml", import.meta.url));
 
 /** One of several operators of a world. It writes to the service by a key of its own, and to Kubernetes by its name. */
 export interface Replica {
   readonly name: string;
   readonly operator: OperatorProcess;
-  /** As the Lease and the user agent show it. */
+  /** The identity that the Lease and the user agent show. */
   readonly identity: string;
 }
 
@@ -22,7 +24,7 @@ export interface ReplicaWrite {
   readonly writer: string;
   /** Epoch milliseconds, at arrival. */
   readonly atMs: number;
-  /** For messages. */
+  /** The write in words, for messages. */
   readonly what: string;
 }
 
@@ -30,24 +32,34 @@ export interface ReplicaWrite {
 export class Replicas {
   readonly #world: E2eWorld;
   readonly #sandbox: SandboxProcess;
+  readonly #leaseNamespace: string;
   readonly #all: Replica[] = [];
 
-  private constructor(world: E2eWorld, sandbox: SandboxProcess) {
-    this.#world = world;
-    this.#sandbox = sandbox;
+  private constructor(parts: {
+    readonly world: E2eWorld;
+    readonly sandbox: SandboxProcess;
+    readonly leaseNamespace: string;
+  }) {
+    this.#world = parts.world;
+    this.#sandbox = parts.sandbox;
+    this.#leaseNamespace = parts.leaseNamespace;
   }
 
-  /** None yet. A Lease that an earlier test left is removed, or everybody would wait for it. */
+  /**
+   * Makes the replicas; none runs yet. Their Lease has its own namespace, because tests of other files elect leaders at
+   * the same time.
+   */
   static async of(world: E2eWorld, sandbox: SandboxProcess): Promise<Replicas> {
-    await adminKubectl().run(["-n", lease.namespace, "delete", "lease", lease.name, "--ignore-not-found"]);
-    return new Replicas(world, sandbox);
+    const leaseNamespace = await createTestNamespace("lease");
+    await world.kubectl.run(["-n", leaseNamespace, "apply", "-f", leaseRoleFile]);
+    return new Replicas({ world, sandbox, leaseNamespace });
   }
 
   /** Starts one more and waits until it is ready, leader or not. */
   async start(name: string, settings: Readonly<Record<string, string>> = {}): Promise<Replica> {
     const { key } = await this.#sandbox.control.control<{ key: string }>("POST", "/keys", { name });
     secret(key);
-    const election = { LEADER_ELECTION: "true", LEASE_NAMESPACE: lease.namespace, CONTROL_PLANE_API_KEY: key };
+    const election = { LEADER_ELECTION: "true", LEASE_NAMESPACE: this.#leaseNamespace, CONTROL_PLANE_API_KEY: key };
     const operator = await this.#world.startOperator({ ...election, ...settings });
     const [, identity = ""] = /"identity":"([^"]+)".*"operator started"/.exec(operator.output()) ?? [];
     const replica = { name, operator, identity };
@@ -76,7 +88,7 @@ export class Replicas {
     return first === undefined ? undefined : Date.parse(first.requestReceivedTimestamp);
   }
 
-  /** Every change that a replica asked for in the world's namespace and in the projects, oldest first. */
+  /** Returns every change that a replica requested in the world's namespace and in the projects, oldest first. */
   async writes(...projects: readonly TestProject[]): Promise<readonly ReplicaWrite[]> {
     const kubernetes = (await this.#world.operatorWrites()).map((event) => ({
       writer: this.#all.find(({ identity }) => isBy(event, identity))?.name ?? `unknown ${event.userAgent}`,

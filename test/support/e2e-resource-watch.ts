@@ -1,3 +1,4 @@
+/** Records every state that resources go through. */
 import path from "node:path";
 import { sharedApiServer } from "./api-server.ts";
 import { checkConditions } from "./check-conditions.ts";
@@ -59,12 +60,12 @@ export class KubectlWatch {
     });
   }
 
-  /** Whatever was ever seen, as text. */
+  /** Returns everything that was seen, as text. */
   text(): string {
     return this.#program.stdout();
   }
 
-  /** Where any status ever seen broke the rules of conditions. */
+  /** Returns the seen statuses that broke the rules of conditions. */
   breaches(): readonly string[] {
     this.#read();
     return this.#breaches;

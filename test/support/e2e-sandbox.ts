@@ -1,7 +1,9 @@
+/** Runs the sandbox as a process of its own. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { bareEnvironment, bundledProgram, startProgram } from "./e2e-program.ts";
+import { saveOutput } from "./outputs.ts";
 import { type FaultMatch, SandboxControl } from "./sandbox-control.ts";
 import { newSecret } from "./secrets.ts";
 import { waitUntil } from "./wait-until.ts";
@@ -18,7 +20,7 @@ export interface RequestEntry {
   readonly sequence: number;
   readonly method: string;
   readonly path: string;
-  /** Absent when it was never answered. */
+  /** The status of the answer; absent: it was never answered. */
   readonly status?: number;
   /** Kind of the fault that met it. */
   readonly fault?: string;
@@ -36,13 +38,13 @@ export interface SandboxProcessOptions {
 
 /** A fault that stops the requests that it matches until the test lifts it. */
 export interface Fault {
-  /** Waits until so many requests have been met. */
+  /** Waits until this number of requests has matched. */
   untilHit(count?: number): Promise<void>;
   /** Waits until answers are being held back at this moment. */
   untilHolding(): Promise<void>;
   /** Lets held answers go; the next ones are held again. */
   release(): Promise<void>;
-  /** Ends it; held answers go. */
+  /** Removes the fault. Answers that it holds back are sent. */
   remove(): Promise<void>;
 }
 
@@ -88,6 +90,7 @@ export class SandboxProcess {
     const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
     const stop = async () => {
       await program.end("SIGTERM");
+      saveOutput("logs", program.stdout() + program.stderr());
       await rm(folder, { recursive: true, force: true });
     };
     return new SandboxProcess({ url, apiKey, stop });

@@ -1,3 +1,4 @@
+/** The projects and resources of tests that kill the operator. */
 import { expect } from "vitest";
 import type { KubernetesLink } from "./e2e-kubernetes-link.ts";
 import type { SandboxProcess, TestProject } from "./e2e-sandbox.ts";
@@ -7,7 +8,7 @@ import type { StoredResource } from "./stored-resource.ts";
 /** The two dialects of the service: seed drops endpoint names, public echoes them. */
 export type Profile = "seed" | "public";
 
-/** One resource of each type stands in every world of these tests. */
+/** Every world of these tests has one resource of each type. */
 export const names = { ReadWrite: "writer", ReadOnly: "replica" } as const;
 export type EndpointType = keyof typeof names;
 const types = Object.keys(names) as readonly EndpointType[];
@@ -41,7 +42,7 @@ export async function arriveAt(arrivals: readonly Arrival[], link: KubernetesLin
   await Promise.all(arrivals.map(({ answer }) => answer?.()));
 }
 
-/** The same for every scene at once. */
+/** Does the same for every scene at once. */
 export async function forEach<Result>(
   scenes: readonly Scene[],
   act: (scene: Scene) => Promise<Result>,

@@ -1,3 +1,4 @@
+/** Bundles the program before the e2e tier. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -12,8 +13,8 @@ declare module "vitest" {
 }
 
 /**
- * Vitest's global set-up for the e2e tier: the program, bundled once, in a folder of its own, so that a `dist` of
- * another program is neither used nor touched. Vitest calls what it answers when the tier is done.
+ * Vitest's global set-up for the e2e tier. It bundles the program once, in its own folder, so that no other `dist` is
+ * used or changed. Vitest calls what it answers when the tier is done.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-bundle-"));

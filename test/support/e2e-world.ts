@@ -1,3 +1,4 @@
+/** A world of processes: a sandbox, an operator, and a namespace of the shared API server. */
 import { expect, onTestFinished } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { annotations } from "../../src/resource/names.ts";
@@ -21,15 +22,15 @@ import type { StoredResource } from "./stored-resource.ts";
 /** The service account that deploy/base ships. */
 export const shippedAccount = { namespace: "endpoint-operator-system", name: "endpoint-operator" } as const;
 
-/** Where the operator finds the service, and by which key. */
+/** The operator's access to the control plane: its URL and its key. */
 export interface ServiceAccess {
   readonly url: string;
   readonly apiKey: string;
 }
 
 /**
- * One test's world, all of it processes of their own: a namespace of the shared API server, the real kubectl, and
- * operators with the rights of the shipped service account. It ends with the test, and then everything that an operator
+ * The world of one test, in which every program is its own process. It has a namespace of the shared API server, the
+ * real kubectl, and operators with the shipped rights. It ends with the test, and then everything that an operator
  * said or left goes where `npm test` searches it for keys and passwords.
  */
 export class E2eWorld {
@@ -128,7 +129,7 @@ export class E2eWorld {
     return this.resources.until(name, `Ready with reason ${reason}`, isSo);
   }
 
-  /** What the operators wrote in this namespace, events included, oldest first. */
+  /** Returns the operators' writes in this namespace, including events, oldest first. */
   operatorWrites(): Promise<readonly AuditEvent[]> {
     const username = `system:serviceaccount:${shippedAccount.namespace}:${shippedAccount.name}`;
     return readAuditEvents(
@@ -139,11 +140,12 @@ export class E2eWorld {
   async #end(): Promise<void> {
     const exits = await Promise.all(this.#operators.map(endOf));
     const events = await this.kubectl.run(["-n", this.namespace, "get", "events.events.k8s.io", "-o", "yaml"]);
+    const others = await this.kubectl.run(["-n", this.namespace, "get", "dba,controlplanes", "-o", "yaml"]);
     await this.resources.stop();
     expect(exits, "how the operators ended that the test had not ended").toEqual(exits.map(() => "well"));
     expect(this.resources.breaches(), "what conditions broke").toEqual([]);
     saveOutput("events", events);
-    saveOutput("status", this.resources.text());
+    saveOutput("status", `${this.resources.text()}\n${others}`);
     for (const operator of this.#operators) {
       saveOutput("logs", operator.output());
       saveOutput("metrics", operator.scrapes().join("\n"));

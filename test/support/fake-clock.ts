@@ -1,3 +1,4 @@
+/** A clock that stands still until a test moves it. */
 import type { Clock, Timer } from "../../src/domain/clock.ts";
 
 interface PendingTimer {
@@ -10,7 +11,8 @@ interface PendingTimer {
  * Time that stands still until a test moves it.
  *
  * Both clocks start apart, so that code which mixes them up is noticed. Timers fire in the order of their due time,
- * those of the same time in the order they were set, and after each of them promises settle before the next one fires.
+ * and timers of the same time in the order in which they were set. After each timer, promises settle before the next
+ * one fires.
  */
 export class FakeClock implements Clock {
   readonly #startNowMs: number;

@@ -1,7 +1,10 @@
+/** A clock that runs faster than the machine's. */
 import type { Clock } from "../../src/domain/clock.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
 
-/** The machine's clock, so many times as fast: for code with long times against servers that are real. */
+/**
+ * Returns a clock that runs `factor` times as fast as the machine's. It is for code with long times and real servers.
+ */
 export function createFastClock(factor: number): Clock {
   const startMs = systemClock.nowMs();
   const start = systemClock.monotonicMs();

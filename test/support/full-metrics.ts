@@ -1,4 +1,5 @@
-import type { EndedOperation } from "../../src/domain/operation-metrics.ts";
+/** Metrics with at least one series each. */
+import type { EndedOperation } from "../../src/domain/operation.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../../src/resource/database-access.ts";
 import { createMetrics, type Metrics } from "../../src/telemetry/metrics.ts";

@@ -1,3 +1,4 @@
+/** Runs Helm in tests. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -25,7 +26,7 @@ export async function helmOf(context: { skip(note: string): never | undefined })
   return (args, env = {}) => runCommand({ command, args, env: { ...process.env, ...own, ...env } });
 }
 
-/** What Helm says when it refuses; the empty text when it accepts. */
+/** Returns the text with which Helm refuses; empty if it accepts. */
 export async function refusalOf(run: Promise<unknown>): Promise<string> {
   try {
     await run;

@@ -1,7 +1,8 @@
+/** Runs kubectl in tests. */
 import { spawn } from "node:child_process";
 import path from "node:path";
 
-/** What a run of kubectl left. */
+/** The result of a run of kubectl. */
 export interface KubectlResult {
   readonly stdout: string;
   readonly stderr: string;
@@ -30,9 +31,8 @@ export interface Kubectl {
 /**
  * Binds kubectl to a kubeconfig.
  *
- * Nothing of the user's own set-up reaches it, and it leaves nothing there: no KUBECONFIG, no preferences, and its
- * discovery cache, which it keeps by address and would take for that of an earlier server on the same port, stands
- * beside the kubeconfig.
+ * It does not use or change the user's own settings: no KUBECONFIG and no preferences. Its discovery cache is beside
+ * the kubeconfig. A shared cache is kept by address, and could be that of an earlier server on the same port.
  */
 export function createKubectl(target: { readonly binary: string; readonly kubeconfigFile: string }): Kubectl {
   const cacheDirectory = path.join(path.dirname(target.kubeconfigFile), "kubectl-cache");

@@ -1,11 +1,12 @@
+/** Makes metrics over resources of a test. */
 import type { ComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
-import type { WatchStats } from "../../src/telemetry/controller-metrics.ts";
+import type { ReflectorStats } from "../../src/telemetry/controller-metrics.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
 
-/** Of a watch that has not begun. */
-export const quietWatch: WatchStats = {
+/** The statistics of a watch that has not begun. */
+export const quietWatch: ReflectorStats = {
   hasSynced: false,
   isWatching: false,
   silentForMs: undefined,
@@ -16,7 +17,7 @@ export const quietWatch: WatchStats = {
 /** Metrics over these resources. The control plane's clock shows 12:00 on 2026-11-21, except in the project `no-clock`. */
 export function metricsOf(
   resources: () => readonly ComputeEndpoint[] = () => [],
-  watchStats: () => WatchStats = () => quietWatch,
+  watchStats: () => ReflectorStats = () => quietWatch,
 ) {
   const metrics = createMetrics({
     version: "1.2.3",

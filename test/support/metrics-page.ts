@@ -1,3 +1,5 @@
+/** Parses a page of metrics. */
+
 /** One sample line of a metrics page. */
 export interface Series {
   readonly metric: string;

@@ -1,12 +1,13 @@
+/** Finds Prometheus, promtool and Alertmanager, or skips the test. */
 import { type AssetName, assetTable } from "../../tools/assets/asset-table.ts";
 import { findAsset } from "../../tools/assets/resolve-assets.ts";
 
 type MonitoringTool = Extract<AssetName, "prometheus" | "promtool" | "alertmanager">;
 
 /**
- * Where a program of the Prometheus family is. A test without it is skipped, and the reason says what helps.
- *
- * @param context of the running test or hook.
+ * Returns the path of a program of the Prometheus family. Without it the test is skipped, and the reason says what to
+ * do.
+ * @param context the running test or hook.
  */
 export async function monitoringTool(
   name: MonitoringTool,

@@ -1,3 +1,4 @@
+/** A receiver of traces. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
@@ -11,7 +12,7 @@ export type ReceiverMood = "Takes" | "Refuses" | "Hangs";
 /** A receiver of traces on loopback: OTLP, protobuf over HTTP, at `/v1/traces`. It ends with the test. */
 export class OtlpReceiver {
   readonly #spans: ReceivedSpan[] = [];
-  /** Of every request, in order. */
+  /** The headers of every request, in order. */
   readonly headers: IncomingMessage["headers"][] = [];
   mood: ReceiverMood = "Takes";
   /** Said when it refuses. */
@@ -32,12 +33,12 @@ export class OtlpReceiver {
     return receiver;
   }
 
-  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
+  /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   get endpoint(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Those that have arrived, in the order of their beginning. */
+  /** Returns the spans that have arrived, in the order of their beginning. */
   spans(): readonly ReceivedSpan[] {
     return [...this.#spans].sort((a, b) => (a.startNanos < b.startNanos ? -1 : 1));
   }

@@ -1,8 +1,8 @@
+/** Decodes the traces that arrive. */
 import protobuf from "protobufjs";
 
 /**
- * What a receiver of traces reads of an export request, with the field numbers of the protocol.
- *
+ * The parts of an export request that a receiver of traces reads, with the field numbers of the protocol.
  * @see https://github.com/open-telemetry/opentelemetry-proto, collector/trace/v1 and trace/v1 (read 2026-11-21)
  */
 const messages = {
@@ -65,7 +65,7 @@ export interface ReceivedSpan {
   readonly events: readonly { readonly name: string; readonly attributes: Attributes }[];
   /** Whether it is marked as failed. */
   readonly isFailed: boolean;
-  /** Of the process that sent it. */
+  /** The attributes of the process that sent it. */
   readonly resource: Attributes;
 }
 

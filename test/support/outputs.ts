@@ -1,3 +1,4 @@
+/** Keeps the outputs of operators for the search for secrets. */
 import { randomUUID } from "node:crypto";
 import { appendFileSync, mkdirSync } from "node:fs";
 import path from "node:path";

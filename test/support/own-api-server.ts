@@ -1,7 +1,10 @@
+/** Starts an API server for one test. */
+
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../../tools/api-server/api-server.ts";
+import { untilEstablished } from "../../tools/api-server/established.ts";
 import { sharedApiServer } from "./api-server.ts";
 import { createKubectl, type Kubectl } from "./kubectl.ts";
 
@@ -10,7 +13,7 @@ const crdFile = fileURLToPath(new URL("../../crds/endpoint-operator.dev_computee
 /** An API server of one test alone. */
 export interface OwnApiServer {
   readonly apiServer: ApiServer;
-  /** As its administrator. */
+  /** kubectl as its administrator. */
   readonly kubectl: Kubectl;
 }
 
@@ -21,8 +24,7 @@ export async function startOwnApiServer(options: Partial<ApiServerOptions> = {})
   onTestFinished(() => apiServer.stop());
   const kubectl = createKubectl({ binary, kubeconfigFile: apiServer.kubeconfigFile });
   await kubectl.run(["apply", "--server-side", "-f", "-"], { stdin: await readFile(crdFile, "utf8") });
-  const wait = ["wait", "--for=condition=Established", "--timeout=30s", "crd"];
-  await kubectl.run([...wait, "computeendpoints.endpoint-operator.dev"]);
+  await untilEstablished(kubectl);
   return { apiServer, kubectl };
 }
 

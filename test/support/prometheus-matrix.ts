@@ -1,9 +1,10 @@
+/** Runs range queries in Prometheus. */
 import type { Prometheus } from "../../tools/prometheus/prometheus.ts";
 
 /** One series over time. */
 export interface MatrixSeries {
   readonly labels: Readonly<Record<string, string>>;
-  /** In order of time; `NaN` where the query has no answer. */
+  /** The values in order of time; `NaN` where the query has no value. */
   readonly values: readonly number[];
 }
 

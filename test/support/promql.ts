@@ -1,10 +1,12 @@
+/** Reads selectors and labels in PromQL. */
+
 /** A selector of series in a PromQL expression; `labels` has the matchers for equality, and those for inequality are left out. */
 export interface Selector {
   readonly metric: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What an expression asks for. */
+/** The series and labels that an expression uses. */
 export interface ExpressionParts {
   readonly selectors: readonly Selector[];
   /** Labels named by `by` and `on`, each once. */

@@ -1,3 +1,5 @@
+/** Settings that make an operator fast enough for tests. */
+
 /** Settings of an operator under test: short times, so that tests wait for states and not for pauses. */
 export const quickSettings = {
   PROJECT_POLL_SECONDS: "1",

@@ -1,4 +1,5 @@
+/** A logger without output. */
 import type { Logger } from "../../src/domain/logger.ts";
 
-/** Says nothing. */
+/** A logger that drops every line. */
 export const quietLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };

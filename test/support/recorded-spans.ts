@@ -1,3 +1,4 @@
+/** Records spans in memory. */
 import type { Attributes } from "@opentelemetry/api";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { Tracer } from "../../src/domain/tracer.ts";

@@ -1,3 +1,4 @@
+/** Runs a real container registry. */
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,7 +19,7 @@ export interface TestRegistry {
   blobOf(digest: string): string;
   /** Repositories that something was pushed to, sorted. */
   repositories(): Promise<readonly string[]>;
-  /** Ends it and removes its content. */
+  /** Ends the registry and removes its content. */
   stop(): Promise<void>;
 }
 

@@ -1,3 +1,4 @@
+/** Reads what a registry and a release hold. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { build } from "esbuild";
@@ -30,7 +31,7 @@ export async function statementBlob(image: string): Promise<string | undefined> 
   return attached.flatMap(({ layers }) => layers).toSorted((a, b) => b.size - a.size)[0]?.digest;
 }
 
-/** What esbuild itself says is in the bundle of a repository, as package URLs. */
+/** Returns the packages that esbuild reports in the bundle of a repository, as package URLs. */
 export async function bundledPurls(root: string): Promise<readonly string[]> {
   const { metafile } = await build({
     ...{ absWorkingDir: root, entryPoints: ["src/main.ts"], outdir: "unused", bundle: true, splitting: true },

@@ -1,3 +1,4 @@
+/** Copies this repository into a new one. */
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

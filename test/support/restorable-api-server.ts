@@ -1,3 +1,5 @@
+/** An API server whose etcd can be restored to an earlier time. */
+
 import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -5,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { startApiServer } from "../../tools/api-server/api-server.ts";
 import { apiServerFiles } from "../../tools/api-server/component-args.ts";
+import { untilEstablished } from "../../tools/api-server/established.ts";
 import { findFreePorts } from "../../tools/process/free-ports.ts";
 import { sharedApiServer } from "./api-server.ts";
 import { createKubectl } from "./kubectl.ts";
@@ -25,7 +28,7 @@ export async function startRestorableApiServer() {
   onTestFinished(() => running.stop());
   const kubectl = createKubectl({ binary, kubeconfigFile: running.kubeconfigFile });
   await kubectl.run(["apply", "--server-side", "-f", "-"], { stdin: await readFile(crdFile, "utf8") });
-  await kubectl.run(["wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"]);
+  await untilEstablished(kubectl);
   const { etcdData } = apiServerFiles(dataDirectory);
   const backup = path.join(directory, "backup");
   const whileStopped = async (work: () => Promise<void>) => {

@@ -1,3 +1,4 @@
+/** A client of the sandbox's API and control API. */
 import type { RunningSandbox } from "../../src/sandbox/index.ts";
 import { secret } from "./secrets.ts";
 import { waitUntil } from "./wait-until.ts";
@@ -27,7 +28,10 @@ export interface LoggedRequest {
 /** Which requests a fault meets. */
 export interface FaultMatch {
   readonly method: string;
-  /** Of the server, each segment literal or an asterisk, for instance /api/v2/projects/green-fox-123456/endpoints. */
+  /**
+   * The path on the server. Each segment is literal or an asterisk, for instance
+   * /api/v2/projects/green-fox-123456/endpoints.
+   */
   readonly path: string;
   readonly skip?: number;
   readonly times?: number;
@@ -118,7 +122,7 @@ export class SandboxControl {
     });
   }
 
-  /** Waits until so many more requests have come in. */
+  /** Waits until this number of further requests has arrived. */
   async untilRequests(count: number, since: number): Promise<void> {
     await waitUntil(async () => ((await this.requests(since)).length >= count ? true : undefined), {
       what: `${count} more requests`,

@@ -1,3 +1,4 @@
+/** Puts load on a sandbox, and checks what it acknowledged. */
 import { isDeepStrictEqual } from "node:util";
 
 /** An endpoint as an answer shows it, as far as it is compared. */
@@ -78,7 +79,7 @@ export class LoadWorker {
     const operations = new Set((await reader.operations(this.projectId)).map(({ id }) => id));
     const lost = [...this.#operations].filter((id) => !operations.has(id));
     if (lost.length > 0) throw new Error(`operations ${lost.join(", ")} are lost`);
-    // What is there now is where the next round goes on from, an unacknowledged write included.
+    // The next round starts from the present state, which may include a write that was not acknowledged.
     this.#endpoints.clear();
     for (const [id, endpoint] of present) this.#endpoints.set(id, endpoint);
   }

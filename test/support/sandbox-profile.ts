@@ -1,3 +1,4 @@
+/** Chooses the profile of the sandboxes in tests. */
 import { type Profile, profiles } from "../../src/sandbox/engine/profile.ts";
 
 /**

@@ -1,3 +1,4 @@
+/** Makes keys and passwords that no output may show. */
 import { randomBytes } from "node:crypto";
 import { noteSecret } from "./outputs.ts";
 
@@ -6,7 +7,7 @@ export function newSecret(kind: "api-key" | "password" | "receiver-key"): string
   return secret(`${kind}-${randomBytes(16).toString("hex")}`);
 }
 
-/** The same of one that another program has made: a token of the API server, a password of a role. Answers it. */
+/** Notes a key or password that another program has made, for instance a token of the API server. @returns the value */
 export function secret(value: string): string {
   noteSecret(value);
   return value;

@@ -1,3 +1,5 @@
+/** Random numbers that are the same for the same seed. */
+
 /** Chance that is the same for the same seed. */
 export interface SeededRandom {
   /** Uniform in [0, 1). */

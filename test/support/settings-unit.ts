@@ -1,3 +1,4 @@
+/** The control plane of the settings, for tests. */
 import { fullGrant } from "../../src/decide/project-grant.ts";
 import type { ControlPlaneAccess, ControlPlaneUnit } from "../../src/reconcile/control-plane-access.ts";
 import type { Projects } from "../../src/reconcile/projects.ts";
@@ -5,7 +6,7 @@ import type { Projects } from "../../src/reconcile/projects.ts";
 /** A control plane that every namespace may use, as the one of the settings. */
 export function settingsUnit(access: ControlPlaneAccess, projects: Projects): ControlPlaneUnit {
   return {
-    ...{ id: "", access, projects, problem: undefined },
+    ...{ id: "", access, projects, problem: undefined, isSettled: true },
     grantOf: () => fullGrant,
   };
 }

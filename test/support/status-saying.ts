@@ -1,10 +1,16 @@
+/** Makes resources whose conditions have a given reason. */
 import {
   type AccessProgressReason,
   type AccessStallReason,
   accessProgressReasons,
   accessStallReasons,
-} from "../../src/resource/access-reasons.ts";
-import { type ConditionReason, otherReasons, progressReasons, stallReasons } from "../../src/resource/conditions.ts";
+  type ConditionReason,
+  otherReasons,
+  type PlaneReason,
+  planeReasons,
+  progressReasons,
+  stallReasons,
+} from "../../src/resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../../src/resource/status-schema.ts";
 
 /** Every reason of docs/conditions.md. */
@@ -15,6 +21,18 @@ export type AccessReason = AccessProgressReason | AccessStallReason | "UpToDate"
 
 /** Every reason of a DatabaseAccess in docs/conditions.md. */
 export const everyAccessReason: readonly AccessReason[] = ["UpToDate", ...accessProgressReasons, ...accessStallReasons];
+
+/** Every reason of a control plane in docs/conditions.md. */
+export const everyPlaneReason: readonly PlaneReason[] = planeReasons;
+
+/** What a control plane waits for, by reason. */
+export const planeWaits: Readonly<Record<PlaneReason, "Nothing" | "Operator" | "Person">> = {
+  ...{ KeyAccepted: "Nothing", KeyNotUsedYet: "Nothing" },
+  ...{ InUse: "Operator", SecretUnreadable: "Operator" },
+  ...{ ServiceUnavailable: "Operator", Throttled: "Operator", UnreadableAnswer: "Operator" },
+  ...{ CertificateAuthorityMissing: "Person", InvalidSpec: "Person", Unauthorized: "Person" },
+  ...{ SecretForbidden: "Person", SecretInvalid: "Person", SecretKeyNotFound: "Person", SecretNotFound: "Person" },
+};
 
 const time = "2026-11-20T10:00:00Z";
 const generation = 3;
@@ -39,6 +57,28 @@ export function accessSaying(reason: AccessReason) {
     spec: { endpointRef: { name: "orders" }, role: { name: "app" }, database: { name: "app" } },
     status: { observedGeneration: generation, conditions: progress(reason) },
   };
+}
+
+/** The same for a ClusterControlPlane. */
+export function planeSaying(reason: PlaneReason) {
+  const name = { name: "analytics", uid: "uid-3", resourceVersion: "7", generation };
+  return {
+    apiVersion: "endpoint-operator.dev/v1alpha1",
+    kind: "ClusterControlPlane",
+    metadata: { ...name, ...(reason === "InUse" && { deletionTimestamp: time }) },
+    spec: {
+      url: "https://control-plane.example.com/api/v2",
+      apiKeySecretRef: { namespace: "platform", name: "key", key: "api-key" },
+    },
+    status: { observedGeneration: generation, resources: 1, conditions: planeConditions(reason) },
+  };
+}
+
+function planeConditions(reason: PlaneReason): readonly Condition[] {
+  if (reason === "InUse") return [condition("Ready", "True", "KeyAccepted"), condition("Reconciling", "True", reason)];
+  const waits = planeWaits[reason];
+  const ready = condition("Ready", waits === "Nothing" ? "True" : "False", reason);
+  return waits === "Person" ? [ready, condition("Stalled", "True", reason)] : [ready];
 }
 
 function statusSaying(reason: ConditionReason): ComputeEndpointStatus {
@@ -72,7 +112,11 @@ function isOneOf(reasons: readonly string[], reason: string): boolean {
   return reasons.includes(reason);
 }
 
-function condition(type: string, status: Condition["status"], reason: ConditionReason | AccessReason): Condition {
+function condition(
+  type: string,
+  status: Condition["status"],
+  reason: ConditionReason | AccessReason | PlaneReason,
+): Condition {
   const message = `The message of ${reason}.`;
   return { type, status, reason, message, observedGeneration: generation, lastTransitionTime: time };
 }

@@ -1,3 +1,4 @@
+/** Reads stored resources. */
 import { conditionOf } from "../../src/resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../../src/resource/status-schema.ts";
 import type { LogLine } from "./world-outputs.ts";
@@ -22,7 +23,10 @@ export function isReady({ metadata, status }: StoredResource): boolean {
   return ready?.status === "True" && ready.observedGeneration === metadata.generation;
 }
 
-/** What a person needs to see when a wait was in vain. @param logs of the operator, of which the last are shown */
+/**
+ * Returns the facts that a person needs if a wait has failed. @param logs of the operator, of which the last are
+ * shown
+ */
 export function describeWait(resource: StoredResource | undefined, logs: readonly LogLine[]): unknown {
   const seen = resource && {
     generation: resource.metadata.generation,

@@ -1,3 +1,4 @@
+/** Waits for a state in tests. */
 import { type WaitOptions, waitUntil as wait } from "../../tools/process/wait-until.ts";
 
 export type { WaitOptions };

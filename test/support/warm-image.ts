@@ -1,3 +1,4 @@
+/** Keeps parts of the image between test runs. */
 import path from "node:path";
 import { cacheDirectory } from "../../tools/assets/asset-cache.ts";
 
@@ -6,7 +7,7 @@ export function cacheFolder(name: string): string {
   return path.join(path.dirname(cacheDirectory(process.env, "linux")), name);
 }
 
-/** What builds of the image have in common; a cold one takes two minutes. */
+/** The cache that builds of the image share. A build without it takes two minutes. */
 export const imageCache: string = cacheFolder("image-bases");
 
 /** Time of the files in test images, seconds since 1970: the same for each commit, so that the cache serves them all. */

@@ -1,16 +1,17 @@
+/** Starts and stops the operator of a world. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import { type Config, parseConfig } from "../../src/config.ts";
-import { type KeyParts, startKeys } from "../../src/key-parts.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
-import { type RunningOperator, startOperator } from "../../src/operator.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
 import { createRedact } from "../../src/telemetry/pino-logger.ts";
 import { startTracing } from "../../src/tracing/start-tracing.ts";
+import { type RunningOperator, startOperator } from "../../src/wiring/operator.ts";
+import { type KeyParts, startKeys } from "../../src/wiring/start-keys.ts";
 import { saveOutput } from "./outputs.ts";
 import { quickSettings } from "./quick-settings.ts";
 import type { WorldOutputs } from "./world-outputs.ts";
 
-/** What an operator of a world is started with. */
+/** The options of an operator of a world. */
 export interface WorldOperatorOptions {
   readonly namespace: string;
   readonly serviceUrl: string;
@@ -106,7 +107,7 @@ export class WorldOperator {
     return `test-${this.#options.namespace}`;
   }
 
-  /** As `endpoint-operator run` starts it. */
+  /** Starts tracing like `endpoint-operator run`. */
   #tracing({ tracesEndpoint: endpoint }: Config) {
     if (endpoint === undefined) {
       return {};

@@ -1,3 +1,4 @@
+/** Collects the outputs of an operator. */
 import type { LogFields, Logger } from "../../src/domain/logger.ts";
 import { createPinoLogger } from "../../src/telemetry/pino-logger.ts";
 import { saveOutput } from "./outputs.ts";
@@ -9,13 +10,16 @@ export interface LogLine {
   readonly fields: LogFields;
 }
 
-/** What the operator of one world says: kept for the test, and left for the search for secrets when the world ends. */
+/**
+ * The outputs of the operator of one world. The test can read them, and at the end they are saved for the search for
+ * secrets.
+ */
 export class WorldOutputs {
   readonly lines: LogLine[] = [];
   readonly logger: Logger;
   /** The lines as the program writes them. */
   readonly #written: string[] = [];
-  /** Every version of a resource that was seen, by its resourceVersion. */
+  /** Every seen version of a resource, by its resourceVersion. */
   readonly #seen = new Map<string, string>();
 
   /** @param apiKey the operator's */

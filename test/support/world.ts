@@ -1,9 +1,15 @@
+/** A world in one process: a sandbox, an operator, and a namespace of a real API server. */
 import { randomUUID } from "node:crypto";
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, onTestFinished } from "vitest";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
-import { computeEndpointPath, computeEndpointsPath, eventsPath } from "../../src/kubernetes/http/paths.ts";
+import {
+  computeEndpointPath,
+  computeEndpointsPath,
+  eventsPath,
+  resourcesPath,
+} from "../../src/kubernetes/http/paths.ts";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { annotations } from "../../src/resource/names.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
@@ -36,7 +42,7 @@ export const branches = {
   preview: "br-soft-rain-123456",
 } as const;
 
-/** Where a world is: a namespace of an API server, seen by an administrator. */
+/** The place of a world: a namespace of an API server, and its administrator's access. */
 export interface Place {
   readonly namespace: string;
   readonly kubectl: Kubectl;
@@ -86,7 +92,7 @@ export class World {
     this.#admin = connectionOf(parts.kubeconfigFile, "endpoint-operator-test");
   }
 
-  /** What the operator has logged so far. */
+  /** The lines that the operator has logged so far. */
   get logs(): readonly LogLine[] {
     return this.#outputs.lines;
   }
@@ -166,8 +172,11 @@ export class World {
     return resource;
   }
 
-  async list(): Promise<readonly StoredResource[]> {
-    const path = computeEndpointsPath(this.namespace);
+  list(): Promise<readonly StoredResource[]> {
+    return this.#listed(computeEndpointsPath(this.namespace));
+  }
+
+  async #listed(path: string): Promise<readonly StoredResource[]> {
     const { items } = (await this.#admin.request({ what: "list", method: "GET", path, timeoutMs: 10_000 })) as {
       readonly items: readonly StoredResource[];
     };
@@ -209,7 +218,7 @@ export class World {
     await waitUntil(isGone, { what: `${name} is gone`, timeoutMs, lastSeen: () => describeWait(seen, this.logs) });
   }
 
-  /** Forces a pass and waits until it has been made: what had to happen has happened then. */
+  /** Asks for a reconcile and waits until it has ended. Then everything that is due has been done. */
   async pass(name: string): Promise<StoredResource> {
     const value = randomUUID();
     await this.annotate(name, "reconcileRequestedAt", value);
@@ -242,6 +251,11 @@ export class World {
   async dispose(): Promise<void> {
     await this.stopOperator();
     for (const resource of await this.list()) this.#outputs.saw(resource);
+    for (const plural of ["databaseaccesses", "controlplanes"]) {
+      // Some API servers do not serve these kinds.
+      const found = await this.#listed(resourcesPath(plural, this.namespace)).catch(noneIfNotServed);
+      for (const resource of found) this.#outputs.saw(resource);
+    }
     const path = eventsPath(this.namespace);
     this.#outputs.save(await this.#admin.request({ what: "list events", method: "GET", path, timeoutMs: 10_000 }));
     await this.#admin.close();
@@ -257,6 +271,11 @@ export class World {
   }
 }
 
+function noneIfNotServed(error: { readonly reason?: string }): readonly StoredResource[] {
+  if (error.reason === "NotFound") return [];
+  throw error;
+}
+
 /** A world for one test, with the operator running. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const namespace = await createTestNamespace("cpe");
@@ -265,7 +284,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   return startIn({ ...place, operatorKubeconfig: kubeconfigFile }, options);
 }
 
-/** The same on another API server, where the operator is the administrator. */
+/** Starts a world on another API server, where the operator is the administrator. */
 export function startWorldAt(place: Place, options: WorldOptions = {}): Promise<World> {
   return startIn({ ...place, operatorKubeconfig: place.kubeconfigFile }, options);
 }

@@ -1,3 +1,4 @@
+/** Tests which rooms may import each other. */
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path/posix";
 import { fileURLToPath } from "node:url";
@@ -19,66 +20,20 @@ interface Rules {
  */
 const rules: Readonly<Record<string, Rules>> = {
   "main.ts": {
-    folders: [
-      "config.ts",
-      "key-parts.ts",
-      "operator.ts",
-      "domain",
-      "kubernetes",
-      "plugin",
-      "runtime",
-      "sandbox",
-      "telemetry",
-      "tracing",
-    ],
+    folders: ["config.ts", "domain", "kubernetes", "plugin", "runtime", "sandbox", "telemetry", "tracing", "wiring"],
     packages: ["commander"],
     isPure: false,
   },
-  // Starts and stops the operator; tests start it in their own process.
-  "operator.ts": { folders: ["operator-parts.ts", "kubernetes", "runtime", "telemetry"], packages: [], isPure: false },
-  // Wires the parts.
-  "operator-parts.ts": {
+  // Makes the parts of the operator, starts and stops them. Nothing else makes parts for each other.
+  wiring: {
     folders: [
-      "access-parts.ts",
-      "config.ts",
-      "control-plane",
-      "control-plane-parts.ts",
-      "decide",
-      "domain",
-      "grant-parts.ts",
-      "kubernetes",
-      "operations",
-      "plane-parts.ts",
-      "reconcile",
-      "resource",
-      "runtime",
-      "telemetry",
+      ...["access", "config.ts", "control-plane", "decide", "domain", "kubernetes", "operations", "planes"],
+      ...["reconcile", "resource", "runtime", "telemetry"],
     ],
-    packages: [],
-    isPure: false,
-  },
-  // Wires one control plane.
-  "control-plane-parts.ts": {
-    folders: ["config.ts", "control-plane", "domain", "reconcile"],
-    packages: [],
-    isPure: false,
-  },
-  // Wires the control planes that resources describe.
-  "plane-parts.ts": {
-    folders: ["access", "decide", "domain", "kubernetes", "planes", "reconcile", "resource", "runtime"],
     packages: [],
     isPure: false,
   },
   planes: { folders: ["control-plane", "decide", "reconcile", "resource", "domain"], packages: [], isPure: true },
-  // Wires the parts of DatabaseAccess.
-  "access-parts.ts": {
-    folders: ["access", "domain", "kubernetes", "reconcile", "resource"],
-    packages: [],
-    isPure: false,
-  },
-  // Wires the grants of namespaces.
-  "key-parts.ts": { folders: ["config.ts", "control-plane", "domain", "kubernetes"], packages: [], isPure: false },
-  "grant-parts.ts": { folders: ["decide", "domain", "kubernetes"], packages: [], isPure: false },
   "config.ts": { folders: [], packages: ["zod"], isPure: true },
   domain: { folders: [], packages: [], isPure: true },
   resource: { folders: ["domain"], packages: ["zod"], isPure: true },
@@ -108,8 +63,8 @@ const rules: Readonly<Record<string, Rules>> = {
   // Reads what the operator reads, and asks the operator's own decisions.
   plugin: {
     folders: [
-      ...["config.ts", "control-plane", "decide", "domain", "kubernetes", "operations", "reconcile", "resource"],
-      "runtime",
+      ...["config.ts", "control-plane", "decide", "domain", "kubernetes", "operations", "planes", "reconcile"],
+      ...["resource", "runtime"],
     ],
     packages: ["commander", "yaml"],
     isPure: false,

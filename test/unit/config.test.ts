@@ -1,3 +1,4 @@
+/** Tests how settings are parsed. */
 import { describe, expect, test } from "vitest";
 import { ConfigError, type Environment, parseConfig } from "../../src/config.ts";
 

@@ -1,3 +1,4 @@
+/** Starts a real Kubernetes API server on this machine, for demo, tests and benchmarks. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -18,51 +19,55 @@ import { ensureCredentials } from "./credentials.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { isApiServerReady, isEtcdHealthy } from "./readiness.ts";
 
-/** What to start, from which binaries. */
+/** The options of an API server. */
 export interface ApiServerOptions {
-  /** From `resolveAssets`. kube-controller-manager is started as well when its path is given. */
+  /** The binaries, from `resolveAssets`. kube-controller-manager is also started if its path is given. */
   readonly assets: AssetPaths<"etcd" | "kube-apiserver"> & Partial<AssetPaths<"kube-controller-manager">>;
-  /** Kept when it is stopped, and used again by another start. @default a temporary one, removed when it is stopped */
+  /**
+   * The directory of the data. It stays when the server stops, and another start can use it again. @default a temporary
+   * one, removed at the stop
+   */
   readonly dataDirectory?: string;
-  /** YAML. @default metadata of every request that is not kube-apiserver's own */
+  /** The audit policy as YAML. @default metadata of every request that is not kube-apiserver's own */
   readonly auditPolicy?: string;
-  /** More arguments for kube-apiserver, each `--name=value`. @default none */
+  /** Further arguments for kube-apiserver, each `--name=value`. @default none */
   readonly apiServerArgs?: readonly string[];
-  /** For the whole start or restart. @default 90_000 */
+  /** The time limit for a whole start or restart. @default 90_000 */
   readonly readyTimeoutMs?: number;
-  /** Ports to try first, for a test of what happens when they are taken. @default free ones */
+  /** The ports of the first attempt, for tests in which they are taken. @default free ones */
   readonly ports?: ApiServerPorts;
 }
 
 /**
- * A real kube-apiserver with its etcd on loopback, RBAC on.
- *
- * Its processes end when this one does, however it ends. After SIGKILL of this process the temporary data directory
- * stays in the system's temporary directory; nothing else does.
+ * A real kube-apiserver with its etcd on loopback, with RBAC.
+ * Its processes end when this process ends in any way. Only after SIGKILL of this process, the data directory stays in
+ * the system's temporary directory.
  */
 export interface ApiServer {
   readonly url: string;
-  /** Where etcd serves its clients, without TLS and for everybody on this machine. */
+  /** The address of etcd for clients. It has no TLS, and every user of this machine can use it. */
   readonly etcdUrl: string;
-  /** Kubeconfig of a member of `system:masters`. */
+  /** The kubeconfig of a member of `system:masters`. */
   readonly kubeconfigFile: string;
-  /** PEM file that verifies the serving certificate for 127.0.0.1. */
+  /** The PEM file that verifies the server's certificate for 127.0.0.1. */
   readonly caFile: string;
-  /** The administrator's bearer token, made up for this data directory. */
+  /** The administrator's bearer token. It is made for this data directory. */
   readonly token: string;
-  /** JSON lines of audit.k8s.io/v1 Events; an entry stands there before its request is answered. */
+  /**
+   * The audit log: JSON lines of audit.k8s.io/v1 Events. The API server writes an entry before it answers the request.
+   */
   readonly auditLogFile: string;
   readonly dataDirectory: string;
-  /** How long the last start took. */
+  /** The duration of the last start. */
   readonly startedInMs: number;
   readonly processIds: Readonly<Partial<Record<ComponentName, number>>>;
-  /** Stops everything and starts it again on the same data, ports, certificates and tokens. */
+  /** Stops everything, and starts it again with the same data, ports, certificates and tokens. */
   restart(): Promise<void>;
-  /** Ends every process and waits until they are gone. Harmless when called again. */
+  /** Ends every process and waits until they have ended. A second call does nothing. */
   stop(): Promise<void>;
 }
 
-/** How often a start is tried with other ports when one was taken in the meantime. */
+/** The maximum number of starts with other ports, if another process has taken a port in the meantime. */
 const portAttempts = 4;
 
 /**
@@ -89,7 +94,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
 
 interface Running {
   readonly ports: ApiServerPorts;
-  /** In the order of their start. */
+  /** The processes in the order of their start. */
   readonly components: readonly Component[];
   readonly startedInMs: number;
 }
@@ -156,7 +161,7 @@ async function startComponents({ options, files, token, ports }: StartInput): Pr
   }
 }
 
-/** Clients first: an API server that still has its etcd ends quickly. */
+/** Ends clients first, because an API server that still has its etcd ends quickly. */
 async function stopComponents(components: readonly Component[]): Promise<void> {
   for (const component of components.toReversed()) await component.process.stop();
 }

@@ -1,8 +1,9 @@
+/** The audit policy of the API server in tests. */
+
 /**
- * Audit policy used when none is given: which user did what to which object, once per request, without bodies.
- *
- * kube-apiserver's calls to itself are left out. Covers the custom resource, Events of both groups and all else,
- * so that a test can prove that nothing was written.
+ * The policy that is used if none is given: which user did what to which object, once per request, without bodies.
+ * It leaves out kube-apiserver's calls to itself. It covers the custom resources, Events of both groups and everything
+ * else, so that a test can prove that nothing was written.
  */
 export const metadataAuditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy

@@ -1,9 +1,10 @@
+/** The command lines of etcd, kube-apiserver and kube-controller-manager. */
 import path from "node:path";
 
 /** Every file of one API server, under its data directory. */
 export interface ApiServerFiles {
   readonly etcdData: string;
-  /** kube-apiserver writes its serving certificate here; the file holds the CA that signed it as well. */
+  /** The directory into which kube-apiserver writes its certificate. The file also holds the CA that signed it. */
   readonly certificates: string;
   readonly caFile: string;
   readonly tokenFile: string;
@@ -15,17 +16,17 @@ export interface ApiServerFiles {
   readonly logs: Readonly<Record<ComponentName, string>>;
 }
 
-/** The processes that make up a control plane of Kubernetes here. */
+/** The processes of a Kubernetes control plane. */
 export type ComponentName = "etcd" | "kube-apiserver" | "kube-controller-manager";
 
-/** Loopback ports of one API server. */
+/** The loopback ports of one API server. */
 export interface ApiServerPorts {
   readonly etcdClient: number;
   readonly etcdPeer: number;
   readonly apiServer: number;
 }
 
-/** Where each file stands under a data directory. */
+/** Returns the paths of all files below a data directory. */
 export function apiServerFiles(dataDirectory: string): ApiServerFiles {
   const at = (...names: string[]) => path.join(dataDirectory, ...names);
   return {
@@ -46,7 +47,7 @@ export function apiServerFiles(dataDirectory: string): ApiServerFiles {
   };
 }
 
-/** etcd, without the disk flushes that throwaway data does not need. */
+/** Returns the arguments of etcd. The data is thrown away, so etcd does not flush it to disk. */
 export function etcdArgs(files: ApiServerFiles, ports: ApiServerPorts): readonly string[] {
   const clientUrl = `http://127.0.0.1:${ports.etcdClient}`;
   const peerUrl = `http://127.0.0.1:${ports.etcdPeer}`;
@@ -62,7 +63,10 @@ export function etcdArgs(files: ApiServerFiles, ports: ApiServerPorts): readonly
   ];
 }
 
-/** kube-apiserver as a cluster has it: RBAC on, default admission, service-account tokens, an audit log. */
+/**
+ * Returns the arguments of kube-apiserver, as in a cluster: RBAC, default admission, service-account tokens, an audit
+ * log.
+ */
 export function kubeApiServerArgs(files: ApiServerFiles, ports: ApiServerPorts): readonly string[] {
   return [
     `--etcd-servers=http://127.0.0.1:${ports.etcdClient}`,
@@ -76,18 +80,21 @@ export function kubeApiServerArgs(files: ApiServerFiles, ports: ApiServerPorts):
     `--service-account-key-file=${files.serviceAccountPublicKey}`,
     `--service-account-signing-key-file=${files.serviceAccountKey}`,
     "--service-cluster-ip-range=10.0.0.0/24",
-    // A loopback address may not stand in an Endpoints object, and no program here reads one.
+    // An Endpoints object cannot hold a loopback address, and no program here reads one.
     "--endpoint-reconciler-type=none",
     `--audit-policy-file=${files.auditPolicy}`,
     `--audit-log-path=${files.auditLog}`,
-    // Each entry is in the file before the answer is sent, so that a test may read it right away.
+    // The API server writes each entry before it sends the answer, so that a test can read the entry at once.
     "--audit-log-mode=blocking",
-    // Megabytes. One file: a reader must not miss what stood in an earlier one.
+    // In megabytes. There is only one file, because a reader must not miss entries of an earlier one.
     "--audit-log-maxsize=100000",
   ];
 }
 
-/** kube-controller-manager with what ends the deleted and joins roles to view and edit. */
+/**
+ * Returns the arguments of kube-controller-manager. It runs the controllers that remove deleted objects and that fill
+ * the roles `view` and `edit`.
+ */
 export function kubeControllerManagerArgs(files: ApiServerFiles): readonly string[] {
   return [
     `--kubeconfig=${files.kubeconfig}`,

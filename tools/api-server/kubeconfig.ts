@@ -1,18 +1,19 @@
+/** Writes kubeconfig files. */
 import { writeFile } from "node:fs/promises";
 import { stringify } from "yaml";
 
-/** What a client needs to talk to an API server as one user. */
+/** The values of a kubeconfig for one user. */
 export interface KubeconfigOptions {
-  /** Base URL, without a trailing slash. */
+  /** The base URL, without a trailing slash. */
   readonly server: string;
-  /** PEM file with the CA of the serving certificate. */
+  /** The PEM file with the CA of the server's certificate. */
   readonly caFile: string;
   readonly token: string;
-  /** @default "default" */
+  /** The namespace of the context. @default "default" */
   readonly namespace?: string;
 }
 
-/** Writes a kubeconfig with one context, readable by its owner only. */
+/** Writes a kubeconfig with one context. Only its owner can read it. */
 export async function writeKubeconfig(file: string, options: KubeconfigOptions): Promise<void> {
   const name = "endpoint-operator-local";
   const config = {

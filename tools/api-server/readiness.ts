@@ -1,7 +1,8 @@
+/** Checks whether etcd and the API server are ready. */
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "undici";
 
-/** Whether etcd says of itself that it is healthy (it has a leader and can read). */
+/** Whether etcd reports that it is healthy: it has a leader and can read. */
 export async function isEtcdHealthy(clientPort: number): Promise<boolean> {
   try {
     const answer = await request(`http://127.0.0.1:${clientPort}/health`, {
@@ -15,17 +16,17 @@ export async function isEtcdHealthy(clientPort: number): Promise<boolean> {
   }
 }
 
-/** Where and as whom to ask an API server. */
+/** The address of an API server, and the user for the check. */
 export interface ApiServerAddress {
   readonly url: string;
   readonly caFile: string;
   readonly token: string;
 }
 
-/** Everything that must answer 200 before an API server counts as up: its own checks, and the namespaces people expect. */
+/** The paths that must answer 200 before an API server counts as ready: its own checks, and the usual namespaces. */
 const expectedPaths = ["/readyz", "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system"];
 
-/** Whether the API server is ready for use; its certificate is verified. */
+/** Whether the API server is ready. Its certificate is verified. */
 export async function isApiServerReady({ url, caFile, token }: ApiServerAddress): Promise<boolean> {
   const ca = await readFile(caFile, "utf8").catch(() => undefined);
   if (ca === undefined) return false;

@@ -1,4 +1,12 @@
+/** Makes the patch that brings the health check and the actions into Argo CD. */
 import { stringify } from "yaml";
+import {
+  clusterControlPlaneNames,
+  controlPlaneNames,
+  databaseAccessNames,
+  group,
+  kind,
+} from "../../src/resource/names.ts";
 
 /** The Lua files of deploy/argocd: the health check, the list of actions, and each action by name. */
 export interface ArgoScripts {
@@ -10,15 +18,18 @@ export interface ArgoScripts {
 /** The actions that Argo CD offers; each has a file of this name in deploy/argocd/actions. */
 export const argoActions = ["reconcile", "pause", "resume", "acknowledge-failure"] as const;
 
-const resource = "endpoint-operator.dev_ComputeEndpoint";
-const access = "endpoint-operator.dev_DatabaseAccess";
+const resource = `${group}_${kind}`;
+/** The kinds with the same health check and without actions. */
+const furtherKinds = [databaseAccessNames.kind, controlPlaneNames.kind, clusterControlPlaneNames.kind];
 
-/** The patch of the ConfigMap argocd-cm that brings the scripts into Argo CD. Pure. */
+/** Returns the patch of the ConfigMap argocd-cm with these scripts. Pure. */
 export function renderConfigMapPatch({ health, discovery, actions }: ArgoScripts): string {
   const definitions = Object.entries(actions).map(([name, script]) => ({ name, "action.lua": script }));
   const data = {
     [`resource.customizations.health.${resource}`]: health,
-    [`resource.customizations.health.${access}`]: health,
+    ...Object.fromEntries(
+      furtherKinds.map((further) => [`resource.customizations.health.${group}_${further}`, health]),
+    ),
     [`resource.customizations.actions.${resource}`]: stringify(
       { "discovery.lua": discovery, definitions },
       { lineWidth: 0 },

@@ -1,3 +1,4 @@
+/** The cache of binaries in the user's cache directory. */
 import { constants } from "node:fs";
 import { access, chmod, mkdir, mkdtemp, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -9,8 +10,8 @@ import type { Platform } from "./platform.ts";
 const workPrefix = ".partial-";
 
 /**
- * The directory of ours under the user's cache directory (`XDG_CACHE_HOME`, else the platform's custom).
- * A relative `XDG_CACHE_HOME` does not count, as its specification says.
+ * Returns this project's directory in the user's cache directory (`XDG_CACHE_HOME`, else the platform's usual one).
+ * A relative `XDG_CACHE_HOME` is ignored, as its specification requires.
  */
 export function cacheDirectory(env: NodeJS.ProcessEnv, os: Platform["os"]): string {
   const xdg = env.XDG_CACHE_HOME;
@@ -19,12 +20,12 @@ export function cacheDirectory(env: NodeJS.ProcessEnv, os: Platform["os"]): stri
   return path.join(xdg !== undefined && path.isAbsolute(xdg) ? xdg : userCache, "endpoint-operator", "assets");
 }
 
-/** Where a binary of exactly this version and platform stands once it is whole. */
+/** Returns the path of a complete binary of exactly this version and platform. */
 export function cachedPath(cache: string, asset: Asset, platform: Platform): string {
   return path.join(cache, `${platform.os}-${platform.arch}`, `${asset.name}-${asset.version}`, asset.name);
 }
 
-/** Whether a file is there that may be executed. */
+/** Whether the file exists and can be executed. */
 export async function isExecutable(file: string): Promise<boolean> {
   try {
     await access(file, constants.X_OK);
@@ -35,10 +36,8 @@ export async function isExecutable(file: string): Promise<boolean> {
 }
 
 /**
- * Creates an empty directory to make a binary in, on the file system of the cache so that a rename is atomic.
- *
- * Removes what interrupted runs left there; the caller holds the lock, so all of it is garbage.
- *
+ * Creates an empty directory to make a binary in. It is on the file system of the cache, so that a rename is atomic.
+ * It also removes what interrupted runs have left. The caller holds the lock, so no other run uses these files.
  * @throws AssetError `CacheNotWritable`.
  */
 export async function createWorkDirectory(cache: string): Promise<string> {
@@ -53,8 +52,8 @@ export async function createWorkDirectory(cache: string): Promise<string> {
 }
 
 /**
- * Puts a finished file at its place: flushed to disk first, then renamed, so that a name in the cache means whole.
- *
+ * Moves a finished file to its place in the cache. The file is flushed to disk before it is renamed, so a name in the
+ * cache always means a complete file.
  * @throws AssetError `CacheNotWritable`.
  */
 export async function publishFile(finished: string, target: string): Promise<void> {
@@ -69,7 +68,7 @@ export async function publishFile(finished: string, target: string): Promise<voi
   }
 }
 
-/** The error for a cache that cannot be written, with the way out. */
+/** Makes the error for a cache that cannot be written. It says what to do. */
 export function notWritable(directory: string, cause: unknown): AssetError {
   return new AssetError(
     "CacheNotWritable",

@@ -1,4 +1,6 @@
-/** Why a binary could not be had. */
+/** The error for a binary that cannot be found or made. */
+
+/** Why a binary is not available. */
 export type AssetReason =
   | "BadSetting"
   | "Unavailable"
@@ -10,7 +12,10 @@ export type AssetReason =
   | "Locked"
   | "Interrupted";
 
-/** A binary for demo and tests could not be found, downloaded or built. The message is for people and may span lines. */
+/**
+ * A binary for demo and tests could not be found, downloaded or built. The message is for people and may have several
+ * lines.
+ */
 export class AssetError extends Error {
   override readonly name = "AssetError";
   readonly reason: AssetReason;
@@ -21,12 +26,12 @@ export class AssetError extends Error {
   }
 }
 
-/** One line about whatever was thrown, for use inside a message of ours; the system's own words for a network error. */
+/** Returns one line about any thrown value, for use in a message. A network error gives the system's own words. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // undici says "fetch failed" and keeps the reason in the cause.
+  // undici says "fetch failed" and puts the reason into the cause.
   if (error instanceof TypeError && error.cause instanceof Error) return describeError(error.cause);
   const [line = ""] = error.message.split("\n");
-  // An AggregateError (every address of a host refused) has a code and no message.
+  // If every address of a host refused, the AggregateError has a code and no message.
   return line || ("code" in error ? String(error.code) : error.name);
 }

@@ -1,3 +1,4 @@
+/** The table of the binaries that demo and tests use. */
 import { fileURLToPath } from "node:url";
 import type { DownloadSource } from "./download-sources.ts";
 import {
@@ -30,34 +31,34 @@ export type AssetName =
   | "promtool"
   | "alertmanager";
 
-/** A binary of which any recent version will do, so that one from the system's packages is taken. */
+/** A binary of which any recent version is good enough, so one of the system's packages can be used. */
 export interface SystemPackage {
-  /** Names it has on the PATH. */
+  /** The names of its commands on the PATH. */
   readonly commands: readonly string[];
-  /** A command that installs it somewhere. */
+  /** The command that installs the package. */
   readonly install: string;
 }
 
-/** How to build a binary from Go modules; go.mod and go.sum in `moduleDirectory` pin every byte of source. */
+/** How to build a binary from Go modules. go.mod and go.sum in `moduleDirectory` pin all source code. */
 export interface GoBuild {
   readonly moduleDirectory: string;
   readonly packagePath: string;
-  /** Value of `-ldflags`. */
+  /** The value of `-ldflags`. */
   readonly linkerFlags: string;
-  /** Value of `-tags`. @default none */
+  /** The value of `-tags`. @default none */
   readonly tags?: string;
-  /** For the progress line: how long it takes on two cores from nothing. */
+  /** The approximate time of the build on two cores without a cache, for the progress line. */
   readonly roughly: string;
 }
 
-/** One row of the table: everything there is to know about a binary. */
+/** One row of the table: one binary. */
 export interface Asset {
   readonly name: AssetName;
-  /** Exact version, with its leading v; part of the path in the cache. */
+  /** The exact version, with its leading v. It is a part of the path in the cache. */
   readonly version: string;
-  /** Absent where it must be exactly our version. */
+  /** The system package that may be used instead. Absent: it must be exactly our version. */
   readonly systemPackage?: SystemPackage;
-  /** Official downloads, tried in order. Each returns `undefined` if it has nothing for a platform. */
+  /** The official downloads, tried in order. Each returns `undefined` if it has nothing for a platform. */
   readonly downloads: readonly DownloadSource[];
   readonly build: GoBuild;
 }
@@ -66,7 +67,7 @@ const kubernetesVersion = "v1.35.4";
 const etcdVersion = "v3.6.16";
 /** Prometheus 3.x is the Go module v0.3xx. */
 const prometheusVersion = "v3.13.5";
-/** The newest whose Go module can be built as it is: later ones lack the files of their web page. */
+/** The newest version whose Go module can be built without changes. Later ones lack the files of their web page. */
 const alertmanagerVersion = "v0.30.0";
 const helmVersion = "v3.22.0";
 const cosignVersion = "v3.1.3";
@@ -75,7 +76,7 @@ const registryVersion = "v3.1.2";
 const actionlintVersion = "v1.7.12";
 const prometheusOperatorVersion = "v0.85.0";
 
-/** The oldest Go that builds everything here: the highest `go` line of the modules under `go/`. */
+/** The oldest Go that builds all binaries: the highest `go` line of the modules under `go/`. */
 export const requiredGoVersion = "1.26.0";
 
 const moduleDirectory = (name: string) => fileURLToPath(new URL(`./go/${name}/`, import.meta.url));
@@ -96,7 +97,7 @@ function kubernetesBuild(command: string, roughly: string): GoBuild {
   };
 }
 
-/** With the version of Kubernetes that `helm template` assumes; without it Helm would say 1.20. */
+/** Returns flags with the version of Kubernetes that `helm template` assumes. Without them Helm would assume 1.20. */
 function helmFlags(): string {
   const [major, minor] = kubernetesVersion.slice(1).split(".");
   const modulePath = "helm.sh/helm/v3";
@@ -113,13 +114,13 @@ function prometheusBuild(command: string, roughly: string): GoBuild {
     moduleDirectory: moduleDirectory("prometheus"),
     packagePath: `github.com/prometheus/prometheus/cmd/${command}`,
     linkerFlags: `-s -w -X github.com/prometheus/common/version.Version=${prometheusVersion.slice(1)}`,
-    // Without the clients of two dozen clouds: targets are given by address here.
+    // Leaves out the clients of many clouds, because targets are given by address here.
     tags: "remove_all_sd",
     roughly,
   };
 }
 
-/** Every binary, by name. A new one is a row here (and a module under `go/`, if it is built). */
+/** Every binary, by name. A new binary needs a row here, and a module under `go/` if it is built. */
 export const assetTable: Readonly<Record<AssetName, Asset>> = {
   etcd: {
     name: "etcd",
@@ -219,7 +220,7 @@ export const assetTable: Readonly<Record<AssetName, Asset>> = {
       roughly: "twenty seconds",
     },
   },
-  // Of the Prometheus operator: it refuses rules that Prometheus would not load.
+  // A program of the Prometheus operator. It refuses rules that Prometheus would not load.
   "admission-webhook": {
     name: "admission-webhook",
     version: prometheusOperatorVersion,
@@ -262,11 +263,11 @@ export const assetTable: Readonly<Record<AssetName, Asset>> = {
   },
 };
 
-/** What an API server needs, and what talks to it. */
+/** The binaries that an API server and its users need. */
 export const apiServerAssets: readonly AssetName[] = ["etcd", "kube-apiserver", "kubectl"];
 
-/** What scrapes and pages. */
+/** The binaries for metrics and alerts. */
 export const monitoringAssets: readonly ["prometheus", "alertmanager"] = ["prometheus", "alertmanager"];
 
-/** All names, in the order in which they are best built. */
+/** All names, in the order in which they should be built. */
 export const assetNames = Object.keys(assetTable) as readonly AssetName[];

@@ -1,3 +1,4 @@
+/** Locks the cache of binaries against other processes. */
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -6,26 +7,24 @@ import { notWritable } from "./asset-cache.ts";
 import { AssetError } from "./asset-error.ts";
 import type { ProgressSink } from "./progress.ts";
 
-/** How long to wait for another process, and where to say so. */
+/** How long to wait for another process, and where to report the wait. */
 export interface CacheLockOptions {
-  /** @default 1_800_000: several cold builds one after the other */
+  /** The longest wait. It is enough for several builds one after the other. @default 1_800_000 */
   readonly waitMs?: number;
-  /** @default 250 */
+  /** The interval between two attempts. @default 250 */
   readonly pollMs?: number;
   readonly progress: ProgressSink;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How often a waiting process says that it waits. */
+/** The interval at which a waiting process reports that it waits. */
 const repeatMs = 10_000;
 
 /**
- * Runs `work` while no other process on this machine makes anything in the same cache.
- *
- * The lock is the kernel's own file lock, held through an empty SQLite file, so that it ends with the process that
- * holds it, however that ends: there is no stale lock to judge by a process id that another process may have by now.
- *
- * @throws AssetError `Locked` when it cannot be had within `waitMs`, `CacheNotWritable`, `Interrupted`.
+ * Runs `work` while no other process on this machine changes the same cache.
+ * The lock is a file lock of the kernel, held through an empty SQLite file. It ends when its process ends in any way.
+ * So there is no stale lock, and no process id that another process may have by now.
+ * @throws AssetError `Locked` when the lock is not free within `waitMs`, `CacheNotWritable`, `Interrupted`.
  */
 export async function withCacheLock<T>(cache: string, options: CacheLockOptions, work: () => Promise<T>): Promise<T> {
   const database = await openLockFile(cache);
@@ -80,7 +79,7 @@ function isAcquired(database: DatabaseSync, cache: string): boolean {
   }
 }
 
-/** SQLite's result codes SQLITE_BUSY (5) and its extended forms carry 5 in the low byte. */
+/** The low byte of SQLITE_BUSY and of its extended codes is 5. */
 function isBusy(error: unknown): boolean {
   const code = error instanceof Error && "errcode" in error ? error.errcode : undefined;
   return typeof code === "number" && (code & 0xff) === 5;

@@ -1,4 +1,4 @@
-// Finds or makes the binaries for demo and tests and prints where they are: `npm run assets`.
+// Finds or makes the binaries for demo and tests, and prints their paths: `npm run assets`.
 import { parseArgs } from "node:util";
 import { isUsageError, UsageError } from "../process/usage-error.ts";
 import { AssetError } from "./asset-error.ts";

@@ -1,8 +1,9 @@
+/** Knows where each project publishes its binaries and their checksums. */
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import type { Platform } from "./platform.ts";
 
-/** Base addresses of the official downloads, without a trailing slash; tests put a loopback server here. */
+/** The base addresses of the official downloads, without a trailing slash. Tests use a loopback server instead. */
 export interface DownloadHosts {
   /** Kubernetes releases: `<base>/v1.2.3/bin/linux/amd64/kubectl` and the same with `.sha512`. */
   readonly kubernetes: string;
@@ -10,7 +11,7 @@ export interface DownloadHosts {
   readonly etcd: string;
   /** Prometheus releases: `<base>/v1.2.3/prometheus-1.2.3.linux-amd64.tar.gz` beside `sha256sums.txt`. */
   readonly prometheus: string;
-  /** Alertmanager releases, named likewise. */
+  /** Alertmanager releases, with names like those of Prometheus. */
   readonly alertmanager: string;
   /** Helm releases: `<base>/helm-v1.2.3-linux-amd64.tar.gz` and the same with `.sha256sum`. */
   readonly helm: string;
@@ -20,11 +21,11 @@ export interface DownloadHosts {
   readonly crane: string;
   /** actionlint releases: `<base>/v1.2.3/actionlint_1.2.3_linux_amd64.tar.gz` beside a list of checksums. */
   readonly actionlint: string;
-  /** Index of the envtest archives: YAML with an address and a SHA-512 for each. */
+  /** The index of the envtest archives: YAML with an address and a SHA-512 for each. */
   readonly envtestIndex: string;
 }
 
-/** Where the projects themselves publish. */
+/** The addresses at which the projects themselves publish. */
 export const officialHosts: DownloadHosts = {
   kubernetes: "https://dl.k8s.io/release",
   etcd: "https://github.com/etcd-io/etcd/releases/download",
@@ -37,30 +38,30 @@ export const officialHosts: DownloadHosts = {
   envtestIndex: "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/main/envtest-releases.yaml",
 };
 
-/** A file to fetch and the digest it must have. */
+/** The file to download, and the digest that it must have. */
 export interface DownloadLocation {
   readonly url: string;
   readonly algorithm: "sha256" | "sha512";
-  /** Lower-case hexadecimal. */
+  /** The digest in lower-case hexadecimal. */
   readonly digest: string;
-  /** Path of the binary inside the archive; absent when the file is the binary itself. */
+  /** The path of the binary inside the archive. Absent: the file is the binary itself. */
   readonly member?: string;
 }
 
-/** What a source is asked. */
+/** The question to a source: which binary, for which platform. */
 export interface DownloadQuery {
   readonly name: string;
   readonly version: string;
   readonly platform: Platform;
   readonly hosts: DownloadHosts;
-  /** Fetches a small text; throws when it cannot be had. */
+  /** Downloads a small text. @throws Error when it is not available */
   readonly fetchText: (url: string) => Promise<string>;
 }
 
-/** Finds one binary at one publisher; `undefined` when it publishes none for this platform or version. */
+/** Finds one binary of one publisher; `undefined`: there is none for this platform or version. */
 export type DownloadSource = (query: DownloadQuery) => Promise<DownloadLocation | undefined>;
 
-/** Kubernetes' own release host: bare binaries. Servers are published for Linux only, kubectl for macOS too. */
+/** The release host of Kubernetes, with bare binaries. Servers exist for Linux only, kubectl for macOS too. */
 export const kubernetesRelease: DownloadSource = async ({ name, version, platform, hosts, fetchText }) => {
   if (platform.os !== "linux" && name !== "kubectl") return undefined;
   const url = `${hosts.kubernetes}/${version}/bin/${platform.os}/${platform.arch}/${name}`;
@@ -69,7 +70,7 @@ export const kubernetesRelease: DownloadSource = async ({ name, version, platfor
   return { url, algorithm: "sha512", digest };
 };
 
-/** etcd's release archives: tar.gz for Linux, zip for macOS (whose tar reads zip). */
+/** The release archives of etcd: tar.gz for Linux, zip for macOS, whose tar reads zip. */
 export const etcdRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
   const stem = `etcd-${version}-${platform.os}-${platform.arch}`;
   const file = `${stem}.${platform.os === "darwin" ? "zip" : "tar.gz"}`;
@@ -79,7 +80,10 @@ export const etcdRelease: DownloadSource = async ({ version, platform, hosts, fe
   return { url: `${hosts.etcd}/${version}/${file}`, algorithm: "sha256", digest, member: `${stem}/etcd` };
 };
 
-/** Release archives of the Prometheus projects: tar.gz for every platform; one archive holds all programs of a project. */
+/**
+ * The release archives of the Prometheus projects: tar.gz for every platform. One archive holds all programs of a
+ * project.
+ */
 function prometheusStyleRelease(project: "prometheus" | "alertmanager"): DownloadSource {
   return async ({ name, version, platform, hosts, fetchText }) => {
     const stem = `${project}-${version.slice(1)}.${platform.os}-${platform.arch}`;
@@ -90,13 +94,13 @@ function prometheusStyleRelease(project: "prometheus" | "alertmanager"): Downloa
   };
 }
 
-/** Prometheus and promtool. */
+/** The releases of Prometheus and promtool. */
 export const prometheusRelease: DownloadSource = prometheusStyleRelease("prometheus");
 
-/** Alertmanager. */
+/** The releases of Alertmanager. */
 export const alertmanagerRelease: DownloadSource = prometheusStyleRelease("alertmanager");
 
-/** Helm's release archives: tar.gz for every platform, each with a checksum file of its own. */
+/** The release archives of Helm: tar.gz for every platform, each with its own checksum file. */
 export const helmRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
   const file = `helm-${version}-${platform.os}-${platform.arch}.tar.gz`;
   const url = `${hosts.helm}/${file}`;
@@ -105,7 +109,7 @@ export const helmRelease: DownloadSource = async ({ version, platform, hosts, fe
   return { url, algorithm: "sha256", digest, member: `${platform.os}-${platform.arch}/helm` };
 };
 
-/** cosign's release: bare binaries beside one list of checksums. */
+/** The releases of cosign: bare binaries with one list of checksums. */
 export const cosignRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
   const file = `cosign-${platform.os}-${platform.arch}`;
   const base = `${hosts.cosign}/${version}`;
@@ -113,7 +117,7 @@ export const cosignRelease: DownloadSource = async ({ version, platform, hosts, 
   return digest === undefined ? undefined : { url: `${base}/${file}`, algorithm: "sha256", digest };
 };
 
-/** The archives that hold crane: one for every platform beside one list of checksums. */
+/** The release archives with crane: one for every platform, with one list of checksums. */
 export const craneRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
   const system = platform.os === "linux" ? "Linux" : "Darwin";
   const file = `go-containerregistry_${system}_${platform.arch === "amd64" ? "x86_64" : platform.arch}.tar.gz`;
@@ -122,7 +126,7 @@ export const craneRelease: DownloadSource = async ({ version, platform, hosts, f
   return digest === undefined ? undefined : { url: `${base}/${file}`, algorithm: "sha256", digest, member: "crane" };
 };
 
-/** actionlint's release archives: tar.gz for every platform beside one list of checksums. */
+/** The release archives of actionlint: tar.gz for every platform, with one list of checksums. */
 export const actionlintRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
   const number = version.slice(1);
   const file = `actionlint_${number}_${platform.os}_${platform.arch}.tar.gz`;
@@ -137,7 +141,10 @@ const envtestIndexSchema = z.object({
   releases: z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), selfLink: z.string() }))),
 });
 
-/** The envtest archives of controller-tools: the only published kube-apiserver for macOS, not for every patch version. */
+/**
+ * The envtest archives of controller-tools. They are the only published kube-apiserver for macOS, and do not exist for
+ * every patch version.
+ */
 export const envtestArchive: DownloadSource = async ({ name, version, platform, hosts, fetchText }) => {
   const index = envtestIndexSchema.parse(parseYaml(await fetchText(hosts.envtestIndex)));
   const entry = index.releases[version]?.[`envtest-${version}-${platform.os}-${platform.arch}.tar.gz`];
@@ -147,9 +154,8 @@ export const envtestArchive: DownloadSource = async ({ name, version, platform, 
 };
 
 /**
- * Reads one digest out of a checksum file: a bare one, or the one beside `fileName` in a list as `sha256sum` prints it.
- *
- * @returns lower-case hexadecimal of `length` digits, or `undefined` when it is not there.
+ * Finds a digest in a checksum file. The file holds only the digest, or a list in the form of `sha256sum`.
+ * @returns lower-case hexadecimal of `length` digits; `undefined`: the file does not have it.
  */
 export function parseDigest(text: string, fileName: string | undefined, length: number): string | undefined {
   for (const line of text.split("\n")) {

@@ -1,3 +1,4 @@
+/** Downloads files and checks their digests. */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -10,26 +11,25 @@ import { AssetError, describeError } from "./asset-error.ts";
 import type { DownloadLocation } from "./download-sources.ts";
 import { runCommand } from "./run-command.ts";
 
-/** Limits of one download; all end it with an error rather than hang. */
+/** The time limits of one download. Each ends the download with an error. */
 export interface DownloadTimeouts {
-  /** To a connection. @default 5_000, so that a machine without a way out moves on soon */
+  /** The limit for the connection. It is short, so that a machine without a network moves on soon. @default 5_000 */
   readonly connectMs: number;
-  /** To the answer's first byte, and between any two after it. @default 20_000 */
+  /** The limit for the first byte of the answer, and between any two later bytes. @default 20_000 */
   readonly idleMs: number;
-  /** For the whole file. @default 1_200_000 */
+  /** The limit for the whole file. @default 1_200_000 */
   readonly totalMs: number;
 }
 
-/** The limits used when none are given. */
+/** The limits that are used if none are given. */
 export const defaultDownloadTimeouts: DownloadTimeouts = { connectMs: 5_000, idleMs: 20_000, totalMs: 1_200_000 };
 
-/** Fetches files over HTTP, through the proxy of the environment where there is one. */
+/** Downloads files over HTTP, through the proxy of the environment if there is one. */
 export interface Downloader {
-  /** A small text. @throws Error when the answer is not 200 */
+  /** Downloads a small text. @throws Error when the answer is not 200 */
   fetchText(url: string): Promise<string>;
   /**
-   * The binary of `location`, checked against its digest, as an ordinary file in `directory`.
-   *
+   * Downloads the binary of `location` into `directory`, and checks its digest.
    * @returns its path.
    * @throws AssetError `Unverified` when the digest differs, `CacheNotWritable`, `Unavailable`.
    */
@@ -37,7 +37,7 @@ export interface Downloader {
   close(): Promise<void>;
 }
 
-/** Creates a downloader with connections of its own; close it when done. */
+/** Creates a downloader with its own connections. The caller must close it. */
 export function createDownloader(timeouts: DownloadTimeouts, signal: AbortSignal | undefined): Downloader {
   const dispatcher = new EnvHttpProxyAgent({
     connect: { timeout: timeouts.connectMs },
@@ -91,7 +91,10 @@ async function verifyDigest(file: string, location: DownloadLocation): Promise<v
   );
 }
 
-/** The system's tar, because every platform here has one: GNU or BusyBox for tar.gz, bsdtar (macOS) for zip too. */
+/**
+ * Extracts a file with the system's tar, because every platform here has one. GNU and BusyBox read tar.gz; bsdtar
+ * (macOS) also reads zip.
+ */
 async function extractMember(archive: string, member: string, directory: string): Promise<string> {
   try {
     await runCommand({ command: "tar", args: ["-xf", archive, "-C", directory, member] });

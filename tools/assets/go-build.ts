@@ -1,3 +1,4 @@
+/** Builds binaries from their Go modules. */
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { AssetError, describeError } from "./asset-error.ts";
@@ -5,9 +6,9 @@ import { type Asset, requiredGoVersion } from "./asset-table.ts";
 import type { Platform } from "./platform.ts";
 import { runCommand } from "./run-command.ts";
 
-/** Where and for what to build. */
+/** Where to build, and for which platform. */
 export interface GoBuildOptions {
-  /** An empty directory on the file system of the cache; the compiler's own temporary files go there too. */
+  /** An empty directory on the file system of the cache. The compiler's temporary files are in it too. */
   readonly directory: string;
   readonly platform: Platform;
   readonly env: NodeJS.ProcessEnv;
@@ -15,14 +16,14 @@ export interface GoBuildOptions {
 }
 
 /**
- * Finds out whether the Go on the path can build the binaries.
- *
- * @throws AssetError `GoMissing`, or `GoTooOld` when it is older than `requiredGoVersion` and may not fetch a newer one.
+ * Checks whether the installed Go can build the binaries.
+ * @throws AssetError `GoMissing`, or `GoTooOld` when it is older than `requiredGoVersion` and may not download a
+ *   newer one.
  */
 export async function checkGo(env: NodeJS.ProcessEnv): Promise<void> {
   let output: string;
   try {
-    // Outside any module, so that a go.mod somewhere above cannot choose another toolchain.
+    // It runs outside any module, so that a go.mod in a parent directory cannot choose another toolchain.
     output = await runCommand({ command: "go", args: ["env", "GOVERSION", "GOTOOLCHAIN"], cwd: "/", env });
   } catch (error) {
     throw new AssetError("GoMissing", `No working Go on the path (${describeError(error)}).`, { cause: error });
@@ -36,10 +37,10 @@ export async function checkGo(env: NodeJS.ProcessEnv): Promise<void> {
 }
 
 /**
- * Whether this Go builds the binaries, by itself or by fetching the newer toolchain that go.mod asks for.
- *
+ * Whether this Go builds the binaries, by itself or with the newer toolchain that go.mod asks for.
  * @param version as `go env GOVERSION` prints it, like `go1.26.1`.
- * @param toolchain as `go env GOTOOLCHAIN` prints it; with `auto`, Go from 1.21 on downloads a newer toolchain if it needs one.
+ * @param toolchain as `go env GOTOOLCHAIN` prints it. With `auto`, Go from 1.21 on downloads a newer toolchain if it
+ *   needs one.
  */
 export function isGoUsable(version: string, toolchain: string): boolean {
   const [major, minor, patch] = numbersOf(version.replace(/^go/, ""));
@@ -56,7 +57,6 @@ function numbersOf(version: string): readonly [number, number, number] {
 
 /**
  * Builds a binary from its pinned Go modules.
- *
  * @returns the path of the finished file, in `directory`.
  * @throws AssetError `BuildFailed` with the compiler's last lines, `Interrupted`.
  */

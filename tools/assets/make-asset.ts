@@ -1,3 +1,4 @@
+/** Makes a binary: downloads it, or builds it. */
 import { AssetError, describeError } from "./asset-error.ts";
 import type { Asset } from "./asset-table.ts";
 import { apiServerAssets, requiredGoVersion } from "./asset-table.ts";
@@ -7,7 +8,7 @@ import { buildFromGoModules, checkGo } from "./go-build.ts";
 import type { Platform } from "./platform.ts";
 import { type ProgressSink, withProgress } from "./progress.ts";
 
-/** What making a binary may use. */
+/** What making a binary needs. */
 export interface MakeOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly platform: Platform;
@@ -19,19 +20,18 @@ export interface MakeOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Makes binaries that are neither given nor cached. */
+/** Makes binaries that are neither given by the user nor in the cache. */
 export interface AssetMaker {
   /**
    * Downloads or builds one binary inside `directory`.
-   *
    * @returns the path of the finished file.
-   * @throws AssetError that names each way tried, why it failed, and each way out.
+   * @throws AssetError that names each attempt, why it failed, and what to do.
    */
   make(asset: Asset, directory: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** A maker for one run; it remembers which hosts cannot be reached, so that each costs its timeout once. */
+/** Makes a maker for one run. It remembers which hosts cannot be reached, so that each costs its timeout only once. */
 export function createAssetMaker(options: MakeOptions): AssetMaker {
   const downloader = createDownloader(options.timeouts, options.signal);
   const unreachable = new Map<string, string>();
@@ -50,9 +50,9 @@ interface Attempt {
   readonly directory: string;
   readonly options: MakeOptions;
   readonly downloader: Downloader;
-  /** Error by host name. */
+  /** The error of each unreachable host, by its name. */
   readonly unreachable: Map<string, string>;
-  /** Collects a sentence for each way that did not work. */
+  /** One sentence for each attempt that failed. */
   readonly failures: string[];
 }
 
@@ -98,7 +98,7 @@ async function fetchFrom<T>(attempt: Attempt, url: string, fetchIt: () => Promis
   try {
     return await fetchIt();
   } catch (error) {
-    // undici throws TypeError "fetch failed" when there was no answer at all; an answer we did not like is an Error.
+    // undici throws TypeError "fetch failed" only if there was no answer at all.
     if (error instanceof TypeError) attempt.unreachable.set(host, `${host} cannot be reached: ${describeError(error)}`);
     throw error;
   }

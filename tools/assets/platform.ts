@@ -1,15 +1,16 @@
+/** Names the platform of this process. */
 import { AssetError } from "./asset-error.ts";
 
-/** Operating system and processor in Go's words, which are those of the download hosts too. */
+/** Operating system and processor, with the names that Go and the download hosts use. */
 export interface Platform {
   readonly os: "linux" | "darwin";
   readonly arch: "amd64" | "arm64";
 }
 
 /**
- * The platform this process runs on.
- *
- * @throws AssetError `BadSetting` where the binaries neither exist nor build (Windows: use WSL).
+ * Returns the platform of this process.
+ * @throws AssetError `BadSetting` on a platform for which the binaries cannot be downloaded or built (Windows: use
+ *   WSL).
  */
 export function currentPlatform(os: string = process.platform, arch: string = process.arch): Platform {
   const goArch = { x64: "amd64", arm64: "arm64" }[arch];

@@ -1,12 +1,15 @@
-/** Where lines about long steps go. One call is one line, without its line end. */
+/** Prints lines about steps that take long. */
+
+/** Receives lines about long steps. One call is one line, without its line end. */
 export type ProgressSink = (line: string) => void;
 
-/** How long a step may print nothing before a line says that it still runs. */
+/** After this time without output, a line says that the step still runs. */
 const repeatMs = 10_000;
 
 /**
- * Runs a step that may take long: one line when it begins, one about every ten seconds, one when it ends well.
- * Plain lines, so that a log reads like a terminal does.
+ * Runs a step that may take long. It prints one line at the beginning, one about every ten seconds, and one after
+ * success.
+ * The lines are plain text, so that a log looks like a terminal.
  */
 export async function withProgress<T>(sink: ProgressSink, what: string, step: () => Promise<T>): Promise<T> {
   const startMs = performance.now();

@@ -1,3 +1,4 @@
+/** Finds the binaries for demo and tests, or makes them. */
 import { rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { cacheDirectory, cachedPath, createWorkDirectory, isExecutable, publishFile } from "./asset-cache.ts";
@@ -10,36 +11,38 @@ import { createAssetMaker, type MakeOptions } from "./make-asset.ts";
 import { currentPlatform, type Platform } from "./platform.ts";
 import type { ProgressSink } from "./progress.ts";
 
-/** How to find binaries; every field has a default that suits a developer's machine. */
+/** How to find binaries. The defaults suit a developer's machine. */
 export interface ResolveOptions {
-  /** Where lines about long steps go. @default nowhere */
+  /** Receives lines about long steps. @default no output */
   readonly progress?: ProgressSink;
-  /** Read for KUBEBUILDER_ASSETS, XDG_CACHE_HOME, HOME, PATH and what Go and proxies use. @default process.env */
+  /**
+   * The environment: KUBEBUILDER_ASSETS, XDG_CACHE_HOME, HOME, PATH, and the variables of Go and of proxies. @default
+   * process.env
+   */
   readonly env?: NodeJS.ProcessEnv;
-  /** @default the one this process runs on */
+  /** The platform. @default that of this process */
   readonly platform?: Platform;
   readonly hosts?: Partial<DownloadHosts>;
   readonly timeouts?: Partial<DownloadTimeouts>;
-  /** Whether the official downloads may be tried. @default true */
+  /** Whether the official downloads are tried. @default true */
   readonly download?: boolean;
-  /** Whether building from Go modules may be tried. @default true */
+  /** Whether building from Go modules is tried. @default true */
   readonly build?: boolean;
   readonly lock?: Omit<CacheLockOptions, "progress" | "signal">;
-  /** Ends it early; unfinished downloads and builds leave nothing behind. */
+  /** Ends the search early. Unfinished downloads and builds leave nothing behind. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Absolute paths by name. */
+/** The absolute path of each binary, by name. */
 export type AssetPaths<Name extends AssetName = AssetName> = Readonly<Record<Name, string>>;
 
 /**
- * Finds the binaries, or makes them: KUBEBUILDER_ASSETS, the PATH for those that are system packages too, our cache, the
- * official download, a build from Go modules.
- *
- * Guarantees: a path that it returns is a whole, executable file of the version in the table (KUBEBUILDER_ASSETS and the
- * PATH aside, which are taken as they are); one process at a time fills the cache; an interrupted one leaves nothing a later run would use.
- *
- * @throws AssetError that names what is missing and each way out.
+ * Finds the binaries, or makes them. It tries in this order: KUBEBUILDER_ASSETS, the PATH if a system package is good
+ * enough, the cache, the official download, and a build from Go modules.
+ * Guarantees: a returned path is a complete, executable file of the version in the table. Files of KUBEBUILDER_ASSETS
+ * and the PATH are used without a check. Only one process at a time changes the cache. An interrupted run leaves
+ * nothing that a later run would use.
+ * @throws AssetError that names what is missing and what to do.
  */
 export async function resolveAssets<Name extends AssetName>(
   names: readonly Name[],
@@ -60,7 +63,8 @@ export async function resolveAssets<Name extends AssetName>(
   };
   if ((await findMissing()).length > 0) {
     await withCacheLock(cache, { ...options.lock, progress, signal }, async () => {
-      // Checked again under the lock: the process that held it before may have made them.
+      // The check is made again under the lock, because the process that held the lock before may have made the
+      // binaries.
       const missing = (await findMissing()).map((name) => assetTable[name]);
       await makeAssets(missing, cache, {
         env,
@@ -79,8 +83,7 @@ export async function resolveAssets<Name extends AssetName>(
 }
 
 /**
- * Finds a binary without making it, for callers that can do without.
- *
+ * Finds a binary without making it, for callers that can work without it.
  * @throws AssetError `BadSetting`.
  */
 export async function findAsset(

@@ -1,28 +1,27 @@
+/** Runs a command to its end. */
 import { startGuardedProcess } from "../process/guarded-process.ts";
 
-/** A command to run to its end. */
+/** The command to run. */
 export interface CommandOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Ends the command, and all it started, early. */
+  /** Ends the command, and everything that it started, early. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How many lines of its output an error quotes. */
+/** The number of lines of its output that an error quotes. */
 const quotedLines = 15;
 
-/** A command ended with a code other than 0; the message quotes its last lines. */
+/** A command ended with a code other than 0. The message quotes its last lines. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
 }
 
 /**
  * Runs a command and returns its standard output.
- *
- * It cannot outlive this process (see `startGuardedProcess`).
- *
+ * The command never outlives this process (see `startGuardedProcess`).
  * @throws CommandError when it fails or is interrupted; Error when it cannot be started.
  */
 export async function runCommand(options: CommandOptions): Promise<string> {

@@ -1,10 +1,11 @@
-// The floor of the sandbox's benchmark: a Fastify route that returns a constant. Child process of sandbox.ts.
+// The floor of the sandbox's benchmark: a Fastify route that returns a constant. sandbox.ts starts it as a child
+// process.
 import fastify from "fastify";
 
 const app = fastify();
 const constants = new Map<number, Buffer>();
 
-/** A constant text of this many bytes, encoded once. */
+/** Returns a constant text of this many bytes, encoded once. */
 function constantOf(bytes: number): Buffer {
   const known = constants.get(bytes) ?? Buffer.from(JSON.stringify("x".repeat(Math.max(0, bytes - 2))));
   constants.set(bytes, known);

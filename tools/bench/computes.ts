@@ -43,6 +43,7 @@ function fixture(): string {
 
 async function api(sandbox: BenchServer, method: "GET" | "POST", place: string): Promise<Record<string, unknown>> {
   const answer = await send(sandbox.pool, { method, path: `/api/v2/projects/bench${place}`, headers });
+  if (answer.status >= 300) throw new Error(`${method} ${place} answered ${answer.status}: ${answer.body.toString()}`);
   return JSON.parse(answer.body.toString()) as Record<string, unknown>;
 }
 
@@ -66,7 +67,7 @@ async function suspend(sandbox: BenchServer, index: number): Promise<void> {
   await untilState(sandbox, index, "idle");
 }
 
-/** @returns milliseconds from dialling to the first answer */
+/** Connects once. @returns milliseconds from the start of the connection to the first answer */
 async function firstAnswerMs(uri: string): Promise<number> {
   const startedMs = performance.now();
   const client = new pg.Client(uri.replace("sslmode=require", "sslmode=no-verify"));
@@ -100,7 +101,10 @@ function startSandbox({ program, folder, postgresBin }: Stage, compute: boolean,
   return startBenchServer([program, ...common, ...place, ...(compute ? [...more, ...limit] : [])], 4);
 }
 
-/** Median milliseconds from the start of the process until it listens, on a new directory each time. */
+/**
+ * Returns the median of the milliseconds from the start of the process until it listens. Each start has a new
+ * directory.
+ */
 async function measureStart(stage: Stage, compute: boolean): Promise<number> {
   const startsMs: number[] = [];
   for (let turn = 0; turn < starts; turn += 1) {
@@ -111,7 +115,7 @@ async function measureStart(stage: Stage, compute: boolean): Promise<number> {
   return quantile(startsMs, 0.5);
 }
 
-/** Transactions a second through the proxy and directly, in turns. */
+/** Measures transactions per second through the proxy and directly, in turns. */
 async function measureProxy(stage: Stage, sandbox: BenchServer, pgbench: string) {
   const uri = await uriOf(sandbox, 0);
   await fillTables(pgbench, uri, 10);
@@ -160,7 +164,7 @@ async function measureWake(sandbox: BenchServer): Promise<readonly number[]> {
   return tookMs.sort((a, b) => a - b);
 }
 
-/** Memory and processor time with all endpoints idle, and with all active. */
+/** Measures memory and processor time, first with all endpoints idle and then with all active. */
 async function measureMany(sandbox: BenchServer) {
   const all = Array.from({ length: endpoints }, (_, index) => index);
   for (const index of all) await suspend(sandbox, index);

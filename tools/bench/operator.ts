@@ -1,11 +1,13 @@
-// How fast the operator is, beside a bare loop that makes only the calls that cannot be avoided: `npm run bench`.
-// Prints a table and writes a JSON file. `--part NAME` measures one promise alone, and prints it.
+// Measures the operator, and a bare loop that makes only the calls that cannot be avoided: `npm run bench`.
+// Prints a table and writes a JSON file. `--part NAME` measures only one promise, and prints the result.
+
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { startApiServer } from "../api-server/api-server.ts";
+import { untilEstablished } from "../api-server/established.ts";
 import { apiServerAssets } from "../assets/asset-table.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
 import { buildProgram } from "../build.ts";
@@ -56,7 +58,7 @@ const kubectl = createKubectl({
   signal: new AbortController().signal,
 });
 await kubectl.run(["apply", "--server-side", "-k", "deploy/base"]);
-await kubectl.run(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+await untilEstablished(kubectl);
 const { url: server, caFile, token, auditLogFile } = apiServer;
 const sandboxProfile = options.names ? "public" : "seed";
 const world = await openWorld({ server, caFile, token, auditLogFile }, { program, sandboxProfile });

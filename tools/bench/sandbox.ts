@@ -11,7 +11,7 @@ import { type Batch, type BenchRequest, quantile, runBatch, send } from "./commo
 const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
-    /** In the name of the measurement. */
+    /** A text in the names of the measurements to run. */
     only: { type: "string", default: "" },
     out: { type: "string", default: "docs/benchmarks-sandbox.json" },
   },
@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
 const endpointCounts = [10, 1000, 10_000] as const;
 const operationCount = options.quick ? 5000 : 50_000;
 const rounds = options.quick ? 5 : 15;
-/** Code that has not run often is slow for reasons of its own. */
+/** Code that has run only a few times is slow, because Node has not compiled it yet. */
 const warmUpRounds = 8;
 const concurrency = 8;
 const branchCount = 100;
@@ -28,22 +28,22 @@ const apiKey = "bench-key";
 const projectPath = "/api/v2/projects/bench";
 const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
 
-/** One line of the table: a request to the sandbox against a constant of the same size, measured in turns. */
+/** One line of the table: a request to the sandbox and a constant of the same size, measured in turns. */
 interface Result {
   readonly what: string;
   readonly bytes: number;
   readonly perSecond: number;
   readonly barePerSecond: number;
-  /** How many times as long a request takes in the sandbox: bare requests a second by the sandbox's. */
+  /** How many times as long a request takes in the sandbox: bare requests per second divided by the sandbox's. */
   readonly ratio: number;
   readonly p99Ms: number;
   readonly bareP99Ms: number;
   readonly p99Ratio: number;
-  /** Processor time of the server for one request, by that of the bare one. */
+  /** The processor time of the server for one request, divided by that of the bare server. */
   readonly cpuRatio: number;
 }
 
-/** Batches of one server, taken together. */
+/** All batches of one server. */
 class Tally {
   readonly #perSecond: number[] = [];
   readonly #latenciesMs: number[] = [];
@@ -59,7 +59,7 @@ class Tally {
     return this.#latenciesMs.length;
   }
 
-  /** Median of the batches: the machine may be busy with something else for a while. */
+  /** The median of the batches, because the machine may be busy with other work for a while. */
   get perSecond(): number {
     return quantile(this.#perSecond, 0.5);
   }
@@ -75,7 +75,7 @@ interface Subject {
   readonly what: string;
   readonly count: number;
   readonly request: (index: number) => BenchRequest;
-  /** Puts everything back to how it was before a batch; not measured. */
+  /** Restores the state before a batch. Its time is not measured. */
   readonly after?: (batch: Batch) => Promise<void>;
 }
 
@@ -141,7 +141,7 @@ async function removeAll(sandbox: BenchServer, { answers }: Batch): Promise<void
   await runBatch(sandbox.pool, remove, { count: ids.length, concurrency });
 }
 
-/** Restarts one endpoint until the project has this many operations. A restart makes two. */
+/** Restarts one endpoint until the project has this many operations. Each restart makes two. */
 async function fillOperations(sandbox: BenchServer): Promise<void> {
   const { body } = await send(sandbox.pool, create(0));
   const { id } = (JSON.parse(body.toString()) as { endpoint: { id: string } }).endpoint;
@@ -185,7 +185,7 @@ async function measureSandbox(stage: Stage, endpoints: number, disk: boolean): P
   }
 }
 
-/** Milliseconds from starting the process until it says that it listens, with a fixture file of 10 endpoints. */
+/** Returns the milliseconds from the start of the process until it listens, with a fixture of 10 endpoints. */
 async function measureStart(stage: Stage): Promise<number> {
   const startsMs: number[] = [];
   for (let turn = 0; turn < 7; turn += 1) {

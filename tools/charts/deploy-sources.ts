@@ -1,33 +1,34 @@
+/** Reads the files from which the charts are made. */
 import { readFile } from "node:fs/promises";
 import { parseAllDocuments } from "yaml";
 
-/** A Kubernetes object as its file states it. */
+/** A Kubernetes object as in its file. */
 export interface Manifest {
   readonly kind: string;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly [field: string]: unknown;
 }
 
-/** What the charts are made from: the files of `deploy/`, and the generated files as they will be. */
+/** The sources of the charts: the files of `deploy/`, and the texts that `npm run generate` makes. */
 export interface DeploySources {
-  /** Objects by path of their file, for instance `deploy/base/deployment.yaml`. */
+  /** The objects by the path of their file, for instance `deploy/base/deployment.yaml`. */
   readonly manifests: ReadonlyMap<string, readonly Manifest[]>;
-  /** `deploy/base/settings.env`, by name. */
+  /** The settings in `deploy/base/settings.env`, by name. */
   readonly settings: ReadonlyMap<string, string>;
-  /** Every setting that docs/settings.md lists. */
+  /** The names of all settings in docs/settings.md. */
   readonly settingNames: readonly string[];
-  /** Of package.json. */
+  /** The version in package.json. */
   readonly version: string;
   readonly licence: string;
-  /** Text of the CustomResourceDefinition. */
+  /** The text of the CustomResourceDefinitions. */
   readonly crd: string;
-  /** Text of the rules file for Prometheus. */
+  /** The text of the rules file for Prometheus. */
   readonly rules: string;
-  /** Text of the Grafana dashboard. */
+  /** The text of the Grafana dashboard. */
   readonly dashboard: string;
 }
 
-/** Texts that `npm run generate` makes before the charts. */
+/** The texts that `npm run generate` makes before the charts. */
 export type GeneratedTexts = Pick<DeploySources, "crd" | "rules" | "dashboard">;
 
 const manifestFiles = [
@@ -45,7 +46,7 @@ const manifestFiles = [
   "deploy/monitoring/pod-monitor.yaml",
 ];
 
-/** Reads the sources of the charts. @param root of the repository */
+/** Reads the sources of the charts. @param root the repository */
 export async function readDeploySources(root: URL, generated: GeneratedTexts): Promise<DeploySources> {
   const read = (path: string) => readFile(new URL(path, root), "utf8");
   const manifests = await Promise.all(
@@ -64,7 +65,7 @@ export async function readDeploySources(root: URL, generated: GeneratedTexts): P
 }
 
 function manifestsIn(text: string): readonly Manifest[] {
-  // The API server and kustomize read YAML 1.1, where 0440 is octal.
+  // The API server and kustomize read YAML 1.1, in which 0440 is octal.
   return parseAllDocuments(text, { version: "1.1" }).map((document) => document.toJS() as Manifest);
 }
 
@@ -73,7 +74,7 @@ function settingsIn(text: string): ReadonlyMap<string, string> {
   return new Map(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
 }
 
-/** The objects of one file. @throws Error when it is not a source of the charts */
+/** Returns the objects of one file. @throws Error when the file is not a source of the charts */
 export function manifestsOf(sources: DeploySources, file: string): readonly Manifest[] {
   const found = sources.manifests.get(file);
   if (found === undefined) throw new Error(`${file} is not a source of the charts`);

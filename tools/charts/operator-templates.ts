@@ -1,3 +1,4 @@
+/** Makes the templates of the operator's Helm chart. */
 import { stringify } from "yaml";
 import { runbookPathPattern } from "../monitoring/rule-files.ts";
 import { type DeploySources, type Manifest, manifestsOf } from "./deploy-sources.ts";
@@ -11,7 +12,7 @@ const releaseNamespace = expression("{{ $.Release.Namespace }}");
 /** Kinds without a namespace. */
 const clusterKinds: ReadonlySet<string> = new Set(["ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"]);
 
-/** The templates of the operator's chart by file name. Each starts from an object of `deploy/`. Pure. */
+/** Returns the templates by file name. Each is made from an object of `deploy/`. Pure. */
 export function operatorTemplates(sources: DeploySources): ReadonlyMap<string, string> {
   const base = (name: string) => manifestsOf(sources, `deploy/base/${name}.yaml`);
   return new Map([
@@ -32,7 +33,7 @@ export function operatorTemplates(sources: DeploySources): ReadonlyMap<string, s
   ]);
 }
 
-/** The CRDs as a template: `helm upgrade` replaces them, `helm uninstall` keeps them. Pure. */
+/** Returns the CRDs as a template: `helm upgrade` replaces them, `helm uninstall` keeps them. Pure. */
 export function crdTemplate({ crd }: DeploySources): string {
   const body = verbatim(crd.replace(/^#.*\n/gm, ""));
   return body.replace(
@@ -41,7 +42,10 @@ export function crdTemplate({ crd }: DeploySources): string {
   );
 }
 
-/** As kustomize does: the namespace of the release, the common label, and both in what refers to the service account. */
+/**
+ * Sets the release's namespace and the common label, as kustomize does. References to the service account get the
+ * namespace too.
+ */
 function placed(manifest: Manifest): Manifest {
   const { name, labels, namespace: _, ...metadata } = manifest.metadata;
   const subjects = manifest.subjects as readonly Record<string, unknown>[] | undefined;
@@ -57,7 +61,7 @@ function placed(manifest: Manifest): Manifest {
   };
 }
 
-/** The Role names the Secret of the values. */
+/** Puts the Secret's name from the values into the Role. */
 function withSecretName({ rules, ...manifest }: Manifest): object {
   const named = (rules as readonly object[] | undefined)?.map((rule) => ({ ...rule, resourceNames: [secretName] }));
   return { ...manifest, ...(named && { rules: named }) };
@@ -76,12 +80,13 @@ interface ClusterRule {
   readonly resourceNames?: readonly string[];
 }
 
-/** With `watchNamespaces`, the rights on resources move to Roles in these namespaces. */
+/** If `watchNamespaces` is set, the rights on resources move to Roles in these namespaces. */
 function clusterRole([role, binding]: readonly Manifest[]): string {
   if (role === undefined || binding === undefined) throw new Error("cluster-role.yaml holds a role and its binding");
   const { rules, ...rest } = placed(role);
   const all = rules as readonly ClusterRule[];
-  // The name of the cluster, and what belongs to the cluster; every other right is one in the namespaces that are watched.
+  // These rights stay in the cluster: the cluster's identity, and objects without a namespace. All others move into the
+  // watched namespaces.
   const isClusterWide = ({ resourceNames, resources }: ClusterRule) =>
     resourceNames !== undefined || resources.every((resource) => resource.startsWith("cluster"));
   const everywhere = stringify(all.filter((rule) => !isClusterWide(rule)));
@@ -170,7 +175,7 @@ function networkPolicy(manifests: readonly Manifest[]): string {
   return onlyIf(".Values.networkPolicy.enabled", text);
 }
 
-/** The last lines of the PodMonitor. Its only endpoint ends the object. */
+/** The last lines of the PodMonitor. They belong to its only endpoint, which stands at the end of the object. */
 const scrapeToken = `      {{- with .Values.metricsAuth }}
       {{- if .enabled }}
       authorization:
@@ -181,13 +186,13 @@ const scrapeToken = `      {{- with .Values.metricsAuth }}
       {{- end }}
 `;
 
-/** The rules with the user's links to the runbooks, as an expression of Helm. */
+/** The rules as an expression of Helm, with the user's links to the runbooks. */
 const linkedRules = [
   `regexReplaceAll ${JSON.stringify(runbookPathPattern)} (.Files.Get "files/rules.yaml")`,
   `(replace "{name}" "\${1}" .Values.monitoring.runbookUrl)`,
 ].join(" ");
 
-/** Rules and dashboard hold braces of their own, so they come from files of the chart that Helm does not read as templates. */
+/** Rules and dashboard contain braces, so they are files of the chart that Helm does not read as templates. */
 function monitoring(sources: DeploySources): string {
   const [podMonitor] = manifestsOf(sources, "deploy/monitoring/pod-monitor.yaml");
   const metadata = { name: "endpoint-operator", namespace: releaseNamespace, labels: nameLabel };

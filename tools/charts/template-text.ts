@@ -1,24 +1,31 @@
+/** Writes YAML with expressions of Helm in it. */
 import { stringify } from "yaml";
 
-/** What stands in a document in place of a value until its YAML text is made. A plain word, so that YAML does not quote it. */
+/** The placeholder of a value until the YAML text is made. It is a plain word, so that YAML does not quote it. */
 const token = (kind: string, text: string) => `${kind}x${Buffer.from(text).toString("hex")}x`;
 
-/** A value that Helm renders from this expression, for instance `{{ .Values.replicas }}`. Pure. */
+/**
+ * Returns a placeholder that Helm replaces by the value of this expression, for instance `{{ .Values.replicas }}`.
+ * Pure.
+ */
 export function expression(text: string): string {
   return token("Expression", text);
 }
 
-/** A value that Helm renders as YAML from a path, for instance `.Values.resources`; it must never be empty. Pure. */
+/**
+ * Returns a placeholder that Helm replaces by YAML from a path, for instance `.Values.resources`. The value must never
+ * be empty. Pure.
+ */
 export function block(path: string): string {
   return token("Block", path);
 }
 
-/** Like `block`, and the key stands in the result only if the value is not empty. Pure. */
+/** Like `block`, but the key is left out if the value is empty. Pure. */
 export function optionalBlock(path: string): string {
   return token("Optional", path);
 }
 
-/** A key that Helm replaces by the entries of a map; its own value is ignored. Pure. */
+/** Returns a key that Helm replaces by the entries of a map. Its own value is ignored. Pure. */
 export function mergedKey(path: string): string {
   return token("Merge", path);
 }
@@ -27,8 +34,7 @@ const textOf = (hex: string) => Buffer.from(hex, "hex").toString("utf8");
 
 /**
  * Writes a document as the text of a Helm template. Pure.
- *
- * @param document plain data; holes in it are made by the functions above.
+ * @param document plain data with the placeholders above.
  */
 export function templateText(document: unknown): string {
   return stringify(document, { lineWidth: 0 })
@@ -50,7 +56,7 @@ function conditional(path: string, lines: readonly string[]): string {
   return [`{{- with ${path} }}`, ...lines, "{{- end }}"].join("\n");
 }
 
-/** Text that Helm writes as it stands: braces in it are not expressions. Pure. */
+/** Returns text that Helm copies: braces in it are not expressions. Pure. */
 export function verbatim(text: string): string {
   return text.replaceAll(/\{\{|\}\}/g, (braces) => `{{ "${braces}" }}`);
 }

@@ -1,8 +1,9 @@
+/** The values of the operator's Helm chart. */
 import { runbookPath } from "../monitoring/rule-files.ts";
 import type { DeploySources } from "./deploy-sources.ts";
 import { manifestsOf } from "./deploy-sources.ts";
 
-/** Settings that other values of the chart state, or that must stay as the Deployment's ports say. */
+/** Settings that the chart sets by other values, or that must match the ports of the Deployment. */
 const fixedSettings: ReadonlySet<string> = new Set([
   "CONTROL_PLANE_URL",
   "CONTROL_PLANE_API_KEY",
@@ -13,11 +14,11 @@ const fixedSettings: ReadonlySet<string> = new Set([
   "HEALTH_ADDR",
   "METRICS_AUTH",
   "WATCH_NAMESPACES",
-  // The chart's Role and its number of replicas fit the election that it has.
+  // The chart's Role and its number of replicas need the election.
   "LEADER_ELECTION",
   "LEASE_NAME",
   "LEASE_NAMESPACE",
-  // No value mounts a file.
+  // No value of the chart mounts a file.
   "DATABASE_CA_FILE",
 ]);
 
@@ -32,7 +33,7 @@ interface DeploymentSpec {
   };
 }
 
-/** One value of the chart: its default, its JSON schema, and a line for people. */
+/** One value of the chart: its default, its JSON schema, and one line of description. */
 interface Value {
   readonly value: unknown;
   readonly schema: Readonly<Record<string, unknown>>;
@@ -47,7 +48,7 @@ const closed = (properties: Readonly<Record<string, unknown>>) => ({
   ...{ type: "object", additionalProperties: false, properties },
 });
 
-/** The values of the operator's chart, in the order of values.yaml. Defaults come from `deploy/base`. Pure. */
+/** Returns the values in the order of values.yaml. The defaults come from `deploy/base`. Pure. */
 export function operatorValues(sources: DeploySources): Readonly<Record<string, Value>> {
   const [deployment] = manifestsOf(sources, "deploy/base/deployment.yaml");
   const spec = deployment?.spec as DeploymentSpec;
@@ -104,7 +105,7 @@ export function operatorValues(sources: DeploySources): Readonly<Record<string, 
 function connectionValues(sources: DeploySources): Readonly<Record<string, Value>> {
   const adjustable = sources.settingNames.filter((name) => !fixedSettings.has(name));
   const settings = [...sources.settings].filter(([name]) => !fixedSettings.has(name));
-  // Helm reads a number as a floating-point one, and a cluster id of digits alone would lose digits.
+  // Helm reads a number as a floating-point number, so a cluster id of digits alone would lose digits.
   const settingOf = (name: string) => (name === "CLUSTER_ID" ? text : { type: ["string", "integer", "boolean"] });
   return {
     controlPlane: {

@@ -1,3 +1,4 @@
+/** Builds the Grafana dashboard from its sections. */
 import * as bargauge from "@grafana/grafana-foundation-sdk/bargauge";
 import type { Builder } from "@grafana/grafana-foundation-sdk/cog";
 import * as common from "@grafana/grafana-foundation-sdk/common";
@@ -22,7 +23,7 @@ export const dashboardPath = "deploy/monitoring/compute-endpoints.json";
 
 const sections: readonly Section[] = [now, resources, operations, databaseAccess, controlPlane, work, replicas];
 
-/** The Prometheus that is chosen above the panels. */
+/** The Prometheus that the user chooses above the panels. */
 const dataSource: common.DataSourceRef = { type: "prometheus", uid: `\${datasource}` };
 
 /** Builds the dashboard. Pure: each call returns the same. */
@@ -56,7 +57,9 @@ export function buildDashboard(): grafana.Dashboard {
   return dashboard;
 }
 
-/** Several or all values of a label. `All` is a pattern, because a list could have thousands of names. */
+/**
+ * A variable for several or all values of a label. `All` is a pattern, because a list could have thousands of names.
+ */
 function labelVariable(name: string, label: string, query: string): grafana.QueryVariableBuilder {
   return new grafana.QueryVariableBuilder(name)
     .label(label)
@@ -99,7 +102,7 @@ function targetOf({ kind }: PanelSpec, query: QuerySpec, index: number): prometh
     .format(kind === "Table" ? Table : kind === "Heatmap" ? Heatmap : TimeSeries)
     .exemplar(query.hasExemplars ?? false)
     .editorMode(prometheus.QueryEditorMode.Code);
-  // A panel that shows the present alone does not ask for the past.
+  // A panel that shows only the present does not query the past.
   return kind === "Table" || kind === "BarGauge" ? target.instant() : target.range();
 }
 
@@ -120,7 +123,7 @@ function builderOf(spec: PanelSpec) {
       return new table.PanelBuilder().withTransformation({
         id: "organize",
         options: {
-          // Each row is a fact of now, so the time and the value 1 say nothing more.
+          // Each row describes the present, so the time and the value 1 are hidden.
           excludeByName: { Time: true, Value: true },
           indexByName: Object.fromEntries(spec.columns.map((column, index) => [column, index])),
         },
@@ -170,7 +173,7 @@ interface ColouredBuilder {
 }
 
 function coloured<B extends ColouredBuilder>(builder: B, thresholds: readonly Threshold[]): B {
-  // The first step has no lower end.
+  // The first step has no lower limit.
   const steps = [{ color: "text", value: null }, ...thresholds.map(({ from, color }) => ({ color, value: from }))];
   return builder
     .thresholds(new grafana.ThresholdsConfigBuilder().mode(grafana.ThresholdsMode.Absolute).steps(steps))

@@ -1,10 +1,11 @@
-// An application that has nothing but its mounted Secret: `SERVICE_BINDING_ROOT=DIR node tools/demo/application.ts`. Each line of its
-// standard input is a key of the Secret with a host name, and a statement: `host SELECT 1`, `pooled-host …`, `read-host …`.
+// An application that uses only its mounted Secret: `SERVICE_BINDING_ROOT=DIR node tools/demo/application.ts`.
+// Each line of its standard input is a key of the Secret with a host name, and a statement: `host SELECT 1`,
+// `pooled-host …`, `read-host …`.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import pg from "pg";
 
-/** The binding as options of the driver pg, with the other keys of the Secret beside them. */
+/** The binding as options of the driver pg, with the other keys of the Secret. */
 interface Binding extends pg.ClientConfig {
   readonly ssl: { readonly ca: string };
   readonly [key: `${string}-host`]: string;
@@ -16,7 +17,7 @@ const { getBinding } = createRequire(import.meta.url)("kube-service-bindings") a
   getBinding(type: string, client: string): Binding;
 };
 
-/** PostgreSQL refuses a password with the first code, PgBouncer with the second. */
+/** The codes of a refused password: the first of PostgreSQL, the second of PgBouncer. */
 const passwordRefused: ReadonlySet<unknown> = new Set(["28P01", "08P01"]);
 
 const readBinding = () => getBinding("POSTGRESQL", "pg");
@@ -24,7 +25,7 @@ let binding = readBinding();
 
 async function rowsOf(hostKey: HostKey, statement: string): Promise<readonly object[]> {
   const name = binding[hostKey] ?? "";
-  // Every name below localhost is this machine (RFC 6761), but not every resolver knows that.
+  // Every name below localhost is this machine (RFC 6761), but some resolvers do not know that.
   const host = name.endsWith(".localhost") ? "127.0.0.1" : name;
   const client = new pg.Client({ ...binding, host, ssl: { ...binding.ssl, servername: name } });
   try {

@@ -1,4 +1,4 @@
-// Tells the story of the operator on a real API server: `npm run demo`, or `npm run demo -- --keep` to go on by hand.
+// Shows the operator on a real API server: `npm run demo`, or `npm run demo -- --keep` to go on by hand.
 import { parseArgs } from "node:util";
 import { isUsageError } from "../process/usage-error.ts";
 import { keepRunning } from "./keep-running.ts";
@@ -34,7 +34,7 @@ interface DemoOptions {
   readonly interruption: AbortSignal;
 }
 
-/** @returns the exit code. */
+/** Runs the demo. @returns the exit code */
 async function runDemo({ terminal, isKept, interruption }: DemoOptions): Promise<number> {
   const startMs = performance.now();
   const world = await DemoWorld.create(interruption);
@@ -75,7 +75,7 @@ function isPlayed(
   return step !== connect || computes.kind === "Found";
 }
 
-/** The reason comes last, where a person looks first. */
+/** Prints the reason last, because people look there first. */
 async function tellFailure(terminal: Terminal, world: DemoWorld, error: unknown): Promise<void> {
   terminal.heading("The demo could not go on");
   for (const { name, lines } of await world.logTails()) {
@@ -96,7 +96,7 @@ async function main(): Promise<number> {
   }
   const controller = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => controller.abort());
-  // The program that read our output has ended, so the demo ends too.
+  // The program that reads our output has ended, so the demo ends too.
   process.stdout.on("error", () => controller.abort());
   return await runDemo({
     terminal: standardTerminal(process.stdout),

@@ -1,9 +1,10 @@
+/** Keeps the demo running after its last step. */
 import { once } from "node:events";
 import { endpointsPath, samples } from "./scene/names.ts";
 import { curlWords, keyVariable } from "./scene/sandbox-client.ts";
 import type { Story } from "./scene/story.ts";
 
-/** Says how to go on by hand, and waits until the demo is asked to stop. */
+/** Prints how to go on by hand, and waits until the demo is asked to stop. */
 export async function keepRunning(story: Story, interruption: AbortSignal): Promise<void> {
   const { terminal, world, sandbox, kubeconfigFile, metricsUrl, monitoring } = story;
   terminal.heading("All of it is still running. To go on by hand, in another terminal, from here:");
@@ -31,6 +32,6 @@ export async function keepRunning(story: Story, interruption: AbortSignal): Prom
     `To stop: Ctrl-C here, or kill ${process.pid}. Everything above goes then, logs and endpoints included.`,
   );
   if (!world.signal.aborted) await once(world.signal, "abort");
-  // A program that ended by itself is a failure; being asked to stop is not.
+  // If a program ended by itself, this is a failure. If the user asked to stop, it is not.
   if (!interruption.aborted) world.signal.throwIfAborted();
 }

@@ -1,6 +1,8 @@
-/** A part of a page that search can find: what stands below one heading. */
+/** Searches the documentation. */
+
+/** The part of a page below one heading, which search can find. */
 export interface SearchEntry {
-  /** Address relative to the site's root, with the anchor of the heading. */
+  /** The address relative to the site's root, with the anchor of the heading. */
   readonly url: string;
   readonly page: string;
   readonly heading: string;
@@ -8,9 +10,8 @@ export interface SearchEntry {
 }
 
 /**
- * Finds the parts of pages that hold every word of the query. Words in a heading count more than words in the text. Runs in the
- * browser too.
- *
+ * Finds the parts of pages that hold every word of the query. Words in a heading count more than words in the text. It
+ * also runs in the browser.
  * @returns at most `limit` entries, the best first; none for an empty query.
  */
 export function findPages(entries: readonly SearchEntry[], query: string, limit: number): readonly SearchEntry[] {

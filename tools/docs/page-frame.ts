@@ -1,6 +1,8 @@
+/** Makes the HTML of a page of the site. */
+
 /** A page, and the pages that its menu lists. */
 export interface PageParts {
-  /** Folder of the page in the site; empty for the first page. */
+  /** The folder of the page in the site; empty for the first page. */
   readonly folder: string;
   readonly title: string;
   readonly html: string;
@@ -18,7 +20,7 @@ pre { padding: 0.8rem; overflow-x: auto; background: #8882; } img { max-width: 1
 [aria-current] { font-weight: bold; }
 @media (max-width: 50rem) { body { display: block; } nav { border: 0; } }`;
 
-/** The whole HTML of a page: menu, search, content. It works from a file as well as from a server. Pure. */
+/** Returns the whole HTML of a page: menu, search, content. It works from a file and from a server. Pure. */
 export function pageFrame({ folder, title, html, links }: PageParts): string {
   const root = folder === "" ? "./" : "../".repeat(folder.split("/").length - 1);
   const menu = links

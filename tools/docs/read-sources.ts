@@ -1,3 +1,4 @@
+/** Reads the pages of the documentation. */
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { build } from "esbuild";
@@ -5,7 +6,7 @@ import type { SiteSources } from "./site.ts";
 
 const rootPages = ["README.md", "CHANGELOG.md", "SECURITY.md"];
 
-/** Reads every page of the documentation and makes the search script. @param root of the repository */
+/** Reads every page, and makes the search script. @param root the repository */
 export async function readSiteSources(root: string): Promise<SiteSources> {
   const names = await readdir(path.join(root, "docs"), { recursive: true });
   const docs = names.filter((name) => name.endsWith(".md")).map((name) => path.join("docs", name));

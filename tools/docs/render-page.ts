@@ -1,7 +1,8 @@
+/** Renders Markdown as HTML. */
 import { Marked, type Tokens } from "marked";
 import type { SearchEntry } from "./find-pages.ts";
 
-/** A page of the site before it has its frame. */
+/** A rendered page without its frame. */
 export interface RenderedPage {
   readonly title: string;
   readonly html: string;
@@ -10,10 +11,10 @@ export interface RenderedPage {
   readonly anchors: readonly string[];
 }
 
-/** Turns the target of a link or an image into the one of the site. */
+/** Converts the target of a link or an image into its address in the site. */
 export type LinkResolver = (target: string) => string;
 
-/** The anchor of a heading, as GitHub makes it. Pure. */
+/** Returns the anchor of a heading, as GitHub makes it. Pure. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -51,7 +52,7 @@ export function renderPage(markdown: string, resolve: LinkResolver): RenderedPag
   };
 }
 
-/** Text without the marks of Markdown. */
+/** Returns text without the marks of Markdown. */
 function plain(markdown: string): string {
   return markdown
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")

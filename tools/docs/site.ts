@@ -1,26 +1,27 @@
+/** Builds the documentation as a site. */
 import path from "node:path/posix";
 import type { SearchEntry } from "./find-pages.ts";
 import { pageFrame } from "./page-frame.ts";
 import { anchorOf, renderPage } from "./render-page.ts";
 
-/** What the site is made from. */
+/** The sources of the site. */
 export interface SiteSources {
-  /** Markdown by path relative to the repository. */
+  /** The Markdown of each page, by path relative to the repository. */
   readonly pages: ReadonlyMap<string, string>;
-  /** Script of the search, for browsers. */
+  /** The script of the search, for browsers. */
   readonly searchScript: string;
 }
 
-/** A site as files, and the files of the repository that it shows as they are. */
+/** A site: its files, and the files of the repository that it copies. */
 export interface Site {
-  /** Text by path relative to the site's root. */
+  /** The text of each file, by path relative to the site's root. */
   readonly files: ReadonlyMap<string, string>;
-  /** Files of the repository by their path in the site: images, manifests. */
+  /** The path of each copied file in the site, for instance of images and manifests. */
   readonly copies: ReadonlyMap<string, string>;
   readonly entries: readonly SearchEntry[];
 }
 
-/** The folder of a page in the site: `docs/runbooks/X.md` is `runbooks/X/`, the README is the root. Pure. */
+/** Returns the folder of a page in the site: `docs/runbooks/X.md` is `runbooks/X/`, the README is the root. Pure. */
 export function folderOf(page: string): string {
   if (page === "README.md") return "";
   return `${page.replace(/^docs\//, "").replace(/\.md$/, "")}/`;
@@ -48,7 +49,7 @@ export function buildSite({ pages, searchScript }: SiteSources): Site {
   return { files: new Map([...files, ["search-data.js", data], ["search.js", searchScript]]), copies, entries };
 }
 
-/** A page for each folder of pages, which lists them: links to a folder lead to it. */
+/** Adds a page for each folder that lists its pages, because links to a folder lead there. */
 function withFolderPages(pages: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const folders = [...new Set([...pages.keys()].map((page) => path.dirname(page)))].filter((folder) =>
     /^docs\/./.test(folder),

@@ -1,3 +1,4 @@
+/** Makes the base images of the operator's image, without a registry. */
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { runCommand } from "../assets/run-command.ts";
@@ -10,32 +11,31 @@ export interface DebianPackage {
   readonly architecture: string;
 }
 
-/** Where base images are made, and for what. */
+/** The options of the base images. */
 export interface BaseImageOptions {
   readonly buildah: Buildah;
-  /** For temporary files. */
+  /** The directory for temporary files. */
   readonly directory: string;
-  /** Text of the Dockerfile: its `FROM` lines name the images. */
+  /** The text of the Dockerfile. Its `FROM` lines name the images. */
   readonly dockerfile: string;
-  /** Every file gets this time at most, seconds since 1970. */
+  /** No file in the images is newer than this, in seconds since 1970. */
   readonly epochSeconds: number;
 }
 
 const release = "bookworm";
 const mirror = "http://deb.debian.org/debian";
 const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/** The libraries that Node links, the certificates and time zones that a program expects. */
+/** The libraries that Node links, and the certificates and time zones that programs expect. */
 const runtimePackages = ["libc6", "libstdc++6", "libgcc-s1", "ca-certificates", "tzdata"];
-/** npm runs scripts with a shell. */
+/** npm runs scripts with a shell, so the build image has one. */
 const buildPackages = ["libc6", "libstdc++6", "libgcc-s1", "dash"];
-/** Files that the machine which builds would leave in the image. */
+/** Files of the machine that builds. They must not be in the image. */
 const machineFiles = ["etc/hostname", "etc/resolv.conf", "etc/apt", "var/lib/apt", "var/log"];
 
 /**
- * Makes the base images that the Dockerfile names, from Debian packages and the Node of devDependencies, so that no registry is
- * asked. Two calls make the same bytes while Debian publishes the same packages.
- *
- * @returns the Debian packages of the image that is shipped, by name.
+ * Makes the base images that the Dockerfile names, from Debian packages and the Node of devDependencies. It needs no
+ * registry. Two calls make the same bytes while Debian publishes the same packages.
+ * @returns the Debian packages of the shipped image, by name.
  */
 export async function makeBaseImages(options: BaseImageOptions): Promise<readonly DebianPackage[]> {
   const names = new Set([...options.dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, name = ""]) => name));
@@ -63,7 +63,7 @@ async function makeBuildImage(options: BaseImageOptions, name: string): Promise<
   await commit(options, name, files, [searchPath, "NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt"]);
 }
 
-/** The npm that runs this script. */
+/** Returns the directory of the npm that runs this script. */
 function npmDirectory(): string {
   const program = process.env.npm_execpath;
   if (program === undefined)
@@ -71,7 +71,7 @@ function npmDirectory(): string {
   return path.resolve(path.dirname(program), "..");
 }
 
-/** The names of the packages, in the root that is being made. */
+/** The list of packages, in the root that is being made. */
 const listInside = "/packages.list";
 
 async function makeRoot({ directory, epochSeconds }: BaseImageOptions, name: string, include: readonly string[]) {
@@ -82,7 +82,7 @@ async function makeRoot({ directory, epochSeconds }: BaseImageOptions, name: str
     command: "mmdebstrap",
     args: [
       ...["--quiet", "--variant=extract", `--include=${include.join(",")}`],
-      // A hook of a user who is not root may write below the new root only; mmdebstrap itself copies the list out.
+      // If the user is not root, a hook may write only below the new root. mmdebstrap itself copies the list out.
       `--extract-hook=cd "$1"/var/cache/apt/archives && ls *.deb > "$1${listInside}"`,
       `--extract-hook=download ${listInside} ${list}`,
       `--customize-hook=rm -rf "$1${listInside}" ${removals}`,
@@ -93,7 +93,7 @@ async function makeRoot({ directory, epochSeconds }: BaseImageOptions, name: str
   return { root, packages: packagesIn(await readFile(list, "utf8")) };
 }
 
-/** Reads lines like `libc6_2.36-9_amd64.deb`; `%3a` stands for the colon of an epoch. Pure. */
+/** Parses lines like `libc6_2.36-9_amd64.deb`; `%3a` stands for the colon of an epoch. Pure. */
 function packagesIn(list: string): readonly DebianPackage[] {
   return list
     .split("\n")
@@ -105,7 +105,7 @@ function packagesIn(list: string): readonly DebianPackage[] {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** @param files source and target of each copy, one after the other */
+/** Makes an image from files. @param files source and target of each copy, one after the other */
 async function commit(
   { buildah, epochSeconds }: BaseImageOptions,
   name: string,

@@ -1,3 +1,4 @@
+/** Prepares the base images, from a cache if possible. */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -8,22 +9,22 @@ import { type DebianPackage, makeBaseImages } from "./base-images.ts";
 import { buildFile } from "./build-file.ts";
 import { type Buildah, removeStorage, withBuildah } from "./buildah.ts";
 
-/** What an image is built on, in the storage of a buildah. */
+/** The base images in buildah's storage. */
 export interface Bases {
   readonly buildah: Buildah;
-  /** For temporary files. */
+  /** The directory for temporary files. */
   readonly directory: string;
-  /** Text to build from, in place of the Dockerfile. */
+  /** The text that is built in place of the Dockerfile. */
   readonly dockerfile: string;
-  /** The Debian packages of the image that is shipped, by name. */
+  /** The Debian packages of the shipped image, by name. */
   readonly debian: readonly DebianPackage[];
 }
 
-/** What to prepare. */
+/** The options of the base images. */
 export interface BasesOptions {
   readonly root: string;
   readonly epochSeconds: number;
-  /** Keeps base images and npm packages for the next build. @default all of it is made anew */
+  /** The folder that keeps base images and npm packages for the next build. @default none: everything is made again */
   readonly cache?: string | undefined;
   readonly progress: ProgressSink;
   readonly signal?: AbortSignal | undefined;
@@ -33,9 +34,8 @@ type Work<T> = (bases: Bases) => Promise<T>;
 
 /**
  * Makes the base images, or takes those of the cache, and runs `work` with them.
- *
- * A cache is used only for the same Dockerfile, lock file, Node, npm and time. It does not see new versions of Debian's packages, so a
- * release is made without it.
+ * A cache is used only for the same Dockerfile, lock file, Node, npm and time. It does not see new versions of Debian's
+ * packages, so a release is made without it.
  */
 export async function withBases<T>(options: BasesOptions, work: Work<T>): Promise<T> {
   return await (options.cache === undefined
@@ -60,7 +60,7 @@ function makeBases(
   return withProgress(progress, "Making the base images", () => makeBaseImages({ ...place, dockerfile, epochSeconds }));
 }
 
-/** The image that holds the npm packages. */
+/** The name of the image with the npm packages. */
 const packagesImage = "docker.io/library/endpoint-operator-packages:cached";
 
 async function withCachedBases<T>(options: BasesOptions, cache: string, work: Work<T>): Promise<T> {
@@ -104,7 +104,7 @@ export function splitDockerfile(text: string): { readonly packages: string; read
   return { packages: text.slice(0, at), rest: text.slice(at) };
 }
 
-/** Names everything that the base images and the npm packages depend on. */
+/** Returns a key of everything that the base images and the npm packages depend on. */
 async function keyOf({ root, epochSeconds }: BasesOptions, packages: string): Promise<string> {
   const hash = createHash("sha256");
   const files = [".npmrc", "package-lock.json"].map((file) => path.join(root, file));
@@ -119,7 +119,7 @@ async function removeOthers(cache: string, name: string): Promise<void> {
   for (const other of others.filter((entry) => entry.name !== name)) await removeStorage(path.join(cache, other.name));
 }
 
-/** Removes the images that `work` adds. */
+/** Runs `work`, and removes the images that it has added. */
 async function keepingImages<T>(buildah: Buildah, work: () => Promise<T>): Promise<T> {
   const ids = async () => (await buildah(["images", "--all", "--quiet", "--no-trunc"])).split("\n");
   const before = new Set(await ids());

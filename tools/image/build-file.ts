@@ -1,25 +1,26 @@
+/** Builds an image from a Dockerfile. */
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import type { Buildah } from "./buildah.ts";
 
-/** What to build from a Dockerfile. */
+/** The options of one build. */
 export interface FileBuild {
   /** The build context: the repository's root. */
   readonly root: string;
-  /** The Dockerfile's text. */
+  /** The text of the Dockerfile. */
   readonly text: string;
-  /** For the Dockerfile. */
+  /** The directory for the Dockerfile. */
   readonly directory: string;
   /** The name of the new image, with a tag. */
   readonly reference: string;
-  /** Stage to build. @default the last one */
+  /** The stage to build. @default the last one */
   readonly target?: string;
-  /** Time of every file in the image, seconds since 1970. */
+  /** The time of every file in the image, in seconds since 1970. */
   readonly epochSeconds: number;
 }
 
-/** Builds an image without asking a registry. @throws CommandError with the last lines of the step that failed */
+/** Builds an image without a registry. @throws CommandError with the last lines of the step that failed */
 export async function buildFile(buildah: Buildah, build: FileBuild): Promise<void> {
   const { root, text, directory, reference, target, epochSeconds } = build;
   const file = path.join(directory, "Dockerfile");
@@ -32,7 +33,9 @@ export async function buildFile(buildah: Buildah, build: FileBuild): Promise<voi
   ]);
 }
 
-/** What npm needs in the build stage: its cache, the user's settings, and the certificates that this machine trusts. */
+/**
+ * Returns what npm needs in the build: its cache, the user's settings, and the certificates that this machine trusts.
+ */
 async function buildVolumes(): Promise<readonly string[]> {
   const cache = process.env.npm_config_cache ?? path.join(homedir(), ".npm");
   await mkdir(cache, { recursive: true });

@@ -1,3 +1,4 @@
+/** Builds the operator's image without a Docker engine. */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { type ProgressSink, withProgress } from "../assets/progress.ts";
@@ -11,39 +12,42 @@ import { isLoopbackRegistry } from "./registry-scheme.ts";
 import { type BundledPackage, imageSbom } from "./sbom.ts";
 import { sourceDateSeconds } from "./source-date.ts";
 
-/** What to build, and where to. */
+/** The options of the image. */
 export interface ImageOptions {
-  /** The repository's root: the Dockerfile and what it copies. */
+  /** The repository's root, with the Dockerfile. */
   readonly root: string;
-  /** Stage of the Dockerfile. @default "operator" */
+  /** The stage of the Dockerfile. @default "operator" */
   readonly target?: string;
-  /** Name of the image without a tag. @default "endpoint-operator" */
+  /** The name of the image without a tag. @default "endpoint-operator" */
   readonly name?: string;
-  /** Folder for the results; it is made. */
+  /** The folder for the results. It is made. */
   readonly outDir: string;
-  /** Time of every file in the image, seconds since 1970. @default as `sourceDateSeconds` */
+  /** The time of every file in the image, in seconds since 1970. @default as `sourceDateSeconds` */
   readonly epochSeconds?: number;
-  /** Keeps base images and npm packages for the next build. @default all of it is made anew */
+  /** The folder that keeps base images and npm packages for the next build. @default none: everything is made again */
   readonly cache?: string | undefined;
-  /** Pushes the image here as well, for instance `registry.example.com/endpoint-operator:0.1.0`. @default nowhere */
+  /**
+   * Also pushes the image to this address, for instance `registry.example.com/endpoint-operator:0.1.0`. @default it is
+   * not pushed
+   */
   readonly pushTo?: string | undefined;
-  /** Makes more images from the finished one, while buildah still has it. @param reference of the finished image */
+  /** Makes further images from the finished one, while buildah still has it. @param reference the finished image */
   readonly afterBuild?: (buildah: Buildah, reference: string, directory: string) => Promise<void>;
   readonly progress: ProgressSink;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An image as files. */
+/** A finished image as files. */
 export interface BuiltImage {
   readonly name: string;
   readonly version: string;
-  /** Digest of the manifest, with `sha256:`. */
+  /** The digest of the manifest, with `sha256:`. */
   readonly digest: string;
-  /** OCI layout: a folder. */
+  /** The folder of the OCI layout. */
   readonly layout: string;
   /** The same in one file, for `kind load image-archive` and `ctr images import`. */
   readonly archive: string;
-  /** CycloneDX. */
+  /** The SBOM in the format CycloneDX. */
   readonly sbom: string;
 }
 

@@ -1,20 +1,21 @@
+/** Runs buildah. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { CommandError, runCommand } from "../assets/run-command.ts";
 
-/** Runs buildah in storage of its own and returns what it printed, without blanks around. */
+/** Runs buildah with its own storage. It returns the output without blanks around it. */
 export type Buildah = (args: readonly string[]) => Promise<string>;
 
-/** The programs that build an image, and the packages they come from on Debian. */
+/** The programs that build an image. Debian's packages have the same names. */
 export const imageTools = ["buildah", "mmdebstrap", "tar"] as const;
 
-/** An image cannot be built here. The message says what to do. */
+/** This machine cannot build an image. The message says what to do. */
 export class ImageToolsMissing extends Error {
   override readonly name = "ImageToolsMissing";
 }
 
-/** @throws ImageToolsMissing when one of the programs does not run */
+/** Checks the programs. @throws ImageToolsMissing when one of them does not run */
 export async function checkImageTools(): Promise<void> {
   for (const command of imageTools) {
     try {
@@ -28,14 +29,14 @@ export async function checkImageTools(): Promise<void> {
   }
 }
 
-/** Where buildah keeps images, and how it is ended. */
+/** The storage of buildah, and the signal that ends it. */
 export interface BuildahOptions {
-  /** A folder that keeps its images. @default storage that is removed afterwards */
+  /** The folder that keeps its images. @default a folder that is removed afterwards */
   readonly storage?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs `work` with a buildah that has storage of its own. @param work gets a folder for temporary files too */
+/** Runs `work` with a buildah that has its own storage. @param work also gets a folder for temporary files */
 export async function withBuildah<T>(
   work: (buildah: Buildah, directory: string) => Promise<T>,
   { storage, signal }: BuildahOptions,
@@ -55,7 +56,9 @@ export async function withBuildah<T>(
   }
 }
 
-/** Removes a folder with storage of buildah. For a user who is not root, its files belong to other ids of a user namespace. */
+/**
+ * Removes a folder with buildah's storage. If the user is not root, its files belong to other ids of a user namespace.
+ */
 export async function removeStorage(directory: string): Promise<void> {
   try {
     await rm(directory, { recursive: true, force: true });
@@ -65,7 +68,7 @@ export async function removeStorage(directory: string): Promise<void> {
   }
 }
 
-/** Nothing is left to remove when the work has ended early. */
+/** If the work has ended early, there may be nothing to remove. */
 function ignoreCommandError(error: unknown): void {
   if (!(error instanceof CommandError)) throw error;
 }

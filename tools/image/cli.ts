@@ -1,4 +1,4 @@
-// Builds the image as an OCI layout, without a Docker engine: `npm run image`.
+// The command that builds the image as an OCI layout, without a Docker engine: `npm run image`.
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";

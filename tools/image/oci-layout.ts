@@ -1,3 +1,4 @@
+/** Reads and checks OCI layouts. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -5,7 +6,7 @@ import path from "node:path";
 import { pipeline } from "node:stream/promises";
 import { runCommand } from "../assets/run-command.ts";
 
-/** Points to a blob of an OCI layout. */
+/** A reference to a blob of an OCI layout. */
 export interface Descriptor {
   readonly mediaType: string;
   /** `sha256:` and hexadecimal digits. */
@@ -20,16 +21,16 @@ interface Manifest {
 
 /** An image of an OCI layout. */
 export interface OciImage {
-  /** Digest of the manifest: the digest by which a cluster pulls the image. */
+  /** The digest of the manifest. A cluster pulls the image by it. */
   readonly digest: string;
   readonly config: Descriptor;
-  /** The lowest layer first. */
+  /** The layers, the lowest first. */
   readonly layers: readonly Descriptor[];
 }
 
 const fileOf = (layout: string, digest: string) => path.join(layout, "blobs", ...digest.split(":"));
 
-/** Reads the one image of a layout. @throws Error when there is not exactly one */
+/** Reads the image of a layout. @throws Error when there is not exactly one */
 export async function readOciImage(layout: string): Promise<OciImage> {
   const index = JSON.parse(await readFile(path.join(layout, "index.json"), "utf8")) as { manifests: Descriptor[] };
   const [only, ...others] = index.manifests;
@@ -38,7 +39,7 @@ export async function readOciImage(layout: string): Promise<OciImage> {
   return { digest: only.digest, config: manifest.config, layers: manifest.layers };
 }
 
-/** Compares every blob with its digest. @returns a line for each blob that differs; empty when the image is whole */
+/** Compares every blob with its digest. @returns a line for each blob that differs; empty if the image is complete */
 export async function brokenBlobs(layout: string): Promise<readonly string[]> {
   const image = await readOciImage(layout);
   const digests = [image.digest, image.config.digest, ...image.layers.map(({ digest }) => digest)];
@@ -51,7 +52,7 @@ export async function brokenBlobs(layout: string): Promise<readonly string[]> {
   return problems.flat();
 }
 
-/** Reads one file from the topmost layer that has it. @throws Error when none has it */
+/** Reads a file from the topmost layer that has it. @throws Error when no layer has it */
 export async function readImageFile(layout: string, name: string): Promise<string> {
   const { layers } = await readOciImage(layout);
   for (const { digest } of layers.toReversed()) {
@@ -64,7 +65,7 @@ export async function readImageFile(layout: string, name: string): Promise<strin
   throw new Error(`no layer of ${layout} has the file ${name}`);
 }
 
-/** @returns hexadecimal */
+/** Returns the SHA-256 of a file in hexadecimal. */
 export async function sha256Of(file: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(file), hash);

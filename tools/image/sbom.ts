@@ -1,27 +1,30 @@
+/** Makes the SBOM of the image. */
 import type { DebianPackage } from "./base-images.ts";
 
-/** A package whose code is in the bundle, as `packages.json` beside the bundle lists it. */
+/** A bundled package, as `packages.json` beside the bundle lists it. */
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
-  /** SPDX expression, or what the package states. */
+  /** The licence as an SPDX expression, or in the words of the package. */
   readonly licence: string;
 }
 
-/** What an image holds. */
+/** The content of an image. */
 export interface ImageContents {
   readonly name: string;
   readonly version: string;
-  /** Digest of the manifest, with `sha256:`. */
+  /** The digest of the manifest, with `sha256:`. */
   readonly digest: string;
   readonly bundled: readonly BundledPackage[];
   readonly debian: readonly DebianPackage[];
-  /** Without a leading v. */
+  /** The version without a leading v. */
   readonly nodeVersion: string;
   readonly epochSeconds: number;
 }
 
-/** A CycloneDX document of an image: the bundled npm packages, the Node binary and the Debian packages. Pure. */
+/**
+ * Returns a CycloneDX document of an image: the bundled npm packages, the Node binary and the Debian packages. Pure.
+ */
 export function imageSbom(contents: ImageContents): object {
   const { name, version, digest, epochSeconds, nodeVersion } = contents;
   const purl = `pkg:oci/${name}@${encodeURIComponent(digest)}?tag=${version}`;
@@ -59,7 +62,7 @@ function component(type: string, name: string, version: string, purl: string): o
   return { type, "bom-ref": purl, name, version, purl };
 }
 
-/** An expression where it is one; else the name that the package states. */
+/** Returns an SPDX expression if the text is one, else the name that the package states. */
 function licenceOf(licence: string): object {
   if (/ (OR|AND|WITH) /.test(licence)) return { expression: licence };
   return /^[A-Za-z0-9.+-]+$/.test(licence) ? { license: { id: licence } } : { license: { name: licence } };

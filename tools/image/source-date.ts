@@ -1,9 +1,9 @@
+/** Decides the time of the files in images and chart packages. */
 import { runCommand } from "../assets/run-command.ts";
 
 /**
- * The time of every file in an image or a chart package, seconds since 1970: SOURCE_DATE_EPOCH if it is set, else the time of the
- * last commit. Zero outside a git repository: then only the files decide the digest.
- *
+ * Returns the time of every file, in seconds since 1970: SOURCE_DATE_EPOCH if it is set, else the time of the last
+ * commit. Outside a git repository it is zero, so that only the files decide the digest.
  * @see https://reproducible-builds.org/specs/source-date-epoch/
  */
 export async function sourceDateSeconds(root: string, env: NodeJS.ProcessEnv): Promise<number> {

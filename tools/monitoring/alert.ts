@@ -1,17 +1,19 @@
-/** How soon a person has to look: `critical` pages at any hour, `warning` waits for the working day. */
+/** The form of an alert. */
+
+/** How soon a person must look: `critical` alerts page at any hour, `warning` waits for working hours. */
 export type Severity = "critical" | "warning";
 
 /** One alert, as this repository ships it. */
 export interface Alert {
-  /** UpperCamelCase; its runbook is docs/runbooks/NAME.md. */
+  /** The name in UpperCamelCase. Its runbook is docs/runbooks/NAME.md. */
   readonly name: string;
   readonly severity: Severity;
-  /** PromQL. Its labels say what the alert is about, and never which replica exported it. */
+  /** The expression in PromQL. Its labels name the object of the alert, and never a replica of the operator. */
   readonly expr: string;
-  /** How long it must hold, as Prometheus writes durations. `0s`: at once. */
+  /** How long the expression must hold, as Prometheus writes durations. `0s`: the alert fires at once. */
   readonly for: string;
   /** One line; a template of Prometheus. */
   readonly summary: string;
-  /** What it means and what to do next; a template of Prometheus. */
+  /** What the alert means and what to do next; a template of Prometheus. */
   readonly description: string;
 }

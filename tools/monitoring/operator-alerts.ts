@@ -1,28 +1,32 @@
+/** The alerts about the operator itself. */
 import type { Alert } from "./alert.ts";
 import { fromLeader } from "./from-leader.ts";
 
 const pods = "kubectl get pods -A -l app.kubernetes.io/name=endpoint-operator";
 
-/** Other operators export series of these names too. This selects the targets that export the build of this one. */
+/**
+ * Other operators export series with the same names. This part selects the targets that export the build information of
+ * this operator.
+ */
 const ours = "and on (job, instance) endpoint_operator_build_info";
 
 const queue = `name="computeendpoint"`;
 
-/** Several operators may share a Prometheus. A sum over all of them would hide the trouble of one. */
+/** Several operators may share a Prometheus. A sum over all of them would hide a problem of one. */
 const byOperator = "by (job, namespace)";
 
-/** One control plane of one operator. */
+/** The labels of one control plane of one operator. */
 const ofControlPlane = ["job", "namespace", "control_plane"];
 
-/** Whether the leader's key is refused by a control plane that the matcher selects. */
+/** Returns an expression: whether a control plane that the matcher selects refuses the leader's key. */
 function rejectedKey(alert: string, matcher: string): string {
   const selector = `control_plane_credentials_valid{${matcher}}`;
   return `${fromLeader({ alert, selector, labels: ofControlPlane, identity: ofControlPlane, presence: selector })} == 0`;
 }
 
 /**
- * Alerts about the operator and its connection to the control plane. While a critical one fires, the absence of alerts about
- * resources means nothing.
+ * Alerts about the operator and its connection to the control plane. While a critical one fires, missing alerts about
+ * resources mean nothing.
  */
 export const operatorAlerts: readonly Alert[] = [
   {
@@ -82,7 +86,8 @@ export const operatorAlerts: readonly Alert[] = [
   {
     name: "EndpointOperatorOperationsUnseen",
     severity: "warning",
-    // A process mostly finds a gap in its first seconds. Its counter is then 1 at the first scrape, which is no increase.
+    // A process mostly finds a gap in its first seconds. Its counter is then 1 at the first scrape, and Prometheus sees
+    // no increase.
     expr:
       "sum(increase(compute_endpoint_operation_log_gaps_total[1h])) > 0\nor\n" +
       "sum(compute_endpoint_operation_log_gaps_total and on (job, instance) time() - process_start_time_seconds < 3600) > 0",
@@ -97,14 +102,14 @@ export const operatorAlerts: readonly Alert[] = [
     name: "EndpointOperatorThrottled",
     severity: "warning",
     expr:
-      `sum ${byOperator} (rate(control_plane_throttled_total[10m]))\n/\n(\n` +
-      `  sum ${byOperator} (rate(control_plane_requests_total[10m]))\n  +\n` +
-      `  sum ${byOperator} (rate(control_plane_throttled_total{reason="HeldBack"}[10m]))\n)\n> 0.1`,
+      `sum by (${ofControlPlane.join(", ")}) (rate(control_plane_throttled_total[10m]))\n/\n` +
+      `sum by (${ofControlPlane.join(", ")}) (rate(control_plane_calls_total[10m]))\n> 0.1`,
     for: "20m",
-    summary: "The control plane throttles the operator: {{ $value | humanizePercentage }} of its calls wait",
+    summary: "{{ $labels.control_plane }} throttles the operator: {{ $value | humanizePercentage }} of its calls wait",
     description:
-      "The control plane keeps answering 429, so changes are late and failed operations are reported late. Find the other " +
-      "clients of the key or the account. Then raise the limit, or PROJECT_POLL_SECONDS.",
+      "This control plane keeps answering 429, so changes are late and failed operations are reported late. The name settings " +
+      "stands for the control plane of the settings. Other control planes continue. Find the other clients of the key or the " +
+      "account. Then raise the limit, or PROJECT_POLL_SECONDS.",
   },
   {
     name: "EndpointOperatorQueueNotDraining",
@@ -115,7 +120,7 @@ export const operatorAlerts: readonly Alert[] = [
       `or\nmax ${byOperator} (workqueue_longest_running_processor_seconds{${queue}}) > 300`,
     for: "10m",
     summary:
-      "The endpoint operator is behind: projects wait {{ $value | humanizeDuration }} in the queue, or for one reconcile",
+      "The endpoint operator is behind: the average wait of a project, or one reconcile, takes {{ $value | humanizeDuration }}",
     description:
       "More work arrives than the operator finishes, or a reconcile hangs. Look first at control_plane_request_duration_seconds " +
       "and at the log: a slow control plane is the usual cause. With many resources raise WORKERS, and the CPU of the pod.",

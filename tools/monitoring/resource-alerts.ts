@@ -1,3 +1,4 @@
+/** The alerts about single resources. */
 import type { Alert } from "./alert.ts";
 import { fromLeader } from "./from-leader.ts";
 
@@ -8,12 +9,13 @@ const notReady = `compute_endpoint_condition{type="Ready",status="False"}`;
 const stalled = `compute_endpoint_condition{type="Stalled",status="True"}`;
 const unauthorized = `compute_endpoint_condition{type="CredentialsValid",status="False"}`;
 
-/** Alerts about one resource each. Their labels name its namespace and name. */
+/** Alerts about one resource each. Their labels have its namespace and name. */
 export const resourceAlerts: readonly Alert[] = [
   {
     name: "ComputeEndpointOperationFailed",
     severity: "critical",
-    // The gauge, not the failures counter: Prometheus sees no increase in a counter that begins with the first failure.
+    // The expression uses the gauge and not the counter of failures. Prometheus sees no increase in a counter that
+    // begins with the first failure.
     expr: fromLeader({
       alert: "ComputeEndpointOperationFailed",
       selector: "compute_endpoint_operation_failed",
@@ -41,7 +43,7 @@ export const resourceAlerts: readonly Alert[] = [
   {
     name: "ComputeEndpointNotReady",
     severity: "critical",
-    // Stalled and rejected credentials have alerts of their own that say more.
+    // Stalled resources and rejected credentials have their own alerts, which say more.
     expr:
       `${fromLeader({ alert: "ComputeEndpointNotReady", selector: notReady })}\n` +
       `unless on (namespace, name) (${stalled} or ${unauthorized})`,

@@ -1,22 +1,24 @@
-/** One line of the operator made weaker, and what must notice it. */
+/** The weaknesses that the simulation must notice. */
+
+/** One change that makes the operator weaker, and the test that must notice it. */
 export interface Mutation {
-  /** What the operator does not do any more. */
+  /** What the weakened operator no longer does. */
   readonly name: string;
-  /** Below `src`. */
+  /** The file, below `src`. */
   readonly file: string;
-  /** A text that occurs exactly once in the file. */
+  /** The text to replace. It occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
   /**
-   * A named case of the simulation, a workload whose single faults are run under both profiles, or the first random runs
-   * of DatabaseAccesses beside ComputeEndpoints.
+   * The test that must fail. It is a named case of the simulation, or a workload whose single faults run under both
+   * profiles, or the first random runs with DatabaseAccesses.
    */
   readonly caughtBy: { readonly namedCase: string } | { readonly workload: string } | { readonly accessSeeds: number };
 }
 
 const decide = (file: string) => `decide/${file}.ts`;
 
-/** Every weakening. A text that is no longer found must be replaced by what does its work now. */
+/** Every change. If its text is no longer found, it must be replaced by the text that has its effect now. */
 export const mutations: readonly Mutation[] = [
   {
     name: "a POST is sent again without waiting for the first to settle",
@@ -110,6 +112,34 @@ export const mutations: readonly Mutation[] = [
     caughtBy: { namedCase: "11a" },
   },
   {
+    name: "a deletion does not wait for an endpoint with its token that cannot be parsed",
+    file: decide("plan-unowned"),
+    find: "planUnreadableOwn(observation) ??\n    planTokenElsewhere",
+    replace: "planTokenElsewhere",
+    caughtBy: { namedCase: "11c" },
+  },
+  {
+    name: "a create does not wait for an endpoint with its token that cannot be parsed",
+    file: decide("plan-unowned"),
+    find: "planUnreadableOwn(observation) ??\n    planNamedAdoption",
+    replace: "planNamedAdoption",
+    caughtBy: { namedCase: "11d" },
+  },
+  {
+    name: "an open create does not look for an endpoint with its token on another branch",
+    file: decide("plan-open-create"),
+    find: "planTokenElsewhere(observation, unrecordedOwn(observation).unproven) ??\n",
+    replace: "",
+    caughtBy: { namedCase: "11e" },
+  },
+  {
+    name: "a copied name is taken for the endpoint that is gone",
+    file: decide("plan-owned"),
+    find: "return planNamesake(observation) ?? planReplacement(ownership);",
+    replace: "return planReplacement(ownership);",
+    caughtBy: { namedCase: "17b" },
+  },
+  {
     name: "an adopted endpoint that is gone is created again",
     file: decide("plan-owned"),
     find: 'if (origin !== "Adopted") {',
@@ -199,12 +229,12 @@ export const mutations: readonly Mutation[] = [
     file: "kubernetes/lease/lease-timing.ts",
     find: "return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();",
     replace: "return runsOutAtMs === undefined || runsOutAtMs > 0;",
-    caughtBy: { namedCase: "new leader" },
+    caughtBy: { namedCase: "standby" },
   },
   {
     name: "a new leader does not list before it acts",
-    file: "operator-parts.ts",
-    find: "watch.listConsistently(), ",
+    file: "wiring/operator-parts.ts",
+    find: "this.watch.listConsistently(), ",
     replace: "",
     caughtBy: { namedCase: "4" },
   },
@@ -214,6 +244,13 @@ export const mutations: readonly Mutation[] = [
     find: "relistMs: 600_000,",
     replace: "relistMs: 60_000_000,",
     caughtBy: { namedCase: "lost event" },
+  },
+  {
+    name: "a read that is older than the cache does not show that etcd was restored",
+    file: "kubernetes/store/kind-store.ts",
+    find: "before !== undefined && isOlder(resource.resourceVersion, before.resourceVersion)",
+    replace: "before !== undefined && isOlder(resource.resourceVersion, resource.resourceVersion)",
+    caughtBy: { namedCase: "restored under an edit" },
   },
   {
     name: "a watch that sends nothing is trusted for ever",
@@ -253,7 +290,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a role that another client made counts as made by the operator",
     file: "access/access-records.ts",
-    find: 'known === undefined ? "Existing" : "Presumed"',
+    find: 'known === undefined ? "Existing" : requestedOrigin(observation, known)',
     replace: '"Presumed"',
     caughtBy: { accessSeeds: 100 },
   },
@@ -279,9 +316,37 @@ export const mutations: readonly Mutation[] = [
     caughtBy: { accessSeeds: 100 },
   },
   {
+    name: "a poll that got no request in time is reported as a failure",
+    file: "control-plane/request-budget.ts",
+    find: 'if (urgency === "Background") {\n      // After',
+    replace: "if (false) {\n      // After",
+    caughtBy: { namedCase: "many projects, restart" },
+  },
+  {
+    name: "an edit does not hurry the waiting poll of its project",
+    file: "control-plane/request-budget.ts",
+    find: "this.#hurried.add(waiting.caller);",
+    replace: "",
+    caughtBy: { namedCase: "many projects, edit" },
+  },
+  {
+    name: "a shutdown leaves reconciles waiting for the request budget",
+    file: "control-plane/request-budget.ts",
+    find: "this.#isClosed = true;",
+    replace: "return;",
+    caughtBy: { namedCase: "many projects, stop" },
+  },
+  {
+    name: "a deletion whose recorded endpoint is gone does not look for the one that replaced it",
+    file: decide("plan-deletion"),
+    find: "planNamesake(observation) ??",
+    replace: "",
+    caughtBy: { namedCase: "11f" },
+  },
+  {
     name: "a role is created without a record that it may have been",
     file: "access/send-access-change.ts",
-    find: 'withObject(objects, objectOf(observation, type, "Requested"))',
+    find: "withObject(objects, createdObject(plan, observation))",
     replace: "objects",
     caughtBy: { accessSeeds: 200 },
   },
@@ -291,5 +356,47 @@ export const mutations: readonly Mutation[] = [
     find: "isSameStored(secret.secret.data, data)",
     replace: "isSameStored(secret.secret.data.host, data.host)",
     caughtBy: { accessSeeds: 100 },
+  },
+  {
+    name: "a DatabaseAccess is not read again after its change has waited for the request budget",
+    file: "access/access-round.ts",
+    find: "if (!isWanted || !change.isCurrent()",
+    replace: "if (!change.isCurrent()",
+    caughtBy: { namedCase: "pause and budget" },
+  },
+  {
+    name: "reads for a DatabaseAccess with unfinished work are background requests",
+    file: "reconcile/due.ts",
+    find: "kind.urgentNamespace()",
+    replace: "(kind.size < 0 ? kind.urgentNamespace() : undefined)",
+    caughtBy: { namedCase: "deletion and budget" },
+  },
+  {
+    name: "an accepted create of a role is forgotten if its record was not stored",
+    file: "access/access-records.ts",
+    find: 'return "Created";',
+    replace: 'return "Presumed";',
+    caughtBy: { namedCase: "role and edit" },
+  },
+  {
+    name: "a refused create of a role counts as one without an answer",
+    file: "access/access-records.ts",
+    find: 'case "NotApplied":\n      return "Existing";',
+    replace: 'case "NotApplied":\n      return "Presumed";',
+    caughtBy: { namedCase: "role refused" },
+  },
+  {
+    name: "a change of the role on another branch counts as the reset",
+    file: "access/plan-access.ts",
+    find: "const hasTakenEffect = isOfBranch && ",
+    replace: "const hasTakenEffect = (isOfBranch || true) && ",
+    caughtBy: { namedCase: "rotation and move" },
+  },
+  {
+    name: "the time of a role counts as exact although it has whole seconds",
+    file: "access/observe-access.ts",
+    find: "updatedMs % 1_000 === 0 && ",
+    replace: "updatedMs % 1_000 > 0 && ",
+    caughtBy: { namedCase: "two resets in a second" },
   },
 ];

@@ -1,7 +1,7 @@
 // Weakens the operator one line at a time, and requires the simulation to notice: `npm run mutations [-- --only WORDS]`.
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
@@ -10,31 +10,69 @@ import { type Mutation, mutations } from "./mutation-list.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const runFile = promisify(execFile);
 
-/** One mutant may run into an endless loop. */
+/** The time limit of one run, because a weakened operator may run into an endless loop. */
 const limitMs = 240_000;
 
-/** How a mutant ended. `Stale`: its text is not in the file exactly once. */
+/** More at once gain nothing on the machines that run this. */
+const mostAtOnce = 2;
+
+/**
+ * How a mutant ended. `Stale`: its text is not in the file exactly once. `Unfounded`: its proof finds something without
+ * the weakening too.
+ */
 type Verdict =
   | { readonly kind: "Caught"; readonly by: string }
   | { readonly kind: "Survived" }
-  | { readonly kind: "Stale"; readonly count: number };
+  | { readonly kind: "Stale"; readonly count: number }
+  | { readonly kind: "Unfounded"; readonly found: string };
 
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: { only: { type: "string", default: "" } } });
   const chosen = mutations.filter(({ name }) => name.includes(values.only));
-  const copy = await copyRepository();
+  const copies = await Promise.all(
+    Array.from({ length: Math.min(mostAtOnce, availableParallelism()) }, () => copyRepository()),
+  );
   let bad = 0;
   try {
-    for (const mutation of chosen) {
-      const verdict = await judge(copy, mutation);
+    const unfounded = await findUnfounded(copies, chosen);
+    await shareOut(copies, chosen, async (copy, mutation) => {
+      const found = unfounded.get(proofOf(mutation.caughtBy).join(" "));
+      const verdict: Verdict = found === undefined ? await judge(copy, mutation) : { kind: "Unfounded", found };
       if (verdict.kind !== "Caught") bad += 1;
       console.log(`${lineOf(mutation, verdict)}`);
-    }
+    });
   } finally {
-    await rm(copy, { recursive: true, force: true });
+    await Promise.all(copies.map((copy) => rm(copy, { recursive: true, force: true })));
   }
   console.log(`${chosen.length} weakenings, ${chosen.length - bad} caught, ${bad} not caught or out of date`);
   return bad === 0 ? 0 : 1;
+}
+
+/** Works on all items, one at a time in each copy of the repository. */
+async function shareOut<Item>(
+  copies: readonly string[],
+  items: readonly Item[],
+  work: (copy: string, item: Item) => Promise<void>,
+): Promise<void> {
+  const left = [...items];
+  const workIn = async (copy: string) => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(copy, item);
+  };
+  await Promise.all(copies.map(workIn));
+}
+
+/** Runs each proof without a weakening. @returns what it finds, by proof; a proof that finds nothing is left out */
+async function findUnfounded(
+  copies: readonly string[],
+  chosen: readonly Mutation[],
+): Promise<ReadonlyMap<string, string>> {
+  const proofs = new Map(chosen.map((mutation) => [proofOf(mutation.caughtBy).join(" "), mutation]));
+  const found = new Map<string, string>();
+  await shareOut(copies, [...proofs], async (copy, [proof, mutation]) => {
+    const verdict = await runProof(copy, mutation);
+    if (verdict.kind === "Caught") found.set(proof, verdict.by);
+  });
+  return found;
 }
 
 async function copyRepository(): Promise<string> {
@@ -56,14 +94,14 @@ async function judge(copy: string, mutation: Mutation): Promise<Verdict> {
     before.replace(mutation.find, () => mutation.replace),
   );
   try {
-    return await runMutant(copy, mutation);
+    return await runProof(copy, mutation);
   } finally {
     await writeFile(file, before);
   }
 }
 
-/** A mutant that fails or hangs is noticed too. */
-async function runMutant(copy: string, { caughtBy }: Mutation): Promise<Verdict> {
+/** Runs the proof of a mutation in a copy of the repository. An operator that fails or hangs is noticed too. */
+async function runProof(copy: string, { caughtBy }: Mutation): Promise<Verdict> {
   const [kind, name] = proofOf(caughtBy);
   const script = path.join(copy, "tools/mutations/run-mutant.ts");
   try {
@@ -93,6 +131,8 @@ function lineOf({ name, file }: Mutation, verdict: Verdict): string {
       return `SURVIVED  ${name} (src/${file})`;
     case "Stale":
       return `STALE     ${name}: its text occurs ${verdict.count} times in src/${file}, and must occur once`;
+    case "Unfounded":
+      return `UNFOUNDED ${name}: its proof finds something without the weakening: ${verdict.found}`;
   }
 }
 

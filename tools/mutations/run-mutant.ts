@@ -1,4 +1,5 @@
-// Runs in a copy of the repository whose `src` is weakened: prints what a named case, a workload or random runs find wrong, as JSON.
+// Runs one test of the simulation in a copy of the repository whose `src` is weakened, and prints the found problems as
+// JSON.
 import { namedCases } from "../../test/simulation/cases/all-cases.ts";
 import { run } from "../../test/simulation/run/run.ts";
 import { faultUnits, runFaultUnit } from "../../test/simulation/workloads/fault-plans.ts";

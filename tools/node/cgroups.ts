@@ -1,11 +1,12 @@
+/** Makes and removes cgroups for a kubelet. */
 import { mkdir, readdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 const root = "/sys/fs/cgroup";
-/** Hierarchies of cgroup v1 that a kubelet uses. */
+/** The hierarchies of cgroup v1 that a kubelet uses. */
 const hierarchies = ["cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "blkio", "pids", "systemd"];
 
-/** The hierarchies of cgroup v1 that are mounted here; empty where only cgroup v2 is. */
+/** Returns the hierarchies of cgroup v1 on this machine; empty if it has only cgroup v2. */
 export async function cgroupHierarchies(): Promise<readonly string[]> {
   const mounted = await readdir(root).catch((): string[] => []);
   return hierarchies.filter((name) => mounted.includes(name));
@@ -15,20 +16,20 @@ export async function cgroupHierarchies(): Promise<readonly string[]> {
 export async function makeCgroups(name: string): Promise<void> {
   for (const hierarchy of await cgroupHierarchies()) await mkdir(path.join(root, hierarchy, name), { recursive: true });
   const cpuset = path.join(root, "cpuset");
-  // A new cpuset is empty, and a process cannot join an empty one.
+  // A new cpuset is empty, and a process cannot join an empty cpuset.
   for (const file of ["cpuset.cpus", "cpuset.mems"])
     await writeFile(path.join(cpuset, name, file), await readFile(path.join(cpuset, file), "utf8"));
 }
 
 /**
- * Removes the cgroups of this name and all below them, in every hierarchy: runc makes one in that of cgroup v2 as well. Their
- * processes must have ended.
+ * Removes the cgroups of this name and all below them, in every hierarchy, because runc makes one in that of cgroup v2
+ * too. Their processes must have ended.
  */
 export async function removeCgroups(name: string): Promise<void> {
   for (const directory of await cgroupsNamed(name)) await removeTree(directory);
 }
 
-/** The cgroups of this name, one for each hierarchy that has it. */
+/** Returns the cgroups of this name, one for each hierarchy that has it. */
 export async function cgroupsNamed(name: string): Promise<readonly string[]> {
   const mounted = await readdir(root).catch((): string[] => []);
   const candidates = mounted.map((hierarchy) => path.join(root, hierarchy, name));

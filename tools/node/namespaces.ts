@@ -1,3 +1,4 @@
+/** Runs a script in Linux namespaces of its own. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { type GuardedProcess, startGuardedProcess } from "../process/guarded-process.ts";
@@ -5,7 +6,7 @@ import { cgroupHierarchies } from "./cgroups.ts";
 
 const unshareArgs = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private"];
 
-/** What a node needs from the system, by the Debian package that has it. */
+/** The programs that a node needs, each with its Debian package. */
 const programs = [
   { package: "containerd", files: ["/usr/bin/containerd", "/usr/bin/ctr"] },
   { package: "runc", files: ["/usr/sbin/runc"] },
@@ -13,7 +14,7 @@ const programs = [
   { package: "iproute2", files: ["/usr/sbin/ip"] },
 ];
 
-/** Why no node can run on this machine, with the remedy; `undefined` when one can. */
+/** Returns why no node can run on this machine, and what to do; `undefined`: a node can run. */
 export async function nodeProblem(): Promise<string | undefined> {
   if (process.platform !== "linux") return "a node needs Linux";
   if (process.getuid?.() !== 0) return "a node needs root: it makes namespaces, mounts and cgroups";
@@ -27,11 +28,10 @@ export async function nodeProblem(): Promise<string | undefined> {
 
 /**
  * Runs a script of this repository as root of new mount, network and process namespaces.
- *
- * Everything it starts and mounts ends with it, however it ends.
+ * When the script ends in any way, everything that it started and mounted ends too.
  */
 export async function startInNamespaces(script: string, args: readonly string[]): Promise<GuardedProcess> {
-  // The shell is the first process of the namespace: it reaps the orphans of containerd.
+  // The shell is the first process of the namespace, so it ends the orphans of containerd.
   const shell = ["sh", "-c", 'node=$1; shift; "$node" "$@"; exit $?', "sh", process.execPath, script, ...args];
   return await startGuardedProcess({ command: "unshare", args: [...unshareArgs, ...shell], graceMs: 3_000 });
 }

@@ -1,3 +1,4 @@
+/** Starts a Kubernetes cluster with one real node. */
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { request } from "undici";
@@ -28,10 +29,10 @@ export const nodeAssets = [
   "helm",
 ] as const satisfies readonly AssetName[];
 
-/** What to start. */
+/** The options of a cluster. */
 export interface NodeClusterOptions extends NodePlaces {
   readonly assets: AssetPaths<(typeof nodeAssets)[number]>;
-  /** OCI archives for containerd; each names its image. */
+  /** The OCI archives for containerd. Each names its image. */
   readonly images: readonly string[];
 }
 
@@ -39,7 +40,7 @@ export interface NodeClusterOptions extends NodePlaces {
 export interface NodeCluster {
   readonly apiServer: ApiServer;
   readonly nodeName: string;
-  /** Sends a signal to the main process of a container. @param id without `containerd://` */
+  /** Sends a signal to the main process of a container. @param id the container's id without `containerd://` */
   killContainer(id: string): Promise<void>;
 }
 
@@ -47,10 +48,10 @@ const nodeName = "node1";
 const startTimeoutMs = 60_000;
 
 /**
- * Starts a cluster: API server, controllers, scheduler, containerd, kubelet. Call it only in namespaces of its own
- * (`startInNamespaces`): it sets addresses, mounts a new /run and leaves the end of its processes to the namespace.
- *
- * @returns once the API server, containerd and the kubelet answer; the node becomes Ready soon after.
+ * Starts API server, controllers, scheduler, containerd and kubelet.
+ * Call it only inside `startInNamespaces`: it sets addresses and mounts a new /run, and its processes end with the
+ * namespace.
+ * @returns when the API server, containerd and the kubelet answer; the node becomes Ready soon after.
  * @throws ComponentError with the end of the log of the process that failed.
  */
 export async function startNodeCluster(options: NodeClusterOptions): Promise<NodeCluster> {
@@ -69,7 +70,7 @@ export async function startNodeCluster(options: NodeClusterOptions): Promise<Nod
     assets: { etcd: assets.etcd, "kube-apiserver": assets["kube-apiserver"] },
     dataDirectory: path.join(directory, "api-server"),
     ports: { etcdClient: 2379, etcdPeer: 2380, apiServer: 443 },
-    // The certificate stands for 127.0.0.1 and the service address; pods use the latter.
+    // The certificate is for 127.0.0.1 and the service address. Pods use the latter.
     apiServerArgs: ["--bind-address=0.0.0.0", "--kubelet-preferred-address-types=InternalIP"],
   });
   const control = { directory, kubeconfig: apiServer.kubeconfigFile };

@@ -1,25 +1,26 @@
+/** The configuration files of a node. */
 import { stringify } from "yaml";
 
-/** Addresses inside the network namespace; nothing outside can reach them. */
+/** The node's address in its network namespace. Nothing outside can reach it. */
 export const nodeAddress = "10.77.0.1";
-/** The first address of the API server's service range: the service `kubernetes`. */
+/** The first address of the API server's service range: that of the service `kubernetes`. */
 export const serviceAddress = "10.0.0.1";
-/** The sandbox image of every pod. */
+/** The image that keeps the namespaces of every pod. */
 export const pauseImage = "docker.io/library/pause:1";
 
-/** Places of one node, below its directory. */
+/** The paths of one node, below its directory. */
 export interface NodePlaces {
   readonly directory: string;
-  /** Name of the cgroup that all pods are below. */
+  /** The name of the cgroup of all pods. */
   readonly cgroup: string;
 }
 
-/** Address of containerd's socket. Pure. */
+/** Returns the address of containerd's socket. Pure. */
 export function containerdSocket({ directory }: NodePlaces): string {
   return `${directory}/containerd.sock`;
 }
 
-/** Configuration of containerd 1.6. Pure. */
+/** Returns the configuration of containerd 1.6. Pure. */
 export function containerdConfig(places: NodePlaces): string {
   const { directory } = places;
   return `version = 2
@@ -46,7 +47,7 @@ oom_score = 0
 `;
 }
 
-/** A bridge for the pods; they reach the node's addresses and nothing else. Pure. */
+/** Returns the configuration of a bridge for the pods. They reach only the node's addresses. Pure. */
 export function networkConfig({ directory }: NodePlaces): string {
   const ipam = {
     type: "host-local",
@@ -58,7 +59,7 @@ export function networkConfig({ directory }: NodePlaces): string {
   return JSON.stringify({ cniVersion: "0.4.0", name: "pods", plugins: [bridge] });
 }
 
-/** Configuration of the kubelet for a node without systemd, kube-proxy and DNS. Pure. */
+/** Returns the configuration of a kubelet on a node without systemd, kube-proxy and DNS. Pure. */
 export function kubeletConfig(places: NodePlaces): string {
   return stringify({
     apiVersion: "kubelet.config.k8s.io/v1beta1",

@@ -1,13 +1,14 @@
+/** Starts server processes and waits until they are ready. */
 import { readFile, stat } from "node:fs/promises";
 import { type GuardedProcess, startGuardedProcess } from "./guarded-process.ts";
 
-/** How many lines of its log a failure quotes. */
+/** The number of lines of its log that an error quotes. */
 const quotedLines = 12;
 
-/** A server process did not start, or ended on its own. The message quotes the end of its log. */
+/** A server process did not start, or ended by itself. The message quotes the end of its log. */
 export class ComponentError extends Error {
   override readonly name = "ComponentError";
-  /** True when another process has taken a port, so that another try with other ports may work. */
+  /** True: another process has taken a port, so a start with other ports may succeed. */
   readonly isPortTaken: boolean;
 
   constructor(message: string, logTail: string) {
@@ -16,17 +17,17 @@ export class ComponentError extends Error {
   }
 }
 
-/** One running server process. */
+/** A running server process. */
 export interface Component {
   readonly name: string;
   readonly process: GuardedProcess;
-  /** What it has written since this start. */
+  /** Returns what it has written since this start. */
   readLog(): Promise<string>;
-  /** An error with this message and the end of its log. */
+  /** Makes an error with this message and the end of its log. */
   failure(message: string): Promise<ComponentError>;
 }
 
-/** Starts one process; its output is appended to `logFile`. */
+/** Starts a process. Its output is appended to `logFile`. */
 export async function startComponent(options: {
   readonly name: string;
   readonly command: string;
@@ -55,8 +56,7 @@ export async function startComponent(options: {
 
 /**
  * Waits until `isReady` returns true.
- *
- * @throws ComponentError when the process ends first or the deadline is reached.
+ * @throws ComponentError when the process ends before, or at the deadline.
  */
 export async function waitForComponent(
   component: Component,

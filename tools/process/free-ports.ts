@@ -1,8 +1,8 @@
+/** Finds free ports. */
 import { type AddressInfo, createServer, type Server } from "node:net";
 
 /**
- * Ports on 127.0.0.1 that were free a moment ago; all different.
- *
+ * Returns different ports on 127.0.0.1 that were free a moment ago.
  * Another process may take one before it is used, so the caller must be ready to ask again.
  */
 export async function findFreePorts(count: number): Promise<readonly number[]> {

@@ -1,50 +1,49 @@
+/** Starts child processes that never outlive this process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
-/** How a guarded process ended: an exit code, or the signal that ended it. */
+/** How a process ended: its exit code, or the signal that ended it. */
 export interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** What to run, and where its output goes. */
+/** The command to run, and its output. */
 export interface GuardedProcessOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** Whole environment of the child. @default the environment of this process */
+  /** The whole environment of the child. @default the environment of this process */
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
   /**
-   * "pipe": readable as `stdout` and `stderr`, and must be read, or the child stops when the pipe is full.
-   * "inherit": to ours. A file name: both are appended to it.
-   *
+   * "pipe": `stdout` and `stderr` can be read. They must be read, because the child stops when the pipe is full.
+   * "inherit": the output goes to that of this process. A file name: both are appended to the file.
    * @default "pipe"
    */
   readonly output?: "pipe" | "inherit" | { readonly file: string };
-  /** Time between SIGTERM and SIGKILL when it is stopped. @default 10_000 */
+  /** The time between SIGTERM and SIGKILL when the child is stopped. @default 10_000 */
   readonly graceMs?: number;
 }
 
 /**
- * A child process that cannot outlive us.
- *
- * Guarantees: when this process stops it, exits, crashes or is killed with SIGKILL, the child and what it started
- * are sent SIGTERM and, `graceMs` later, SIGKILL. Between the two stands a small watchdog process
- * (`watchdog.ts`) that waits for the end of its standard input, which the kernel closes however we die.
+ * A child process that never outlives this process.
+ * Guarantees: when this process stops the child or ends in any way, also by SIGKILL, the child and everything that it
+ * started get SIGTERM. `graceMs` later they get SIGKILL. A small process between the two (`watchdog.ts`) waits for
+ * the end of its standard input. The kernel closes that input when this process ends in any way.
  * Not covered: SIGKILL of the watchdog itself.
  */
 export interface GuardedProcess {
-  /** The child's own process id (not the watchdog's), also the id of its process group. */
+  /** The process id of the child, not of the watchdog. It is also the id of its process group. */
   readonly pid: number;
   readonly stdout: Readable | null;
   readonly stderr: Readable | null;
-  /** Settles once, when the child has ended and its output is complete. Never rejects. */
+  /** Resolves once, when the child has ended and its output is complete. Never rejects. */
   readonly exited: Promise<ProcessExit>;
-  /** Ends the child and waits until it is gone. Harmless when it has ended already. */
+  /** Ends the child and waits until it has ended. If it has ended already, nothing happens. */
   stop(): Promise<ProcessExit>;
-  /** Sends a signal to the child alone. False when it has ended already. */
+  /** Sends a signal only to the child. @returns false if the child has ended already */
   kill(signal: NodeJS.Signals): boolean;
 }
 
@@ -54,9 +53,8 @@ type WatchdogReport =
   | ({ readonly kind: "ended" } & ProcessExit);
 
 /**
- * Starts a child process under a watchdog.
- *
- * @returns once the child runs.
+ * Starts a child process with a watchdog.
+ * @returns when the child runs.
  * @throws Error when the command cannot be started (not found, not executable).
  */
 export async function startGuardedProcess(options: GuardedProcessOptions): Promise<GuardedProcess> {
@@ -101,7 +99,8 @@ function spawnWatchdog(options: GuardedProcessOptions): ChildProcess {
     const graceMs = String(options.graceMs ?? 10_000);
     return spawn(process.execPath, [watchdogFile, graceMs, options.command, ...options.args], {
       stdio: ["pipe", output, output, "pipe"],
-      // A group of its own: Ctrl-C in a terminal reaches us, and we decide when the child ends.
+      // With a process group of its own, Ctrl-C in a terminal reaches only this process, which then decides when the
+      // child ends.
       detached: true,
       env: options.env ?? process.env,
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
@@ -128,7 +127,7 @@ function readReports(watchdog: ChildProcess): {
     for (const line of lines) reports.push(JSON.parse(line) as WatchdogReport);
     if (reports[0] !== undefined) first.resolve(reports[0]);
   });
-  // The pipe may break when the child ends first; its end is reported through the channel.
+  // If the child ends first, this pipe may break. Its end is reported on another channel.
   watchdog.stdin?.on("error", () => {});
   watchdog.on("error", (error) => {
     first.resolve({ kind: "failed", message: error.message });

@@ -1,32 +1,32 @@
+/** Waits until a state is reached. */
 import { setTimeout as delay } from "node:timers/promises";
 
-/** What is waited for, and for how long. */
+/** The options of a wait. */
 export interface WaitOptions {
-  /** For the message: "the operator is ready". */
+  /** The state in words, for the message: "the operator is ready". */
   readonly what: string;
-  /** @default 120000 */
+  /** The time limit. @default 120000 */
   readonly timeoutMs?: number;
-  /** Between two looks. @default 50 */
+  /** The time between two checks. @default 50 */
   readonly pauseMs?: number;
-  /** Ends the wait early; its reason is thrown after the present pause. */
+  /** Ends the wait early. The reason of the signal is thrown after the present pause. */
   readonly signal?: AbortSignal;
-  /** For the message as well. */
+  /** Returns what was last seen, for the message. */
   readonly lastSeen?: () => unknown;
 }
 
-/** A state did not come true in time. */
+/** A state was not reached in time. */
 export class NotInTimeError extends Error {
   override readonly name = "NotInTimeError";
 }
 
-/** No wait of the tools takes a tenth of it on a machine that does nothing else. */
+/** On a machine without other work, every wait of the tools takes less than a tenth of this. */
 export const defaultTimeoutMs = 120_000;
 
 /**
- * Looks again and again until there is an answer.
- *
- * @param look returns `undefined` as long as the state is not there.
- * @throws NotInTimeError, with what was seen last, when the deadline is reached; any error of `look`; the signal's reason.
+ * Checks again and again until there is a value.
+ * @param look returns `undefined` as long as the state is not reached.
+ * @throws NotInTimeError, with what was last seen, at the deadline; any error of `look`; the signal's reason.
  */
 export async function waitUntil<Value>(
   look: () => Promise<Value | undefined> | Value | undefined,

@@ -1,4 +1,4 @@
-// Runs one command and ends it when standard input ends, that is, when the process that started us is gone.
+// Runs one command, and ends it when standard input ends, because the process that started the watchdog is then gone.
 // Usage: watchdog.ts GRACE_MS COMMAND [ARG...]; reports go to file descriptor 3, one JSON object a line.
 import { spawn } from "node:child_process";
 import { writeSync } from "node:fs";
@@ -10,7 +10,7 @@ function report(message: object): void {
   try {
     writeSync(3, `${JSON.stringify(message)}\n`);
   } catch {
-    // The process that started this one is gone, so no program reads the output.
+    // The process that started this one has ended, so no program reads the output.
   }
 }
 
@@ -19,7 +19,7 @@ if (command === undefined || !Number.isFinite(graceMs)) {
   process.exit(2);
 }
 
-// A process group of its own, so that what the command starts ends with it.
+// With a process group of its own, everything that the command starts ends with it.
 const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit"], detached: true });
 
 function signalGroup(signal: NodeJS.Signals): void {
@@ -27,7 +27,7 @@ function signalGroup(signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // The group is gone already.
+    // The group has ended already.
   }
 }
 
@@ -46,7 +46,7 @@ child.on("error", (error) => {
   process.exit(1);
 });
 child.on("exit", (code, signal) => {
-  // What the command left behind in its group goes with it.
+  // Processes that the command has left in its group end too.
   signalGroup("SIGKILL");
   report({ kind: "ended", code, signal });
   process.exit(code ?? 1);

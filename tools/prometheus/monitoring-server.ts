@@ -1,45 +1,45 @@
+/** Starts the servers of Prometheus and Alertmanager. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Component, ComponentError, startComponent, waitForComponent } from "../process/component.ts";
 import { findFreePorts } from "../process/free-ports.ts";
 
-/** One server of the Prometheus family: they share their way to be configured, started and asked whether they are ready. */
+/** The options of one server. Prometheus and Alertmanager are configured, started and checked in the same way. */
 export interface MonitoringServerOptions {
-  /** For messages and the log's name. */
+  /** The name in messages and of the log. */
   readonly name: string;
   readonly binary: string;
-  /** Files by name in its directory, which is also where it runs; the values are their texts. */
+  /** The texts of files in its directory, by file name. The server also runs in this directory. */
   readonly files: Readonly<Record<string, string>>;
-  /** Arguments for a directory and a port of 127.0.0.1. */
+  /** Returns the arguments for a directory and a port of 127.0.0.1. */
   readonly args: (directory: string, port: number) => readonly string[];
-  /** For the whole start. @default 30_000 */
+  /** The time limit of the whole start. @default 30_000 */
   readonly readyTimeoutMs?: number | undefined;
 }
 
-/** A running server on loopback. It ends when this process does, however this one ends. */
+/** A running server on loopback. It ends when this process ends in any way. */
 export interface MonitoringServer {
-  /** `http://127.0.0.1:PORT`, without a trailing slash. */
+  /** The URL `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly url: string;
-  /** Of its own, temporary, removed when it is stopped. */
+  /** Its own temporary directory, which is removed when it stops. */
   readonly directory: string;
   readonly pid: number;
   readLog(): Promise<string>;
-  /** Replaces a file of its directory. It takes effect with `reload`. */
+  /** Replaces a file of its directory. It takes effect after `reload`. */
   writeFile(name: string, text: string): Promise<void>;
-  /** Reads the configuration again. @throws Error with the server's words when it is refused */
+  /** Reads the configuration again. @throws Error with the server's message when it refuses the configuration */
   reload(): Promise<void>;
-  /** Ends it, waits until it is gone, and removes its directory. Harmless when called again. */
+  /** Ends the server, waits until it has ended, and removes its directory. A second call does nothing. */
   stop(): Promise<void>;
 }
 
-/** How often a start is tried with another port when one was taken in the meantime. */
+/** The maximum number of starts with another port, if another process has taken the port in the meantime. */
 const portAttempts = 4;
 const defaultReadyTimeoutMs = 30_000;
 
 /**
- * Starts a server and waits until it says that it is ready.
- *
+ * Starts a server and waits until it is ready.
  * @throws ComponentError with the end of its log.
  */
 export async function startMonitoringServer(options: MonitoringServerOptions): Promise<MonitoringServer> {

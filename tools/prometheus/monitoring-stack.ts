@@ -1,34 +1,41 @@
+/** Starts Prometheus, Alertmanager and a receiver of alerts together. */
 import { renderRulesFile } from "../monitoring/rule-files.ts";
 import { startAlertmanager } from "./alertmanager.ts";
 import type { MonitoringServer } from "./monitoring-server.ts";
 import { type Prometheus, startPrometheus } from "./prometheus.ts";
 import { startWebhookReceiver, type WebhookReceiver } from "./webhook-receiver.ts";
 
-/** What is scraped, and by which programs. */
+/** The targets, and the programs. */
 export interface MonitoringStackOptions {
-  /** From `resolveAssets`. */
+  /** The programs, from `resolveAssets`. */
   readonly assets: Readonly<Record<"prometheus" | "alertmanager", string>>;
-  /** Each with its metrics page: `127.0.0.1:8080`. */
+  /** The addresses of the metrics pages: `127.0.0.1:8080`. */
   readonly targets: readonly string[];
-  /** Labels that a target gets beside `job` and `instance`, as discovery in a cluster adds them. @default none */
+  /**
+   * Labels that each target gets beside `job` and `instance`, as service discovery in a cluster adds them. @default
+   * none
+   */
   readonly targetLabels?: Readonly<Record<string, string>>;
 }
 
-/** Prometheus with the shipped rules, Alertmanager, and the one that is paged; all on loopback. */
+/** Prometheus with the shipped rules, Alertmanager, and a receiver of its alerts; all on loopback. */
 export interface MonitoringStack {
   readonly prometheus: Prometheus;
   readonly alertmanager: MonitoringServer;
   readonly pager: WebhookReceiver;
-  /** Ends all programs; each one before those that it needs. */
+  /** Ends all programs, each before those that it uses. */
   stop(): Promise<void>;
 }
 
 const rulesFile = "rules.yaml";
 
-/** How often is scraped, evaluated and notified. Nothing else differs from how the rules run in production. */
+/** The interval of scrapes, evaluations and notifications. Nothing else differs from production. */
 const interval = "1s";
 
-/** Starts all three and waits until they are ready. @throws ComponentError with the end of the log of the one that failed */
+/**
+ * Starts all three and waits until they are ready. @throws ComponentError with the end of the log of the one that
+ * failed
+ */
 export async function startMonitoringStack(options: MonitoringStackOptions): Promise<MonitoringStack> {
   const parts = new AsyncDisposableStack();
   try {
@@ -59,7 +66,7 @@ function prometheusConfig({ targets, targetLabels = {} }: MonitoringStackOptions
     scrape_configs: [
       {
         job_name: "endpoint-operator",
-        // As the shipped PodMonitor has it.
+        // The shipped PodMonitor has this option too.
         honor_labels: true,
         static_configs: [{ targets, labels: targetLabels }],
       },

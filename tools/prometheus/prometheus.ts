@@ -1,45 +1,54 @@
+/** Starts a real Prometheus. */
 import { type MonitoringServer, startMonitoringServer } from "./monitoring-server.ts";
 
-/** What Prometheus runs with. */
+/** The options of Prometheus. */
 export interface PrometheusOptions {
-  /** The program. @see resolve-assets.ts, which finds it */
+  /** The path of the program. @see resolve-assets.ts, which finds it */
   readonly binary: string;
-  /** Its configuration, an object as prometheus.yml would hold it; paths in it are relative to its directory. */
+  /**
+   * The configuration: an object with the content of prometheus.yml. Its paths are relative to the server's directory.
+   */
   readonly config: object;
-  /** Other files by name, such as the rules that the configuration names; the values are their texts. */
+  /** The texts of other files by name, for instance of rules that the configuration names. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Values of `--enable-feature`, such as `exemplar-storage`. @default none */
+  /** The values of `--enable-feature`, such as `exemplar-storage`. @default none */
   readonly features?: readonly string[];
-  /** For the whole start. @default 30_000 */
+  /** The time limit of the whole start. @default 30_000 */
   readonly readyTimeoutMs?: number;
 }
 
-/** One series of an answer with its value. Labels include `__name__` where the query keeps it. */
+/** One series of an answer with its value. The labels include `__name__` if the query keeps it. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** An alert as Prometheus sees it now. */
+/** An alert in its present state in Prometheus. */
 export interface ActiveAlert {
   readonly state: "pending" | "firing";
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** What is scraped, and how the last scrape went. */
+/** A target, and the result of its last scrape. */
 export interface ScrapeTarget {
   readonly scrapeUrl: string;
   readonly health: "up" | "down" | "unknown";
-  /** Empty when the last scrape went well. */
+  /** The error of the last scrape; empty if the scrape succeeded. */
   readonly lastError: string;
 }
 
-/** A real Prometheus on loopback, with its data in a temporary directory. */
+/** A real Prometheus on loopback. Its data is in a temporary directory. */
 export interface Prometheus extends MonitoringServer {
-  /** The instant vector that a query gives now; a scalar is one sample without labels. @throws Error with its words when it is refused */
+  /**
+   * Runs a query. @returns the present instant vector; a scalar is one sample without labels. @throws Error with
+   * Prometheus's message when it refuses the query
+   */
   query(expression: string): Promise<readonly Sample[]>;
-  /** Any path of its HTTP API, `/api/v1/query_exemplars?query=…`: the member `data` of the answer. @throws Error when it is refused */
+  /**
+   * Calls any path of its HTTP API, for instance `/api/v1/query_exemplars?query=…`. @returns the member `data` of the
+   * answer. @throws Error when the call is refused
+   */
   api(path: string): Promise<unknown>;
   alerts(): Promise<readonly ActiveAlert[]>;
   targets(): Promise<readonly ScrapeTarget[]>;
@@ -57,7 +66,7 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
   const server = await startMonitoringServer({
     name: "prometheus",
     binary,
-    // JSON is YAML.
+    // JSON is also YAML.
     files: { ...files, [configFile]: JSON.stringify(config) },
     args: (directory, port) => [
       `--config.file=${directory}/${configFile}`,

@@ -1,3 +1,4 @@
+/** Receives the notifications of Alertmanager. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -8,19 +9,19 @@ export interface NotifiedAlert {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** A place on loopback that Alertmanager can notify, in the part of a pager. */
+/** A server on loopback that receives notifications, in place of a pager. */
 export interface WebhookReceiver {
   readonly url: string;
-  /** Every alert of every notification, in the order in which they came. */
+  /** Every alert of every notification, in the order of arrival. */
   readonly alerts: readonly NotifiedAlert[];
   close(): Promise<void>;
 }
 
 const mostBytes = 1_000_000;
-/** Beyond these the oldest are forgotten. */
+/** The maximum number of alerts. Above it, the oldest are forgotten. */
 const mostAlerts = 10_000;
 
-/** Starts one on a free port. */
+/** Starts a receiver on a free port. */
 export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   const alerts: NotifiedAlert[] = [];
   const server = createServer((request, response) => {

@@ -1,3 +1,4 @@
+/** Packs the Helm charts of a release. */
 import { mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { parse } from "yaml";
@@ -5,8 +6,7 @@ import { runCommand } from "../assets/run-command.ts";
 import { chartFolders } from "../charts/chart-files.ts";
 
 /**
- * Packs the charts as Helm does, with the same bytes for the same files.
- *
+ * Packs the charts like Helm. The same files give the same bytes.
  * @returns the paths of the packages.
  */
 export async function packCharts(root: string, outDir: string, epochSeconds: number): Promise<readonly string[]> {

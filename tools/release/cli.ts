@@ -46,7 +46,7 @@ const optionTypes = {
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>["values"];
 
-/** What every way of calling the command uses. */
+/** The values that every form of the command uses. */
 interface Surroundings {
   readonly cosign: Cosign;
   readonly progress: ProgressSink;
@@ -80,7 +80,7 @@ function checkOptions(values: Values): void {
     throw new UsageError("--from belongs to --registry.");
 }
 
-/** Makes a release or takes one that is there, verifies it, and only then publishes it. */
+/** Makes a release, or takes an existing one, and verifies it. Only then it publishes the release. */
 async function release(
   { root, version }: { readonly root: string; readonly version: string },
   values: Values,
@@ -134,7 +134,7 @@ function signingChoice(values: Values): SigningChoice {
   return { kind: values["dry-run"] ? "KeyOfThisRun" : "Keyless" };
 }
 
-/** A keyless release of a workflow is verified against the identity of that workflow. */
+/** A keyless release of a workflow is verified with the identity of that workflow. */
 function trustOf({ key, issuer, identity }: Values): Trust {
   if (key !== undefined) return { kind: "Key", publicKey: path.resolve(key) };
   const { GITHUB_SERVER_URL: server, GITHUB_WORKFLOW_REF: workflow } = process.env;

@@ -1,3 +1,4 @@
+/** Signs and verifies with cosign. */
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -11,7 +12,7 @@ export type Signing =
   | { readonly kind: "Key"; readonly privateKey: string; readonly publicKey: string; readonly password: string }
   | { readonly kind: "Keyless" };
 
-/** Whose signatures are trusted. */
+/** The signer whose signatures are trusted. */
 export type Trust =
   | { readonly kind: "Key"; readonly publicKey: string }
   | { readonly kind: "Identity"; readonly identity: string; readonly issuer: string };
@@ -26,7 +27,7 @@ export async function findCosign(progress: ProgressSink, signal?: AbortSignal): 
     runCommand({ command, args, env: { ...process.env, COSIGN_PASSWORD: password, COSIGN_YES: "true" }, signal });
 }
 
-/** Makes a key pair in a folder: `cosign.key`, with a password of its own, and `cosign.pub`. */
+/** Makes a key pair in a folder: `cosign.key`, with its own password, and `cosign.pub`. */
 export async function makeKeyPair(cosign: Cosign, directory: string): Promise<Signing & { readonly kind: "Key" }> {
   const password = randomBytes(24).toString("base64url");
   const prefix = path.join(directory, "cosign");
@@ -34,28 +35,28 @@ export async function makeKeyPair(cosign: Cosign, directory: string): Promise<Si
   return { kind: "Key", privateKey: `${prefix}.key`, publicKey: `${prefix}.pub`, password };
 }
 
-/** Where the signature of a file stands. Pure. */
+/** Returns the path of a file's signature. Pure. */
 export function signatureOf(file: string): string {
   return `${file}.sigstore.json`;
 }
 
-/** Where the signed statement of provenance about a file stands. Pure. */
+/** Returns the path of the signed statement of provenance about a file. Pure. */
 export function attestationOf(file: string): string {
   return `${file}.provenance.sigstore.json`;
 }
 
-/** Signs a file; the signature stands beside it. */
+/** Signs a file. The signature is written beside it. */
 export async function signFile(cosign: Cosign, signing: Signing, file: string): Promise<void> {
   await cosign(["sign-blob", ...signingArgs(signing), `--bundle=${signatureOf(file)}`, file], passwordOf(signing));
 }
 
-/** Signs a statement about a file; the attestation stands beside the file. @param predicate file with JSON */
+/** Signs a statement about a file. The attestation is written beside it. @param predicate the file with the JSON */
 export async function attestFile(cosign: Cosign, signing: Signing, file: string, predicate: string): Promise<void> {
   const what = ["--type=slsaprovenance1", `--predicate=${predicate}`, `--bundle=${attestationOf(file)}`];
   await cosign(["attest-blob", ...signingArgs(signing), ...what, file], passwordOf(signing));
 }
 
-/** @returns what is wrong with the signature or the attestation of a file; `undefined` when both are right */
+/** Checks signature and attestation of a file. @returns what is wrong; `undefined`: both are right */
 export async function signatureProblem(cosign: Cosign, trust: Trust, file: string): Promise<string | undefined> {
   const checks = [
     ["verify-blob", `--bundle=${signatureOf(file)}`],
@@ -72,12 +73,12 @@ export async function signatureProblem(cosign: Cosign, trust: Trust, file: strin
   return undefined;
 }
 
-/** Signs an image or a chart of a registry. @param reference with its digest */
+/** Signs an image or a chart in a registry. @param reference its address with the digest */
 export async function signReference(cosign: Cosign, signing: Signing, reference: string): Promise<void> {
   await cosign(["sign", ...signingArgs(signing), reference], passwordOf(signing));
 }
 
-/** Attaches a signed statement to an image of a registry. @param predicate file with JSON */
+/** Attaches a signed statement to an image in a registry. @param predicate the file with the JSON */
 export async function attestReference(
   cosign: Cosign,
   signing: Signing,
@@ -88,12 +89,12 @@ export async function attestReference(
   await cosign(["attest", ...signingArgs(signing), ...what, reference], passwordOf(signing));
 }
 
-/** @throws CommandError when no trusted signature is attached */
+/** Verifies an image or a chart in a registry. @throws CommandError when no trusted signature is attached */
 export async function verifyReference(cosign: Cosign, trust: Trust, reference: string): Promise<void> {
   await cosign(["verify", ...trustArgs(trust), reference]);
 }
 
-/** Whether a trusted statement of this type, with exactly this predicate, is attached to an image of a registry. */
+/** Whether an image in a registry has a trusted statement of this type with exactly this predicate. */
 export async function hasStatement(
   cosign: Cosign,
   trust: Trust,
@@ -113,13 +114,13 @@ function predicateIn(envelope: string): unknown {
   return JSON.parse(Buffer.from(payload, "base64").toString("utf8")).predicate;
 }
 
-/** `false` when cosign refused what it was asked; anything else is thrown again. */
+/** Returns `false` if cosign refused the command. Any other error is thrown again. */
 export function isRefused(error: unknown): false {
   if (!(error instanceof CommandError)) throw error;
   return false;
 }
 
-/** What a statement about an image says: its SBOM, or its provenance. */
+/** The content of a statement about an image: its SBOM, or its provenance. */
 export type StatementType = "cyclonedx" | "slsaprovenance1";
 
 function lastError(message: string): string {
@@ -130,7 +131,7 @@ function passwordOf(signing: Signing): string {
   return signing.kind === "Key" ? signing.password : "";
 }
 
-/** A key needs no service of Sigstore, so that a dry run works without a network. */
+/** With a key, cosign needs no service of Sigstore. So a dry run works without a network. */
 function signingArgs(signing: Signing): readonly string[] {
   return signing.kind === "Key"
     ? [`--key=${signing.privateKey}`, "--use-signing-config=false", "--tlog-upload=false"]

@@ -1,21 +1,22 @@
-/** Where and from what a release was made. */
+/** Makes the statement of provenance of a release. */
+
+/** The facts about the build of a release. */
 export interface BuildFacts {
-  /** Address of the repository, for instance `git+https://github.com/OWNER/NAME`. */
+  /** The address of the repository, for instance `git+https://github.com/OWNER/NAME`. */
   readonly repository: string;
-  /** Commit id. */
+  /** The id of the commit. */
   readonly commit: string;
   readonly version: string;
-  /** What ran the build: the address of a workflow, or a local run. */
+  /** The builder: the address of a workflow, or a local run. */
   readonly builder: string;
-  /** Address of this very run; absent for a local one. */
+  /** The address of this run; absent for a local run. */
   readonly invocation?: string;
-  /** Digest of the image's manifest. */
+  /** The digest of the image's manifest. */
   readonly imageDigest: string;
 }
 
 /**
- * The predicate of a SLSA provenance statement. Pure.
- *
+ * Returns the predicate of a SLSA provenance statement. Pure.
  * @see https://slsa.dev/spec/v1.0/provenance
  */
 export function provenancePredicate(facts: BuildFacts): object {
@@ -34,7 +35,7 @@ export function provenancePredicate(facts: BuildFacts): object {
   };
 }
 
-/** Reads the facts of a GitHub workflow from its environment; elsewhere the build is a local one. Pure. */
+/** Reads the facts of a GitHub workflow from its environment. Without a workflow the build is a local one. Pure. */
 export function builderOf(env: NodeJS.ProcessEnv): Pick<BuildFacts, "repository" | "builder" | "invocation"> {
   const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_WORKFLOW_REF: workflow } = env;
   if (server === undefined || repository === undefined || workflow === undefined)

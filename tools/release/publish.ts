@@ -1,3 +1,4 @@
+/** Publishes a verified release. */
 import path from "node:path";
 import { type ProgressSink, withProgress } from "../assets/progress.ts";
 import { sha256Of } from "../image/oci-layout.ts";
@@ -13,27 +14,28 @@ import {
 import { chartAt, imageAt, type Place, statementsAbout } from "./place.ts";
 import { imageDigest, type ReleaseFiles } from "./release-files.ts";
 
-/** With what a release is signed, and how the same signatures are recognized. */
+/** How a release is signed, and how its signatures are recognized. */
 export interface Signer {
   readonly signing: Signing;
   readonly trust: Trust;
 }
 
-/** One thing that publishing does. */
+/** One step of publishing. */
 export interface PublishStep {
-  /** What the registry has after it. */
+  /** What the registry has after the step. */
   readonly what: string;
   run(): Promise<void>;
 }
 
-/** Publishing ended early, or the registry does not hold what was pushed. The message lists what is published and what to do. */
+/**
+ * Publishing failed, or the registry does not hold what was pushed. The message lists what is published and what to do.
+ */
 export class PublishError extends Error {
   override readonly name = "PublishError";
 }
 
 /**
- * Publishes a release that has been verified. Running it again with the same files does no harm and goes on after a failure.
- *
+ * Publishes a verified release. It can be run again with the same files: after a failure it goes on.
  * @throws PublishError; before the first step it says that nothing was published.
  */
 export async function publishRelease(
@@ -53,7 +55,7 @@ export async function publishRelease(
   await runSteps(await stepsOf(release, place, signer), again, progress);
 }
 
-/** A published version is not replaced by another one. */
+/** Returns why publishing is refused: a published version is never replaced by another one. */
 async function overwriteRefusal(release: ReleaseFiles, place: Place): Promise<string | undefined> {
   const { registry } = place;
   const { version, charts } = release;
@@ -70,7 +72,7 @@ async function overwriteRefusal(release: ReleaseFiles, place: Place): Promise<st
   return undefined;
 }
 
-/** The tag stands after the signatures, so that an image which a version names is always signed. */
+/** Returns the steps. The tag comes after the signatures, so that an image with a version tag is always signed. */
 async function stepsOf(release: ReleaseFiles, place: Place, signer: Signer): Promise<readonly PublishStep[]> {
   const { registry, cosign } = place;
   const { signing, trust } = signer;
@@ -105,13 +107,16 @@ async function stepsOf(release: ReleaseFiles, place: Place, signer: Signer): Pro
   ];
 }
 
-/** A second try after a failure adds no second signature. */
+/** Signs an image unless it is signed already, so a second attempt adds no second signature. */
 async function signOnce({ cosign }: Place, { signing, trust }: Signer, reference: string): Promise<void> {
   const isSigned = await verifyReference(cosign, trust, reference).then(() => true, isRefused);
   if (!isSigned) await signReference(cosign, signing, reference);
 }
 
-/** Runs the steps in order. @param again command that goes on after a failure. @throws PublishError that tells how far it came */
+/**
+ * Runs the steps in order. @param again the command that goes on after a failure. @throws PublishError that says which
+ * steps are done
+ */
 export async function runSteps(steps: readonly PublishStep[], again: string, progress: ProgressSink): Promise<void> {
   for (const [index, { what, run }] of steps.entries()) {
     try {
@@ -128,7 +133,7 @@ export async function runSteps(steps: readonly PublishStep[], again: string, pro
 
 interface Part {
   readonly done: readonly string[];
-  /** The first of them failed. */
+  /** The remaining steps. The first of them failed. */
   readonly rest: readonly string[];
   readonly words: string;
   readonly again: string;

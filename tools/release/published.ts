@@ -1,3 +1,4 @@
+/** Compares a registry with a release. */
 import path from "node:path";
 import { CommandError } from "../assets/run-command.ts";
 import { sha256Of } from "../image/oci-layout.ts";
@@ -5,7 +6,7 @@ import { hasStatement, type Trust, verifyReference } from "./cosign.ts";
 import { chartAt, imageAt, type Place, statementsAbout } from "./place.ts";
 import { imageDigest, type ReleaseFiles } from "./release-files.ts";
 
-/** Something in the registry is not what the release has. */
+/** The registry and the release differ. */
 class Difference extends Error {
   override readonly name = "Difference";
 }
@@ -16,10 +17,9 @@ interface Check {
 }
 
 /**
- * Compares what a registry holds with the files of a release: every layer of the image, its signature, SBOM and provenance, and the
- * charts as Helm pulls them.
- *
- * @returns a line for each problem; empty when everything is right.
+ * Compares a registry with the files of a release. It checks every layer of the image, its signature, SBOM and
+ * provenance, and the charts as Helm pulls them.
+ * @returns a line for each problem; empty if everything is right.
  */
 export async function publishedProblems(release: ReleaseFiles, place: Place, trust: Trust): Promise<readonly string[]> {
   const { registry, cosign } = place;

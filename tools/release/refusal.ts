@@ -1,3 +1,4 @@
+/** Decides whether a commit may be released. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { parse } from "yaml";
@@ -5,11 +6,10 @@ import { runCommand } from "../assets/run-command.ts";
 import { chartFolders } from "../charts/chart-files.ts";
 
 /**
- * Says why this commit must not be published as `version`: its tag is another one or missing, a chart has another version, or the work
- * tree has changes that no commit has.
- *
- * @param env tells the tag of a GitHub workflow; elsewhere the tags of HEAD count
- * @returns what is wrong and what to do; `undefined` when nothing is
+ * Returns why this commit must not be published as `version`. Its tag may be another one or missing, a chart may have
+ * another version, or the work tree may have uncommitted changes.
+ * @param env names the tag in a GitHub workflow; elsewhere the tags of HEAD count
+ * @returns what is wrong and what to do; `undefined`: it may be published
  */
 export async function publishRefusal(
   root: string,

@@ -1,3 +1,4 @@
+/** Pushes to a registry and reads from it. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -7,22 +8,25 @@ import { CommandError, runCommand } from "../assets/run-command.ts";
 import { sha256Of } from "../image/oci-layout.ts";
 import { isLoopbackRegistry } from "../image/registry-scheme.ts";
 
-/** A registry, with the logins of the user's Docker configuration. Each call throws CommandError when the registry refuses it. */
+/**
+ * A registry, with the logins of the user's Docker configuration. Each call throws CommandError when the registry
+ * refuses it.
+ */
 export interface Registry {
-  /** Pushes the image of an OCI layout byte by byte. @param reference with digest: the image gets no tag */
+  /** Pushes the image of an OCI layout byte by byte. @param reference has a digest, so the image gets no tag */
   pushLayout(layout: string, reference: string): Promise<void>;
   tag(reference: string, tag: string): Promise<void>;
-  /** @returns `undefined` when the registry has nothing under this name, or does not say */
+  /** Returns the digest of a name; `undefined`: the registry has nothing with this name, or does not say. */
   digestOf(reference: string): Promise<string | undefined>;
   /** Reads every layer of an image and compares it with its digest. */
   validate(reference: string): Promise<void>;
-  /** @param repository `oci://…` without the chart's name, which Helm adds */
+  /** Pushes a chart. @param repository `oci://…` without the chart's name, which Helm adds */
   pushChart(file: string, repository: string): Promise<void>;
-  /** SHA-256 of a chart package as Helm pulls it; `undefined` when there is none. */
+  /** Returns the SHA-256 of a chart package as Helm pulls it; `undefined`: there is none. */
   chartSum(reference: string, version: string): Promise<string | undefined>;
 }
 
-/** Opens the registry that `address` is in. @throws AssetError when crane or helm cannot be had */
+/** Opens the registry of an address. @throws AssetError when crane or helm is not available */
 export async function openRegistry(address: string, progress: ProgressSink, signal?: AbortSignal): Promise<Registry> {
   const tools = await resolveAssets(["crane", "helm"], { progress, signal });
   const crane = (...args: readonly string[]) => runCommand({ command: tools.crane, args, signal });

@@ -1,15 +1,16 @@
+/** The files of a release. */
 import path from "node:path";
 import { chartFolders } from "../charts/chart-files.ts";
 import { readOciImage } from "../image/oci-layout.ts";
 
-/** Name of the image. */
+/** The name of the image. */
 export const imageName = "endpoint-operator";
 
-/** Where the files of a release stand. */
+/** The paths of a release's files. */
 export interface ReleaseFiles {
   readonly outDir: string;
   readonly version: string;
-  /** OCI layout of the image: a folder. */
+  /** The folder with the OCI layout of the image. */
   readonly layout: string;
   readonly archive: string;
   readonly sbom: string;
@@ -19,7 +20,7 @@ export interface ReleaseFiles {
   readonly predicate: string;
 }
 
-/** Where the files of a release of this version stand in a folder. Pure. */
+/** Returns the paths of the files of this version in a folder. Pure. */
 export function releaseFiles(outDir: string, version: string): ReleaseFiles {
   const at = (name: string) => path.join(outDir, name);
   return {
@@ -33,12 +34,12 @@ export function releaseFiles(outDir: string, version: string): ReleaseFiles {
   };
 }
 
-/** Every file that is signed. Pure. */
+/** Returns every file that is signed. Pure. */
 export function signedFiles({ archive, sbom, charts, checksums }: ReleaseFiles): readonly string[] {
   return [archive, sbom, ...charts, checksums];
 }
 
-/** Digest of the image in the layout, with `sha256:`. @throws Error when there is no image */
+/** Returns the digest of the image in the layout, with `sha256:`. @throws Error when there is no image */
 export async function imageDigest({ layout }: ReleaseFiles): Promise<string> {
   return (await readOciImage(layout)).digest;
 }

@@ -1,3 +1,4 @@
+/** Makes a release. */
 import { copyFile, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { type ProgressSink, withProgress } from "../assets/progress.ts";
@@ -10,24 +11,23 @@ import { attestFile, type Cosign, type Signing, signFile } from "./cosign.ts";
 import { builderOf, provenancePredicate } from "./provenance.ts";
 import { type ReleaseFiles, releaseFiles, signedFiles } from "./release-files.ts";
 
-/** What to release. */
+/** The options of a release. */
 export interface ReleaseOptions {
   readonly root: string;
-  /** It is emptied. */
+  /** The output folder. It is emptied. */
   readonly outDir: string;
   readonly version: string;
   readonly cosign: Cosign;
   readonly signing: Signing;
-  /** Keeps base images and npm packages for the next build. @default all of it is made anew */
+  /** The folder that keeps base images and npm packages for the next build. @default none: everything is made again */
   readonly cache?: string | undefined;
   readonly progress: ProgressSink;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Makes everything that a release consists of: image, SBOM, charts, checksums, provenance and signatures. It publishes nothing.
- *
- * @throws CommandError, ImageToolsMissing, AssetError; what was made until then stays in `outDir`.
+ * Makes all parts of a release: image, SBOM, charts, checksums, provenance and signatures. It publishes nothing.
+ * @throws CommandError, ImageToolsMissing, AssetError; the finished parts stay in `outDir`.
  */
 export async function makeRelease(options: ReleaseOptions): Promise<ReleaseFiles> {
   const { root, outDir, version, cosign, signing, cache, progress, signal } = options;
@@ -41,7 +41,7 @@ export async function makeRelease(options: ReleaseOptions): Promise<ReleaseFiles
   return files;
 }
 
-/** Signs each file and a statement of provenance about it; a public key goes beside them. @throws CommandError */
+/** Signs each file and a statement of provenance about it. A public key is written beside them. @throws CommandError */
 export async function signRelease(files: ReleaseFiles, cosign: Cosign, signing: Signing): Promise<void> {
   if (signing.kind === "Key") await copyFile(signing.publicKey, path.join(files.outDir, "cosign.pub"));
   for (const file of signedFiles(files))
@@ -58,7 +58,7 @@ async function writeChecksums({ archive, sbom, charts, checksums }: ReleaseFiles
   await writeFile(checksums, (await Promise.all([archive, sbom, ...charts].map(sumOf))).join(""));
 }
 
-/** The version that package.json states. */
+/** Returns the version in package.json. */
 export async function packageVersion(root: string): Promise<string> {
   const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8")) as { version: string };
   return version;

@@ -1,15 +1,19 @@
+/** Chooses the key that signs a release. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Cosign, makeKeyPair, type Signing, type Trust } from "./cosign.ts";
 
-/** What signs a release: a key pair that lives as long as the run, a private key of the user, or the identity of the workflow. */
+/** The signer of a release: a key pair of this run, a private key of the user, or the identity of the workflow. */
 export type SigningChoice =
   | { readonly kind: "KeyOfThisRun" }
   | { readonly kind: "KeyFile"; readonly file: string; readonly password: string }
   | { readonly kind: "Keyless" };
 
-/** Runs `work` with what signs; a key pair of this run is removed afterwards. @throws CommandError when cosign cannot read the key */
+/**
+ * Runs `work` with a signer. A key pair of this run is removed afterwards. @throws CommandError when cosign cannot read
+ * the key
+ */
 export async function withSigning<T>(
   cosign: Cosign,
   choice: SigningChoice,
@@ -36,7 +40,7 @@ async function keyPair(
   return { kind: "Key", privateKey: file, publicKey, password };
 }
 
-/** Whose signatures a release that is signed like this must have. @param identity of the workflow, for keyless signatures */
+/** Returns the trust that fits a signer. @param identity the identity of the workflow, for keyless signatures */
 export function trustIn(signing: Signing, identity: () => Trust): Trust {
   return signing.kind === "Key" ? { kind: "Key", publicKey: signing.publicKey } : identity();
 }

@@ -1,3 +1,4 @@
+/** Verifies the files of a release. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { runCommand } from "../assets/run-command.ts";
@@ -7,8 +8,7 @@ import { type Cosign, signatureProblem, type Trust } from "./cosign.ts";
 import { imageDigest, type ReleaseFiles, releaseFiles, signedFiles } from "./release-files.ts";
 
 /**
- * Finds the files of a release in a folder by its SBOM.
- *
+ * Finds the files of a release in a folder, by its SBOM.
  * @throws UsageError when the folder does not hold exactly one release.
  */
 export async function releaseIn(outDir: string): Promise<ReleaseFiles> {
@@ -20,10 +20,9 @@ export async function releaseIn(outDir: string): Promise<ReleaseFiles> {
 }
 
 /**
- * Verifies the files of a release: each against its checksum, its signature and its statement of provenance; the SBOM against the
- * image in the archive; and the image's layout, if it is there, against its own digests and the SBOM.
- *
- * @returns a line for each problem; empty when everything is right.
+ * Verifies each file by its checksum, its signature and its statement of provenance. The SBOM is compared with the
+ * image in the archive. The image's layout, if it exists, is compared with its own digests and the SBOM.
+ * @returns a line for each problem; empty if everything is right.
  */
 export async function releaseProblems(release: ReleaseFiles, cosign: Cosign, trust: Trust): Promise<readonly string[]> {
   const signatures = await Promise.all(signedFiles(release).map((file) => signatureProblem(cosign, trust, file)));
@@ -49,7 +48,7 @@ async function checksumProblems({ archive, sbom, charts, checksums }: ReleaseFil
   return problems.flat();
 }
 
-/** The SBOM must describe the very image in the archive. */
+/** The SBOM must describe the image in the archive. */
 async function sbomProblems({ archive, sbom }: ReleaseFiles): Promise<readonly string[]> {
   const digest = await archivedDigest(archive).catch((error: Error) => error.message);
   const described = await describedDigest(sbom);
@@ -58,7 +57,7 @@ async function sbomProblems({ archive, sbom }: ReleaseFiles): Promise<readonly s
     : [`${path.basename(sbom)}: it describes ${described}, and the archive holds ${digest}`];
 }
 
-/** The layout is what is pushed; a release that was downloaded has none. */
+/** The layout is pushed to the registry. A downloaded release has none. */
 async function layoutProblems(release: ReleaseFiles): Promise<readonly string[]> {
   const { layout, sbom } = release;
   const isThere = await stat(layout).then(Boolean, () => false);

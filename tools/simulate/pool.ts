@@ -1,24 +1,24 @@
+/** Runs simulations in several threads. */
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { Report, Share, Task } from "./worker.ts";
 
-/** Which items of a task to run. */
+/** The items of a task to run. */
 export interface Range {
   readonly task: Task;
   readonly from: number;
   readonly count: number;
-  /** Items that are handed to a thread at once. @default 1 */
+  /** The number of items that a thread receives at once. @default 1 */
   readonly batch?: number;
 }
 
-/** More threads than that gain nothing on the machines that run the tests. */
+/** More threads would gain nothing on the machines that run the tests. */
 const mostThreads = 2;
 
 /**
- * Runs simulations in threads of their own.
- *
+ * Runs simulations in their own threads.
  * @param onReport is called for each item; items come in no particular order.
- * @throws Error when a thread fails, which is a defect of the simulation.
+ * @throws Error when a thread fails, which is a bug of the simulation.
  */
 export async function runInThreads(range: Range, onReport: (report: Report) => void): Promise<void> {
   const { task, from, count, batch = 1 } = range;

@@ -56,7 +56,7 @@ async function runAll({ task, from, count, batch = 1 }: Range, showsKnown: boole
     known += report.known.length;
     const shown = showsKnown ? [...report.problems, ...report.known] : report.problems;
     if (shown.length > 0) broken += 1;
-    // A long run prints at once what it has found.
+    // A long run prints problems as soon as it finds them.
     for (const problem of shown) console.error(`${report.name}: ${problem}`);
     for (const problem of shown) {
       const words = isRandom ? problem.replaceAll(/\d+/g, "N") : problem;

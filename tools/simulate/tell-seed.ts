@@ -1,17 +1,18 @@
+/** Prints one random run of the simulation. */
 import { isKnown } from "../../test/simulation/known-failures.ts";
 import { type RunPlan, run } from "../../test/simulation/run/run.ts";
 import { shrink } from "../../test/simulation/run/shrink.ts";
 import type { Violation } from "../../test/simulation/run/violation.ts";
 
-/** How the events of a run are printed. */
+/** The options of the output. */
 export interface TellOptions {
-  /** The run is not made shorter. */
+  /** True: the run is not shortened. */
   readonly isWhole: boolean;
-  /** Only what concerns this resource, or all of them. @default everything */
+  /** Only events of this resource, or of all resources. @default everything */
   readonly resource?: string | undefined;
 }
 
-/** Prints what happens in a random run; one that breaks a promise is made shorter first. @returns the exit code */
+/** Prints the events of a random run. A run that breaks a promise is shortened first. @returns the exit code */
 export async function tellSeed(plan: RunPlan, { isWhole, resource }: TellOptions): Promise<number> {
   const { violations } = await run(plan);
   const first = violations.find((violation) => !isKnown(violation, plan)) ?? violations[0];
@@ -31,6 +32,7 @@ async function tell(plan: RunPlan, resource: string | undefined): Promise<number
   const { profile, machines, serviceClock, hasElection, operationLatencyMs } = plan.world;
   console.log(JSON.stringify({ profile, machines, serviceClock, hasElection, operationLatencyMs }));
   for (const { atMs, actor, text } of world.log.entries) {
+    if (isRoutine(text)) continue;
     if (resource !== undefined && isOfAnother(text, resource)) continue;
     console.log(`${(atMs / 1_000).toFixed(3).padStart(9)} s  ${actor.padEnd(13)} ${text}`);
   }
@@ -38,7 +40,12 @@ async function tell(plan: RunPlan, resource: string | undefined): Promise<number
   return violations.length === 0 ? 0 : 1;
 }
 
-/** Whether a line names resources, and this one is not among them. */
+/** Whether a line is about the search for kinds that may be installed later. The operator repeats it all the time. */
+function isRoutine(text: string): boolean {
+  return text.includes("find the kinds of");
+}
+
+/** Whether a line names resources, but not this one. */
 function isOfAnother(text: string, resource: string): boolean {
   const names = [...text.matchAll(/\b[a-z]+\/([a-z][a-z0-9-]*)\b|"name":"([^"]+)"/g)].map(([, a, b]) => a ?? b);
   const known = names.filter((name) => name !== "endpoint-operator");

@@ -1,4 +1,4 @@
-// Runs simulations in a thread of its own: receives a `Share` of a task, and sends one report for each item of it.
+// Runs simulations in a thread: it receives a `Share` of a task, and sends one report for each item.
 import { parentPort } from "node:worker_threads";
 import { isKnown } from "../../test/simulation/known-failures.ts";
 import { type RunPlan, run } from "../../test/simulation/run/run.ts";
@@ -8,29 +8,32 @@ import { randomAccessPlan } from "../../test/simulation/workloads/random-accesse
 import { randomPlan } from "../../test/simulation/workloads/random-plan.ts";
 import { chains, FreshCreates, runChain } from "../../test/simulation/workloads/transitions.ts";
 
-/** `Seeds`: random runs by seed. `Accesses`: the same of both kinds of resources. `Faults`: units of single faults by index. `Chains`: chains of transitions by index. */
+/**
+ * `Seeds`: random runs by seed. `Accesses`: the same with both kinds of resources. `Faults`: units of single faults, by
+ * index. `Chains`: chains of transitions, by index.
+ */
 export type Task = "Seeds" | "Accesses" | "Faults" | "Chains";
 
-/** Items of a task, by number. */
+/** Some items of a task, by number. */
 export interface Share {
   readonly task: Task;
   readonly first: number;
   readonly beyond: number;
 }
 
-/** What came of one item. */
+/** The result of one item. */
 export interface Report {
   /** The seed, or the name of the workload or chain. */
   readonly name: string;
-  /** How many runs, or transitions, it had. */
+  /** The number of its runs or transitions. */
   readonly count: number;
-  /** What is broken, in words. */
+  /** The broken promises, in words. */
   readonly problems: readonly string[];
-  /** The same, of failures that are known. */
+  /** The broken promises of known failures. */
   readonly known: readonly string[];
 }
 
-// Runs make thousands of expected errors, and their stacks cost 5 % of the time. `--seed` shows the stack of a defect.
+// Runs make thousands of expected errors, and their stacks cost 5 % of the time. `--seed` shows the stack of a bug.
 Error.stackTraceLimit = 0;
 
 const freshCreates = new FreshCreates();

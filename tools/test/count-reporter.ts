@@ -1,10 +1,11 @@
+/** The reporter that counts the tests of a run. */
 import { writeFileSync } from "node:fs";
 import { type CountedModule, countModules } from "./test-counts.ts";
 
-/** Name of the environment variable with the file that the reporter writes to. */
+/** The environment variable with the file that the reporter writes to. */
 export const reportFileVariable = "TIER_REPORT_FILE";
 
-/** Writes the counts of a run as JSON (`TierReport`) where `npm test` reads them; people read another reporter. */
+/** Writes the counts of a run as JSON (`TierReport`) for `npm test`. People read another reporter. */
 class CountReporter {
   onTestRunEnd(modules: readonly CountedModule[], unhandledErrors: readonly unknown[]): void {
     const file = process.env[reportFileVariable];

@@ -1,22 +1,22 @@
+/** Checks that no output of the tests contains a secret. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type OutputMarks, searchOutputs } from "./search-outputs.ts";
 import { noTests, type TierVerdict } from "./test-counts.ts";
 
-/** A directory in which the tiers leave what operators have said. */
+/** A directory into which the tiers write the outputs of operators. */
 export interface Outputs {
   readonly directory: string;
   /**
-   * The one test over all tiers: no output of them contains a key or a password. The directory goes, unless the test
-   * failed.
-   *
-   * @param expected what each tier that ran must have left; with none of them, nothing left counts as no test.
+   * Judges all outputs as one test: none contains a key or a password. The directory is removed unless the test failed.
+   * @param expected what each tier that ran must have written; if it is empty and nothing was written, this counts as
+   *   no test.
    */
   judge(expected: readonly OutputMarks[]): Promise<TierVerdict>;
 }
 
-/** An empty one. */
+/** Makes an empty directory. */
 export async function collectOutputs(): Promise<Outputs> {
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-outputs-"));
   return {

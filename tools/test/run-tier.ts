@@ -1,9 +1,11 @@
+/** Runs one tier of tests. */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { constants, setPriority, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { startGuardedProcess } from "../process/guarded-process.ts";
 import { reportFileVariable } from "./count-reporter.ts";
+import { giveWay } from "./give-way.ts";
 import type { TierReport, TierRun } from "./test-counts.ts";
 import type { Tier } from "./tiers.ts";
 
@@ -12,21 +14,21 @@ const fileOf = (relative: string) => fileURLToPath(new URL(relative, import.meta
 /** The repository's root. */
 export const repositoryRoot = fileOf("../../");
 
-/** One run of vitest over one tier. */
+/** The options of one run of vitest. */
 export interface RunTierOptions {
-  /** Only files whose path holds one of these; all when empty. */
+  /** Only files whose path holds one of these texts; empty: all files. */
   readonly filters: readonly string[];
-  /** Environment variables over ours. */
+  /** Further environment variables. */
   readonly env: Readonly<Record<string, string>>;
-  /** Ends it early. */
+  /** Ends the run early. */
   readonly signal: AbortSignal;
-  /** The tier runs at low priority, and its output goes into this file. @default high enough, and our own output */
-  readonly besideFile?: string;
+  /** The tier runs beside others: its output goes into this file. @default it goes into our own output */
+  readonly beside?: { readonly file: string; readonly hasLowPriority: boolean };
 }
 
-/** Runs a tier in a vitest of its own, whose output is ours; never rejects because of what a test does. */
+/** Runs a tier with its own vitest. It never rejects because of a test. */
 export async function runTier(tier: Tier, options: RunTierOptions): Promise<TierRun> {
-  const { filters, env, signal, besideFile } = options;
+  const { filters, env, signal, beside } = options;
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-test-"));
   const reportFile = path.join(directory, "report.json");
   const vitest = path.join(path.dirname(fileURLToPath(import.meta.resolve("vitest/package.json"))), "vitest.mjs");
@@ -37,9 +39,9 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
       args: [vitest, "run", "--project", tier.name, ...reporters, ...filters],
       cwd: repositoryRoot,
       env: { ...process.env, ...env, [reportFileVariable]: reportFile },
-      output: besideFile === undefined ? "inherit" : { file: besideFile },
+      output: beside === undefined ? "inherit" : { file: beside.file },
     });
-    if (besideFile !== undefined) giveWay(child.pid);
+    if (beside?.hasLowPriority === true) giveWay(child.pid);
     let endedBecause: string | undefined;
     const end = (why: string) => {
       endedBecause ??= why;
@@ -58,15 +60,6 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
     return { report: await readReport(reportFile), exitCode: code, endedBecause };
   } finally {
     await rm(directory, { recursive: true, force: true });
-  }
-}
-
-/** Lowers the priority of a process, which the processes that it starts inherit. One that has ended already stays ended. */
-function giveWay(pid: number): void {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
-  } catch {
-    // It has ended, and its exit code says why.
   }
 }
 

@@ -19,7 +19,7 @@ import {
   type TestCounts,
   type TierVerdict,
 } from "./test-counts.ts";
-import { leavesAll, type Tier, tiers } from "./tiers.ts";
+import { lanes, leavesAll, type Tier, tiers } from "./tiers.ts";
 
 const usage = `Usage: npm test -- [--tier NAME]... [FILE]...
 
@@ -61,41 +61,59 @@ interface Judged {
   readonly verdict: TierVerdict;
 }
 
-/** Runs the tiers one after the other, and those beside them that need nothing but processor time. */
+/**
+ * Runs the tiers, lane beside lane. The output of the first lane is ours. The output of the others is printed when a
+ * tier of the first lane has ended, so that outputs do not mix.
+ */
 async function* verdictsOf(chosen: readonly Tier[], options: RunTierOptions): AsyncGenerator<Judged> {
-  const isBeside = ({ runsBeside = false }: Tier) => runsBeside && chosen.some((tier) => tier.runsBeside !== true);
+  const [front = [], ...others] = lanes
+    .map((lane) => ({ lane, tiers: chosen.filter((tier) => tier.lane === lane) }))
+    .filter((each) => each.tiers.length > 0)
+    .map(({ lane, tiers: own }) => own.map((tier) => ({ tier, hasLowPriority: lane === "LowPriority" })));
   const end = new AbortController();
   const signal = AbortSignal.any([options.signal, end.signal]);
-  const beside = chosen.filter(isBeside).map((tier) => ({ tier, run: runBeside(tier, { ...options, signal }) }));
+  const done: (Judged & { readonly output: string })[] = [];
+  const beside = others.map(async (lane) => {
+    for (const each of lane) if (!signal.aborted) done.push(await runBeside(each, { ...options, signal }));
+  });
   // A failure is thrown where the run is awaited.
-  for (const { run } of beside) run.catch(() => {});
+  for (const run of beside) run.catch(() => {});
+  function* finished(): Generator<Judged> {
+    for (const { output, ...judged } of done.splice(0)) {
+      console.log(`\n== ${judged.tier.name}, beside the others ==\n${output}`);
+      yield judged;
+    }
+  }
   try {
-    for (const tier of chosen.filter((each) => !isBeside(each))) {
+    for (const { tier } of front) {
       if (signal.aborted) break;
       console.log(`\n== ${tier.name} ==`);
       yield { tier, verdict: await judge(tier, { ...options, signal }) };
+      yield* finished();
     }
-    for (const { tier, run } of beside) {
-      const { verdict, output } = await run;
-      console.log(`\n== ${tier.name}, beside the others ==\n${output}`);
-      yield { tier, verdict };
+    for (const run of beside) {
+      await run;
+      yield* finished();
     }
   } finally {
     end.abort();
-    await Promise.allSettled(beside.map(({ run }) => run));
+    await Promise.allSettled(beside);
   }
 }
 
-/** More than a tier prints whose tests all fail. */
+/** The limit for shown output. A tier whose tests all fail prints less. */
 const shownOutputLength = 1_000_000;
 
-async function runBeside(tier: Tier, options: RunTierOptions): Promise<{ verdict: TierVerdict; output: string }> {
+async function runBeside(
+  { tier, hasLowPriority }: { readonly tier: Tier; readonly hasLowPriority: boolean },
+  options: RunTierOptions,
+): Promise<Judged & { readonly output: string }> {
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-beside-"));
-  const besideFile = path.join(directory, "output.txt");
+  const file = path.join(directory, "output.txt");
   try {
-    const verdict = await judge(tier, { ...options, besideFile });
-    const output = await readFile(besideFile, "utf8").catch(() => "");
-    return { verdict, output: output.slice(-shownOutputLength) };
+    const verdict = await judge(tier, { ...options, beside: { file, hasLowPriority } });
+    const output = await readFile(file, "utf8").catch(() => "");
+    return { tier, verdict, output: output.slice(-shownOutputLength) };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -116,12 +134,12 @@ async function judge(tier: Tier, options: RunTierOptions): Promise<TierVerdict> 
   if (missing !== undefined) {
     return { counts: { ...noTests, skipped: 1 }, problems: [`skipped, because of a missing tool.\n${missing}`] };
   }
-  // Whatever is still missing then, the tests that want it are skipped and say so.
+  // If a binary is still missing, the tests that need it are skipped and say so.
   for (const name of tier.wantedAssets ?? []) await whyMissing([name], signal);
   return judgeTier(await runTier(tier, options));
 }
 
-/** @returns why a tier has nothing to run at all, which is a failure; `undefined` when it has test files */
+/** Returns why a tier has no test to run, which is a failure; `undefined`: it has test files. */
 async function whyNoTests(tier: Tier, filters: readonly string[]): Promise<string | undefined> {
   try {
     const isEmpty = filters.length === 0 && !(await hasTestFiles(tier, []));
@@ -131,7 +149,7 @@ async function whyNoTests(tier: Tier, filters: readonly string[]): Promise<strin
   }
 }
 
-/** Finds or makes binaries. @returns why that is not possible, with each way out; `undefined` when they are there */
+/** Finds or makes binaries. @returns why that is not possible, and what to do; `undefined`: they are available */
 async function whyMissing(assets: readonly AssetName[], signal: AbortSignal): Promise<string | undefined> {
   try {
     await resolveAssets(assets, { progress: (line) => console.log(line), signal });

@@ -1,33 +1,34 @@
+/** Searches the outputs of operators for secrets. */
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { createSecretFinder } from "./secret-finder.ts";
 
-/** Name of the environment variable with the directory in which tests leave what operators have said. */
+/** The environment variable with the directory into which tests write the outputs of operators. */
 export const outputsVariable = "TEST_OUTPUTS_DIRECTORY";
 
-/** Folder of that directory with the keys and passwords that tests use: files of JSON strings, a line each. */
+/** The folder in it with the keys and passwords of the tests: files of JSON strings, one a line. */
 export const secretsFolder = "secrets";
 
-/** The folders with the outputs of operators, and with outputs that repeat them. */
+/** The folders with outputs of operators, and with outputs that repeat them. */
 export const outputKinds = ["logs", "metrics", "status", "events", "traces", "alerts"] as const;
 
-/** A folder of the outputs. */
+/** A folder with outputs. */
 export type OutputKind = (typeof outputKinds)[number];
 
-/** What must stand somewhere in a folder: else nothing was collected, and the search proves nothing. */
+/** Texts that a folder must contain. Otherwise nothing was collected, and the search proves nothing. */
 export type OutputMarks = Readonly<Partial<Record<OutputKind, readonly string[]>>>;
 
-/** What a search came to. Nothing in both: all is well. */
+/** The result of a search. If both lists are empty, all is well. */
 export interface SearchResult {
-  /** Where a secret stands, in a form of it; never the secret itself. */
+  /** The places of secrets, with the form of each; never the secret itself. */
   readonly leaks: readonly string[];
-  /** What should be there and is not. */
+  /** The expected texts that were not found. */
   readonly missing: readonly string[];
-  /** How many files were searched. */
+  /** The number of searched files. */
   readonly files: number;
 }
 
-/** Searches everything that the tests left for the keys and passwords they used. @param expected what must be in it */
+/** Searches all outputs for the keys and passwords of the tests. @param expected texts that the outputs must contain */
 export async function searchOutputs(directory: string, expected: readonly OutputMarks[]): Promise<SearchResult> {
   const secrets = await readSecrets(directory);
   const findSecrets = createSecretFinder(secrets);

@@ -1,6 +1,7 @@
+/** Finds many secrets in a text. */
 import { formsOf } from "./secret-forms.ts";
 
-/** Characters by which a form is looked up; none is shorter. */
+/** The number of characters by which a form is looked up. No form is shorter. */
 const keyLength = 8;
 const buckets = 1 << 16;
 
@@ -8,14 +9,13 @@ const buckets = 1 << 16;
 export type FindSecrets = (text: string) => ReadonlySet<string>;
 
 /**
- * Looks for all secrets at once, in one walk over the text: hundreds of secrets in many forms and megabytes of text would
- * take too long one by one.
- *
- * @throws Error when a secret is so short that it may be any other word.
+ * Makes a function that looks for all secrets in one pass over the text. One search for each secret would take too
+ * long.
+ * @throws Error when a secret is so short that it may be an ordinary word.
  */
 export function createSecretFinder(secrets: Iterable<string>): FindSecrets {
   const formsByKey = new Map<string, { readonly form: string; readonly secret: string }[]>();
-  /** Whether any form begins with characters that fall into this bucket; most places of a text are done with that. */
+  /** Whether any form begins with characters of this bucket. Most positions of a text need no further check. */
   const isUsed = new Uint8Array(buckets);
   for (const secret of secrets) {
     for (const form of formsOf(secret)) {

@@ -1,41 +1,43 @@
-/** How many tests ended how. */
+/** Counts tests, and judges the run of a tier. */
+
+/** The number of tests by result. */
 export interface TestCounts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
 }
 
-/** Nothing counted yet. */
+/** The counts before the first test. */
 export const noTests: TestCounts = { passed: 0, failed: 0, skipped: 0 };
 
-/** Both together. */
+/** Adds two counts. */
 export function addCounts(a: TestCounts, b: TestCounts): TestCounts {
   return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped };
 }
 
-/** The last line of a run. Skipped tests are named only where there are some. */
+/** Returns the last line of a run. It names skipped tests only if there are some. */
 export function summaryLine({ passed, failed, skipped }: TestCounts): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 
-/** What the reporter wrote about one run of vitest. */
+/** The reporter's file about one run of vitest. */
 export interface TierReport {
   readonly counts: TestCounts;
-  /** Files that were collected, whether they loaded or not. */
+  /** The number of collected files, including those that did not load. */
   readonly files: number;
-  /** Why tests were skipped, each reason once; absent when none was given. */
+  /** The reasons of skipped tests, each once; absent: none was given. */
   readonly skipReasons?: readonly string[];
 }
 
-/** How one test ended; a skipped one may say why. */
+/** The result of one test. A skipped test may give a reason. */
 export interface TestOutcome {
   readonly state: "passed" | "failed" | "skipped" | "pending";
   readonly note?: string | undefined;
 }
 
-/** The part of vitest's TestModule that is counted, so that counting is tested without vitest. */
+/** The part of vitest's TestModule that is counted, so that counting can be tested without vitest. */
 export interface CountedModule {
-  /** Errors outside any test: the file does not load, a hook of it fails. */
+  /** Returns errors outside of tests: the file does not load, or a hook of it fails. */
   errors(): readonly unknown[];
   readonly children: {
     allTests(): Iterable<{ result(): TestOutcome }>;
@@ -45,9 +47,7 @@ export interface CountedModule {
 
 /**
  * Counts one run of vitest.
- *
- * A test that was collected but never ended counts as failed, and so does each error outside a test and each file
- * without a test.
+ * A test that never ended counts as failed. So does each error outside of tests, and each file without a test.
  */
 export function countModules(modules: readonly CountedModule[], unhandledErrors: number): TierReport {
   let counts: TestCounts = { ...noTests, failed: unhandledErrors };
@@ -71,24 +71,22 @@ function countOf(state: TestOutcome["state"]): TestCounts {
   return state === "skipped" ? { ...noTests, skipped: 1 } : { ...noTests, failed: 1 };
 }
 
-/** How a run of vitest ended, as its parent sees it. */
+/** How a run of vitest ended. */
 export interface TierRun {
-  /** Undefined when vitest wrote none, that is, when it crashed. */
+  /** The reporter's file; `undefined`: there is none, because vitest crashed. */
   readonly report: TierReport | undefined;
   readonly exitCode: number | null;
-  /** Set when we ended it. */
+  /** Why the run was ended early; absent: it was not. */
   readonly endedBecause?: string | undefined;
 }
 
-/** The counts of one tier, and a sentence for each failure that is not a test's own and each reason to skip. */
+/** The counts of one tier, a sentence for each failure outside of tests, and the reasons of skipped tests. */
 export interface TierVerdict {
   readonly counts: TestCounts;
   readonly problems: readonly string[];
 }
 
-/**
- * Judges the run of one tier: no report, no test, or a bad end without a failed test is a failure too.
- */
+/** Judges the run of one tier. No report, no test, or an error exit without a failed test is a failure too. */
 export function judgeTier(run: TierRun): TierVerdict {
   const counts = run.report?.counts ?? noTests;
   const skips = (run.report?.skipReasons ?? []).map((reason) => `skipped, because ${reason}`);
@@ -105,7 +103,7 @@ function problemOf(run: TierRun, counts: TestCounts): string | undefined {
   return run.exitCode === 0 ? undefined : `vitest ended with code ${run.exitCode} although no test failed`;
 }
 
-/** With CI=true whatever is skipped has failed: the set of tests there is the full one. */
+/** With CI=true a skipped test counts as failed, because all tests can run there. */
 export function countSkippedAsFailed({ passed, failed, skipped }: TestCounts): TestCounts {
   return { passed, failed: failed + skipped, skipped: 0 };
 }

@@ -1,3 +1,4 @@
+/** The tiers of tests. */
 import type { AssetName } from "../assets/asset-table.ts";
 import type { OutputMarks } from "./search-outputs.ts";
 import type { TestCounts } from "./test-counts.ts";
@@ -5,38 +6,44 @@ import type { TestCounts } from "./test-counts.ts";
 /** One tier of tests: a directory under `test/`, and a vitest project of the same name. */
 export interface Tier {
   readonly name: string;
-  /** Binaries that every test of it needs; without them the tier is skipped. */
+  /** The binaries that every test needs. Without them the tier is skipped. */
   readonly assets: readonly AssetName[];
-  /** Binaries that some of its tests need; without them those tests are skipped. */
+  /** The binaries that some tests need. Without them those tests are skipped. */
   readonly wantedAssets?: readonly AssetName[];
   /**
-   * The outputs that its operators must leave behind for the search for secrets. An output with texts of the control plane
-   * must also show that a secret was taken out. @default none
+   * The outputs that its operators must write for the search for secrets. An output with texts of the control plane
+   * must also show that a secret was removed. @default none
    */
   readonly leaves?: OutputMarks;
-  /** For one test, milliseconds. */
+  /** The time limit of one test, in milliseconds. */
   readonly testTimeoutMs: number;
-  /** Test files at once; the machine has two cores, and an API server wants one of them. */
+  /** The number of test files at the same time. The machine has two cores, and an API server needs one of them. */
   readonly workers: number;
-  /** For the whole tier, milliseconds; a tier that runs longer hangs. */
+  /** The time limit of the whole tier, in milliseconds. A tier that runs longer hangs. */
   readonly deadlineMs: number;
-  /**
-   * It needs nothing but processor time, so it runs at low priority beside the others, whose tests mostly wait.
-   * @default false
-   */
-  readonly runsBeside?: boolean;
+  readonly lane: Lane;
 }
+
+/**
+ * The lanes run beside each other, because the tests of most tiers mostly wait. The tiers of one lane run one after the
+ * other. The last lane has low priority: its tier needs nothing but processor time.
+ */
+export const lanes = ["First", "Second", "LowPriority"] as const;
+
+/** A lane of tiers. */
+export type Lane = (typeof lanes)[number];
 
 const withApiServer: readonly AssetName[] = ["etcd", "kube-apiserver", "kubectl", "kube-controller-manager"];
 
-/** Every tier, in the order in which they run: the quickest word first. */
+/** Every tier, in the order in which the tiers of each lane run. */
 export const tiers: readonly Tier[] = [
-  { name: "unit", assets: [], testTimeoutMs: 10_000, workers: 2, deadlineMs: 5 * 60_000 },
+  { name: "unit", lane: "First", assets: [], testTimeoutMs: 10_000, workers: 2, deadlineMs: 5 * 60_000 },
   {
     name: "contract",
+    lane: "Second",
     assets: [],
     wantedAssets: ["promtool", "prometheus", "alertmanager", "actionlint"],
-    // Of the random runs of the ledger, whose operators stand on no Kubernetes.
+    // The outputs of the ledger's random runs, whose operators use no Kubernetes.
     leaves: {
       logs: ['"uid":"uid-main-1"'],
       metrics: ['{namespace="shop",name="main"'],
@@ -49,13 +56,14 @@ export const tiers: readonly Tier[] = [
   },
   {
     name: "integration",
+    lane: "First",
     assets: withApiServer,
     wantedAssets: ["helm"],
     leaves: {
       logs: ['"reconciled: the status changed"', "[redacted]"],
       metrics: ["compute_endpoint_info{", "control_plane_requests_total{"],
-      status: ['"conditions"', "[redacted]"],
-      events: ['"EndpointCreated"', "[redacted]"],
+      status: ['"conditions"', "[redacted]", '"kind":"DatabaseAccess"', '"kind":"ControlPlane"'],
+      events: ['"EndpointCreated"', "[redacted]", '"SecretCreated"'],
       traces: ['"reconcile.plan":"CreateEndpoint"', '"operation.ids"'],
     },
     testTimeoutMs: 90_000,
@@ -64,21 +72,29 @@ export const tiers: readonly Tier[] = [
   },
   {
     name: "e2e",
+    lane: "Second",
     assets: withApiServer,
     wantedAssets: ["prometheus", "promtool", "alertmanager", "cosign", "helm", "crane", "registry"],
-    // Beside what its worlds leave: the command line, the demo as its user sees it, the demo's operator, and the pager.
+    // Further outputs: of the command line, the sandbox, the plugin, the demo, the demo's operator, and the pager.
     leaves: {
-      logs: ["bad configuration", "What the person on call received", '"namespace":"shop","name":"orders-replica-3"'],
+      logs: [
+        "sandbox: listening on",
+        "Ready=True UpToDate",
+        "bad configuration",
+        "What the person on call received",
+        '"namespace":"shop","name":"orders-replica-3"',
+      ],
       metrics: ['compute_endpoint_info{namespace="shop",name="orders-replica-3"'],
       alerts: ['"alertname":"ComputeEndpointOperationFailed"', '"status":"resolved"'],
     },
     testTimeoutMs: 180_000,
-    workers: 1,
+    workers: 2,
     deadlineMs: 25 * 60_000,
   },
   {
     name: "node",
-    // Its test is skipped, with the reason, where no kubelet can run.
+    lane: "First",
+    // If no kubelet can run, its test is skipped with the reason.
     assets: [],
     wantedAssets: [...withApiServer, "kube-scheduler", "kubelet", "helm"],
     testTimeoutMs: 180_000,
@@ -87,15 +103,19 @@ export const tiers: readonly Tier[] = [
   },
   {
     name: "simulation",
+    lane: "LowPriority",
     assets: [],
-    testTimeoutMs: 900_000,
+    // At low priority it gets only what the others leave.
+    testTimeoutMs: 1_500_000,
     workers: 2,
     deadlineMs: 25 * 60_000,
-    runsBeside: true,
   },
 ];
 
-/** Whether everything that a tier leaves must be there: some of it comes from tests that are skipped without their tools. */
+/**
+ * Whether everything that a tier writes must exist. Some of it comes from tests that are skipped without their
+ * programs.
+ */
 export function leavesAll({ leaves, wantedAssets = [] }: Tier, { passed, skipped }: TestCounts): boolean {
   return leaves !== undefined && passed > 0 && (wantedAssets.length === 0 || skipped === 0);
 }

@@ -1,3 +1,4 @@
+/** Remembers which events were sent recently. */
 import type { Clock, Timer } from "../../domain/clock.ts";
 
 /** A sent event. Its count goes up when the same event is recorded again. */
@@ -25,7 +26,7 @@ interface Entry extends SentEvent {
 
 const sweepEveryMs = 60_000;
 
-/** Remembers recently sent events, by id. When no events are sent for a while, it is empty. */
+/** The events that were sent recently, by id. When no events are sent for a while, it is empty. */
 export class EventMemory {
   readonly #options: EventMemoryOptions;
   /** The entries in the order in which they were sent. */

@@ -1,13 +1,7 @@
+/** Limits how many events the operator sends and records. */
 import type { Clock } from "../../domain/clock.ts";
+import { settlesWithin } from "../../runtime/shutdown.ts";
 import { TokenBucket } from "../../runtime/token-bucket.ts";
-
-/** Limits the rate of events, so that events never delay the work of the operator. */
-export interface EventPace {
-  /** Resolves when one more event may be sent. */
-  turn(): Promise<void>;
-  /** Ends the limit because the process stops: from now on `turn` does not wait. */
-  hurry(): void;
-}
 
 /** The rate of events. */
 interface EventPaceOptions {
@@ -18,31 +12,30 @@ interface EventPaceOptions {
   readonly perSecond: number;
 }
 
-/** Makes the rate limit of one sender. The sender must await each `turn` before it asks for the next. */
-export function createEventPace({ clock, burst, perSecond }: EventPaceOptions): EventPace {
-  const bucket = new TokenBucket({ clock, capacity: burst, perSecond });
-  const hurried = Promise.withResolvers<void>();
-  let isHurried = false;
-  return {
-    async turn() {
-      while (!bucket.tryTake() && !isHurried) {
-        const due = Promise.withResolvers<void>();
-        const timer = clock.after(bucket.waitMs(), due.resolve);
-        await Promise.race([due.promise, hurried.promise]);
-        timer.cancel();
-      }
-    },
-    hurry() {
-      isHurried = true;
-      hurried.resolve();
-    },
-  };
-}
+/** Limits the rate of one sender of events, so that events never delay the work of the operator. */
+export class EventPace {
+  readonly #clock: Clock;
+  readonly #bucket: TokenBucket;
+  readonly #hurried = Promise.withResolvers<void>();
+  #isHurried = false;
 
-/** Limits the rate of events about one object. */
-export interface EventLimiter {
-  /** Whether one more event about the object with this uid may be recorded. Counts the event if so. */
-  mayRecord(uid: string): boolean;
+  constructor({ clock, burst, perSecond }: EventPaceOptions) {
+    this.#clock = clock;
+    this.#bucket = new TokenBucket({ clock, capacity: burst, perSecond });
+  }
+
+  /** Resolves when one more event may be sent. The sender must await it before it asks for the next turn. */
+  async turn(): Promise<void> {
+    while (!this.#bucket.tryTake() && !this.#isHurried) {
+      await settlesWithin(this.#clock, this.#bucket.waitMs(), this.#hurried.promise);
+    }
+  }
+
+  /** Ends the limit because the process stops: from now on `turn` does not wait. */
+  hurry(): void {
+    this.#isHurried = true;
+    this.#hurried.resolve();
+  }
 }
 
 /** The rate limit for events about one object. */
@@ -50,9 +43,10 @@ interface EventLimiterOptions {
   readonly clock: Clock;
   /** The maximum number of events that may be recorded at once. @default 25 */
   readonly burst?: number;
-  /** One more event may be recorded after this interval, in milliseconds. @default 60_000 */
-  readonly refillMs?: number;
 }
+
+/** One more event may be recorded after this interval, in seconds. */
+const refillSeconds = 60;
 
 /**
  * The maximum number of objects whose rate is tracked. The oldest are dropped; a dropped object starts again with a
@@ -60,20 +54,19 @@ interface EventLimiterOptions {
  */
 const capacity = 10_000;
 
-/** Makes a limiter with a token bucket for each object. */
-export function createEventLimiter(options: EventLimiterOptions): EventLimiter {
-  const { clock, burst = 25, refillMs = 60_000 } = options;
+/**
+ * Makes the limit for events about one object, with a token bucket for each object.
+ * @returns a function that returns whether one more event about the object with this uid may be recorded, and counts it.
+ */
+export function createEventLimiter({ clock, burst = 25 }: EventLimiterOptions): (uid: string) => boolean {
   const buckets = new Map<string, TokenBucket>();
-  return {
-    mayRecord(uid) {
-      const bucket = buckets.get(uid) ?? new TokenBucket({ clock, capacity: burst, perSecond: 1_000 / refillMs });
-      const mayRecord = bucket.tryTake();
-      buckets.delete(uid);
-      buckets.set(uid, bucket);
-      if (buckets.size > capacity) {
-        buckets.delete(buckets.keys().next().value ?? "");
-      }
-      return mayRecord;
-    },
+  return (uid) => {
+    const bucket = buckets.get(uid) ?? new TokenBucket({ clock, capacity: burst, perSecond: 1 / refillSeconds });
+    buckets.delete(uid);
+    buckets.set(uid, bucket);
+    if (buckets.size > capacity) {
+      buckets.delete(buckets.keys().next().value ?? "");
+    }
+    return bucket.tryTake();
   };
 }

@@ -1,4 +1,5 @@
-import type { ResourceEvent } from "../../domain/event-recorder.ts";
+/** The queue of events that wait to be sent. */
+import type { ResourceEvent } from "../../domain/resource-store.ts";
 
 /** An event that waits to be sent. */
 export interface QueuedEvent {
@@ -9,8 +10,8 @@ export interface QueuedEvent {
 
 /**
  * Events that wait to be sent, ordered by rank and then by age.
- * Announcements of a coming change go first, then warnings, then normal events: after a burst, an error must not wait
- * behind a thousand normal events. A full queue drops events of the lowest rank first.
+ * Announcements of a coming change go first, then warnings, then normal events. So after a burst, an error does not
+ * wait behind a thousand normal events. A full queue drops events of the lowest rank first.
  */
 export class EventQueue<Item extends QueuedEvent> {
   readonly #capacity: number;
@@ -37,8 +38,8 @@ export class EventQueue<Item extends QueuedEvent> {
   }
 
   /**
-   * Adds an event to the queue. If the queue is full, it drops the newest event of the lowest rank below that of
-   * `item`; if there is none, it drops `item` itself.
+   * Adds an event to the queue. If the queue is full, it drops the newest event of a lower rank than `item`, the lowest
+   * rank first. If there is no such event, it drops `item` itself.
    * Assumption: no event with this id waits.
    * @returns the dropped event; `undefined` if there was room
    */

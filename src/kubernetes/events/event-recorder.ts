@@ -1,11 +1,11 @@
+/** Records Kubernetes events and sends them in the background. */
 import { hash } from "node:crypto";
 import type { Timer } from "../../domain/clock.ts";
-import type { EventRecorder, ResourceEvent } from "../../domain/event-recorder.ts";
 import { LeaderFenceError } from "../../domain/leader-fence.ts";
 import type { Logger } from "../../domain/logger.ts";
-import type { StoredIdentity } from "../../domain/resource-store.ts";
+import type { EventRecorder, ResourceEvent, StoredIdentity } from "../../domain/resource-store.ts";
 import { EventMemory, type SentEvent } from "./event-memory.ts";
-import { createEventLimiter, createEventPace, type EventLimiter, type EventPace } from "./event-pace.ts";
+import { createEventLimiter, EventPace } from "./event-pace.ts";
 import { EventQueue } from "./event-queue.ts";
 import { EventSender, type EventSenderOptions } from "./event-sender.ts";
 
@@ -24,28 +24,12 @@ export interface EventRecorderStats {
   readonly dropped: number;
 }
 
-/** An event recorder that sends events in the background. */
-export interface QueuedEventRecorder extends EventRecorder {
-  /**
-   * Sends the waiting events without pauses before the process ends. After three quarters of `timeoutMs` it drops the
-   * rest.
-   * @returns whether all events were sent before the deadline.
-   */
-  flush(timeoutMs: number): Promise<boolean>;
-  stats(): EventRecorderStats;
-}
-
-/** Makes a recorder that writes events with the API events.k8s.io/v1. */
-export function createEventRecorder(options: EventRecorderOptions): QueuedEventRecorder {
-  return new BackgroundEventRecorder(options);
-}
-
 /** One event that is not sent yet, with the number of its repeats. */
 interface Unsent {
   readonly id: string;
   readonly resource: StoredIdentity;
   readonly event: ResourceEvent;
-  /** When the event was first recorded, in epoch milliseconds, as `lastMs`. */
+  /** When the event was first recorded, in epoch milliseconds. `lastMs` is the time of the last record. */
   readonly firstMs: number;
   lastMs: number;
   /** The number of repeats that are not sent yet. */
@@ -55,8 +39,8 @@ interface Unsent {
 }
 
 /**
- * An equal event that comes within this time after the last one is not sent as a new event: it raises that one's count.
- * In milliseconds.
+ * An equal event within this time after the last one is not sent as a new event: it raises the count of that one. In
+ * milliseconds.
  */
 const repeatMs = 360_000;
 /** The maximum number of events that wait to be sent. */
@@ -64,17 +48,19 @@ const queueCapacity = 2_000;
 /** The maximum number of sent events that are remembered. */
 const memoryCapacity = 1_000;
 /**
- * The maximum number of events sent at once, because a single change may cause many. After that, the rate is one that
- * any cluster can handle.
+ * The maximum number of events sent at once, because a single change may cause many. After that, events are sent at a
+ * rate that every cluster can handle.
  */
 const burst = 100;
 const perSecond = 10;
 /** Dropped events are logged at most once per interval. */
 const reportDropsAfterMs = 60_000;
 
-class BackgroundEventRecorder implements QueuedEventRecorder {
+/** Sends events in the background, with the API events.k8s.io/v1. */
+export class QueuedEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
-  readonly #limiter: EventLimiter;
+  /** Whether one more event about the object with this uid may be recorded. */
+  readonly #mayRecord: (uid: string) => boolean;
   readonly #queue = new EventQueue<Unsent>(queueCapacity);
   readonly #memory: EventMemory;
   readonly #pace: EventPace;
@@ -88,14 +74,14 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
   constructor(options: EventRecorderOptions) {
     const { clock, random = Math.random } = options;
     this.#options = options;
-    this.#limiter = createEventLimiter({ clock });
+    this.#mayRecord = createEventLimiter({ clock });
     this.#memory = new EventMemory({ clock, forMs: repeatMs, capacity: memoryCapacity });
-    this.#pace = createEventPace({ clock, burst, perSecond });
+    this.#pace = new EventPace({ clock, burst, perSecond });
     this.#sender = new EventSender({ ...options, random });
   }
 
   record(resource: StoredIdentity, event: ResourceEvent): void {
-    if (!this.#limiter.mayRecord(resource.uid)) {
+    if (!this.#mayRecord(resource.uid)) {
       this.#dropped += 1;
       return;
     }
@@ -107,7 +93,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
       waiting.lastMs = nowMs;
       return;
     }
-    // Not the object itself, because its whole status would stay in memory while the event waits.
+    // The queue does not keep the object itself, because its whole status would stay in memory while the event waits.
     const { kind, key, uid, resourceVersion } = resource;
     const times = { firstMs: nowMs, lastMs: nowMs, count: 1 };
     const sent = this.#memory.recall(id);
@@ -117,6 +103,11 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
     this.#sending ??= this.#sendAll();
   }
 
+  /**
+   * Sends the waiting events without pauses before the process ends. After three quarters of `timeoutMs` it drops the
+   * rest.
+   * @returns whether all events were sent before the deadline.
+   */
   async flush(timeoutMs: number): Promise<boolean> {
     const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
     const { clock } = this.#options;
@@ -143,13 +134,13 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
         await this.#pace.turn();
         hasTurn = true;
       }
-      // The event is taken only after the wait: meanwhile a more urgent one may have come, or all may have been
-      // dropped.
+      // The event is taken only after the wait. Meanwhile a more urgent event may have come, or all events may have
+      // been dropped.
       const unsent = this.#queue.takeNext();
       if (unsent === undefined) {
         break;
       }
-      // An announcement is sent without a turn, so the turn stays for the next event.
+      // An announcement does not use up the turn that the pace allows, so the turn stays for the next event.
       hasTurn &&= unsent.event.isAhead === true;
       await this.#send(unsent);
     }
@@ -180,7 +171,7 @@ class BackgroundEventRecorder implements QueuedEventRecorder {
 
   #fail(unsent: Unsent, error: unknown): void {
     if (error instanceof LeaderFenceError) {
-      // The fence refuses all waiting events alike, and the log already says why it is closed.
+      // The fence refuses all waiting events, and the log already has the reason.
       this.#lose(unsent);
       return;
     }

@@ -1,7 +1,7 @@
+/** Writes one event to the API server. */
 import type { Clock } from "../../domain/clock.ts";
-import type { ResourceEvent } from "../../domain/event-recorder.ts";
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
-import { KubernetesError, type StoredIdentity } from "../../domain/resource-store.ts";
+import { KubernetesError, type ResourceEvent, type StoredIdentity } from "../../domain/resource-store.ts";
 import { group, kind, version } from "../../resource/names.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
 import { eventsPath } from "../http/paths.ts";
@@ -48,7 +48,7 @@ export class EventSender {
       await this.#patch(content);
       return content.name;
     } catch (error) {
-      // The API server has deleted the event, as it does after about an hour.
+      // The API server has deleted the event. It does so after about an hour.
       if (error instanceof KubernetesError && error.reason === "NotFound") {
         return await this.#create({ ...content, name: this.nameFor(content.resource.key.name) });
       }
@@ -57,7 +57,7 @@ export class EventSender {
   }
 
   async #create(content: EventContent): Promise<string> {
-    const path = eventsPath(content.resource.key.namespace);
+    const path = eventsPath(placeOf(content));
     const body = newEventBody(content, this.#options.instance);
     try {
       await this.#request({ method: "POST", path, contentType: "application/json", body });
@@ -71,7 +71,7 @@ export class EventSender {
   }
 
   async #patch(content: EventContent): Promise<void> {
-    const path = eventsPath(content.resource.key.namespace, content.name);
+    const path = eventsPath(placeOf(content), content.name);
     const contentType = "application/merge-patch+json";
     await this.#request({ method: "PATCH", path, contentType, body: seriesPatchBody(content) });
   }
@@ -120,6 +120,11 @@ interface EventContent {
   readonly count: number;
 }
 
+/** Returns the namespace of an event. Kubernetes keeps the events of objects without a namespace in `default`. */
+function placeOf({ resource }: EventContent): string {
+  return resource.key.namespace || "default";
+}
+
 const reportingController = "endpoint-operator";
 /** The maximum lengths that the events API allows. */
 const limits = { note: 1024, reason: 128, action: 128, instance: 128, name: 253 } as const;
@@ -139,7 +144,7 @@ function newEventBody(content: EventContent, instance: string): object {
   return {
     apiVersion: "events.k8s.io/v1",
     kind: "Event",
-    metadata: { name: content.name, namespace },
+    metadata: { name: content.name, namespace: placeOf(content) },
     eventTime: microTime(content.firstMs),
     reportingController,
     reportingInstance: instance.slice(0, limits.instance),
@@ -150,7 +155,7 @@ function newEventBody(content: EventContent, instance: string): object {
     regarding: {
       apiVersion: `${group}/${version}`,
       kind: resource.kind ?? kind,
-      namespace,
+      ...(namespace !== "" && { namespace }),
       name,
       uid: resource.uid,
       resourceVersion: resource.resourceVersion,

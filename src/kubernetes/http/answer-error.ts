@@ -1,3 +1,4 @@
+/** Makes errors from answers of the API server, and from requests without an answer. */
 import { LeaderFenceError } from "../../domain/leader-fence.ts";
 import { KubernetesError, type KubernetesReason } from "../../domain/resource-store.ts";
 import type { HttpOutcome } from "../../http/exchange.ts";
@@ -17,7 +18,7 @@ export interface StatusAnswer {
 
 const maxMessageLength = 512;
 
-/** The answer's headers about the next attempt, as the server sent them. */
+/** The headers of an answer that say when to try again, as the server sent them. */
 export interface RetryHeaders {
   readonly retryAfter: string | undefined;
   readonly date: string | undefined;
@@ -53,7 +54,8 @@ export function errorForStatus(what: string, status: StatusAnswer): KubernetesEr
 }
 
 function reasonFor(status: StatusAnswer): KubernetesReason {
-  // The patch named another uid, which the API server refuses like a change of it. So another object has this name now.
+  // The patch named another uid. The API server refuses that like a change of the uid, so another object has this name
+  // now.
   if (status.code === 422 && status.fields.includes("metadata.uid")) {
     return "Conflict";
   }
@@ -91,7 +93,7 @@ function explain(reason: KubernetesReason, status: StatusAnswer): string {
       return "that resourceVersion is too old";
     case "Unauthorized":
       return "the API server does not accept our credentials";
-    // The server's message names the missing permission or the wrong field, which helps a person most.
+    // The server's message names the missing permission or the wrong field.
     case "Forbidden":
     case "Invalid":
       return status.message === "" ? `the API server answered ${status.code}` : status.message;
@@ -168,8 +170,8 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /**
- * The longest retry-after that the operator obeys, in milliseconds. Otherwise a proxy could keep a cache out of date
- * for hours.
+ * The longest retry-after that the operator accepts, in milliseconds. A longer one, for instance of a proxy, could keep
+ * a cache out of date for hours.
  */
 const longestRetryAfterMs = 60_000;
 

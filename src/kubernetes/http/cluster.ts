@@ -1,3 +1,4 @@
+/** Reads the identity of the cluster, and the operator's own namespace. */
 import { KubernetesError } from "../../domain/resource-store.ts";
 import type { KubernetesConnection } from "./connection.ts";
 import { namespacePath } from "./paths.ts";

@@ -1,3 +1,4 @@
+/** The connection to the API server: sends calls with credentials, and reads credentials again after a 401. */
 import type { Clock } from "../../domain/clock.ts";
 import type { LeaderFence } from "../../domain/leader-fence.ts";
 import { type CallDeadline, createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
@@ -31,8 +32,8 @@ export interface KubernetesCall {
   /** A signal that ends the call early. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * The leader fence, asked right before the first byte is written, with the time that is left then. @default nothing
-   * is asked
+   * The leader fence. It is asked right before the first byte is written, with the time that is left then. @default
+   * every call is allowed
    */
   readonly fence?: LeaderFence | undefined;
   /** Called with the HTTP status of the answer. Must not throw. @default nothing is called */
@@ -45,8 +46,8 @@ export interface KubernetesConnection {
   readonly namespace: string | undefined;
   /**
    * Makes a call and returns the parsed body of the answer.
-   * Nothing is sent twice, with one exception: a request that was answered 401 had no effect, so it is sent once more
-   * with credentials that were read again.
+   * A request that is answered 401 is sent once more with new credentials, because it had no effect. Every other request is
+   * sent once.
    * @throws KubernetesError. Its message holds no header and no body. LeaderFenceError when the fence of the call
    *   refuses; nothing was sent then.
    */
@@ -107,30 +108,30 @@ class HttpConnection implements KubernetesConnection {
   }
 
   async request(call: KubernetesCall): Promise<unknown> {
-    const deadline = this.#deadlineOf(call);
+    const dueMs = this.#clock.monotonicMs() + call.timeoutMs;
+    const leftMs = () => Math.max(0, dueMs - this.#clock.monotonicMs());
+    const limits = { clock: this.#clock, maxResponseBytes: this.#maxBodyBytes, fence: call.fence };
+    const signals = [call.signal, this.#closing.signal];
     try {
-      const outcome = await this.#sendAuthorized(call, deadline, (session, request) =>
-        exchange(session.dispatcher, request, {
-          clock: this.#clock,
-          timeoutMs: deadline.leftMs(),
-          maxResponseBytes: this.#maxBodyBytes,
-          signal: deadline.signal,
-          fence: call.fence,
-        }),
+      const outcome = await this.#sendAuthorized(
+        call,
+        () => this.#sessions.usable() ?? this.#sessionWithin({ ...call, timeoutMs: leftMs() }),
+        // The exchange has a deadline of its own, so a call needs no second one.
+        (session, request) => exchange(session.dispatcher, request, { ...limits, timeoutMs: leftMs(), signals }),
       );
-      return bodyOf(call, outcome, deadline.isTimedOut());
+      return bodyOf(call, outcome);
     } catch (error) {
-      throw errorForTransport(call.what, error, deadline.isTimedOut());
-    } finally {
-      deadline.end();
+      throw errorForTransport(call.what, error, leftMs() === 0);
     }
   }
 
   async openStream(call: KubernetesCall): Promise<AsyncIterable<Uint8Array>> {
     const deadline = this.#deadlineOf(call);
     try {
-      const answer = await this.#sendAuthorized(call, deadline, (session, request) =>
-        untilAborted(deadline.signal, openStream(session.dispatcher, request, deadline.signal)),
+      const answer = await this.#sendAuthorized(
+        call,
+        () => untilAborted(deadline.signal, this.#sessions.current()),
+        (session, request) => untilAborted(deadline.signal, openStream(session.dispatcher, request, deadline.signal)),
       );
       if (!isSuccess(answer.status)) {
         throw await errorOfStream(call, answer);
@@ -153,14 +154,26 @@ class HttpConnection implements KubernetesConnection {
     return createCallDeadline(this.#clock, call.timeoutMs, [call.signal, this.#closing.signal]);
   }
 
+  /** Reads the credentials within the time limit of the call. @throws KubernetesError */
+  async #sessionWithin(call: KubernetesCall): Promise<Session> {
+    const deadline = this.#deadlineOf(call);
+    try {
+      return await untilAborted(deadline.signal, this.#sessions.current());
+    } catch (error) {
+      throw errorForTransport(call.what, error, deadline.isTimedOut());
+    } finally {
+      deadline.end();
+    }
+  }
+
   /** Sends the call. After a 401 it sends the call once more with new credentials. */
   async #sendAuthorized<Answer extends HttpOutcome | StreamedAnswer>(
     call: KubernetesCall,
-    deadline: CallDeadline,
+    sessionOf: () => Session | Promise<Session>,
     send: Send<Answer>,
   ): Promise<Answer> {
     const attempt = async () => {
-      const session = await untilAborted(deadline.signal, this.#sessions.current());
+      const session = await sessionOf();
       return { session, answer: await send(session, this.#requestOf(call, session)) };
     };
     let { session, answer } = await attempt();
@@ -204,12 +217,12 @@ function isSuccess(status: number): boolean {
 }
 
 /** Returns the body of a successful answer. @throws KubernetesError, LeaderFenceError */
-function bodyOf(call: KubernetesCall, outcome: HttpOutcome, isTimedOut: boolean): unknown {
+function bodyOf(call: KubernetesCall, outcome: HttpOutcome): unknown {
   if (outcome.kind === "Answered" && !isSuccess(outcome.status)) {
     throw errorOfStatus(call, outcome, outcome.bodyEnd === "Complete" ? outcome.body : undefined);
   }
   if (outcome.kind !== "Answered" || outcome.bodyEnd !== "Complete") {
-    throw isTimedOut ? errorForTransport(call.what, outcome.cause, true) : errorForOutcome(call.what, outcome);
+    throw errorForOutcome(call.what, outcome);
   }
   const json = parseJson(outcome.body);
   if (json === undefined) {

@@ -1,3 +1,4 @@
+/** Loads the credentials for the API server. */
 import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { TlsMaterial } from "../../http/transport.ts";
@@ -57,7 +58,8 @@ export function loadCredentialSource(load: () => KubeConfig = loadByClientRules)
     namespace: namespace === "" ? undefined : namespace,
     current: () => credentialsOf(config),
     reload() {
-      // The file may be just being replaced, which must not end the process. The old credentials are used once more.
+      // The file may be being replaced at this moment, which must not end the process. The old credentials are used
+      // once more.
       try {
         config = load();
       } catch {

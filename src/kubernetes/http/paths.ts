@@ -1,3 +1,4 @@
+/** The paths of objects in the API server. */
 import type { ResourceKey } from "../../domain/resource-store.ts";
 import { group, plural, version } from "../../resource/names.ts";
 

@@ -1,3 +1,4 @@
+/** Keeps the current credentials, and the connections made with them. */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../domain/clock.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
@@ -14,8 +15,8 @@ export interface Session {
 }
 
 /**
- * The minimum interval between two reads of the credentials, in milliseconds. Plugins know themselves when a token
- * expires.
+ * The minimum interval between two reads of the credentials, in milliseconds. A credential plugin knows itself when a
+ * token expires.
  */
 const credentialsAgeMs = 10_000;
 
@@ -27,7 +28,10 @@ const credentialsTimeoutMs = 30_000;
 
 const connectTimeoutMs = 10_000;
 
-/** Holds the current session with one API server. */
+/**
+ * Holds the current credentials for one API server, and the connections made with them. It reads old or refused
+ * credentials again.
+ */
 export class Sessions {
   readonly #source: CredentialSource;
   readonly #clock: Clock;
@@ -37,17 +41,28 @@ export class Sessions {
   #opening: Promise<Session> | undefined;
   #reloadedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Makes the sessions. @param closing a signal that ends the reading of credentials */
+  /**
+   * Makes the sessions.
+   * @param closing ends the reading of credentials when the connection is closed
+   */
   constructor(source: CredentialSource, clock: Clock, closing: AbortSignal) {
     this.#source = source;
     this.#clock = clock;
     this.#closing = closing;
   }
 
+  /** Returns the current session if its credentials were read shortly before, else `undefined`. */
+  usable(): Session | undefined {
+    const session = this.#session;
+    return session !== undefined && this.#clock.monotonicMs() - session.readAtMs < credentialsAgeMs
+      ? session
+      : undefined;
+  }
+
   /** Returns the current session. @throws KubernetesError `Unauthorized` when the credentials cannot be read */
   async current(): Promise<Session> {
-    const session = this.#session;
-    if (session !== undefined && this.#clock.monotonicMs() - session.readAtMs < credentialsAgeMs) {
+    const session = this.usable();
+    if (session !== undefined) {
       return session;
     }
     this.#opening ??= this.#open().finally(() => {
@@ -57,8 +72,8 @@ export class Sessions {
   }
 
   /**
-   * Handles a 401 in this session. The first caller starts a new read of the credentials; the others use its result.
-   * @returns whether a new session is worth a try.
+   * Handles a 401 of this session. The first caller starts a new read of the credentials; the others use its result.
+   * @returns whether the call should be tried again with a new session.
    */
   renew(refused: Session): boolean {
     if (this.#session !== refused) {
@@ -107,7 +122,7 @@ export class Sessions {
     const dispatcher = createAgent(credentials.transport, { connectTimeoutMs });
     this.#dispatchers.add(dispatcher);
     if (before !== undefined) {
-      // Calls in progress finish with the old certificate. A watch keeps it until it is opened again.
+      // Calls in progress finish with the old certificate. A watch uses it until the watch is opened again.
       void before.dispatcher.close().finally(() => this.#dispatchers.delete(before.dispatcher));
     }
     return dispatcher;

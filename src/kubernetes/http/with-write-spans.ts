@@ -1,3 +1,4 @@
+/** Records each write to the API server as a span of a trace. */
 import type { Tracer } from "../../domain/tracer.ts";
 import type { KubernetesCall, KubernetesConnection } from "./connection.ts";
 

@@ -1,10 +1,10 @@
+/** Makes one of several processes the leader, by a Lease. */
 import type { Clock } from "../../domain/clock.ts";
 import type { LeaderFence } from "../../domain/leader-fence.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
 import { createLeaseClient } from "./lease-client.ts";
 import { LeaseElector } from "./lease-elector.ts";
-import type { LeaseTiming } from "./lease-timing.ts";
 
 /** Leadership of this process: the leader fence, and the way to get and release the Lease. */
 export interface Leadership extends LeaderFence {
@@ -41,8 +41,6 @@ export interface ElectionOptions extends LeadershipOptions {
   readonly logger: Logger;
   readonly random: () => number;
   readonly longestEffectMs: number;
-  /** The times of the Lease. @default 15 s, 10 s, 2 s */
-  readonly timing?: LeaseTiming | undefined;
   /** Called when this process was the leader and no longer is, at most once. */
   readonly onLost: (why: string) => void;
 }
@@ -51,13 +49,8 @@ export interface ElectionOptions extends LeadershipOptions {
  * Makes the leadership of one of several processes, which compete for a Lease.
  * @throws Error when the times of the lease do not cover the longest call.
  */
-export function electedLeadership({ timing, ...options }: ElectionOptions): Leadership {
-  const { connection, namespace, name } = options;
-  return new LeaseElector({
-    ...options,
-    client: createLeaseClient({ connection, namespace, name }),
-    ...(timing === undefined ? {} : { timing }),
-  });
+export function electedLeadership(options: ElectionOptions): Leadership {
+  return new LeaseElector({ ...options, client: createLeaseClient(options) });
 }
 
 /** Makes the leadership of the only process. The user must not start a second one. */

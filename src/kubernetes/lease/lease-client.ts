@@ -1,3 +1,4 @@
+/** Reads and writes one Lease. */
 import { KubernetesError } from "../../domain/resource-store.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
 import { leasePath, leasesPath } from "../http/paths.ts";

@@ -1,3 +1,4 @@
+/** Elects the leader by one Lease. */
 import type { Clock } from "../../domain/clock.ts";
 import type { LeaderFence } from "../../domain/leader-fence.ts";
 import type { Logger } from "../../domain/logger.ts";
@@ -37,11 +38,10 @@ type State = "Candidate" | "Leader" | "Lost" | "Stopped";
 
 /**
  * Elects the leader among several processes by one Lease.
- *
  * Guarantees: the fence is open only while a successful renewal was sent less than the lease's duration ago. It allows
- * only calls that end before that duration is over. Only the monotonic clock of this process counts: another process's
- * lease has expired when this process saw it unchanged for its whole duration. A renewal whose answer is lost counts
- * neither as success nor as loss; the next attempt reads the Lease.
+ * only calls that end before that duration is over. Only the monotonic clock of this process counts. The lease of
+ * another process has expired when this process saw it unchanged for its whole duration. A renewal whose answer is lost
+ * counts neither as success nor as loss; the next attempt reads the Lease.
  * Assumption: the monotonic clocks of two machines differ in rate by at most a few parts in a thousand.
  */
 export class LeaseElector implements LeaderFence {
@@ -140,7 +140,8 @@ export class LeaseElector implements LeaderFence {
       this.#note("cannot take the lease yet, will try again", error);
       return;
     }
-    // If the process was paused meanwhile, it is no leader. The next attempt finds its own Lease.
+    // If the process was paused meanwhile, it does not become the leader. The next attempt finds that it holds the
+    // Lease.
     if (this.#deadlineInMs() > 0 && this.#state === "Candidate") {
       this.#state = "Leader";
       logger.info({ identity, transitions: this.#own?.transitions }, "leading");

@@ -1,3 +1,4 @@
+/** The times of a Lease, and what a candidate knows about the Lease of another process. */
 import type { Clock } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { StoredLease } from "./lease-client.ts";
@@ -27,12 +28,15 @@ export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): 
   const { durationMs, renewDeadlineMs, retryPeriodMs } = timing;
   const mustHold: readonly (readonly [isSo: boolean, rule: string])[] = [
     [retryPeriodMs > 0, "the retry period must be above 0"],
-    [retryPeriodMs * (1 + retryJitter) * 2 <= renewDeadlineMs, "the renew deadline must leave room for two renewals"],
+    [
+      retryPeriodMs * (1 + retryJitter) * 2 <= renewDeadlineMs,
+      "the renew deadline must be long enough for two renewals",
+    ],
     [renewDeadlineMs < durationMs, "the renew deadline must be shorter than the lease"],
     [
-      // One renewal may fail without an interruption of the work.
+      // If one renewal fails, the work must go on without an interruption.
       longestEffectMs + retryPeriodMs * (1 + retryJitter) * 2 <= durationMs,
-      "the lease must cover the longest call and two retry periods",
+      `the lease must be at least as long as the longest call plus ${(1 + retryJitter) * 2} retry periods`,
     ],
   ];
   const broken = mustHold.filter(([isSo]) => !isSo).map(([, rule]) => rule);

@@ -1,3 +1,4 @@
+/** Parses the stored objects of one kind. */
 import type { Logger } from "../../domain/logger.ts";
 import type { StoredIdentity } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
@@ -6,20 +7,23 @@ import type { Json } from "./merge-diff.ts";
 
 /** Parses stored objects of one kind, and remembers what a later patch of each object must know. */
 export interface KindParser<Resource> {
-  /** Parses a stored object. @throws ZodError when its metadata is not that of a stored object */
-  parse(stored: unknown): Resource;
+  /**
+   * Parses a stored object. @param expected what the object should hold. Parts that are equal to it are taken from it
+   * and not parsed again. @throws ZodError when the metadata is not that of a stored object
+   */
+  parse(stored: unknown, expected?: Resource): Resource;
   /** Like `parse`, but it logs an object that cannot be parsed, and returns `undefined`. */
   parseOrSkip(stored: unknown): Resource | undefined;
   /**
-   * Whether `resource.status` holds the whole stored status. It is false if the stored status did not fit the schema,
-   * if it has unknown fields, and for an object that this parser did not make.
+   * Whether `resource.status` holds the whole stored status. It is false if the stored status did not fit the schema
+   * or has unknown fields. It is also false for an object that this parser did not make.
    */
   hasWholeStatus(resource: Resource): boolean;
 }
 
 /**
- * The maximum number of shared texts. Conditions and operations use few different words, but messages that name
- * something may be many.
+ * The maximum number of shared texts. Conditions and operations use few different words, but messages that name objects
+ * may be many.
  */
 const sharedTexts = 1_000;
 
@@ -30,8 +34,8 @@ export function createKindParser<Resource extends StoredResource<Status>, Status
 ): KindParser<Resource> {
   const whole = new WeakSet<Resource>();
   const pool = createTextPool(sharedTexts);
-  const parse = (stored: unknown): Resource => {
-    const parsed = kind.parse(stored);
+  const parse = (stored: unknown, expected?: Resource): Resource => {
+    const parsed = kind.parse(stored, expected);
     const resource = { ...parsed, status: kind.withSharedTexts(parsed.status, pool) };
     if (isSameStored(storedStatus(stored), resource.status)) {
       whole.add(resource);
@@ -72,8 +76,11 @@ export interface ResourceKind<Resource extends StoredResource<Status>, Status ex
   /** The plural in paths of the API: `computeendpoints`. */
   readonly plural: string;
   readonly finalizer: string;
-  /** Parses a stored object. @throws ZodError when its metadata is not that of a stored object */
-  parse(stored: unknown): Resource;
+  /**
+   * Parses a stored object. @param expected may be used in place of parts of the object that are equal to it. @throws
+   * ZodError when the metadata is not that of a stored object
+   */
+  parse(stored: unknown, expected?: Resource): Resource;
   /** Returns the same status, with each repeated text only once in memory. */
   withSharedTexts(status: Status, pool: TextPool): Status;
   /** Returns each project, or other key, under which the cache finds the resource. */

@@ -1,3 +1,4 @@
+/** Reads and writes the custom resources of one kind. */
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
 import {
   KubernetesError,
@@ -8,6 +9,7 @@ import {
 import type { KubernetesConnection } from "../http/connection.ts";
 import { resourcePath } from "../http/paths.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
+import { isOlder } from "../watch/tombstones.ts";
 import { type KindParser, type ResourceKind, type StoredResource, storedStatus } from "./kind-parser.ts";
 import { diffForMerge, type Json } from "./merge-diff.ts";
 
@@ -18,10 +20,14 @@ export interface KindStoreOptions<Resource extends StoredResource<Status>, Statu
   readonly cache: ResourceCache<Resource>;
   readonly parser: KindParser<Resource>;
   readonly fence: LeaderFence;
+  /** Called when a read shows that etcd was restored: the object is older than it was before the read. @default nothing */
+  readonly onRestored?: () => void;
 }
 
 type Parts<Resource extends StoredResource<Status>, Status extends object> = KindStoreOptions<Resource, Status> & {
-  /** Names of objects whose cached form may be wrong after a write of ours, and that were not read since. */
+  /**
+   * The names of objects that were written with an unknown result and not read since. Their cached form may be wrong.
+   */
   readonly doubtful: Set<string>;
 };
 
@@ -81,7 +87,8 @@ export function createKindStore<Resource extends StoredResource<Status>, Status 
       if (changes === undefined) {
         return resource;
       }
-      return putOwnWrite(parts, resource, await patch(parts, resource, { status: changes }, "/status"));
+      const answer = await patch(parts, resource, { status: changes }, "/status");
+      return putOwnWrite(parts, resource, answer, { ...resource, status });
     },
   };
 }
@@ -94,7 +101,7 @@ class Reader<Resource extends StoredResource<Status>, Status extends object> {
   }
 
   async read(key: ResourceKey): Promise<Resource | undefined> {
-    const { parser, cache, doubtful } = this.#parts;
+    const { parser, cache, doubtful, onRestored } = this.#parts;
     const before = cache.get(key);
     const stored = await this.#readStored(key);
     if (stored === undefined) {
@@ -104,6 +111,9 @@ class Reader<Resource extends StoredResource<Status>, Status extends object> {
     const name = nameOf(this.#parts, key);
     const resource = parseAnswer(this.#parts, `read ${name}`, () => parser.parse(stored));
     doubtful.delete(name);
+    if (before !== undefined && isOlder(resource.resourceVersion, before.resourceVersion)) {
+      onRestored?.();
+    }
     cache.putRead(resource);
     return resource;
   }
@@ -199,8 +209,8 @@ function leavesDoubt(error: unknown): boolean {
 }
 
 /**
- * Failures after which the cache may be wrong: without a usable answer the write may have been stored, and after a
- * conflict the cache is known to be old.
+ * Failures after which the cache may be wrong. Without a usable answer the write may have been stored. After a conflict
+ * the cache is known to be old.
  */
 const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
   "TimedOut",
@@ -213,11 +223,12 @@ function putOwnWrite<Resource extends StoredResource<Status>, Status extends obj
   parts: Parts<Resource, Status>,
   before: Resource,
   answer: unknown,
+  expected: Resource = before,
 ): Resource {
   const name = nameOf(parts, before.key);
-  // The object counts as doubtful until the answer is parsed.
+  // The object stays doubtful until the answer is parsed.
   parts.doubtful.add(name);
-  const after = parseAnswer(parts, `patch ${name}`, () => parts.parser.parse(answer));
+  const after = parseAnswer(parts, `patch ${name}`, () => parts.parser.parse(answer, expected));
   parts.doubtful.delete(name);
   parts.cache.putOwnWrite(before, after);
   return after;

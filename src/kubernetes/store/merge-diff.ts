@@ -1,3 +1,4 @@
+/** Computes the patch that turns one object into another. */
 import { isSameStored } from "../../domain/same-stored.ts";
 
 /** A value of JSON; `undefined` as a member's value means that the member is absent. */
@@ -8,7 +9,8 @@ type JsonObject = { readonly [key: string]: Json | undefined };
 /**
  * Returns the JSON merge patch (RFC 7386) that turns one object into another. It holds only differences, and `null` for
  * members that are removed.
- * Pure. Lists are replaced as a whole. `undefined` members count as absent on both sides.
+ * Pure. Lists are replaced as a whole. `undefined` members count as absent on both sides, and the patch may hold some:
+ * they are not sent.
  * @returns `undefined` if nothing differs.
  */
 export function diffForMerge(before: JsonObject, after: JsonObject): JsonObject | undefined {
@@ -29,12 +31,7 @@ function diffMember(before: Json | undefined, after: Json | undefined): Json | u
   if (isObject(before) && isObject(after)) {
     return diffForMerge(before, after);
   }
-  return isSameStored(before, after) ? undefined : withoutUndefined(after);
-}
-
-/** Returns the value as it is sent, without `undefined` members. */
-function withoutUndefined(value: Json): Json {
-  return JSON.parse(JSON.stringify(value)) as Json;
+  return isSameStored(before, after) ? undefined : after;
 }
 
 function isObject(value: Json | undefined): value is JsonObject {

@@ -1,3 +1,4 @@
+/** Reads and writes Secrets. */
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
 import { KubernetesError, type ResourceKey } from "../../domain/resource-store.ts";
 import type { HeldSecrets, SecretData, SecretStore, StoredSecret } from "../../domain/secret-store.ts";

@@ -1,3 +1,4 @@
+/** The two calls of a reflector: list and watch. */
 import { KubernetesError } from "../../domain/resource-store.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
 
@@ -33,7 +34,10 @@ export interface ListWatch {
 
 /** The parameters of a watch. */
 export interface WatchRequest {
-  /** The watch shows the events after this resourceVersion. Empty: it begins with the present state, as ADDED. */
+  /**
+   * The watch shows the events after this resourceVersion. If it is empty, the watch first shows all present objects as
+   * ADDED.
+   */
   readonly resourceVersion: string;
   /** The server closes the watch after this many seconds. */
   readonly timeoutSeconds: number;
@@ -203,7 +207,7 @@ export class OutOfSyncError extends Error {
 }
 
 /**
- * Whether a new list is needed after this error: an unreadable line may have been an event, and the watch cannot resume
+ * Whether a new list is needed after this error. An unreadable line may have been an event, and a watch cannot resume
  * from an expired version.
  */
 export function isOutOfSync(error: unknown): boolean {

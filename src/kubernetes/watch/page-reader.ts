@@ -1,3 +1,4 @@
+/** Lists all objects, page by page. */
 import type { Clock } from "../../domain/clock.ts";
 import { createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
 import { isTooLong } from "../http/answer-error.ts";
@@ -45,7 +46,7 @@ export class PageReader<Resource> {
   async readAll(signal: AbortSignal): Promise<CompleteList<Resource>> {
     const resources: Resource[] = [];
     let continueToken: string | undefined;
-    // The resourceVersion of the first page. With a later one, the watch would miss changes in between.
+    // The resourceVersion of the first page. A watch from the version of a later page would miss changes in between.
     let resourceVersion: string | undefined;
     for (let pages = 0; pages < maxPages; pages += 1) {
       const page = await this.#readPageThatFits(continueToken, signal);

@@ -1,3 +1,4 @@
+/** The options, times and timers of a reflector. */
 import { backoffMs, withJitter } from "../../domain/backoff.ts";
 import type { Clock, Timer } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
@@ -27,7 +28,7 @@ export interface ReflectorTiming {
   readonly pageTimeoutMs: number;
   /** The time limit until the headers of a watch arrive. */
   readonly openTimeoutMs: number;
-  /** A watch without a byte for this long counts as broken. Bookmarks come about every minute. */
+  /** A watch that receives no byte for this time counts as broken. Bookmarks come about every minute. */
   readonly inactivityMs: number;
   /** The server closes a watch after a random time from `minWatchMs` to `maxWatchMs`. */
   readonly minWatchMs: number;
@@ -63,49 +64,41 @@ export const defaultTiming: ReflectorTiming = {
   shortWatchMs: 5_000,
 };
 
-/** Delays between attempts of one reflector. */
-export interface RelistBackoff {
-  /** The delay before the next attempt, in milliseconds. */
-  nextMs(): number;
-}
-
 /** The options of the delays. */
 interface RelistBackoffOptions {
   readonly clock: Clock;
   /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
-  /** The first delay, in milliseconds. @default 800 */
-  readonly baseMs?: number;
-  /** The longest delay, in milliseconds. @default 30_000 */
-  readonly maxMs?: number;
-  /** After this many milliseconds without a failure, delays start again with the shortest. @default 120_000 */
-  readonly resetAfterMs?: number;
 }
 
-/** Makes the delays of one reflector. */
-export function createRelistBackoff(options: RelistBackoffOptions): RelistBackoff {
-  const { clock, random, baseMs = 800, maxMs = 30_000, resetAfterMs = 120_000 } = options;
+const relistDelays = { firstMs: 800, longestMs: 30_000 };
+/** After this many milliseconds without a failure, delays start again with the shortest. */
+const resetAfterMs = 120_000;
+
+/** Makes the delays between attempts. @returns a function that returns the next delay, in milliseconds */
+export function createRelistBackoff({ clock, random }: RelistBackoffOptions): () => number {
   let failures = 0;
   let delayEndsAtMs = Number.NEGATIVE_INFINITY;
-  return {
-    nextMs() {
-      const nowMs = clock.monotonicMs();
-      failures = nowMs - delayEndsAtMs > resetAfterMs ? 1 : failures + 1;
-      const delayMs = withJitter(backoffMs(failures, { firstMs: baseMs, longestMs: maxMs }), random);
-      delayEndsAtMs = nowMs + delayMs;
-      return delayMs;
-    },
+  return () => {
+    const nowMs = clock.monotonicMs();
+    failures = nowMs - delayEndsAtMs > resetAfterMs ? 1 : failures + 1;
+    const delayMs = withJitter(backoffMs(failures, relistDelays), random);
+    delayEndsAtMs = nowMs + delayMs;
+    return delayMs;
   };
 }
 
-/** Detects that no byte has arrived for a while. */
+/** Notices that no byte has arrived for a while. */
 interface InactivityTimer {
   /** Notes that bytes have arrived. It is cheap, because it sets no timer. */
   touch(): void;
   cancel(): void;
 }
 
-/** Makes a timer that calls `onSilence` once, `timeoutMs` after the last `touch`, or after now if there is none. */
+/**
+ * Makes a timer that calls `onSilence` once, `timeoutMs` after the last `touch`. Without a `touch` the time counts from
+ * now.
+ */
 export function createInactivityTimer(clock: Clock, timeoutMs: number, onSilence: () => void): InactivityTimer {
   let heardAtMs = clock.monotonicMs();
   let timer: Timer;

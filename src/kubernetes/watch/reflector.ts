@@ -1,3 +1,4 @@
+/** Keeps a cache equal to the API server. */
 import { KubernetesError, type StoredIdentity } from "../../domain/resource-store.ts";
 import { createCallDeadline, itemsUntilAborted, pause, untilAborted } from "../../http/call-deadline.ts";
 import { errorForStatus, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
@@ -10,9 +11,8 @@ import {
   type ReflectorOptions,
   type ReflectorStats,
   type ReflectorTiming,
-  type RelistBackoff,
 } from "./reflector-parts.ts";
-import { isOlder, newerOf, versionOf } from "./resource-version.ts";
+import { isOlder, newerOf, versionOf } from "./tombstones.ts";
 
 /** After this many failed attempts to resume, the next step is a list. */
 const maxResumes = 3;
@@ -21,7 +21,7 @@ const maxSilentWatches = 3;
 
 type Step = "List" | "Watch";
 
-/** What the reflector does next. A pause is a backoff delay, or longer if the server sent a retry-after. */
+/** The next action of the reflector. Its pause is the backoff delay, or the server's retry-after if that is longer. */
 interface Outcome {
   readonly next: Step;
   readonly pause?: { readonly atLeastMs: number };
@@ -30,13 +30,13 @@ interface Outcome {
 /**
  * Keeps one scope of a cache equal to the API server: it lists, watches, and starts again if anything goes wrong.
  * Guarantees: no error of the server, the stream, an object or a callback stops it. A permanent failure costs a limited
- * number of requests a minute. After `stop()` it opens nothing.
+ * number of requests a minute. After `stop()` it makes no further call.
  */
 export class Reflector<Resource extends StoredIdentity> {
   readonly #options: ReflectorOptions<Resource>;
   readonly #timing: ReflectorTiming;
   readonly #random: () => number;
-  readonly #backoff: RelistBackoff;
+  readonly #backoff: () => number;
   readonly #pages: PageReader<Resource>;
   readonly #stopping = new AbortController();
   /** Requests of callers for a list that has not begun yet. */
@@ -118,7 +118,7 @@ export class Reflector<Resource extends StoredIdentity> {
     while (!this.#stopping.signal.aborted) {
       const outcome: Outcome = step === "List" ? await this.#list() : await this.#watch();
       if (outcome.pause !== undefined) {
-        await this.#sleep(Math.max(this.#backoff.nextMs(), outcome.pause.atLeastMs));
+        await this.#sleep(Math.max(this.#backoff(), outcome.pause.atLeastMs));
       }
       step = this.#wantedLists.length > 0 ? "List" : outcome.next;
     }
@@ -161,7 +161,7 @@ export class Reflector<Resource extends StoredIdentity> {
     if (relistInMs <= 0) {
       return { next: "List" };
     }
-    // The relist time ends the watch. This is planned, so it is no failure.
+    // The reflector ends the watch itself when the next list is due. It does not count that as a failure.
     const relist = createCallDeadline(clock, relistInMs, [this.#stopping.signal, this.#hurry.signal]);
     const openedAtMs = clock.monotonicMs();
     try {
@@ -183,8 +183,8 @@ export class Reflector<Resource extends StoredIdentity> {
 
   /**
    * Chooses the next step after a watch has ended. A watch that lived for a while is resumed at once; a shorter one
-   * counts as a failure. A watch without any byte may mean that etcd was restored: then the API server sends no events
-   * for a version that it has not reached.
+   * counts as a failure. A watch without any byte may mean that etcd was restored. The API server then sends no
+   * events for a version that it has not reached.
    */
   #afterWatch(message: string, openedAtMs: number, error: unknown): Outcome {
     const livedMs = this.#options.clock.monotonicMs() - openedAtMs;

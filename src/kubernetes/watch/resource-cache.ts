@@ -1,6 +1,6 @@
+/** The cache of the resources of one kind. */
 import { keyText, type ResourceKey, type StoredIdentity } from "../../domain/resource-store.ts";
-import { compareResourceVersions, isOlder, newerOf } from "./resource-version.ts";
-import { Tombstones } from "./tombstones.ts";
+import { compareResourceVersions, isOlder, newerOf, Tombstones } from "./tombstones.ts";
 
 /** `Listed`: first seen in a list, as after a start. `Changed`: another client changed it. */
 export type ChangeOrigin = "Listed" | "Changed";
@@ -36,9 +36,9 @@ export interface CacheScope<Resource> {
   floor(): string | undefined;
   /**
    * Makes the scope equal to the list, except for objects that are newer than the list.
-   * If etcd was restored, the list is right and the cache is wrong. If the version of the list went back, everything is
-   * replaced. If the restore raised the versions, each object is replaced that the list shows in an older version than
-   * was known.
+   * If etcd was restored, the list is right and the cache is wrong. If the version of the list is lower than before,
+   * everything is replaced. If the restore raised the versions, the cache replaces each object that the list shows in
+   * an older version.
    * @returns whether etcd was restored.
    */
   replace(list: ConsistentList<Resource>): boolean;
@@ -53,7 +53,7 @@ export interface CacheScope<Resource> {
 /**
  * The latest known state of each object, with an index by project.
  * Guarantees: it never returns an object older than the last own write or event. `onChange` reports every change by
- * another client once. It does not report our own writes, because the writer decides what comes next.
+ * another client once. It does not report our own writes, because their caller decides what comes next.
  */
 export class ResourceCache<Resource extends StoredIdentity> {
   readonly #options: ResourceCacheOptions<Resource>;
@@ -91,14 +91,14 @@ export class ResourceCache<Resource extends StoredIdentity> {
   putOwnWrite(before: Resource, after: Resource): void {
     const entry = this.#entries.get(keyText(after.key));
     const cached = entry?.resource;
-    // The write named exactly the cached object, so its answer is newer, whatever the version numbers are.
+    // The write named exactly the cached object. So its answer is newer, even if the version numbers say otherwise.
     const isDirectSuccessor = cached?.uid === before.uid && cached.resourceVersion === before.resourceVersion;
     const isUnchanged = cached?.resourceVersion === after.resourceVersion;
     if (isUnchanged || (!isDirectSuccessor && !this.#isNews(after))) {
       return;
     }
     this.#raiseFloor(after);
-    // The writer knows of its own change. The object before it may have come from a read that was not reported.
+    // The caller knows about its own write. But the object before the write may come from a read that was not reported.
     this.#set({ resource: after, isAnnounced: isDirectSuccessor && entry?.isAnnounced === true });
   }
 
@@ -161,8 +161,8 @@ export class ResourceCache<Resource extends StoredIdentity> {
   }
 
   /**
-   * Whether a consistent list shows an object in an older version than was known at the list's version. That happens
-   * only after etcd was restored with raised versions, as its manual advises.
+   * Whether a consistent list shows an object in an older version than the cache had at the list's version. That
+   * happens only after etcd was restored with raised versions, as its manual advises.
    * @see https://etcd.io/docs/v3.6/op-guide/recovery/ (revision bump, read 2026-11-21)
    */
   #isOfAnotherHistory(resource: Resource, listVersion: string): boolean {

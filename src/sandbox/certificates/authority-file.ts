@@ -1,3 +1,4 @@
+/** Stores the certificate authority of a data directory. */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { CertificateAuthority } from "./certificate-authority.ts";
@@ -8,8 +9,8 @@ export class AuthorityFileError extends Error {
 }
 
 /**
- * The name of the file with certificate and private key. It is one file, so that a crash never leaves one without the
- * other.
+ * The name of the file with certificate and private key. Both are in one file, so that a crash never leaves one of them
+ * alone.
  */
 const authorityFileName = "certificate-authority.pem";
 
@@ -57,11 +58,11 @@ function parseAuthority(text: string, file: string): CertificateAuthority {
 }
 
 function problem(file: string, what: string, cause?: unknown): AuthorityFileError {
-  const remedy = "delete it, and the next start makes a new authority, which clients must trust anew";
+  const remedy = "delete it, and the next start makes a new authority, which clients must then trust";
   return new AuthorityFileError(`${file} ${what}; ${remedy}`, { cause });
 }
 
-/** Writes a file completely: after a crash there is the old file or the new one. */
+/** Writes a file so that, after a crash, there is either the old file or the new one. */
 function writeWhole(file: string, text: string, mode: number): void {
   writeFileSync(`${file}.new`, text, { mode, flush: true });
   renameSync(`${file}.new`, file);

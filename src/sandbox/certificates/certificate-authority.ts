@@ -1,3 +1,4 @@
+/** The sandbox's own certificate authority. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
 import { keyIdOf, signCertificate } from "./certificate.ts";
 
@@ -18,8 +19,8 @@ const authorityLifeMs = 10 * 365 * dayMs;
 const serverLifeMs = 800 * dayMs;
 
 /**
- * The sandbox's own certificate authority. A client that trusts `certificate` trusts every server certificate that
- * `issue` makes. Making either takes about a millisecond.
+ * A certificate authority. A client that trusts `certificate` trusts every server certificate that `issue` makes.
+ * Making either takes about a millisecond.
  */
 export class CertificateAuthority {
   /** The authority's own certificate, as PEM. */

@@ -1,3 +1,4 @@
+/** Makes signed X.509 certificates. */
 import { createHash, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIP } from "node:net";
 import {

@@ -49,7 +49,7 @@ export function derIdentifier(dotted: string): Buffer {
   return derValue(0x06, Uint8Array.from([first * 40 + second, ...rest].flatMap(base128)));
 }
 
-/** Encodes a number with seven bits in each byte. The first bit says that more bytes follow. */
+/** Encodes a number with seven bits in each byte. The first bit of a byte shows whether more bytes follow. */
 function base128(value: number): readonly number[] {
   const digits = [value % 128];
   for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128)) digits.unshift((rest % 128) | 0x80);
@@ -57,8 +57,8 @@ function base128(value: number): readonly number[] {
 }
 
 /**
- * Makes a DER time: UTCTime up to the year 2049, then GeneralizedTime, as RFC 5280 requires. @param epochMs fractions
- * of seconds are removed
+ * Makes a DER time: UTCTime up to the year 2049, then GeneralizedTime, as RFC 5280 requires.
+ * @param epochMs epoch milliseconds; fractions of seconds are removed
  */
 export function derTime(epochMs: number): Buffer {
   const date = new Date(epochMs);

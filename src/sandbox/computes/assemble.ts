@@ -1,3 +1,4 @@
+/** Puts the parts of the computes together. */
 import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
 import type { Engine } from "../engine/engine.ts";
 import { versionProblem } from "./branch-data.ts";
@@ -17,7 +18,7 @@ import { joinServer } from "./proxy/join-server.ts";
 import { type ComputeDirectories, dataVersionOf } from "./storage/compute-directories.ts";
 import { endOldServer } from "./storage/old-servers.ts";
 
-/** What the computes are connected to. */
+/** The parts of the sandbox that the computes use. */
 export interface ComputeHost {
   readonly engine: Engine;
   readonly records: ComputeRecords;
@@ -32,8 +33,8 @@ export interface ComputeHost {
 }
 
 /**
- * The interval at which data of deleted branches is removed, in milliseconds. Deleting a branch without an active
- * compute starts no operation that would remove it.
+ * The interval at which the data of deleted branches is removed, in milliseconds. If a deleted branch has no active
+ * compute, no operation runs that would remove the data.
  */
 const sweepIntervalMs = 5_000;
 
@@ -60,7 +61,7 @@ async function prepareDirectories(directories: ComputeDirectories, version: numb
   for (const holder of directories.listAll()) {
     const data = directories.dataOf(holder);
     await endOldServer(data);
-    // A standby is copied again at each start.
+    // A standby is copied again at each start, so its old directory is removed.
     if (holder.kind === "replicas") await directories.remove(directories.of(holder));
     else if (dataVersionOf(data) !== version) {
       throw new ComputeSetupError(versionProblem(data, dataVersionOf(data), version));
@@ -113,7 +114,7 @@ export async function assemble(
   };
   const sweep = (): void => {
     addresses.drop(proxy, (endpointId) => records.endpoint(endpointId) !== undefined);
-    // The endpoints of a recovered project have had no operation that would make the proxy listen.
+    // The endpoints of a recovered project started no operation, so the proxy does not listen for them yet.
     listenForAll().catch(onBug);
     fleet.sweep().catch(onBug);
     fleet.rollHistories().catch(onBug);

@@ -1,3 +1,4 @@
+/** Does the work of creating and restoring branches. */
 import type { OperationRecord } from "../engine/records.ts";
 import type { BranchData, DataSource } from "./branch-data.ts";
 import type { ComputeRecords } from "./compute-records.ts";
@@ -6,7 +7,7 @@ import { ComputeError } from "./postgres/compute-error.ts";
 import type { PostgresServer } from "./postgres/postgres-server.ts";
 import { type ComputeDirectories, type Holder, holderOfBranch } from "./storage/compute-directories.ts";
 
-/** What is needed to create and restore branches. */
+/** The parts that this work needs. */
 export interface BranchCopiesParts {
   readonly records: ComputeRecords;
   readonly directories: ComputeDirectories;
@@ -21,8 +22,8 @@ export interface BranchCopiesParts {
 }
 
 /**
- * Gives branches the data of other branches, of earlier times and of snapshots. Each call may be repeated after a
- * crash.
+ * Gives branches the data of other branches, of earlier times and of snapshots. After a crash, each call may be
+ * repeated.
  */
 export class BranchCopies {
   readonly #parts: BranchCopiesParts;
@@ -45,7 +46,7 @@ export class BranchCopies {
     if (sourceId === undefined) return;
     const { directories, queue } = this.#parts;
     await queue.run([sourceId, branchId], async () => {
-      // If the operation is repeated, the copy exists already. If the parent never ran, there is nothing to copy.
+      // If the operation is repeated, the copy exists already. If the parent never ran, it has no data to copy.
       if (directories.has(holderOfBranch(branchId)) || !directories.has(holderOfBranch(sourceId))) return;
       const timeMs = branch?.parentTimestampMs;
       await this.#copy({ sourceId, timeMs }, branchId, { isSchemaOnly: schemaOf !== undefined });
@@ -72,7 +73,7 @@ export class BranchCopies {
     await queue.run([branchId, snapshotId], async () => {
       const snapshot = records.snapshot(snapshotId);
       if (snapshot === undefined || directories.has(holder)) return;
-      // The data of a branch that never ran is made from the template, which is empty too.
+      // If the branch never ran, its data is made from the template, which is empty too.
       await data.ensureBranch(branchId);
       const timeMs = snapshot.timestampMs === snapshot.createdMs ? undefined : snapshot.timestampMs;
       await data.copy(this.#sourceAt({ sourceId: branchId, timeMs }), holder);
@@ -85,7 +86,7 @@ export class BranchCopies {
     const keys = [sourceBranchId, branchId, ...(preservedId === undefined ? [] : [preservedId])];
     await queue.run(keys, async () => {
       if (records.branch(branchId) === undefined) return;
-      // An earlier operation should have suspended them, but it may have failed.
+      // An earlier operation should have suspended the servers, but it may have failed.
       await stopAllOf(branchId);
       if (preservedId !== undefined) await data.moveBranch(branchId, preservedId, objectsOf(records, preservedId));
       // If a branch is restored from itself, its former data and history already belong to the preserved branch.

@@ -1,3 +1,4 @@
+/** Makes and copies data directories. */
 import { existsSync, readFileSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -16,7 +17,7 @@ import { type ComputeDirectories, dataVersionOf, type Holder, holderOfBranch } f
 import { copyAtRest, copyRunning } from "./storage/copy-data.ts";
 import { ensureTemplate } from "./storage/template.ts";
 
-/** What is needed to make data directories. */
+/** The parts that making data directories needs. */
 export interface BranchDataParts {
   readonly directories: ComputeDirectories;
   readonly binaries: PostgresBinaries;
@@ -116,7 +117,9 @@ export class BranchData {
     else await copyRunning(running, { target: dataDirectory, user });
   }
 
-  /** Moves the data of one branch to another branch, which must not run. If it is repeated, it finds the work done. */
+  /**
+   * Moves the data of one branch to another branch, which must not run. If the data was moved already, nothing happens.
+   */
   async moveBranch(fromId: string, toId: string, objects: WantedObjects): Promise<void> {
     const { directories } = this.#parts;
     const from = holderOfBranch(fromId);
@@ -191,7 +194,7 @@ export class BranchData {
       await directories.settle(staged, directories.of(holder));
     } catch (error) {
       await rm(staged, { recursive: true, force: true }).catch(() => {});
-      throw withRemedy(error);
+      throw error;
     }
   }
 }
@@ -221,7 +224,10 @@ async function writeWhole(file: string, text: string): Promise<void> {
   await rename(`${file}.new`, file);
 }
 
-/** Returns the parent's objects with the ids of the new branch. Their names are those of the parent at the copy. */
+/**
+ * Returns the parent's objects with the ids of the new branch. The names are those that the parent had at the time of
+ * the copy.
+ */
 function adopted(parent: AppliedObjects, { databases }: WantedObjects): AppliedObjects {
   return {
     roles: parent.roles,
@@ -230,10 +236,4 @@ function adopted(parent: AppliedObjects, { databases }: WantedObjects): AppliedO
       id: databases.find(({ name }) => name === database.name)?.id ?? database.id,
     })),
   };
-}
-
-/** Adds to the error of a full disk what to do; other errors are returned unchanged. */
-function withRemedy(error: unknown): unknown {
-  if ((error as NodeJS.ErrnoException).code !== "ENOSPC") return error;
-  return new ComputeError("the disk is full: nothing was changed; free some space, then try again", { cause: error });
 }

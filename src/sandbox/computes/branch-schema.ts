@@ -1,9 +1,10 @@
+/** Reads the schema of a database. */
 import { AdminConnection, PostgresError } from "./postgres/admin-connection.ts";
 import type { PostgresServer } from "./postgres/postgres-server.ts";
 import { schemaStatements } from "./postgres/schema-statements.ts";
 
 /**
- * Reads the schema of a database from a running server.
+ * Reads the schema from a running server.
  * @returns SQL; "" for a database that the server does not have yet, because its compute has not run since.
  * @throws PostgresError
  */
@@ -11,7 +12,7 @@ export async function readSchema(server: PostgresServer, database: string): Prom
   const connection = await openOrAbsent(server.socketPath, database);
   if (connection === undefined) return "";
   try {
-    // With this search path all names are written in full, whatever the database's own search path is.
+    // With this search path PostgreSQL writes every name with its schema, whatever the search path of the database is.
     await connection.query("SET search_path = pg_catalog");
     const rows = await connection.query(schemaStatements);
     return rows.map(([text]) => `${text};\n`).join("\n");

@@ -1,10 +1,11 @@
+/** Starts computes for clients that connect. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Engine } from "../engine/engine.ts";
 import { Refusal } from "../engine/refusal.ts";
 import type { ComputeFleet, RunningCompute } from "./compute-fleet.ts";
 import { ClientError } from "./proxy/client-error.ts";
 
-/** What is needed when clients connect to computes. */
+/** The parts that a connection of a client needs. */
 export interface AccessParts {
   readonly engine: Pick<Engine, "connect" | "compute" | "operation" | "loseCompute" | "onProgress">;
   readonly fleet: Pick<ComputeFleet, "running" | "isExpected">;
@@ -18,8 +19,8 @@ export interface AccessParts {
 const wakeDeadlineMs = 60_000;
 
 /**
- * The interval at which the wait checks again, in milliseconds. It is for operations whose planned time is longer than
- * their work; otherwise the engine reports the end.
+ * The interval at which the wait checks again, in milliseconds. It matters only if the planned time of an operation is
+ * longer than its work. Otherwise the engine reports the end.
  */
 const lookAgainMs = 20;
 
@@ -55,7 +56,8 @@ export class ComputeAccess {
         !this.#parts.fleet.isExpected(endpointId) &&
         !this.#parts.isMoving(endpointId)
       ) {
-        // The server ended before its start was complete. The next try starts it again.
+        // The server ended before it had started completely. The endpoint becomes idle, and the next round of this loop
+        // starts it again.
         this.#parts.engine.loseCompute(endpointId);
         continue;
       }
@@ -122,7 +124,7 @@ export class ComputeAccess {
   #noteActivity(endpointId: string): void {
     try {
       const { state, pendingState } = this.#parts.engine.compute(endpointId).endpoint;
-      // A suspend ends connections. Their end is no reason to start the compute again.
+      // A suspend also ends connections. Their end is no reason to start the compute again.
       if (state !== "active" || pendingState !== undefined) return;
       this.#parts.engine.connect(endpointId, undefined);
       this.#parts.onChange();

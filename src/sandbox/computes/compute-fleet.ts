@@ -1,3 +1,4 @@
+/** Starts and stops the PostgreSQL servers of the endpoints. */
 import type { ComputeDriver } from "../engine/compute-driver.ts";
 import { maxConnectionsOf } from "../engine/compute-sizes.ts";
 import type { EndpointRecord, OperationRecord } from "../engine/records.ts";
@@ -16,7 +17,7 @@ import { PostgresServer, type ServerPlace } from "./postgres/postgres-server.ts"
 import { serverSettings } from "./postgres/server-settings.ts";
 import { type Holder, holderOfBranch } from "./storage/compute-directories.ts";
 
-/** What the fleet is made from. */
+/** The options and parts of the fleet. */
 export interface FleetParts extends BranchDataParts {
   readonly records: ComputeRecords;
   /** The path of PgBouncer; `undefined`: it is not installed, and clients of pooled names connect directly. */
@@ -42,7 +43,7 @@ export interface RunningCompute {
   pooler: Promise<Pooler> | undefined;
 }
 
-/** All servers of a sandbox. Only one piece of work on a branch runs at a time. */
+/** All servers of a sandbox. On one branch, only one piece of work runs at a time. */
 export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   readonly #parts: FleetParts;
   readonly #data: BranchData;
@@ -184,8 +185,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
       return !this.#running.has(id) && !this.#starting.has(id);
     };
     const gone = directories.listAll().filter(isGone);
-    // The deletion of the records must be stored before the data is removed. After a crash, the records must not come
-    // back without data.
+    // The deletion of the records must be stored before the data is removed. Otherwise, after a crash, the records
+    // could come back without their data.
     if (gone.length > 0) await records.written();
     for (const holder of gone) {
       const branchId = holder.kind === "replicas" ? (records.endpoint(holder.id)?.branchId ?? holder.id) : holder.id;
@@ -204,13 +205,13 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
         const endpoint = this.#parts.records.endpoint(endpointId);
         const compute = this.#primaryOf(branchId);
         if (endpoint?.branchId !== branchId || compute?.endpointId !== endpointId) return;
-        // An earlier call may have begun one in the meantime.
+        // An earlier call may have begun a period in the meantime.
         if (!history.isPeriodFull(branchId)) return;
         history.openPeriod(branchId);
         await this.#configure(endpoint, compute.server.place);
         await compute.server.admin.query("SELECT pg_reload_conf()");
         await history.completePeriod(branchId, compute.server).catch((error: NodeJS.ErrnoException) => {
-          // The disk is full, or the server has just ended. The period before goes on, and the next call tries again.
+          // The disk is full, or the server has just ended. The earlier period goes on, and the next call tries again.
           if (error.code === undefined) throw error;
         });
       });
@@ -218,8 +219,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   }
 
   /**
-   * Returns the first time from which a branch's data can be recovered, in epoch milliseconds of the machine's clock;
-   * 0: its whole life.
+   * Returns the first time from which a branch's data can be recovered, in epoch milliseconds of the machine's clock.
+   * 0: its data can be recovered from its creation on.
    */
   historyFromMs(branchId: string): number {
     return this.#data.history.firstMs(branchId);
@@ -292,8 +293,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   }
 
   /**
-   * Checks the settings with PostgreSQL before they are written to its file. From the file, PostgreSQL would only say
-   * that it has errors.
+   * Checks the settings with PostgreSQL before they are written to its file. If the file is wrong, PostgreSQL only
+   * reports that it has errors.
    */
   async #checkSettings({ pgSettings }: EndpointRecord): Promise<void> {
     await this.#data.prepare();
@@ -354,8 +355,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   }
 
   /**
-   * Makes the standbys of a branch follow its running primary, or no server. A standby with too few connections is
-   * restarted.
+   * Makes the standbys of a branch follow its running primary. If no primary runs, they follow no server. A standby
+   * with too few connections is restarted.
    */
   async #followPrimary(branchId: string): Promise<void> {
     for (const { endpointId, server, ...standby } of [...this.#running.values()]) {

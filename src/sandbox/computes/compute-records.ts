@@ -1,3 +1,4 @@
+/** The port to the records that the computes read. */
 import type { BranchRecord, DatabaseRecord, EndpointRecord, RoleRecord, SnapshotRecord } from "../engine/records.ts";
 
 /** The records of the control plane that the computes read, as they are now. */

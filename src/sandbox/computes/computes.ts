@@ -1,21 +1,22 @@
+/** Real PostgreSQL servers behind the endpoints of a sandbox. */
 import path from "node:path";
 import type { ComputeDriver } from "../engine/compute-driver.ts";
 import type { OperationRecord } from "../engine/records.ts";
 import { type Assembled, assemble, type ComputeHost } from "./assemble.ts";
 import { ClockRecord, sandboxTimeOf, wallTimeOf } from "./history/clock-record.ts";
-import { ComputeError } from "./postgres/compute-error.ts";
+import { ComputeError, withRemedy } from "./postgres/compute-error.ts";
 import type { ComputeOptions, ComputePrograms } from "./programs.ts";
 import { ComputeDirectories } from "./storage/compute-directories.ts";
 
 /**
- * Real PostgreSQL servers behind the endpoints of a sandbox, and the proxy through which clients reach them.
+ * The servers, and the proxy through which clients reach them.
  * The engine needs the driver when it is made, so the driver exists first. Its work waits until the computes are
  * attached.
  */
 export class Computes {
   readonly #programs: ComputePrograms;
   readonly #options: ComputeOptions;
-  /** The record of how the sandbox's clock ran. */
+  /** How the sandbox's clock has run so far. */
   readonly #clock = new ClockRecord();
   readonly #attached = Promise.withResolvers<Assembled>();
   #current: Assembled | undefined;
@@ -124,6 +125,10 @@ export class Computes {
     await attached.listenFor(operation.endpointId);
     // The records must be stored before an operation changes data.
     await attached.host.records.written();
-    await attached.fleet.carryOut(operation);
+    try {
+      await attached.fleet.carryOut(operation);
+    } catch (error) {
+      throw withRemedy(error);
+    }
   }
 }

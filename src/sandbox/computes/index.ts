@@ -1,3 +1,4 @@
+/** What the sandbox may import of its computes. */
 export { Computes } from "./computes.ts";
 export { ComputeSetupError } from "./postgres/compute-error.ts";
 export { type ComputeOptions, findComputePrograms } from "./programs.ts";

@@ -1,4 +1,6 @@
-/** Runs work one at a time for each key. Work for different keys runs at the same time. */
+/** Runs work one at a time for each key. */
+
+/** A queue for each key. Work for different keys runs at the same time. */
 export class KeyedQueue {
   readonly #tails = new Map<string, Promise<void>>();
 
@@ -11,7 +13,7 @@ export class KeyedQueue {
   async run<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
     const held = [...new Set(keys)];
     const earlier = held.map((key) => this.#tails.get(key));
-    // Every key is taken in one step, so two pieces of work never wait for each other.
+    // All keys are taken in one step, so two pieces of work never wait for each other.
     const done = Promise.withResolvers<void>();
     for (const key of held) this.#tails.set(key, done.promise);
     try {

@@ -1,3 +1,4 @@
+/** Finds the programs that computes need. */
 import { findBinaries, type PostgresBinaries } from "./postgres/binaries.ts";
 import { ComputeSetupError } from "./postgres/compute-error.ts";
 import { findPooler } from "./postgres/pooler.ts";
@@ -16,7 +17,7 @@ export interface ComputeOptions {
   readonly port: number;
 }
 
-/** The programs that were found and tested. Nothing runs yet, and nothing was written. */
+/** The programs that were found and tested. At this point nothing runs, and nothing was written. */
 export interface ComputePrograms {
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;

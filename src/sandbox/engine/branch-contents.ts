@@ -1,3 +1,4 @@
+/** Roles and databases of a branch: how requests create, change and delete them. */
 import { noteVersion } from "./history.ts";
 import { password } from "./identifiers.ts";
 import { requireUnlocked, startOperations } from "./operations.ts";
@@ -12,7 +13,7 @@ export function applyConfig(world: World, { id: branchId, projectId }: BranchRec
   return startOperations(world, { projectId, branchId, endpointId: endpoint?.id }, { actions: ["apply_config"] });
 }
 
-/** The names that lead to a role: project, branch and role. */
+/** The names that identify a role: project, branch and role. */
 export interface RolePath {
   readonly projectId: string;
   readonly branchId: string;
@@ -91,7 +92,7 @@ function roleId(branchId: string, name: string): string {
   return `${branchId}/${name}`;
 }
 
-/** The names that lead to a database: project, branch and database. */
+/** The names that identify a database: project, branch and database. */
 export interface DatabasePath {
   readonly projectId: string;
   readonly branchId: string;

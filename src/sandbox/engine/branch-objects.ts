@@ -1,3 +1,4 @@
+/** The engine's calls about roles, databases and connection strings. */
 import {
   createDatabase,
   createRole,
@@ -18,12 +19,12 @@ import { Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";
 
 /**
- * The engine's calls about roles and databases. Every method throws `Refusal` if a request is refused; any other error
- * is a bug.
+ * The engine's calls about roles and databases. Every method throws `Refusal` if it refuses the request; any other
+ * error is a bug.
  */
 export class BranchObjects {
   readonly #world: World;
-  /** Carries out what is due, and then runs the work as one transaction. */
+  /** First carries out everything that is due. Then it runs the work as one transaction. */
   readonly #call: <T>(work: () => T) => T;
 
   constructor(world: World, call: <T>(work: () => T) => T) {

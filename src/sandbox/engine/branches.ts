@@ -1,3 +1,4 @@
+/** Branches: how requests create, change and delete them. */
 import { putContents } from "./branch-contents.ts";
 import type { EndpointCreation } from "./endpoint-changes.ts";
 import { addEndpoint, dropEndpoint, subjectOf } from "./endpoints.ts";

@@ -1,3 +1,5 @@
+/** The sandbox's own clock. */
+
 /**
  * `real`: as fast as the machine's clock. `scaled`: `scale` times as fast. `stepped`: time stands still until a client
  * advances it.

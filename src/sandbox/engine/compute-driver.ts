@@ -1,3 +1,4 @@
+/** The port to the real work of operations. */
 import type { ClockAnchor } from "./clock.ts";
 import type { OperationRecord } from "./records.ts";
 
@@ -13,7 +14,10 @@ export interface ComputeDriver {
    * @throws Error: the operation ends as `failed`, with the message as its error.
    */
   carryOut(operation: OperationRecord): Promise<void>;
-  /** Called when the clock changes. The driver needs to know how the clock ran to find the data of a time. */
+  /**
+   * Called when the clock changes. The driver must know how the clock ran, so that it finds the data of an earlier
+   * time.
+   */
   noteClock?(anchor: ClockAnchor): void;
   /**
    * Returns why the data that a branch had at a time cannot be recovered.

@@ -1,3 +1,5 @@
+/** The sizes of computes: what each size has, and which sizes a profile allows. */
+
 /** One row of the table of compute sizes. */
 export interface ComputeSize {
   readonly units: number;

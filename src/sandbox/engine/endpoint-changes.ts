@@ -1,3 +1,4 @@
+/** Decides what a request changes about an endpoint, and which operations that starts. */
 import { isDeepStrictEqual } from "node:util";
 import { freeTierUnits, sizeProblem } from "./compute-sizes.ts";
 import type { Course } from "./operations.ts";
@@ -24,8 +25,8 @@ export interface EndpointCreation extends EndpointChanges {
 
 /** Returns `before` with the defined fields of `changes`. */
 export function changed<C extends EndpointConfig>(before: C, changes: EndpointChanges): C {
-  // The object is copied first and then changed field by field. So all records have the same field order, which V8
-  // reads faster.
+  // The object is copied and then changed field by field. So all records have the same field order, which V8 reads
+  // faster.
   const after = { ...before };
   for (const [field, value] of Object.entries(changes)) {
     if (value !== undefined) (after as Record<string, unknown>)[field] = value;
@@ -39,9 +40,9 @@ export function isSame(before: EndpointRecord, after: EndpointRecord): boolean {
 }
 
 /**
- * Returns the configuration of a new endpoint: values of the request, else the project's defaults, else the control
- * plane's. If a request gives only one end of the size range, the other end moves if needed, so that the range stays in
- * order.
+ * Returns the configuration of a new endpoint. A value comes from the request, else from the project's defaults, else
+ * from the control plane's defaults. If a request gives only one end of the size range and it lies beyond the other
+ * end, the other end moves to it.
  */
 export function newConfig(branchId: string, changes: EndpointChanges, defaults: EndpointDefaults = {}): EndpointConfig {
   const { minUnits: defaultMin = freeTierUnits, maxUnits: defaultMax = defaultMin } = defaults;

@@ -1,3 +1,4 @@
+/** Endpoints: how requests and connecting clients create, change, start and suspend them. */
 import {
   changed,
   type EndpointChanges,

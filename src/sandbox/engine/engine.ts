@@ -1,3 +1,4 @@
+/** The engine of the sandbox: a control plane without HTTP and disk. */
 import { BranchObjects } from "./branch-objects.ts";
 import {
   type BranchChanges,
@@ -58,13 +59,13 @@ import type { OperationPosition, Store } from "./store.ts";
 import { checkAvailability, rearm, skipMissedChecks, suspendIfInactive } from "./timers.ts";
 import { World } from "./world.ts";
 
-/** Where the engine reads the time. It may stand still. If it goes back, the engine's time stands still. */
+/** The clock of the engine. Its time may stand still. If the clock goes back, the engine's time stands still. */
 export interface EngineClock {
   /** Returns epoch milliseconds. */
   nowMs(): number;
 }
 
-/** What an engine is made from. */
+/** The parts that an engine uses. */
 export interface EngineParts {
   readonly store: Store;
   readonly clock: EngineClock;
@@ -75,11 +76,10 @@ export interface EngineParts {
 }
 
 /**
- * The control plane without HTTP and disk: every object, every rule, and time.
- *
- * It is synchronous and deterministic: its state depends only on the calls, their times and the seed. At the start of
- * each call it carries out everything that has become due, in order and at the due times. So one long step of the clock
- * has the same result as many short ones. Each call is one transaction of the store.
+ * The control plane without HTTP and disk. It holds every object, every rule, and the time.
+ * It is synchronous and deterministic: its state depends only on the calls, their times and the seed. Each call first
+ * carries out everything that has become due, in order and at the due times. So one long step of the clock has the same
+ * result as many short ones. Each call is one transaction of the store.
  * Errors: every method that takes an id throws `Refusal` if it refuses the request; any other error is a bug.
  */
 export class Engine {

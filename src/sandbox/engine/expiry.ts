@@ -5,12 +5,12 @@ import { armExpiry, disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
 /**
- * After this time the deletion of a branch is tried again, if the branch has children or its project is locked. In
- * milliseconds.
+ * The time after which a failed deletion of a branch is tried again, in milliseconds. The deletion fails if the branch
+ * has children or its project is locked.
  */
 const retryMs = 60_000;
 
-/** Deletes the branch or snapshot. A branch that cannot be deleted now is tried again later. */
+/** Deletes the branch or snapshot. If a branch cannot be deleted now, the deletion is tried again later. */
 export function expire(world: World, id: string): void {
   disarmExpiry(world, id);
   world.store.snapshots.remove(id);

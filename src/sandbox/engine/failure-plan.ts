@@ -1,3 +1,4 @@
+/** Failures of operations that a test has planned. */
 import type { Action } from "./records.ts";
 import { controlLimit, requireRoom } from "./settings.ts";
 

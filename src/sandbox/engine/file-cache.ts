@@ -1,3 +1,4 @@
+/** The statistics of the file caches of computes. */
 import type { EndpointRecord } from "./records.ts";
 
 /** The accesses to the local file cache of a compute, in pages. */

@@ -1,3 +1,4 @@
+/** The objects that exist when a sandbox starts. */
 import { z } from "zod";
 import { longestSuspendSeconds, nameText } from "./records.ts";
 

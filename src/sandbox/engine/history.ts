@@ -14,7 +14,7 @@ export function noteVersion(world: World, branch: BranchRecord): void {
     if (version.untilMs < retainedFromMs) store.versions.remove(version.id);
   }
   const kept = store.versions.ofBranch(branch.id);
-  // A version that lasted for 0 ms cannot be asked for.
+  // No client can ask for a version that lasted for 0 ms.
   if (kept.at(-1)?.untilMs === nowMs) return;
   if (kept.length >= mostVersions) store.versions.remove(kept[0]?.id ?? "");
   const sequence = world.nextSequence();

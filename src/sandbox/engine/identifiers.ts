@@ -1,3 +1,5 @@
+/** Makes random ids and passwords from a seed. */
+
 /** One step of a small random generator with 32 bits of state (a Weyl sequence and a mixer). It is not for secrets. */
 export interface RandomStep {
   readonly state: number;

@@ -1,3 +1,5 @@
+/** Remembers earlier states of records, so that lists can be late. */
+
 interface Change<R> {
   readonly atMs: number;
   readonly id: string;
@@ -6,8 +8,9 @@ interface Change<R> {
 }
 
 /**
- * Remembers what each record was before it changed, so that lists can show an earlier state.
- * The time before the lag was switched on is not known. Until the lag has passed once, lists show that moment.
+ * Remembers the earlier states of records, so that lists can show the state of some time ago.
+ * Nothing is known about the time before the lag was set. Until the lag has passed once, lists show the state at that
+ * moment.
  */
 export class ListHistory<R extends { readonly id: string }> {
   #lagMs = 0;
@@ -19,7 +22,7 @@ export class ListHistory<R extends { readonly id: string }> {
     if (lagMs === 0) this.#changes = [];
   }
 
-  /** Notes a record as it was. It must be called before each change. */
+  /** Notes the present state of a record. It must be called before each change. */
   note(atMs: number, id: string, before: R | undefined): void {
     if (this.#lagMs === 0) return;
     const keepFromMs = atMs - this.#lagMs;

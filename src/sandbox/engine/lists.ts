@@ -1,3 +1,4 @@
+/** Lists endpoints and operations, as of now or as of some time ago. */
 import type { EndpointRecord, OperationRecord } from "./records.ts";
 import { cursorModulus, type OperationPosition } from "./store.ts";
 import type { World } from "./world.ts";

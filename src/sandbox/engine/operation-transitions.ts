@@ -1,3 +1,4 @@
+/** Moves operations from one status to the next when they are due. */
 import { armOperationTimer, unfinishedWork } from "./operations.ts";
 import type { WorkOutcome } from "./real-work.ts";
 import type { EndpointRecord, OperationRecord } from "./records.ts";
@@ -11,13 +12,14 @@ export function advanceOperation(world: World, operationId: string): void {
   const operation = world.store.operations.get(operationId);
   if (operation === undefined) return;
   if (operation.status === "scheduling") {
-    // An earlier operation of the request takes longer than planned. Its end sets the timer of this one again.
+    // An earlier operation of the request takes longer than planned. When it ends, the timer of this operation is set
+    // again.
     if (world.work.isReal && earlierSiblings(world, operation).length > 0) return;
     armOperationTimer(world, world.saveOperation({ ...operation, status: "running", updatedMs: world.nowMs }));
     return;
   }
   const outcome = world.work.outcomeOf(operation);
-  // The real work takes longer than planned. Its end sets the timer again.
+  // The real work takes longer than planned. When it ends, the timer is set again.
   if (outcome === undefined) return;
   const ended = world.saveOperation({ ...operation, ...outcomeFields(operation, outcome), updatedMs: world.nowMs });
   world.work.forget(operationId);
@@ -74,7 +76,9 @@ function isSibling(one: OperationRecord, other: OperationRecord): boolean {
   return one.createdMs === other.createdMs || isSameEndpoint;
 }
 
-/** Plans waiting operations of the same request or endpoint again, after the operation before them has ended late. */
+/**
+ * Gives waiting operations of the same request or endpoint new times, because the operation before them has ended late.
+ */
 function delayFollowers(world: World, ended: OperationRecord): void {
   const { projectId, sequence } = ended;
   const followers = [...world.store.operations.unfinishedOfProject(projectId)]

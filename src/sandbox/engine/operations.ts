@@ -1,3 +1,4 @@
+/** Starts operations and sets their times. */
 import { uuid } from "./identifiers.ts";
 import type { Action, OperationRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
@@ -11,10 +12,10 @@ export interface OperationSubject {
 }
 
 /**
- * The order in which the operations of one request run. `sequence`: the first runs at once, each other when the one
- * before has ended. `together`: all run at once, and the last one ends first. `scheduled`: like `sequence`, but the
- * first waits before it runs. `queued`: like `sequence`, but the first waits until the endpoint's other operations have
- * ended.
+ * The order in which the operations of one request run.
+ * `sequence`: the first runs at once, and each other one when the one before it has ended. `together`: all run at once,
+ * and the last one ends first. `scheduled`: like `sequence`, but the first waits before it runs. `queued`: like
+ * `sequence`, but the first waits until the endpoint's other operations have ended.
  */
 export type Course = "sequence" | "together" | "scheduled" | "queued";
 
@@ -113,7 +114,7 @@ export function armOperationTimer(world: World, operation: OperationRecord): voi
   });
 }
 
-/** The rank of timers that are handled after every operation that is due at the same time. */
+/** The rank of a timer that is handled after every operation that is due at the same time. */
 export const rankAfterOperations = Number.MAX_SAFE_INTEGER;
 
 /** Returns the unfinished operations of an endpoint, without availability checks. */

@@ -1,10 +1,14 @@
+/** Advances the engine when something is due, even if no request comes. */
 import type { SandboxClock } from "./clock.ts";
 import type { Engine } from "./engine.ts";
 
-/** The longest delay of setTimeout, in milliseconds: with more than a signed 32-bit number it fires at once. */
+/**
+ * The longest delay of setTimeout, in milliseconds. A longer delay does not fit into 32 bits, and the timer would fire
+ * at once.
+ */
 const longestTimeoutMs = 2 ** 31 - 1;
 
-/** Advances the engine when something becomes due, even if no request comes. */
+/** Sets a timer for the moment at which something in the engine is due next. */
 export class Pacemaker {
   readonly #engine: Engine;
   readonly #clock: SandboxClock;
@@ -20,12 +24,12 @@ export class Pacemaker {
   }
 
   /**
-   * Sets the timer. It must be called after every change that may make something due earlier. It costs little if
-   * nothing is.
+   * Sets the timer. It must be called after every change that may make something due earlier. If nothing is due
+   * earlier, the call costs little.
    */
   look(): void {
     const dueMs = this.#engine.nextDueMs();
-    // If a timeout fires too early, it finds nothing to do and sets itself again.
+    // A timeout that fires too early does nothing and sets the timer again.
     if (dueMs === undefined || (this.#armedForMs !== undefined && this.#armedForMs <= dueMs)) return;
     this.lookAgain();
   }

@@ -1,3 +1,4 @@
+/** The differences between the two dialects of the API. */
 import { computeSizes, type SizeRules } from "./compute-sizes.ts";
 
 /** Fields of an endpoint that a profile may hide. */
@@ -15,7 +16,7 @@ type EndpointExtra = (typeof endpointExtras)[number];
 export const operationExtras = ["total_duration_ms", "error"] as const;
 type OperationExtra = (typeof operationExtras)[number];
 
-/** Every difference between the two dialects of the API, as data. */
+/** One dialect of the API. It holds every difference between the dialects, as data. */
 export interface Profile {
   readonly name: "seed" | "public";
   readonly sizes: SizeRules;

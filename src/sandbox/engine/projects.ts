@@ -1,3 +1,4 @@
+/** Projects: how requests create, change and delete them. */
 import { isDeepStrictEqual } from "node:util";
 import { addDatabase, addRole } from "./branch-contents.ts";
 import { addBranch, dropBranch, freshBranchId, type NewBranch, startStep } from "./branches.ts";

@@ -1,3 +1,4 @@
+/** Tracks the real work of operations. */
 import type { ComputeDriver } from "./compute-driver.ts";
 import type { OperationRecord } from "./records.ts";
 

@@ -1,6 +1,7 @@
 /**
- * The records of the sandbox: one schema for each kind. The schema gives the type, checks a snapshot, and parses the
- * rows of a state directory. Records are plain values; a change replaces the whole record.
+ * The records of the sandbox, with one schema for each kind.
+ * The schema gives the type, checks a snapshot, and parses the rows of a state directory. Records are plain values; a
+ * change replaces the whole record.
  */
 import { isIP } from "node:net";
 import { z } from "zod";
@@ -9,8 +10,8 @@ import { z } from "zod";
 export const longestSuspendSeconds = 604_800;
 
 /**
- * A name that users give. It has no control characters and no characters beyond the basic plane, so that its length is
- * the same in every programming language.
+ * A name that a user gives. It has no control characters and no characters beyond the basic plane, so its length is the
+ * same in every programming language.
  */
 export const nameText = (longest: number) =>
   z
@@ -142,7 +143,7 @@ export const branchRecord = z.object({
    * ended.
    */
   state: z.enum(["init", "resetting", "ready"]),
-  /** The time on the parent branch from which this branch has its data. `undefined`: the time of its creation. */
+  /** This branch has the data that its parent had at this time. `undefined`: at the creation of this branch. */
   parentTimestampMs: time.optional(),
   /** Where the data comes from; `undefined`: `parent-data`. */
   initSource: z.enum(["schema-only", "parent-data"]).optional(),
@@ -152,7 +153,7 @@ export const branchRecord = z.object({
   ttlSeconds: z.int().min(0).optional(),
   annotation: namedSettings.optional(),
   lastResetMs: time.optional(),
-  /** The id of the API snapshot from which the branch was restored. */
+  /** The id of the snapshot of the API from which the branch was restored. */
   restoredFrom: id.optional(),
   ...stamps,
 });
@@ -217,8 +218,8 @@ export const operationRecord = z.object({
   runsAtMs: time,
   endsAtMs: time,
   /**
-   * For a create_branch that restores an existing branch: where the data comes from (without `sourceMs`: the present
-   * data), and the new branch that gets the former data.
+   * Only for a create_branch that restores an existing branch: where the data comes from, and the new branch that gets
+   * the former data. Without `sourceMs`, the present data is used.
    */
   restore: z.object({ sourceBranchId: id, sourceMs: time.optional(), preservedId: id.optional() }).optional(),
   /** For a create_branch without rows: the id of the branch whose schema it copies. */

@@ -1,6 +1,8 @@
+/** The error with which the engine refuses a request. */
+
 /**
- * Why a request is refused. A refused request changes nothing. `NotPlayed`: the sandbox cannot do it, but the real
- * control plane can.
+ * Why the engine refuses a request. A refused request changes nothing.
+ * `NotPlayed`: the real control plane can do this, and the sandbox cannot.
  */
 export type RefusalReason = "Invalid" | "NotFound" | "Conflict" | "NotAllowed" | "Locked" | "NotPlayed";
 

@@ -1,3 +1,4 @@
+/** The engine's calls about earlier data: restores, snapshots, recovery and usage. */
 import type { NewBranch } from "./branches.ts";
 import type { BranchRecord, ProjectRecord, SnapshotRecord } from "./records.ts";
 import { recoverableProjects, recoverProject } from "./recovery.ts";
@@ -21,7 +22,7 @@ import type { World } from "./world.ts";
  */
 export class Restores {
   readonly #world: World;
-  /** Carries out what is due, and then runs the work as one transaction. */
+  /** First carries out everything that is due. Then it runs the work as one transaction. */
   readonly #call: <T>(work: () => T) => T;
 
   constructor(world: World, call: <T>(work: () => T) => T) {

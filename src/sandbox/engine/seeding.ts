@@ -1,3 +1,4 @@
+/** Creates the objects of a fixture. */
 import { addDatabase, addRole } from "./branch-contents.ts";
 import { newConfig, requireAllowed, requireTypeAllowed } from "./endpoint-changes.ts";
 import { placeEndpoint } from "./endpoints.ts";
@@ -93,7 +94,7 @@ function requireDelay({ profile }: World, seconds: number): void {
   }
 }
 
-/** Runs the work. If it is refused, the message gets the place in the fixture in front. */
+/** Runs the work. If the work is refused, the error message begins with the place in the fixture. */
 function naming(place: string, work: () => void): void {
   try {
     work();

@@ -1,3 +1,4 @@
+/** The settings and the limits of the engine. */
 import type { Plan } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -11,7 +12,10 @@ export interface EngineSettings {
   readonly seed: number;
   /** The last part of host names: `<endpoint id>.<region>.<cloud>.<hostSuffix>`. */
   readonly hostSuffix: string;
-  /** If set, the host of a new endpoint is its own loopback address `127.<block>.x.y`. @default host names */
+  /**
+   * If this is set, the host of each new endpoint is a loopback address of its own, `127.<block>.x.y`. @default host
+   * names
+   */
   readonly addressBlock?: number | undefined;
 }
 

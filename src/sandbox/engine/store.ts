@@ -1,3 +1,4 @@
+/** Holds all records of the engine in memory. */
 import type { z } from "zod";
 import type { StoredRow } from "../storage/sqlite-file.ts";
 import { Table } from "../storage/table.ts";
@@ -31,7 +32,7 @@ import {
   versionRecord,
 } from "./records.ts";
 
-/** A position in a project's operations. All strictly older operations come after it. */
+/** A position in the operations of a project. All older operations come after it. */
 export interface OperationPosition {
   readonly createdMs: number;
   readonly sequence: number;

@@ -1,3 +1,4 @@
+/** The timers that suspend computes, check availability, and delete what has expired. */
 import { armOperationTimer, rankAfterOperations, startOperations, unfinishedWork } from "./operations.ts";
 import type { BranchRecord, EndpointRecord, StoreContent } from "./records.ts";
 import { defaultSuspendSeconds } from "./settings.ts";
@@ -19,8 +20,8 @@ export function disarmAutoSuspend(world: World, endpointId: string): void {
 }
 
 /**
- * Suspends the compute. If it was active since, its settings changed, or its operations run, it sets the timer again
- * instead.
+ * Suspends the compute. If it was active since the timer was set, or its settings changed, or its operations run, the
+ * timer is set again.
  */
 export function suspendIfInactive(world: World, endpointId: string): void {
   disarmAutoSuspend(world, endpointId);
@@ -30,7 +31,7 @@ export function suspendIfInactive(world: World, endpointId: string): void {
   if (dueMs === undefined) return;
   const busyUntilMs = Math.max(0, ...unfinishedWork(world, endpointId).map((operation) => operation.endsAtMs));
   if (dueMs > world.nowMs || busyUntilMs > 0) {
-    // Real work may take longer than planned. Its end sets the timer again.
+    // Real work may take longer than planned. When it ends, the timer is set again.
     if (Math.max(dueMs, busyUntilMs) > world.nowMs || !world.work.isReal) {
       arm(world, endpointId, Math.max(dueMs, busyUntilMs));
     }
@@ -141,8 +142,8 @@ export function disarmExpiry(world: World, id: string): void {
 }
 
 /**
- * Sets every timer again from the records. The timers of the snapshot are not used: a timer that does not match its
- * record would be due for ever.
+ * Sets every timer again from the records. The timers of the snapshot are not used, because a timer that does not match
+ * its record would be due for ever.
  */
 export function rearm(world: World, { operations, endpoints, branches, snapshots }: StoreContent): void {
   for (const record of [...branches, ...snapshots]) armExpiry(world, record);

@@ -1,3 +1,4 @@
+/** The parts of the engine that all its functions use. */
 import { FailurePlan } from "./failure-plan.ts";
 import { FileCaches } from "./file-cache.ts";
 import { nextRandom } from "./identifiers.ts";
@@ -9,7 +10,7 @@ import { Refusal } from "./refusal.ts";
 import type { EngineSettings } from "./settings.ts";
 import type { Store } from "./store.ts";
 
-/** What the parts of the engine share: records, time and randomness. */
+/** Records, time and randomness of the engine, and the lookups of records by id. */
 export class World {
   readonly store: Store;
   readonly profile: Profile;
@@ -20,8 +21,8 @@ export class World {
   readonly operationHistory = new ListHistory<OperationRecord>();
   readonly work: RealWork;
   /**
-   * The present time in epoch milliseconds. While the engine carries out something due, it is the time at which that
-   * was due.
+   * The present time in epoch milliseconds. While the engine carries out something that was due, this is the time at
+   * which it was due.
    */
   nowMs = 0;
 

@@ -1,3 +1,4 @@
+/** Answers requests that are not valid HTTP. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -20,8 +21,9 @@ const statusOfCode: Readonly<Record<string, string>> = {
 };
 
 /**
- * Answers requests in the sandbox's error form that Node would answer in another form or not at all. These are: bytes
- * that are not HTTP, requests that never end, `CONNECT`, expectations that cannot be met, and requests without a host.
+ * Answers requests in the sandbox's own error form. Node would answer them in another form, or not at all. These are:
+ * bytes that are not HTTP, requests that never end, `CONNECT`, expectations that cannot be met, and requests without a
+ * host.
  */
 export class GarbageAnswers {
   readonly #latest = new WeakMap<Socket, Exchange>();
@@ -33,7 +35,7 @@ export class GarbageAnswers {
       done(isNameless ? new ApiError(400, "the request has no header Host") : undefined);
     });
     app.server.on("connect", (_request, socket: Duplex) => {
-      socket.end(bytesOf("405 Method Not Allowed", "this route does not know the method CONNECT"));
+      socket.end(bytesOf("405 Method Not Allowed", "this route does not support the method CONNECT"));
     });
     app.server.on("checkExpectation", (_request, response: ServerResponse) => {
       const body = bodyOf("the header Expect cannot be met");
@@ -43,8 +45,7 @@ export class GarbageAnswers {
 
   /**
    * Handles Node's event `clientError`. Answers must come in the order of the requests, so all complete requests before
-   * the garbage are answered first. Otherwise a client would take the refusal for the answer to a request that is
-   * carried out.
+   * the garbage are answered first. Otherwise the client would take the error for the answer to a complete request.
    */
   async answer({ code = "" }: { readonly code?: string }, socket: Socket): Promise<void> {
     if (code !== "ECONNRESET") await this.#untilAnswered(socket);
@@ -59,7 +60,7 @@ export class GarbageAnswers {
 
   async #untilAnswered(socket: Socket): Promise<void> {
     const latest = this.#latest.get(socket);
-    // If the latest request is incomplete, it is the one that cannot be read.
+    // If the latest request is incomplete, this is the request that cannot be read.
     const whole = latest?.request.complete === false ? latest.before : latest;
     if (whole !== undefined && isOpen(whole)) await once(whole.response, "close").catch(() => undefined);
   }

@@ -1,3 +1,4 @@
+/** Reads the bodies of requests. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError } from "./parts/errors.ts";
 
@@ -20,8 +21,8 @@ export const bodyLimit = 256 * 1024;
 const deepestNesting = 32;
 
 /**
- * Decodes UTF-8 and refuses invalid bytes. It is shared, because making one costs more than decoding a body, and it
- * keeps no state.
+ * Decodes UTF-8 and refuses invalid bytes. One decoder serves all requests: it keeps no state, and making one costs
+ * more than decoding a body.
  */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -48,15 +49,15 @@ export function readBodies(app: FastifyInstance): void {
   app.addHook("onRequest", (request, _reply, done) => {
     const { headers } = request.raw;
     request.sentContentType = headers["content-type"];
-    // fastify answers 415 to an unknown content type, with or without a body. It knows this type, and the parser knows
-    // the real one.
+    // fastify answers 415 to an unknown content type, with or without a body. It knows the type set here; the parser
+    // reads the real type.
     if (headers["content-type"] !== undefined) headers["content-type"] = "application/octet-stream";
     done();
   });
 }
 
 function isWanted({ routeOptions, is404, method, sentContentType }: FastifyRequest, body: Buffer): boolean {
-  // No DELETE needs a body. A body that claims to be JSON is checked, any other is ignored.
+  // No DELETE needs a body. If the client says that the body is JSON, it is checked; any other body is ignored.
   if (method === "DELETE" && !isJson(sentContentType)) return false;
   return routeOptions.config.ignoresBody !== true && !is404 && body.length > 0;
 }
@@ -80,8 +81,8 @@ function parseJson(contentType: string | undefined, body: Buffer): unknown {
 }
 
 /**
- * Whether a value is nested deeper than the limit. It stops at the limit, because a body may be nested deeper than the
- * stack allows.
+ * Whether a value is nested deeper than the limit. The search stops at the limit, because a body may be nested deeper
+ * than the stack allows.
  */
 function isDeeperThan(value: unknown, limit: number): boolean {
   if (limit < 0) return true;

@@ -1,3 +1,4 @@
+/** Builds the HTTP server of the sandbox. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyInstance } from "fastify";
@@ -44,15 +45,15 @@ export const apiPrefix = "/api/v2";
 /** The path of the control API, outside the API. */
 export const controlPrefix = "/sandbox/v1";
 
-/** How long a request may take to arrive, in milliseconds. The time for the answer has no such limit. */
+/** The time limit for a request to arrive, in milliseconds. The answer has no such limit. */
 const arrivalLimitMs = 30_000;
 
 /** Registers routes of one kind. */
 export type RouteSet = (app: FastifyInstance, parts: ServerParts) => void;
 
 /**
- * Makes the server; it does not listen yet.
- * @param more sets of routes outside the API and the control API, such as those of the page.
+ * Builds the server; it does not listen yet.
+ * @param more sets of routes outside the API and the control API, for instance those of the page.
  */
 export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []): FastifyInstance {
   const garbage = new GarbageAnswers();
@@ -75,12 +76,13 @@ export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []):
   });
   garbage.install(app);
   app.addHook("onSend", (_request, reply, payload, done) => {
-    // An answer about a failure of the sandbox need not wait for the disk, and the process may be about to end.
+    // The answer reports a failure of the sandbox. It does not wait for the disk, because the process may be about to
+    // end.
     if (reply.statusCode >= 500) {
       done(null, payload);
       return;
     }
-    // What is acknowledged must survive the end of the process.
+    // Every change that an answer confirms must survive the end of the process.
     const written = parts.written();
     // All answers of one turn of the event loop are sent together, because waking a client costs more than most
     // requests.
@@ -113,7 +115,9 @@ function registerApi(app: FastifyInstance, parts: ServerParts, known: KnownMetho
   unplayedRoutes(app, { playsSchemas: parts.schemaOf !== undefined });
 }
 
-/** Returns the id of a request: the client's own `X-Request-ID`, if it can be repeated safely, else a random one. */
+/**
+ * Returns the id of a request. It is the client's own `X-Request-ID` if that is safe to send back, else a random id.
+ */
 function requestIdOf(request: IncomingMessage): string {
   const sent = request.headers["x-request-id"];
   return typeof sent === "string" && /^[\x21-\x7e]{1,128}$/.test(sent) ? sent : randomUUID();

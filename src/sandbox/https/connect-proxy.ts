@@ -1,9 +1,10 @@
+/** An HTTP proxy that leads clients of the public API to the sandbox. */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { TlsConnections } from "./tls-connections.ts";
 
-/** What a proxy connects clients to. */
+/** Where the proxy leads clients. */
 export interface ProxyTarget {
   /** The sandbox's own server, which answers the requests. */
   readonly http: Server;
@@ -12,16 +13,16 @@ export interface ProxyTarget {
   readonly hostName: string;
 }
 
-/** How long a client may take to ask for its tunnel, in milliseconds. */
+/** The time in which a client must ask for its tunnel, in milliseconds. */
 const arrivalLimitMs = 10_000;
 
 /** The maximum number of connections to the proxy, including tunnels. */
 const connectionLimit = 1024;
 
 /**
- * An HTTP proxy for clients whose address of the API cannot be changed. A tunnel to the public API's host name ends in
- * the sandbox, which shows a certificate for that name. Any other target is refused with 403, so that nothing leaves
- * the machine.
+ * An HTTP proxy for clients whose address of the API cannot be changed.
+ * A tunnel to the host name of the public API ends in the sandbox, which shows a certificate for that name. Any other
+ * target is refused with 403, so that nothing leaves the machine.
  */
 export class ConnectProxy {
   readonly #server: Server;
@@ -97,7 +98,7 @@ export class ConnectProxy {
 const jsonType = "application/json; charset=utf-8";
 
 function bodyOf(message: string): string {
-  // The target is the client's own text. Because of the escapes, the body has as many bytes as characters.
+  // The target is text of the client. Because of the escapes, the body has as many bytes as characters.
   const text = JSON.stringify({ request_id: randomUUID(), code: "", message });
   return text.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

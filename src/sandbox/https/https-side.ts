@@ -1,3 +1,4 @@
+/** Lets clients reach the sandbox by https: on its own port, and through a proxy. */
 import type { Server } from "node:http";
 import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
 import { ConnectProxy } from "./connect-proxy.ts";
@@ -15,23 +16,26 @@ export interface ProxyOptions {
 /** The public API's host name. */
 export const publicHostName = "console.neon.tech";
 
-/** The encrypted ways to reach the sandbox. */
+/** How clients can reach the sandbox by https. */
 export interface HttpsOptions {
   /** Whether the server's own port also answers https. */
   readonly tls: boolean;
   /** The options of the proxy; `undefined`: no proxy. */
   readonly proxy: ProxyOptions | undefined;
-  /** Returns the certificate authority. It is called only if there is an encrypted way. */
+  /** Returns the certificate authority. It is called only if `tls` or `proxy` is set. */
   readonly authority: () => CertificateAuthority;
 }
 
-/** The encrypted ways to an HTTP server: its own port, and a proxy. */
+/** The https connections of an HTTP server: on its own port, and through a proxy. */
 export class HttpsSide {
   readonly #encrypted: TlsConnections | undefined;
   readonly #proxy: ConnectProxy | undefined;
   readonly #proxyPort: number;
 
-  /** Prepares the encrypted ways; nothing listens yet. @param http the server, which must not listen yet */
+  /**
+   * Prepares the https connections; nothing listens yet.
+   * @param http the server, which must not listen yet
+   */
   constructor(http: Server, { tls, proxy, authority }: HttpsOptions) {
     this.#proxyPort = proxy?.port ?? 0;
     if (!tls && proxy === undefined) return;

@@ -1,9 +1,12 @@
+/** The certificates that the sandbox shows to its clients. */
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { createSecureContext, type SecureContext, type TlsOptions } from "node:tls";
 import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
 
-/** The maximum number of certificates in memory. A client that asks for more names makes the oldest one go. */
+/**
+ * The maximum number of certificates in memory. If a client asks for a further name, the oldest certificate is removed.
+ */
 const keptCertificates = 64;
 
 /**
@@ -31,7 +34,7 @@ export class ServerIdentity {
       ALPNProtocols: ["http/1.1"],
       SNICallback: (name, done) => {
         if (isHostName(name)) done(null, this.#contextOf(name.toLowerCase()));
-        else done(new Error("the client asks for a host name that cannot be one"));
+        else done(new Error("the client asks for a host name that is not valid"));
       },
     };
   }

@@ -1,9 +1,10 @@
+/** Accepts encrypted connections for an HTTP server. */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { createServer, type Server as TlsServer } from "node:tls";
 import type { ServerIdentity } from "./server-identity.ts";
 
-/** How long a client may take for the first byte, and then for its handshake, in milliseconds. */
+/** The time limit for the first byte of a client, and again for its handshake, in milliseconds. */
 const handshakeLimitMs = 10_000;
 
 /** The maximum number of encrypted connections, including those in their handshake. */
@@ -29,12 +30,13 @@ export class TlsConnections {
     };
     this.#tls = createServer({ ...identity.tlsOptions(), handshakeTimeout: handshakeLimitMs });
     this.#tls.on("secureConnection", this.#accept);
-    // A failed handshake affects its own client only, which gets the TLS alert.
+    // A failed handshake affects only its own client. That client gets the TLS alert.
     this.#tls.on("tlsClientError", (_error, socket) => socket.destroy());
   }
 
   /**
-   * Makes the HTTP server's own port accept both kinds of connection. The first byte of a connection shows its kind.
+   * Makes the HTTP server's own port accept encrypted and plain connections. The first byte of a connection shows its
+   * kind.
    */
   detectOnPort(): void {
     this.#http.removeAllListeners("connection");

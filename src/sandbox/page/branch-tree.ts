@@ -1,3 +1,4 @@
+/** Arranges branches and endpoints as a tree. */
 import type { BranchRecord, EndpointRecord } from "../engine/records.ts";
 
 /** A line of the tree: a branch, or one of its endpoints. */
@@ -11,8 +12,8 @@ export const deepest = 6;
 /**
  * Returns the lines of the tree: each branch below its parent, followed by its endpoints and then by its children.
  * Siblings keep their order.
- * @param search lower case; "": everything. A matching branch is shown with its endpoints, a matching endpoint with
- *   its branch, and both with the branches above.
+ * @param search lower case; "": everything. A matching branch is shown with its endpoints, and a matching endpoint
+ *   with its branch. The branches above are shown too.
  */
 export function branchTree(
   branches: readonly BranchRecord[],
@@ -26,7 +27,7 @@ export function branchTree(
   const byBranch = Map.groupBy(endpoints, ({ branchId }) => branchId);
   const visited = new Set<string>();
   const linesOf = (branch: BranchRecord, depth: number): readonly TreeLine[] => {
-    // Records of a snapshot may name each other as parents, which would never end.
+    // In a snapshot, records may name each other as parents. Without this check the search would never end.
     if (visited.has(branch.id)) return [];
     visited.add(branch.id);
     const own = byBranch.get(branch.id) ?? [];

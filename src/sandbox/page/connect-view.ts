@@ -1,9 +1,10 @@
+/** The page with commands that connect a client to this sandbox. */
 import type { Entrances } from "../http/parts/server-parts.ts";
 import { type Html, html } from "./html.ts";
 import type { View } from "./layout-view.ts";
 import { snippetView } from "./parts-view.ts";
 
-/** What the commands on the page of clients need. */
+/** The values in the commands of this page. */
 export interface ConnectData {
   /** The address of the sandbox in the browser, such as `http://127.0.0.1:8787`. */
   readonly origin: string;
@@ -12,7 +13,7 @@ export interface ConnectData {
   readonly projectId: string | undefined;
 }
 
-/** Makes the page of clients: commands to copy that connect a client to this sandbox. */
+/** Makes the page. */
 export function connectView({ origin, entrances, projectId = "PROJECT" }: ConnectData): View {
   const url = `${origin}/api/v2`;
   return {
@@ -21,7 +22,7 @@ export function connectView({ origin, entrances, projectId = "PROJECT" }: Connec
     regions: [],
     body: () => html`<main id="main" class="page" tabindex="-1">
 <div class="title"><h2>Connect your client</h2></div>
-<section class="card key"><div><p><b>API key</b> The commands below use the shell variable <code>$KEY</code>.</p>
+<section class="card key"><div><p><b>API key</b> The commands below use the shell variable <code>$KEY</code>, or the key that you make here.</p>
 <p class="about">The sandbox keeps only a hash of each key. Use the key of <code>--api-key</code>, or make one for this page.</p></div>
 <form data-call="POST /sandbox/v1/keys" data-key-maker data-done="The commands below hold the new key."><input type="hidden" name="name" value="page">
 <button class="primary">Make a key</button></form></section>

@@ -1,3 +1,4 @@
+/** The page of faults and planned failures. */
 import type { PlannedFailureState } from "../engine/failure-plan.ts";
 import { operationActions } from "../engine/records.ts";
 import type { FaultState } from "../http/parts/faults.ts";
@@ -8,16 +9,13 @@ import type { PageQuery } from "./page-query.ts";
 import { buttonView } from "./parts-view.ts";
 import type { Row } from "./region.ts";
 
-/** What the page of faults shows. */
+/** The content of the page. */
 export interface FaultsData {
   readonly faults: readonly FaultState[];
   readonly failures: readonly PlannedFailureState[];
 }
 
-/**
- * Makes the page of faults. It lists, adds and removes faults between client and API, and planned failures of
- * operations.
- */
+/** Makes the page. It lists, adds and removes faults between client and API, and planned failures of operations. */
 export function faultsView(data: FaultsData, query: PageQuery): View {
   return {
     title: "Faults · Sandbox",
@@ -31,7 +29,7 @@ export function faultsView(data: FaultsData, query: PageQuery): View {
 <div class="title"><h2 id="faults-title">Faults on requests</h2>${buttonView("Remove all", {
       method: "DELETE",
       path: "/sandbox/v1/faults",
-      question: "Remove every fault? Held answers are let go.",
+      question: "Remove every fault? Answers that are held back are then sent.",
     })}</div>
 <p class="about">The first fault that fits a request is applied to it.</p>
 ${place("faults", "ul")}

@@ -1,3 +1,5 @@
+/** Builds HTML safely: every text is escaped. */
+
 /** HTML text that needs no escaping any more. */
 export class Html {
   readonly markup: string;

@@ -2,7 +2,7 @@
 import type { EndpointRecord, OperationRecord, OperationStatus } from "../engine/records.ts";
 import { defaultSuspendSeconds } from "../engine/settings.ts";
 
-/** A word for a state, with a sign beside it, so that a reader recognizes the state without its colour. */
+/** A word for a state, with a sign beside it, so that people can recognize the state without its colour. */
 export interface Label {
   readonly text: string;
   readonly sign: string;
@@ -77,8 +77,8 @@ export function sizeText({ minUnits, maxUnits }: Pick<EndpointRecord, "minUnits"
 }
 
 /**
- * Writes after which time without activity a compute is suspended. @param seconds 0 is the control plane's default, -1
- * is never
+ * Writes the time without activity after which a compute is suspended.
+ * @param seconds 0 is the control plane's default, -1 is never
  */
 export function suspendText(seconds: number): string {
   return seconds === -1 ? "never" : `after ${spanText((seconds === 0 ? defaultSuspendSeconds : seconds) * 1000)}`;

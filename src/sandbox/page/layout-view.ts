@@ -1,10 +1,11 @@
+/** The HTML document around every page. */
 import type { ClockState } from "../engine/clock.ts";
 import { type Html, html } from "./html.ts";
 import { type PageName, type PageQuery, pageHref, pagePaths } from "./page-query.ts";
 import { buttonView, exactTime } from "./parts-view.ts";
 import { type Region, regionView, textsOf, versionOf } from "./region.ts";
 
-/** The paths of the page's files, and of what its script asks for. */
+/** The paths of the page's files, and the paths that its script requests. */
 export const filePaths = {
   style: "/page/style.css",
   script: "/page/script.js",
@@ -12,16 +13,16 @@ export const filePaths = {
   events: "/page/events",
 } as const;
 
-/** What is shown around every page. */
+/** The values that are shown around every page. */
 export interface FrameData {
   readonly profile: string;
   readonly clock: ClockState;
-  /** When something happens next by itself, in epoch milliseconds; `undefined`: nothing will happen by itself. */
+  /** The time of the next event that comes by itself, in epoch milliseconds; `undefined`: there is none. */
   readonly nextDueMs: number | undefined;
   readonly faultCount: number;
 }
 
-/** One page: its parts that change, and the HTML around them. */
+/** One page: the parts of it that change, and the HTML around them. */
 export interface View {
   readonly title: string;
   /** The name of the layout. A page with another layout cannot be updated in place; it must be loaded. */
@@ -31,7 +32,7 @@ export interface View {
   readonly body: (place: (id: string, tag?: "div" | "ul" | "tbody") => Html) => Html;
 }
 
-/** Makes the whole HTML document. It is complete without its script. */
+/** Makes the whole HTML document. It is readable without its script. */
 export function documentView(view: View, frame: FrameData, query: PageQuery): string {
   const regions = new Map([...frameRegions(frame, query), ...view.regions].map((region) => [region.id, region]));
   const place = (id: string, tag: "div" | "ul" | "tbody" = "div"): Html => {
@@ -61,7 +62,7 @@ ${view.body(place)}
   return markup;
 }
 
-/** Returns the parts around every page that change. */
+/** Returns the parts around a page that change. */
 export function frameRegions(
   { clock, profile, nextDueMs, faultCount }: FrameData,
   query: PageQuery,
@@ -118,7 +119,7 @@ function clockButtons(clock: ClockState, nextDueMs: number | undefined) {
     buttonView(label, { method: "POST", path: `${path}/advance`, body: { milliseconds } }),
   );
   const next = html`<button type="button" data-next="${nextDueMs}"${
-    nextDueMs === undefined ? html` disabled title="Nothing is going to happen by itself"` : undefined
+    nextDueMs === undefined ? html` disabled title="No event is planned"` : undefined
   }>Next event</button>`;
   return [{ key: "buttons", content: html`<div class="group" data-key="buttons">${[toggle, ...steps, next]}</div>` }];
 }

@@ -1,3 +1,4 @@
+/** Keeps open pages up to date. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../http/parts/errors.ts";
 import type { ServerParts } from "../http/parts/server-parts.ts";
@@ -16,12 +17,12 @@ const shortestPauseMs = 250;
 const shareOfTime = 0.05;
 
 /**
- * After this many milliseconds without a change, a viewer gets the time, so that both sides see that the other still
- * exists.
+ * After this many milliseconds without a change, the viewer is sent the present time. So both sides notice if the
+ * connection is gone.
  */
 const silenceMs = 10_000;
 
-/** The maximum number of bytes that may wait for a slow viewer. Above it, updates for this viewer are skipped. */
+/** The maximum number of bytes that may wait for a slow viewer. Above it, the viewer misses updates. */
 const backlogLimit = 256 * 1024;
 
 /** Keeps pages up to date: sends changes as server-sent events. */
@@ -79,7 +80,7 @@ interface ViewerOptions {
 class Viewer {
   readonly #parts: ServerParts;
   readonly #options: ViewerOptions;
-  /** What was last sent; `undefined`: nothing yet. */
+  /** The regions as they were last sent; `undefined`: nothing was sent yet. */
   #sent: RegionTexts | undefined;
   #sentAtMs = Number.NEGATIVE_INFINITY;
   #sentClock = { mode: "", offsetMs: 0 };
@@ -117,7 +118,7 @@ class Viewer {
     const changes = isKnown ? [] : changesBetween(this.#sent ?? new Map(), texts);
     const { mode, scale, nowMs: clockMs } = frame.clock;
     const clock = { mode: `${mode} ${scale}`, offsetMs: clockMs - nowMs * scale };
-    // A running clock needs no message, because the page counts on by itself. A clock that was moved does.
+    // The page's clock runs by itself, so a running clock needs no message. A clock that was moved does.
     const hasMoved =
       clock.mode !== this.#sentClock.mode ||
       Math.abs(clock.offsetMs - this.#sentClock.offsetMs) > 100 * Math.max(1, scale);

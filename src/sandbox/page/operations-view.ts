@@ -1,3 +1,4 @@
+/** The list of a project's operations on the page. */
 import type { OperationRecord } from "../engine/records.ts";
 import { cursorOf } from "../http/parts/lists.ts";
 import { type Html, html } from "./html.ts";

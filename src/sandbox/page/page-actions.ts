@@ -1,3 +1,4 @@
+/** Routes for buttons of the page. */
 import type { FastifyInstance } from "fastify";
 import { Refusal } from "../engine/refusal.ts";
 import { connectionUri } from "../http/codecs/branch-objects.ts";
@@ -8,10 +9,7 @@ interface EndpointPath {
   readonly endpoint: string;
 }
 
-/**
- * Adds routes for buttons of the page that the control API does not cover. The API has these calls too, but needs a key
- * for them.
- */
+/** Adds the routes that the control API does not have. The public API has these calls too, but needs a key for them. */
 export function pageActions(app: FastifyInstance, { engine, pacemaker, databaseAddress }: ServerParts): void {
   const powers = {
     start: engine.startEndpoint.bind(engine),

@@ -1,3 +1,4 @@
+/** Parses and writes the addresses of the pages. */
 import type { OperationPosition } from "../engine/store.ts";
 import { parseCursor } from "../http/parts/lists.ts";
 
@@ -13,12 +14,12 @@ export const pagePaths = {
 /** The name of a page. */
 export type PageName = keyof typeof pagePaths;
 
-/** What a page is asked to show. */
+/** What a page should show. */
 export interface PageQuery {
   readonly page: PageName;
   /** The project; `undefined`: the first project. */
   readonly projectId: string | undefined;
-  /** Where to begin with older operations; `undefined`: at the newest. */
+  /** The position at which the shown operations begin; `undefined`: at the newest. */
   readonly before: OperationPosition | undefined;
   /** The text to search for, in lower case; "": everything. */
   readonly search: string;
@@ -29,7 +30,10 @@ export interface PageQuery {
 /** The maximum length of a search text. */
 const longestSearch = 200;
 
-/** Parses what a page is asked to show. Unusable values count as absent. @param query without the question mark */
+/**
+ * Parses the query of a page's address. Unusable values count as absent.
+ * @param query without the question mark
+ */
 export function parsePageQuery(page: PageName, query: string): PageQuery {
   const parameters = new URLSearchParams(query);
   const projectId = parameters.get("project") ?? undefined;

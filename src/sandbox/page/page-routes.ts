@@ -1,3 +1,4 @@
+/** Routes of the pages. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { hostnameOf, isForeignPage, isLoopback } from "../http/control/control-routes.ts";
 import type { OpenApiDocument } from "../http/openapi/openapi-types.ts";
@@ -79,8 +80,8 @@ function pageNamed(name: string | null): PageName {
 function requireLocal(request: FastifyRequest, access: ServerParts["controlAccess"]): void {
   if (access === "everyone") return;
   if (access === "none") throw new ApiError(403, "the page is off: the sandbox is not bound to a loopback address");
-  // A web page of another origin could reach the sandbox under its own name, if that name resolves to a loopback
-  // address.
+  // A web page of another origin could reach the sandbox under the page's own host name, if that name resolves to a
+  // loopback address.
   if (!isLoopback(hostnameOf(request.headers.host))) {
     throw new ApiError(403, "the page answers to a loopback host name only");
   }

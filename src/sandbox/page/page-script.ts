@@ -1,7 +1,9 @@
+/** The script of the pages. */
+
 /**
- * The script of the page: it keeps the page up to date and makes its buttons work. Changes arrive as server-sent
- * events. Only what differs is changed, so that focus, selection and scroll position stay. It is sent unchanged, so it
- * is plain JavaScript for a browser.
+ * Keeps the page up to date and makes its buttons work.
+ * Changes arrive as server-sent events. Only parts that differ are changed, so that focus, selection and scroll
+ * position stay. The sandbox sends this text as it is, as JavaScript for browsers.
  */
 export const pageScript = `const byId = (id) => document.getElementById(id);
 const silence = byId("silence");

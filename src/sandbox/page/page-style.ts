@@ -1,3 +1,5 @@
+/** The style sheet and the icon of the pages. */
+
 /** The style sheet of the page, light and dark. Every pair of colours has a contrast of at least 4.5 to 1. */
 export const pageStyle = `:root {
   color-scheme: light dark;
@@ -121,8 +123,9 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 tbody td, tbody td code { white-space: nowrap; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 time, [data-since] { font-variant-numeric: tabular-nums; white-space: nowrap; }
-td .group { flex-wrap: nowrap; justify-content: flex-end; }
+td .group { justify-content: flex-end; }
 td.actions { text-align: right; }
+.tree td.actions { width: 23rem; }
 .path { overflow-wrap: anywhere; min-width: 16rem; }
 .none, .next { color: var(--soft); }
 .next { margin-left: .5rem; font-size: .88em; }
@@ -165,7 +168,7 @@ td.empty { white-space: normal; }
 .snippet { margin: 0; min-width: 0; background: var(--card); border: 1px solid var(--line); border-radius: var(--radius); overflow: hidden; display: grid; grid-template-rows: auto 1fr; }
 .snippet figcaption { display: flex; justify-content: space-between; align-items: center; gap: 1rem; padding: .5rem 1rem; font-weight: 600; font-size: .9rem; }
 .snippet code { font-size: .84rem; }
-.snippet pre { margin: 0; padding: .8rem 1rem; overflow-x: auto; background: var(--quiet-ground); line-height: 1.55; }
+.snippet pre { margin: 0; padding: .8rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--quiet-ground); line-height: 1.55; }
 .toast { position: fixed; z-index: 9; bottom: 1.25rem; left: 50%; transform: translateX(-50%); max-width: calc(100vw - 2rem); padding: .6rem 1.1rem;
   border-radius: 10px; background: light-dark(#1b2027, #e9ebef); color: light-dark(#ffffff, #15181c); font-weight: 500; box-shadow: 0 6px 24px #0005; overflow-wrap: anywhere; }
 .toast.bad { background: var(--bad-ground); color: var(--bad); border: 1px solid currentcolor; }
@@ -191,7 +194,7 @@ td.empty { white-space: normal; }
 @media (max-width: 60rem) {
   .columns { grid-template-columns: minmax(0, 1fr); }
   aside ul { display: flex; overflow-x: auto; gap: .4rem; padding: 2px 2px .4rem; }
-  aside li a { border: 1px solid var(--line); white-space: nowrap; }
+  aside li a { border: 1px solid var(--line); width: max-content; max-width: 12rem; }
   aside h2 { margin-left: 0; }
   .end { margin-left: 0; }
 }
@@ -214,9 +217,9 @@ td.empty { white-space: normal; }
   tbody th, tbody td, tbody th:first-child, tbody td:first-child { padding: .12rem 0 !important; text-align: left; white-space: normal; }
   tbody td[data-label] { position: relative; min-height: 1.75em; padding-left: 8rem !important; }
   tbody td[data-label]::before { content: attr(data-label); position: absolute; left: 0; color: var(--soft); }
-  td .group { flex-wrap: wrap; justify-content: flex-start; margin-top: .4rem; }
+  td .group { justify-content: flex-start; margin-top: .4rem; }
   td.actions, td.number { text-align: left; }
-  .snippet pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+  .tree td.actions { width: auto; }
   tbody td code { white-space: normal; overflow-wrap: anywhere; }
   .tree .branch th { background: none; }
   .tree .branch { background: color-mix(in srgb, var(--quiet-ground) 45%, transparent); }

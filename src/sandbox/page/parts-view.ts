@@ -12,7 +12,7 @@ export function tagView(text: string): Html {
   return html`<span class="badge quiet">${text}</span>`;
 }
 
-/** Shows an exact time. The script replaces it by how long ago it was, and keeps the exact time as title. */
+/** Shows an exact time. The script replaces it by the time that has passed since, and keeps the exact time as title. */
 export function timeView(epochMs: number): Html {
   const iso = new Date(epochMs).toISOString();
   const exact = exactTime(epochMs);
@@ -47,8 +47,8 @@ export interface ButtonCall {
   /** Why the button cannot be used now; `undefined`: it can. */
   readonly disabled?: string | undefined;
   /**
-   * Whether a locked project refuses the request. The script then disables the button, so that the row's HTML does not
-   * change.
+   * Whether a locked project refuses the request. If so, the script disables the button, and the HTML of the row does
+   * not change.
    */
   readonly changesProject?: boolean;
   readonly className?: string;

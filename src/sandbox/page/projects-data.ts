@@ -1,3 +1,4 @@
+/** Reads what the page of projects shows. */
 import type { Engine } from "../engine/engine.ts";
 import type { OperationRecord, ProjectRecord } from "../engine/records.ts";
 import type { OperationPosition } from "../engine/store.ts";
@@ -15,13 +16,13 @@ export interface ProjectLine {
   readonly isLocked: boolean;
 }
 
-/** One project, with as many parts as the page has room for. */
+/** One project, with as many parts as the page can show. */
 export interface ProjectDetails {
   readonly project: ProjectRecord;
-  /** The common part of host names: a host name is an endpoint's id, a dot, and this. */
+  /** The common part of the host names of endpoints. A host name consists of an endpoint's id, a dot, and this text. */
   readonly proxyHost: string;
   readonly tree: readonly TreeLine[];
-  /** The number of lines without room on the page. */
+  /** The number of lines of the tree that the page does not show. */
   readonly moreLines: number;
   readonly endpointCount: number;
   readonly activeCount: number;
@@ -30,11 +31,11 @@ export interface ProjectDetails {
   readonly branchNames: ReadonlyMap<string, string>;
   /** The operations on the page, newest first. */
   readonly operations: readonly OperationRecord[];
-  /** Where older operations begin; `undefined`: there are none. */
+  /** The position at which older operations begin; `undefined`: there are none. */
   readonly older: OperationPosition | undefined;
 }
 
-/** What the page of projects shows. */
+/** The content of the page of projects. */
 export interface ProjectsData {
   readonly projects: readonly ProjectLine[];
   readonly moreProjects: number;
@@ -42,7 +43,7 @@ export interface ProjectsData {
   readonly details: ProjectDetails | undefined;
 }
 
-/** Reads what the page of projects shows. Like every read, it first carries out what is due. */
+/** Reads the content of the page. Like every read, it first carries out what is due. */
 export function observeProjects(engine: Engine, query: PageQuery): ProjectsData {
   const all = engine.projects();
   const found = query.search === "" ? all : all.filter((project) => isFound(engine, project, query.search));

@@ -1,10 +1,11 @@
+/** The page of the API reference. */
 import type { OpenApiContent, OpenApiDocument, OpenApiOperation } from "../http/openapi/openapi-types.ts";
 import { type Html, html } from "./html.ts";
 import type { View } from "./layout-view.ts";
 
 /**
- * Makes the page of the API: every route of its OpenAPI document with parameters, body and answers. @param document
- * read when the page is loaded
+ * Makes the page. It shows every route with parameters, body and answers.
+ * @param document the OpenAPI document; it is read when the page is loaded
  */
 export function referenceView(document: OpenApiDocument | undefined): View {
   return {

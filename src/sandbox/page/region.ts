@@ -1,3 +1,4 @@
+/** The parts of a page that are updated in the browser. */
 import { hash } from "node:crypto";
 import { Html, html } from "./html.ts";
 
@@ -9,7 +10,7 @@ export interface Row {
   readonly content: Html;
 }
 
-/** A part of the page that is updated in the browser. Everything outside of regions stays as it was loaded. */
+/** A part of the page that is updated in the browser. Everything outside of regions never changes. */
 export interface Region {
   readonly id: string;
   readonly rows: readonly Row[];
@@ -45,7 +46,7 @@ export function versionOf(texts: RegionTexts): string {
   return hash("sha256", JSON.stringify([...texts].map(([id, rows]) => [id, ...rows.values()])), "base64url");
 }
 
-/** Returns what to send to a page that shows `before`, so that it shows `after`; empty if nothing differs. */
+/** Returns the changes that turn a page with `before` into a page with `after`; empty if nothing differs. */
 export function changesBetween(before: RegionTexts, after: RegionTexts): readonly RegionChange[] {
   return [...after].flatMap(([region, rows]) => {
     const known = before.get(region);

@@ -1,3 +1,4 @@
+/** The page of requests. */
 import type { RequestEntry, RequestLog } from "../http/parts/request-log.ts";
 import { html } from "./html.ts";
 import { answerLabel, counted } from "./labels.ts";
@@ -7,16 +8,16 @@ import { badgeView, timeView } from "./parts-view.ts";
 import { shown } from "./projects-data.ts";
 import type { Row } from "./region.ts";
 
-/** What the page of requests shows: the latest requests to the API, newest first. */
+/** The content of the page: the latest requests to the API, newest first. */
 export interface RequestsData {
   readonly requests: readonly RequestEntry[];
-  /** The number of matching requests without room on the page. */
+  /** The number of matching requests that the page does not show. */
   readonly moreRequests: number;
   /** The number of requests since the start or the last reset. */
   readonly total: number;
 }
 
-/** Reads what the page of requests shows. */
+/** Reads the content of the page. */
 export function observeRequests(log: RequestLog, { search }: PageQuery): RequestsData {
   const all = log.since(0);
   const found = search === "" ? all : all.filter((entry) => searchText(entry).includes(search));
@@ -31,7 +32,7 @@ function searchText({ method, path, key, status, fault }: RequestEntry): string 
   return `${method} ${path} ${key ?? ""} ${status ?? "no answer"} ${fault ?? ""}`.toLowerCase();
 }
 
-/** Makes the page of requests: what clients asked for, the answer, and the fault that was applied. */
+/** Makes the page. For each request it shows the answer, and the fault that was applied. */
 export function requestsView(data: RequestsData, query: PageQuery): View {
   return {
     title: "Requests · Sandbox",

@@ -1,3 +1,4 @@
+/** Makes the page that a client asks for. */
 import type { OpenApiDocument } from "../http/openapi/openapi-types.ts";
 import type { ServerParts } from "../http/parts/server-parts.ts";
 import { connectView } from "./connect-view.ts";
@@ -9,7 +10,7 @@ import { projectsView } from "./projects-view.ts";
 import { referenceView } from "./reference-view.ts";
 import { observeRequests, requestsView } from "./requests-view.ts";
 
-/** A page in its present state. */
+/** A page at one moment. */
 export interface Page {
   readonly view: View;
   readonly frame: FrameData;
@@ -17,7 +18,7 @@ export interface Page {
   readonly isFound: boolean;
 }
 
-/** What a page needs besides the sandbox. */
+/** The values that a page needs besides the sandbox. */
 export interface PageContext {
   /** The address of the sandbox in the browser, such as `http://127.0.0.1:8787`. */
   readonly origin: string;

@@ -1,3 +1,4 @@
+/** Writes the transactions of the store to a directory. */
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { SqliteFile, StorageError, type StoredRow } from "./sqlite-file.ts";
@@ -17,9 +18,9 @@ export interface Durable {
    * already.
    */
   written(): Promise<void> | undefined;
-  /** Writes every transaction so far, now. @throws StorageError CannotWrite */
+  /** Writes every transaction so far before it returns. @throws StorageError CannotWrite */
   flush(): void;
-  /** Writes what it can, and releases the directory. No commit may follow. */
+  /** Tries to write everything, and releases the directory. No commit may follow. */
   close(): void;
 }
 
@@ -28,8 +29,8 @@ export interface DurableOptions {
   /** The path of the directory. It is made if it does not exist. */
   readonly directory: string;
   /**
-   * Called with the error of the first failed write. From then on memory is ahead of the file, so no answer may be
-   * given from it.
+   * Called with the error of the first failed write. From then on the memory is ahead of the file, so no request may be
+   * answered.
    */
   readonly onWriteFailure: (error: StorageError) => void;
 }
@@ -68,14 +69,14 @@ export function openDurable({ directory, onWriteFailure }: DurableOptions): Dura
 export function unreadable(directory: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const [why] = String((cause as Error).message).split("\n", 1);
-  const message = `${join(directory, stateFileName)} holds records that no sandbox has written (${why}); move it away to start afresh`;
+  const message = `${join(directory, stateFileName)} holds records that no sandbox has written (${why}); move it away to start with an empty state`;
   return new StorageError("Damaged", message, { cause });
 }
 
 /**
  * Writes the transactions of one turn of the event loop together, as one SQLite transaction.
- * So each transaction is in the file completely or not at all. Its answer has to wait for `written`. After a group that
- * cannot be written, no other is written.
+ * So each transaction is in the file completely or not at all. Its answer has to wait for `written`. After a failed
+ * write, nothing more is written.
  */
 class GroupCommit {
   readonly #file: SqliteFile;
@@ -108,7 +109,7 @@ class GroupCommit {
     const round = this.#round;
     if (round === undefined) return;
     try {
-      // The file reads the present values, so every change of these keys until now belongs to the group.
+      // The file reads the present values. So every change of these keys until now belongs to this write.
       this.#file.write(this.#changes);
     } catch (error) {
       this.#failure = error as StorageError;
@@ -121,7 +122,7 @@ class GroupCommit {
     round.resolve();
   }
 
-  /** Writes like `flush`, but ignores the error: `onFailure` and the waiting answers get it. */
+  /** Writes like `flush`, but ignores the error: `onFailure` and the waiting answers receive it. */
   flushQuietly(): void {
     try {
       this.flush();
@@ -132,7 +133,7 @@ class GroupCommit {
 
   #begin(): PromiseWithResolvers<void> {
     const round = Promise.withResolvers<void>();
-    // Usually an answer waits for the round. If none does, its failure must not end the process.
+    // Usually an answer waits for the write. If no answer waits, a failure must not end the process.
     round.promise.catch(() => {});
     // The write comes after all requests that have arrived by now.
     setImmediate(() => {
@@ -151,8 +152,8 @@ function makeDirectory(directory: string): void {
 }
 
 /**
- * Makes a directory with its parents, without the option `recursive`: Node's recursion never ends if the system denies
- * the existence of a parent that it has just shown.
+ * Makes a directory with its parents. It does not use the option `recursive`. On some systems Node's recursion never
+ * ends, because they deny the existence of a parent that they have just shown.
  */
 function makeWithParents(directory: string): void {
   if (existsSync(directory)) return;

@@ -1,3 +1,4 @@
+/** Stores records in one SQLite file. */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { ChangeSet } from "./transactions.ts";
 
@@ -5,7 +6,7 @@ import type { ChangeSet } from "./transactions.ts";
  * Why state on disk cannot be used.
  * `InUse`: another process uses it. `Foreign`: another program wrote it. `Newer`: a later version wrote it. `Damaged`:
  * its content is broken. `Mismatch`: it was made with other settings. `CannotOpen`, `CannotWrite`: the operating system
- * refused.
+ * refused access.
  */
 export type StorageReason = "InUse" | "Foreign" | "Newer" | "Damaged" | "Mismatch" | "CannotOpen" | "CannotWrite";
 
@@ -49,8 +50,8 @@ const schema = `
   PRAGMA user_version = ${schemaVersion}`;
 
 /**
- * The number of pages in the write-ahead log (about 32 MB) at which SQLite moves it into the file, which waits for the
- * disk.
+ * The number of pages in the write-ahead log at which SQLite moves it into the file. These are about 32 MB, and the
+ * move waits for the disk.
  */
 const checkpointPages = 8000;
 
@@ -122,7 +123,7 @@ export class SqliteFile {
   }
 
   #prepareFile(): void {
-    // This mode holds the lock until the file is closed, so a second process gets "busy" at once.
+    // In this mode SQLite holds the lock until the file is closed. So a second process gets "busy" at once.
     this.#database.exec("PRAGMA locking_mode = EXCLUSIVE");
     // The check comes before any change, because the file may belong to another program.
     this.#isNew();
@@ -170,7 +171,7 @@ export class SqliteFile {
   }
 
   #damaged(details: string, cause?: unknown): StorageError {
-    const message = `${this.#path} is damaged or no database (${details}); move it away to start afresh`;
+    const message = `${this.#path} is damaged or no database (${details}); move it away to start with an empty state`;
     return new StorageError("Damaged", message, { cause });
   }
 

@@ -1,3 +1,4 @@
+/** Holds the records of one kind in memory, in order and in groups. */
 import type { Tracked, Transactions } from "./transactions.ts";
 
 /** The name of a table, and how its records are found and ordered. */
@@ -10,7 +11,7 @@ export interface TableShape<R> {
   readonly groupings?: readonly ((record: R) => string | undefined)[];
 }
 
-/** Records in memory by key, with groups. All have one order. A record is never changed in place. */
+/** Records in memory by key, with groups. All groups have the same order. A record is never changed in place. */
 export class Table<R> implements Tracked {
   readonly name: string;
   readonly #transactions: Transactions;

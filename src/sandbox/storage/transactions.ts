@@ -1,3 +1,5 @@
+/** Makes changes in memory all or nothing. */
+
 /** A holder of values that change in transactions: a table, or named values. */
 export interface Tracked {
   /** The name, which is also the name of its collection on disk. */
@@ -15,14 +17,15 @@ export type ChangeSet = ReadonlyMap<Tracked, { keys(): Iterable<string> }>;
 /** Stores the changes of a transaction. If it throws, the transaction has failed and is undone. */
 export type Commit = (changes: ChangeSet) => void;
 
-/**
- * Makes writes all or nothing: it remembers the former value of each changed key, and restores it if the work throws.
- */
+/** Runs transactions: it remembers the former value of each changed key, and restores it if the work throws. */
 export class Transactions {
   readonly #commit: Commit | undefined;
   #open: Map<Tracked, Map<string, unknown>> | undefined;
 
-  /** Makes the transactions of a store. @param commit stores the changes. @default they are stored nowhere else */
+  /**
+   * Makes the transactions of a store.
+   * @param commit stores the changes. @default they exist in memory only
+   */
   constructor(commit?: Commit) {
     this.#commit = commit;
   }

@@ -1,3 +1,4 @@
+/** Tests that a sandbox which cannot run computes ends with exit code 2 and says what to do. */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";

@@ -1,14 +1,16 @@
+/** Tests computes with real client libraries of PostgreSQL. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { jdbc, nodePostgres, pgx, postgresJs, psycopg, type SqlClient } from "./clients/sql-clients.ts";
+import { jdbc, nodePostgres, pgx, postgresJs, psql, psycopg, type SqlClient } from "./clients/sql-clients.ts";
 import { ComputeScene, primary, replica } from "./compute-scene.ts";
 
 /** The last three are downloaded, and one of them is built: for `npm run test:long`. */
 const clients: readonly (readonly [name: string, make: (folder: string) => Promise<SqlClient>])[] = [
   ["pg", async () => nodePostgres],
   ["postgres.js", async () => postgresJs],
+  ["psql", async () => psql],
   ...(process.env.LONG === "1"
     ? ([
         ["psycopg", psycopg],

@@ -1,6 +1,8 @@
+/** A sandbox with computes, and a client of it, for tests. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { type RunningSandbox, type SandboxOptions, startSandbox } from "../../../src/sandbox/index.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 
 const run = promisify(execFile);
 
@@ -36,6 +38,9 @@ export const fixture = {
     },
   ],
 } as const satisfies SandboxOptions["fixture"];
+
+/** A busy disk copies a data directory slowly. The test's own deadline may be shorter. */
+const longestOperationMs = 90_000;
 
 /** An answer of the API, its body read as JSON. */
 export interface ApiAnswer {
@@ -115,21 +120,19 @@ export class ComputeClient {
   }
 
   /** Waits until a condition holds. */
-  async until(what: string, holds: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
-    const deadlineMs = performance.now() + timeoutMs;
-    while (!(await holds())) {
-      if (performance.now() > deadlineMs) throw new Error(`after ${timeoutMs} ms: not ${what}`);
-    }
+  async until(what: string, holds: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+    await waitUntil(async () => (await holds()) || undefined, { what, timeoutMs, pauseMs: 5 });
   }
 
   /** Waits until an operation has ended. @returns its action and status */
   async ended(operationId: string): Promise<string> {
     let title = "";
-    await this.until(`${operationId} ended`, async () => {
+    const hasEnded = async (): Promise<boolean> => {
       const { operation } = (await this.api("GET", `/operations/${operationId}`)).body;
       title = `${operation.action} ${operation.status}`;
       return operation.status === "finished" || operation.status === "failed";
-    });
+    };
+    await this.until(`operation ${operationId} has ended`, hasEnded, longestOperationMs);
     return title;
   }
 }

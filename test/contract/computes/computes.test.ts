@@ -1,3 +1,4 @@
+/** Tests a sandbox with real PostgreSQL servers: wake, suspend, resize, move and delete. */
 import { readFile } from "node:fs/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -48,6 +49,19 @@ describe("a sandbox with computes", () => {
     expect((await scene.power(primary, "suspend")).ended).toEqual(["suspend_compute finished"]);
     await session.ended;
     expect(await psql(uri, "SELECT count(*) FROM greeting")).toBe("3");
+  });
+
+  test("suspended while connections are open, direct and pooled → they end, and none starts the compute again", async () => {
+    const pooled = await scene.uri(primary, { pooled: "true" });
+    const sessions = await Promise.all([openSession(uri), openSession(uri), openSession(pooled)]);
+    const cut = sessions.map(({ client }) => client.query("SELECT pg_sleep(60)").catch(() => "cut"));
+    const { body, ended } = await scene.power(primary, "suspend");
+    expect(ended).toEqual(["suspend_compute finished"]);
+    expect(await Promise.all(cut)).toEqual(["cut", "cut", "cut"]);
+    await Promise.all(sessions.map((session) => session.ended));
+    const [newest] = (await scene.api("GET", "/operations")).body.operations;
+    expect([newest.action, newest.id]).toEqual(["suspend_compute", body.operations[0].id]);
+    expect(await scene.endpointState(primary)).toBe("idle");
   });
 
   test("another size → sessions are dropped, and the primary and its standby have its connections", async () => {

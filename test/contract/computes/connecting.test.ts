@@ -1,3 +1,4 @@
+/** Tests how clients connect to a compute: host names, TLS, passwords, cancel requests. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";

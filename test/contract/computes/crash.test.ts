@@ -1,3 +1,4 @@
+/** Tests that a sandbox killed during real work loses no data and leaves no process. */
 import {
   chmodSync,
   existsSync,

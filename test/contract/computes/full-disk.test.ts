@@ -1,5 +1,6 @@
+/** Tests a sandbox with computes on a full disk. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -19,7 +20,7 @@ function smallDisk(megabytes: number): string | undefined {
   return mounted ? data : undefined;
 }
 
-test("the disk is full → create_branch fails with the remedy, nothing half made stays, the parent works on", async (context) => {
+test("the disk is full → create_branch fails with the remedy, nothing half made stays, the parent works on; start_compute fails too, and works when there is space", async (context) => {
   const data = smallDisk(130);
   if (data === undefined) return context.skip("mounting a file system is not allowed");
   const scene = await ComputeScene.start({ data });
@@ -35,5 +36,20 @@ test("the disk is full → create_branch fails with the remedy, nothing half mad
   expect(readdirSync(path.join(data, "computes", "new"))).toEqual([]);
   expect(await psql(uri, "SELECT one FROM kept")).toBe("1");
   await scene.power(primary, "suspend");
+  const filler = path.join(data, "computes", "filler");
+  fillDisk(filler);
+  expect((await scene.power(primary, "start")).ended).toEqual(["start_compute failed"]);
+  expect((await scene.failures())[0]).toMatch(/free some space/);
+  rmSync(filler);
   expect(await psql(uri, "SELECT one FROM kept")).toBe("1");
 });
+
+/** Writes to a file until the disk is full. */
+function fillDisk(file: string): void {
+  const block = Buffer.alloc(64 * 1024);
+  try {
+    for (;;) appendFileSync(file, block);
+  } catch (error) {
+    expect((error as NodeJS.ErrnoException).code).toBe("ENOSPC");
+  }
+}

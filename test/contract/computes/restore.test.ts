@@ -1,3 +1,4 @@
+/** Tests restore, reset, recovery and schemas with real data. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

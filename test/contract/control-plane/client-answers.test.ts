@@ -1,3 +1,4 @@
+/** Tests how the client of the control plane parses successful answers. */
 import { describe, expect, test } from "vitest";
 import { branch, clientOf, leanEndpoint, leanOperation, project, recordingObserver } from "./client-fixture.ts";
 import { json, raw, refusal, startRawService } from "./raw-service.ts";
@@ -36,7 +37,12 @@ describe("a successful answer", () => {
   ])("a list with the Date header %j → the control plane's time of the answer", async (date, serviceTimeMs) => {
     await using service = await startRawService(raw(200, '{"endpoints":[]}', { date }));
     await using client = clientOf(service.url);
-    expect(await client.listEndpoints(project)).toEqual({ endpoints: [], unreadableIds: [], serviceTimeMs });
+    expect(await client.listEndpoints(project)).toEqual({
+      endpoints: [],
+      unreadableIds: [],
+      unreadableNames: [],
+      serviceTimeMs,
+    });
   });
 
   test("unknown state, type and fields, settings of other types, nulls → kept, turned into text, absent", async () => {

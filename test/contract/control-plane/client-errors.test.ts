@@ -1,8 +1,10 @@
+/** Tests which error the client of the control plane throws, and whether a write may have been applied. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { withRequestBudget } from "../../../src/control-plane/request-budget.ts";
+import { budgetGuards } from "../../../src/control-plane/guard-calls.ts";
+import { guardCalls } from "../../../src/domain/control-plane.ts";
 import type { ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
-import type { Caller } from "../../../src/domain/request-budget.ts";
+import type { Caller } from "../../../src/domain/control-plane-requests.ts";
 import {
   branch,
   clientOf,
@@ -200,6 +202,19 @@ describe("a 2xx that says nothing usable", () => {
   });
 
   test.each([
+    ["that can be read", "orders-k8s-abc", ["orders-k8s-abc"]],
+    ["that is no text", 5, []],
+  ])("an endpoint that cannot be parsed, with a name %s → such a name is reported", async (_what, name, names) => {
+    const malformed = { ...leanEndpoint, name, disabled: "false" };
+    await using service = await startRawService(json(200, { endpoints: [leanEndpoint, malformed] }));
+    await using client = clientOf(service.url);
+    expect(await client.listEndpoints(project)).toMatchObject({
+      unreadableIds: [leanEndpoint.id],
+      unreadableNames: names,
+    });
+  });
+
+  test.each([
     ["null", null, ""],
     ["without a status", { ...leanOperation, status: undefined }, leanOperation.id],
     ["with a time that is none", { ...leanOperation, updated_at: "soon" }, leanOperation.id],
@@ -292,7 +307,7 @@ describe("a connection that breaks", () => {
     await using bare = clientOf(service.url);
     const taken: Caller[] = [];
     const budget = { take: async (caller: Caller) => void taken.push(caller), pollsPerMinute: 1 };
-    const client = withRequestBudget(bare, budget, { urgency: "Urgent", namespace: "shop" });
+    const client = guardCalls(bare, budgetGuards(budget, { urgency: "Urgent", namespace: "shop", project: "p" }));
     await client.listEndpoints(project);
     let isFirst = true;
     service.answerWith((response, request) => {

@@ -1,10 +1,11 @@
+/** Endpoints, operations and helpers for tests of the control-plane client. */
 import {
   type ControlPlaneClient,
   type ControlPlaneClientOptions,
   createControlPlane,
 } from "../../../src/control-plane/create-control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
-import type { ControlPlaneObserver } from "../../../src/domain/control-plane-observer.ts";
+import type { ControlPlaneObserver } from "../../../src/domain/control-plane-requests.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 
 export const project = "green-fox-123456";

@@ -1,3 +1,4 @@
+/** Tests the control-plane client against the sandbox. */
 import { describe, expect, test } from "vitest";
 import type { OperationPage } from "../../../src/domain/control-plane.ts";
 import { fixtureWithoutEndpoints, startSandbox } from "../../../src/sandbox/index.ts";

@@ -1,3 +1,4 @@
+/** Tests that a changed key file is used. */
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,10 +70,10 @@ describe("a key file", () => {
     ["with other letters", "schlüssel", "characters that a key cannot have"],
   ])("%s → an error that names the setting and repeats nothing", async (_name, content, why) => {
     await writeFile(join(folder, "key"), content);
-    const keys = createKeySource({ file: join(folder, "key"), clock: new FakeClock(), settingName: "THE_SETTING" });
+    const keys = createKeySource({ file: join(folder, "key"), clock: new FakeClock() });
     const { message } = await failureOf(keys.current());
     expect(message).toContain(why);
-    expect(message).toContain("THE_SETTING");
+    expect(message).toContain("CONTROL_PLANE_API_KEY_FILE");
     expect(message).not.toMatch(/fake|schl/);
     expect(message).not.toContain(folder);
   });

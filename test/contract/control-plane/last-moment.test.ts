@@ -1,3 +1,4 @@
+/** Tests that the leader fence is asked right before a write to the control plane is sent. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,3 +1,4 @@
+/** Tests the connection to the API server: calls, errors, credentials, streams. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import {

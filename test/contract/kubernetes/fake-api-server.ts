@@ -1,3 +1,4 @@
+/** A server that answers as a test says, in place of the API server. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { CredentialSource } from "../../../src/kubernetes/http/credentials.ts";

@@ -1,3 +1,4 @@
+/** Tests that each fault of the fault proxy has its effect. */
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Fault } from "../../support/fault-proxy/fault.ts";
@@ -14,7 +15,7 @@ const list = "/apis/endpoint-operator.dev/v1alpha1/computeendpoints";
 const watch = `${list}?watch=true`;
 const event = (type: string, name: string) => JSON.stringify({ type, object: { metadata: { name } } });
 
-/** What a client has heard of one request so far. */
+/** What a client has received for one request so far. */
 interface Heard {
   status: number | undefined;
   text: string;

@@ -1,3 +1,4 @@
+/** Tests lists whose pages are longer than the limit. */
 import { expect, onTestFinished, test } from "vitest";
 import { createConnection } from "../../../src/kubernetes/http/connection.ts";
 import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";

@@ -1,3 +1,4 @@
+/** Tests that the leader fence is asked right before a write to the API server is sent. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { LeaderFenceError } from "../../../src/domain/leader-fence.ts";
 import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";

@@ -1,3 +1,4 @@
+/** Tests that a permanent fault costs the API server only a few requests a minute. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
@@ -10,8 +11,8 @@ import { quietLogger } from "../../support/quiet-logger.ts";
 import { countingCredentials, sendJson, startFakeApiServer } from "./fake-api-server.ts";
 
 /*
- * What a fault that stays costs the API server, on simulated time: the clock moves on only when nothing happens any
- * more, so a storm would be requests without end in no time at all. And what comes after it has gone.
+ * What a permanent fault costs the API server, on simulated time. The clock moves only when nothing else happens, so
+ * a storm would be an endless number of requests at one moment. And what comes after it has gone.
  */
 
 const minutes = 10;

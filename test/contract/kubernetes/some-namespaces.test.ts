@@ -1,3 +1,4 @@
+/** Tests a watch of two namespaces when the rights in one of them come and go. */
 import { expect, onTestFinished, test } from "vitest";
 import type { LogFields } from "../../../src/domain/logger.ts";
 import { createConnection } from "../../../src/kubernetes/http/connection.ts";

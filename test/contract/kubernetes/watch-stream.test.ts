@@ -1,3 +1,4 @@
+/** Tests list and watch over HTTP. */
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";

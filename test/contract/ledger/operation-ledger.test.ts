@@ -1,3 +1,4 @@
+/** Tests by random runs that the operator counts every ended operation exactly once. */
 import { test } from "vitest";
 import { differences } from "../../support/ledger/expected-counts.ts";
 import { adoptForeign, applyResources, sleepThroughMany, takeSteps } from "../../support/ledger/ledger-steps.ts";

@@ -1,3 +1,4 @@
+/** Runs the admission webhook of the Prometheus operator. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

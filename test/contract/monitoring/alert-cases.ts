@@ -1,3 +1,4 @@
+/** The cases of every alert about resources: it fires, it does not fire, it resolves. */
 import {
   type AlertCase,
   condition,

@@ -1,3 +1,4 @@
+/** Tests the shipped alerts with promtool. */
 import { execFile } from "node:child_process";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -79,7 +80,7 @@ describe("deploy/monitoring/rules.yaml", () => {
     const [, config = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
     const directory = await temporaryDirectory();
     await copyFile(rulesFile, path.join(directory, "rules.yaml"));
-    // Debian's promtool is built without any discovery; whatever else stands there is checked.
+    // Debian's promtool is built without service discovery. All other parts of the file are checked.
     const discovery = /kubernetes_sd_configs: .*$/m;
     expect(config).toMatch(discovery);
     await writeFile(path.join(directory, "prometheus.yml"), config.replace(discovery, "static_configs: []"));

@@ -1,3 +1,5 @@
+/** Series and cases for tests of alerts. */
+
 /** An alert that must be firing: its labels without `alertname` and `severity`, and its value as the text shows it. */
 export interface Firing {
   readonly labels?: Readonly<Record<string, string>>;

@@ -1,16 +1,19 @@
+/** The cases of every alert about the operator: it fires, it does not fire, it resolves. */
 import { type AlertCase, podA, podB } from "./alert-series.ts";
 
 const build = (pod: string) => `endpoint_operator_build_info{version="1.2.3",${pod}}`;
 const leader = (pod: string) => `leader_election_master_status{name="endpoint-operator",namespace="eo",${pod}}`;
 const noLeader = [{ labels: { namespace: "eo", name: "endpoint-operator" } }];
-const throttled = (reason: string) => `control_plane_throttled_total{reason="${reason}",${podA}}`;
-const requests = (code: string) =>
-  `control_plane_requests_total{route="/projects/{project_id}/operations",method="GET",code="${code}",${podA}}`;
+const throttled = (reason: string, controlPlane = "settings", target = podA) =>
+  `control_plane_throttled_total{reason="${reason}",control_plane="${controlPlane}",${target}}`;
+const calls = (controlPlane = "settings", target = podA) =>
+  `control_plane_calls_total{control_plane="${controlPlane}",${target}}`;
 const queue = (metric: string, name = "computeendpoint") => `${metric}{name="${name}",controller="${name}",${podA}}`;
 
 const credentials = (controlPlane: string, target: string) =>
   `control_plane_credentials_valid{control_plane="${controlPlane}",${target}}`;
-const rejected = { labels: { job: "operator", control_plane: "settings" } };
+const ofSettings = { job: "operator", control_plane: "settings" };
+const rejected = { labels: ofSettings };
 
 /** One operator among those that share a Prometheus. */
 const ofOperator = { labels: { job: "operator" } };
@@ -154,13 +157,12 @@ export const operatorAlertCases: readonly AlertCase[] = [
     series: {
       [throttled("TooManyRequests")]: "0+1x60 60x80",
       [throttled("HeldBack")]: "0+4x60 240x80",
-      [requests("200")]: "0+20x140",
-      [requests("429")]: "0+1x60 60x80",
+      [calls()]: "0+25x60 1500+20x80",
     },
     firing: {
       "19m": [],
-      "22m": [{ ...ofOperator, value: "20%" }],
-      "30m": [{ ...ofOperator, value: "20%" }],
+      "22m": [{ labels: ofSettings, value: "20%" }],
+      "30m": [{ labels: ofSettings, value: "20%" }],
       "41m": [],
     },
   },
@@ -170,10 +172,25 @@ export const operatorAlertCases: readonly AlertCase[] = [
     series: {
       [throttled("TooManyRequests")]: "0+1x60 60x80",
       [throttled("HeldBack")]: "0x140",
-      [requests("200")]: "0+20x60 1200x80",
-      [requests("429")]: "0+1x60 60x80",
+      [calls()]: "0+21x60 1260x80",
     },
     firing: { "25m": [], "65m": [] },
+  },
+  {
+    alert: "EndpointOperatorThrottled",
+    name: "one team's control plane throttles, beside the settings' with a hundred times as many calls → fires, for the one",
+    series: {
+      [throttled("TooManyRequests", "ControlPlane/shop/own")]: "0+5x140",
+      [throttled("HeldBack", "ControlPlane/shop/own")]: "0x140",
+      [calls("ControlPlane/shop/own")]: "0+25x140",
+      [throttled("TooManyRequests")]: "0x140",
+      [throttled("HeldBack")]: "0x140",
+      [calls()]: "0+2500x140",
+    },
+    firing: {
+      "10m": [],
+      "25m": [{ labels: { job: "operator", control_plane: "ControlPlane/shop/own" }, value: "20%" }],
+    },
   },
   {
     alert: "EndpointOperatorQueueNotDraining",
@@ -223,15 +240,11 @@ export const operatorAlertCases: readonly AlertCase[] = [
     name: "beside another team's operator that calls a hundred times as often → fires, for the one",
     series: {
       [throttled("TooManyRequests")]: "0+5x140",
-      [requests("200")]: "0+20x140",
-      [requests("429")]: "0+5x140",
-      [`control_plane_throttled_total{reason="HeldBack",${podA}}`]: "0x140",
-      [`control_plane_throttled_total{reason="TooManyRequests",${well}}`]: "0x140",
-      [`control_plane_throttled_total{reason="HeldBack",${well}}`]: "0x140",
-      [`control_plane_requests_total{route="/projects/{project_id}/operations",method="GET",code="200",${well}}`]:
-        "0+2000x140",
+      [calls()]: "0+25x140",
+      [throttled("TooManyRequests", "settings", well)]: "0x140",
+      [calls("settings", well)]: "0+2000x140",
     },
-    firing: { "10m": [], "25m": [{ ...ofOperator, value: "20%" }] },
+    firing: { "10m": [], "25m": [{ labels: ofSettings, value: "20%" }] },
   },
   {
     alert: "EndpointOperatorQueueNotDraining",

@@ -1,3 +1,4 @@
+/** An operator that has just started, in memory, to compare with the plugin's plan. */
 import type { Claim } from "../../../src/decide/claims.ts";
 import type { Observation } from "../../../src/decide/observation.ts";
 import { fullGrant, type GrantOf } from "../../../src/decide/project-grant.ts";
@@ -50,7 +51,7 @@ export class ObservedWorld {
     const { clock, store, controlPlane } = this;
     const access = { identity, forCaller: () => controlPlane, reserve: async () => {}, reserved: controlPlane };
     const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
-    const unit = settingsUnit({ ...access, pollsPerMinute: 1_000 }, projects);
+    const unit = settingsUnit({ ...access, pollsPerMinute: 1_000, hurry() {}, stopWaiting() {} }, projects);
     const reconciler = new ProjectReconciler({
       ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger },
       unitOf: () => ({ ...unit, grantOf }),

@@ -1,3 +1,4 @@
+/** Tests that the plan of `kubectl endpoints` is what a fresh operator does. */
 import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Observation } from "../../../src/decide/observation.ts";
@@ -123,7 +124,10 @@ const grants = {
   changeOnly: { mayChange: true, mayAdopt: false },
 } as const satisfies Readonly<Record<string, ProjectGrant>>;
 
-/** Grants are no factor of the product: each level is compared with every so-manieth case. A prime, so that all levels come up. */
+/**
+ * Grants are no factor of the product: each level is compared with every so-manieth case. A prime number, so that
+ * every level occurs.
+ */
 const grantStride = 61;
 
 async function compareProduct(): Promise<void> {

@@ -1,3 +1,4 @@
+/** Tests that V8's space for new objects stays small. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";

@@ -1,3 +1,4 @@
+/** Tests the timers of the machine's clock. */
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 

@@ -1,3 +1,4 @@
+/** Tests that an unhandled error ends the process with a log line. */
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 

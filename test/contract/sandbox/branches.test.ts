@@ -1,3 +1,4 @@
+/** Tests the sandbox's routes for branches. */
 import { describe, expect, test } from "vitest";
 import { branches, free, freeBranch, freshSandbox, latencyMs, paid, titles } from "./sandbox-client.ts";
 

@@ -1,3 +1,4 @@
+/** Tests the sandbox's certificate authority with openssl. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+/** Tests the command `endpoint-operator sandbox`. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+/** Tests the sandbox's routes that imitate a client of a database. */
 import { describe, expect, test } from "vitest";
 import { branches, freshSandbox, latencyMs, paid, titles } from "./sandbox-client.ts";
 

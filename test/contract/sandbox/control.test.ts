@@ -1,3 +1,4 @@
+/** Tests the sandbox's control API. */
 import { describe, expect, test, vi } from "vitest";
 import { branches, freshSandbox, latencyMs, paid, titles } from "./sandbox-client.ts";
 

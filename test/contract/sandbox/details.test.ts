@@ -1,3 +1,4 @@
+/** Tests details of the sandbox that clients can notice. */
 import { describe, expect, test, vi } from "vitest";
 import { startSandbox } from "../../../src/sandbox/index.ts";
 import { branches, freshSandbox, latencyMs, paid } from "./sandbox-client.ts";

@@ -1,3 +1,4 @@
+/** Tests the store on disk: transactions, and directories that cannot be used. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

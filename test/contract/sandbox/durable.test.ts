@@ -1,3 +1,4 @@
+/** Tests that a sandbox continues after it was stopped and started on the same directory. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+/** Tests the limits of plans and sizes for endpoints. */
 import { describe, expect, test } from "vitest";
 import { branches, free, freeBranch, freshSandbox, paid } from "./sandbox-client.ts";
 

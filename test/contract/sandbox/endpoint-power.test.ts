@@ -1,3 +1,4 @@
+/** Tests the sandbox's routes that start, suspend and restart a compute. */
 import { describe, expect, test } from "vitest";
 import { branches, freshSandbox, latencyMs, paid, type SandboxClient, titles } from "./sandbox-client.ts";
 

@@ -1,3 +1,4 @@
+/** Tests the sandbox's routes that create, change and delete endpoints. */
 import { describe, expect, test } from "vitest";
 import { branches, free, freshSandbox, latencyMs, paid, type SandboxClient, titles } from "./sandbox-client.ts";
 

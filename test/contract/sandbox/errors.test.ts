@@ -1,3 +1,4 @@
+/** Tests the sandbox's error answers, and that a refused request changes nothing. */
 import { describe, expect, test } from "vitest";
 import { branches, freshSandbox, latencyMs, paid, type SandboxClient } from "./sandbox-client.ts";
 

@@ -1,3 +1,4 @@
+/** Tests the faults that a test can ask the sandbox for. */
 import { describe, expect, test, vi } from "vitest";
 import { branches, freshSandbox, paid, type SandboxClient } from "./sandbox-client.ts";
 

@@ -1,3 +1,4 @@
+/** Tests https on the sandbox's port and through its proxy. */
 import { execFile, spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

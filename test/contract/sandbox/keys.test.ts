@@ -1,3 +1,4 @@
+/** Tests what API keys of each scope may do. */
 import { describe, expect, test } from "vitest";
 import { branches, free, freshSandbox, paid, type SandboxClient } from "./sandbox-client.ts";
 

@@ -1,3 +1,4 @@
+/** Tests commands of the public CLI against the sandbox. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+/** Tests that the sandbox never accepts a field without an effect. */
 import { createApiClient } from "@neondatabase/api-client";
 import { describe, expect, test } from "vitest";
 import { branches, freeBranch, freshSandbox, latencyMs, paid, type SandboxClient } from "./sandbox-client.ts";

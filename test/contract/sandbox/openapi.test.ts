@@ -1,3 +1,4 @@
+/** Tests the OpenAPI document of the sandbox. */
 import { describe, expect, test } from "vitest";
 import { freshSandbox } from "./sandbox-client.ts";
 

@@ -1,3 +1,4 @@
+/** Tests the sandbox's routes of the operation log. */
 import { describe, expect, test } from "vitest";
 import { branches, free, freshSandbox, latencyMs, paid, type SandboxClient } from "./sandbox-client.ts";
 

@@ -1,3 +1,4 @@
+/** Tests the HTML and the updates of the sandbox's page. */
 import { request } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { parseFixture } from "../../../src/sandbox/index.ts";

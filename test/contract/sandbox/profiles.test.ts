@@ -1,3 +1,4 @@
+/** Tests the differences between the sandbox's profiles. */
 import { describe, expect, test } from "vitest";
 import { branches, freshSandbox, latencyMs, paid } from "./sandbox-client.ts";
 

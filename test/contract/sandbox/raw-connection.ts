@@ -1,3 +1,4 @@
+/** Sends bytes over a socket and reads the answers. */
 import { connect } from "node:net";
 
 /** An answer as it came over the wire. */

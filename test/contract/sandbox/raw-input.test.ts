@@ -1,3 +1,4 @@
+/** Tests the sandbox with input that is not valid HTTP, and with wrong bodies. */
 import { createServer, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { GarbageAnswers } from "../../../src/sandbox/http/garbage-answers.ts";

@@ -1,3 +1,4 @@
+/** Tests the sandbox with the public CLI and the public client library. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

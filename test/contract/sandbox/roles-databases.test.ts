@@ -1,3 +1,4 @@
+/** Tests the sandbox's routes for roles and databases. */
 import { describe, expect, test } from "vitest";
 import { branches, free, freshSandbox, latencyMs, paid, titles } from "./sandbox-client.ts";
 

@@ -1,3 +1,4 @@
+/** A client of the sandbox for tests, and its fixture. */
 import { onTestFinished } from "vitest";
 import {
   fixtureWithoutEndpoints,
@@ -21,7 +22,7 @@ export interface Sending {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A sandbox of one test, spoken to over real HTTP. */
+/** The sandbox of one test. The test sends requests to it over real HTTP. */
 export class SandboxClient {
   readonly sandbox: RunningSandbox;
 

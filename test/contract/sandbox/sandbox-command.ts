@@ -1,3 +1,4 @@
+/** Runs the sandbox's command inside a test. */
 import { onTestFinished } from "vitest";
 import { runSandboxCommand } from "../../../src/sandbox/index.ts";
 

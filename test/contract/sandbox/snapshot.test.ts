@@ -1,3 +1,4 @@
+/** Tests that snapshots export and restore the whole state of a sandbox. */
 import { describe, expect, test } from "vitest";
 import { branches, freshSandbox, latencyMs, paid, type SandboxClient, titles } from "./sandbox-client.ts";
 

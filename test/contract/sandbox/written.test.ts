@@ -1,3 +1,4 @@
+/** Tests that the sandbox answers only after a change is stored. */
 import { expect, onTestFinished, test } from "vitest";
 import { fixtureWithoutEndpoints } from "../../../src/sandbox/engine/fixture.ts";
 import { Pacemaker } from "../../../src/sandbox/engine/pacemaker.ts";

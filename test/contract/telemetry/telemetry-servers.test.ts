@@ -1,3 +1,4 @@
+/** Tests the HTTP servers for probes and metrics. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";

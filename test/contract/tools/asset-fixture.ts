@@ -1,3 +1,4 @@
+/** A cache, a path and a fake Go for tests of the binaries. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";

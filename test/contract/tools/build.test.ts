@@ -1,3 +1,4 @@
+/** Tests the bundle of a program. */
 import { execFile } from "node:child_process";
 import { access, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+/** Tests that only one process at a time changes the cache of binaries. */
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";

@@ -1,3 +1,4 @@
+/** Tests that a child process never outlives its parent. */
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { startGuardedProcess } from "../../../tools/process/guarded-process.ts";

@@ -1,3 +1,4 @@
+/** Tests the start and the stop of Prometheus and Alertmanager. */
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

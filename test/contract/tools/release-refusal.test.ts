@@ -1,3 +1,4 @@
+/** Tests which commits may not be released. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

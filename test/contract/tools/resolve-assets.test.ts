@@ -1,3 +1,4 @@
+/** Tests where a binary comes from, and what each failure says. */
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";

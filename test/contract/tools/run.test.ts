@@ -1,3 +1,4 @@
+/** Tests the command `npm test`. */
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { startGuardedProcess } from "../../../tools/process/guarded-process.ts";
@@ -39,11 +40,12 @@ describe("npm test", () => {
     expect(code).toBe(1);
   });
 
-  it("two tiers, one of which runs beside the other → both are counted, and its output comes last", async () => {
-    const args = ["--tier", "unit", "--tier", "simulation", "unit/tools/tiers", "simulation/smoke"];
+  it("two tiers of two lanes → both are counted, and the output of the second lane stands in one piece", async () => {
+    const args = ["--tier", "contract", "--tier", "unit", "unit/tools/tiers", "contract/control-plane/key-source"];
     const { code, lines } = await runTests(args, {});
     const headings = lines.filter((line) => line.startsWith("=="));
-    expect(headings).toEqual(["== unit ==", "== simulation, beside the others =="]);
+    expect(headings).toEqual(["== unit ==", "== contract, beside the others =="]);
+    expect(lines.filter((line) => /Test Files .*1 passed/.test(line))).toHaveLength(2);
     expect(lines.at(-1)).toMatch(/^\d+ passed, 0 failed/);
     expect(code).toBe(0);
   });

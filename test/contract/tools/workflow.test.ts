@@ -1,3 +1,4 @@
+/** Tests the release workflow. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

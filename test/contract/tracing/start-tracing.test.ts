@@ -1,3 +1,4 @@
+/** Tests that spans reach a receiver, and what happens if it fails. */
 import { describe, expect, test } from "vitest";
 import type { LogFields, Logger } from "../../../src/domain/logger.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";

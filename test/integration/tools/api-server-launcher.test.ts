@@ -1,3 +1,4 @@
+/** Tests the start, the restart and the end of an API server. */
 import { rm, stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";

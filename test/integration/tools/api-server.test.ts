@@ -1,7 +1,10 @@
+/** Tests the API server that the tests of this tier share. */
+
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { Agent, request } from "undici";
 import { describe, expect, it } from "vitest";
+import { untilEstablished } from "../../../tools/api-server/established.ts";
 import {
   adminKubectl,
   createTestNamespace,
@@ -39,7 +42,7 @@ describe("the shared API server", () => {
     const kubectl = adminKubectl();
     const namespace = await createTestNamespace("widgets");
     await kubectl.run(["apply", "--filename", "-"], { stdin: widgetCrd("widgets") });
-    await kubectl.run(["wait", "--for=condition=Established", "crd/widgets.test.endpoint-operator.dev"]);
+    await untilEstablished(kubectl);
     const widget = (size: number) => ({
       stdin: `{apiVersion: test.endpoint-operator.dev/v1, kind: Widget, metadata: {name: w, namespace: ${namespace}}, spec: {size: ${size}}}`,
     });

@@ -1,8 +1,18 @@
+/** The list of all named cases. */
+import { accessCases } from "./accesses.ts";
 import { clockCases } from "./clocks.ts";
 import { createCases } from "./creates.ts";
 import { guardCases } from "./guards.ts";
+import { manyProjectCases } from "./many-projects.ts";
 import type { NamedCase } from "./named-case.ts";
 import { ownerCases } from "./owners.ts";
 
 /** Every named case. */
-export const namedCases: readonly NamedCase[] = [...createCases, ...ownerCases, ...clockCases, ...guardCases];
+export const namedCases: readonly NamedCase[] = [
+  ...createCases,
+  ...ownerCases,
+  ...clockCases,
+  ...guardCases,
+  ...manyProjectCases,
+  ...accessCases,
+];

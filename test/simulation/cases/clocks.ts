@@ -1,3 +1,4 @@
+/** Named cases with wrong clocks. */
 import { ownershipOf } from "../run/stored-records.ts";
 import type { ServiceClock } from "../service/calendar.ts";
 import { rightServiceClock } from "../service/calendar.ts";

@@ -1,13 +1,25 @@
+/** Named cases with creates whose answer is lost, late or refused. */
 import { annotations } from "../ports.ts";
+import type { Step } from "../run/actions.ts";
 import { rightServiceClock } from "../service/calendar.ts";
 import { world as places } from "../service/engine.ts";
 import { branch, readOnly, readWrite, size } from "../workloads/specs.ts";
-import { type NamedCase, planOf, scripted } from "./named-case.ts";
+import { type NamedCase, planOf, scripted, wasReadyBy } from "./named-case.ts";
 
 const firstPost = `POST project of ${places.project} #1`;
 const secondPost = `POST project of ${places.project} #2`;
 const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =>
   ({ atMs, action: { kind: "Apply", name, spec } }) as const;
+
+/** The endpoint of `orders` is made, then etcd goes back to a state before its record, and no client can parse the endpoint. */
+const withoutOwnership = (spec: ReturnType<typeof readWrite>): readonly Step[] => [
+  apply(1_000, "billing", readWrite(branch(3))),
+  apply(4_000, "orders", spec),
+  { atMs: 12_000, action: { kind: "Backup" } },
+  { atMs: 119_000, action: { kind: "Unreadable", branchId: branch(1), isOn: true } },
+  { atMs: 120_000, action: { kind: "Crash", replica: 0 } },
+  { atMs: 120_500, action: { kind: "RestoreEtcd" } },
+];
 
 /** Creates whose answer is lost, late or refused. */
 export const createCases: readonly NamedCase[] = [
@@ -96,6 +108,69 @@ export const createCases: readonly NamedCase[] = [
       world.endpoints().some(({ branchId }) => branchId === branch(1)) ? ["S4: the endpoint lives on"] : [],
   },
   {
+    id: "11c",
+    name: "etcd goes back to a state without ownership, the endpoint cannot be parsed, the resource is deleted → the endpoint goes too, once it can be parsed",
+    why: "the list still shows the name with the token, so the resource must wait",
+    plan: planOf({
+      world: { operationLatencyMs: { min: 15_000, max: 20_000 } },
+      steps: [
+        ...withoutOwnership(readWrite(branch(1))),
+        { atMs: 121_000, action: { kind: "Delete", name: "orders" } },
+        // Meanwhile another resource of the project comes up.
+        apply(125_000, "search", readWrite(branch(2))),
+      ],
+      quietFromMs: 300_000,
+    }),
+    judge: (world) => [
+      ...(world.endpoints().some(({ branchId }) => branchId === branch(1)) ? ["S4: the endpoint lives on"] : []),
+      ...(wasReadyBy(world, "search", 300_000) ? [] : ["L1: one bad object holds up another resource"]),
+    ],
+  },
+  {
+    id: "11d",
+    name: "etcd goes back to a state without ownership, and the replica's endpoint cannot be parsed → no second one",
+    why: "the list still shows the name with the token, so the resource must wait",
+    plan: planOf({
+      world: { operationLatencyMs: { min: 15_000, max: 20_000 } },
+      steps: withoutOwnership(readOnly(branch(1))),
+      quietFromMs: 300_000,
+    }),
+    judge: (world) => (world.endpoints().length === 2 ? [] : [`S2: ${world.endpoints().length} endpoints`]),
+  },
+  {
+    id: "11f",
+    name: "etcd goes back to the record of an endpoint that another one has replaced, and the resource is deleted → a person decides",
+    why: "the endpoint of the record is gone, so the resource would be let go, and its present endpoint would live on",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 12_000, action: { kind: "Backup" } },
+        { atMs: 20_000, action: { kind: "PersonDeletes", branchId: branch(1) } },
+        { atMs: 120_000, action: { kind: "Crash", replica: 0 } },
+        { atMs: 120_500, action: { kind: "RestoreEtcd" } },
+        { atMs: 121_000, action: { kind: "Delete", name: "orders" } },
+      ],
+    }),
+    judge: (world) =>
+      world.stored("orders") === undefined && world.endpoints().length > 0 ? ["S4: the endpoint lives on"] : [],
+  },
+  {
+    id: "11e",
+    name: "etcd goes back to an open create, and the replica has been moved since → no second one",
+    why: "the name with the token is on another branch, so the create seems to have made nothing",
+    plan: planOf({
+      faults: scripted({ [firstPost]: { kind: "CrashAfter" } }),
+      steps: [
+        apply(1_000, "orders", readOnly(branch(1))),
+        { atMs: 1_500, action: { kind: "Backup" } },
+        apply(40_000, "orders", readOnly(branch(2))),
+        { atMs: 60_000, action: { kind: "RestoreEtcd" } },
+      ],
+      quietFromMs: 500_000,
+    }),
+    judge: (world) => (world.endpoints().length === 1 ? [] : [`S2: ${world.endpoints().length} endpoints`]),
+  },
+  {
     id: "11b",
     name: "the service's clock is two minutes behind ours, and the operator is killed before it records → nothing leaks",
     why: "a time of the service is compared with a time of ours, so the endpoint looks older than the intent",
@@ -146,5 +221,26 @@ export const createCases: readonly NamedCase[] = [
     }),
     judge: (world) =>
       world.endpoints().some(({ branchId }) => branchId === branch(2)) ? [] : ["S1: the copy is gone"],
+  },
+  {
+    id: "17b",
+    name: "a person copies the replica's name on the same branch and deletes the replica → the copy is never touched",
+    why: "the operator takes another client's endpoint for its own, and deletes it with the resource",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readOnly(branch(1))),
+        {
+          atMs: 20_000,
+          action: { kind: "PersonCopies", fromBranchId: branch(1), branchId: branch(1), type: "ReadOnly" },
+        },
+        { atMs: 40_000, action: { kind: "PersonDeletes", branchId: branch(1) } },
+        {
+          atMs: 45_000,
+          action: { kind: "Annotate", name: "orders", annotations: { [annotations.reconcileRequestedAt]: "1" } },
+        },
+        { atMs: 100_000, action: { kind: "Delete", name: "orders" } },
+      ],
+    }),
+    judge: (world) => (world.endpoints().length === 1 ? [] : ["S1: the copy is gone"]),
   },
 ];

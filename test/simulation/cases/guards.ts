@@ -1,3 +1,4 @@
+/** Named cases that would fail if a safeguard became weaker. */
 import { annotations } from "../ports.ts";
 import { conditionOf } from "../run/settled.ts";
 import { ownershipOf } from "../run/stored-records.ts";
@@ -279,6 +280,17 @@ export const guardCases: readonly NamedCase[] = [
     }),
   },
   {
+    id: "standby",
+    name: "a resource comes every 300 ms while a second replica stands by → the first one alone writes",
+    why: "two replicas write at once",
+    plan: planOf({
+      world: { machines: [rightClock, rightClock], hasElection: true },
+      steps: Array.from({ length: 60 }, (_, at) =>
+        apply(500 + 300 * at, `replica-${at}`, { ...readWrite(branch(1)), type: "ReadOnly" }),
+      ),
+    }),
+  },
+  {
     id: "new leader",
     name: "the leader is killed → the other replica leads and acts within lease duration, 2.2 retry periods and a list",
     why: "deletions and edits wait for minutes after a machine is lost",
@@ -302,6 +314,23 @@ export const guardCases: readonly NamedCase[] = [
       const listMs = 1_000;
       const actedMs = world.history.posts[0]?.sentAtMs ?? Number.POSITIVE_INFINITY;
       return actedMs <= 20_000 + takeoverMs / 0.998 + listMs ? [] : [`L6: it acted at ${actedMs} ms`];
+    },
+  },
+  {
+    id: "restored under an edit",
+    name: "etcd is restored right after an edit, and the watch reports nothing → the operator lists after the first refused write",
+    why: "for minutes each reconcile sends the same change, and no status write is accepted",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 60_000, action: { kind: "Backup" } },
+        apply(119_990, "orders", readWrite(branch(1), size(2))),
+        { atMs: 120_020, action: { kind: "RestoreEtcd" } },
+      ],
+    }),
+    judge: (world) => {
+      const refused = world.log.entries.filter(({ text }) => text.startsWith("answers 409: patch status")).length;
+      return refused === 0 || refused > 3 ? [`L4: ${refused} refused writes after the restore`] : [];
     },
   },
   {

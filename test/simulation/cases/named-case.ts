@@ -1,3 +1,4 @@
+/** The form of a named case, and helpers to write one. */
 import { type FaultPlan, faultless } from "../faults/fault-plan.ts";
 import type { Step } from "../run/actions.ts";
 import type { RunPlan } from "../run/run.ts";
@@ -12,19 +13,19 @@ export interface NamedCase {
   readonly id: string;
   /** `<state> → <effect>`. */
   readonly name: string;
-  /** What a person suffers when it breaks. */
+  /** The damage for a person if the case breaks. */
   readonly why: string;
   readonly plan: RunPlan;
-  /** What is wrong beside what oracles report, in words. @default nothing */
+  /** Returns problems that oracles do not report, in words. @default none */
   readonly judge?: (world: World, plan: RunPlan) => readonly string[];
 }
 
-/** What differs from a plain run: one replica, right clocks, no faults, profile public, quick operations. */
+/** The differences to a plain run: one replica, right clocks, no faults, profile public, quick operations. */
 export interface PlanParts {
   readonly steps: readonly Step[];
   readonly faults?: FaultPlan;
   readonly world?: Partial<WorldOptions>;
-  /** From then on nothing goes wrong. @default 200 s */
+  /** No fault happens after this time. @default 200 s */
   readonly quietFromMs?: number;
 }
 
@@ -53,7 +54,7 @@ export function scripted(faults: Extract<FaultPlan, { readonly kind: "Scripted" 
   return { kind: "Scripted", faults };
 }
 
-/** What is wrong when the same refusal lasts for hours: L3 allows two status writes and one Warning. */
+/** Returns what is wrong if the same refusal lasts for hours. L3 allows two status writes and one Warning. */
 export function refusalProblems(world: World, plan: RunPlan, fromMs: number): readonly string[] {
   const during = world.log.entries.filter(({ atMs }) => atMs >= fromMs && atMs < plan.quietFromMs);
   const count = (words: string) => during.filter(({ text }) => text.includes(words)).length;

@@ -1,3 +1,4 @@
+/** Named cases about which resource owns an endpoint. */
 import { annotations } from "../ports.ts";
 import { ownershipOf } from "../run/stored-records.ts";
 import { rightClock } from "../time/machine.ts";

@@ -1,3 +1,4 @@
+/** Decides at random which calls of a run fail. */
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
 import { type Fault, type FaultSource, noFault, type PlannedCall } from "./fault.ts";
 
@@ -10,9 +11,9 @@ export interface FaultRates {
   readonly appliedLate: number;
   readonly requestLost: number;
   readonly paused: number;
-  /** Of reads: refused, lost or not reachable. */
+  /** The share of reads that are refused, lost or not reachable. */
   readonly readFails: number;
-  /** Of a change of a resource: another client was quicker. */
+  /** The share of changes of a resource before which another client has changed it. */
   readonly conflict: number;
 }
 
@@ -31,14 +32,14 @@ export const noRates: FaultRates = {
 
 /** Which calls go wrong, as data. */
 export type FaultPlan =
-  /** What happens to a call depends on the seed and on its key alone, not on what else happens in the run. */
+  /** The fault of a call depends only on the seed and on the key of the call, not on other events of the run. */
   | { readonly kind: "Seeded"; readonly seed: number; readonly rates: FaultRates; readonly spared: readonly string[] }
   /** Every call whose words begin so. */
   | { readonly kind: "Always"; readonly words: string; readonly fault: Fault }
   /** Only the calls that are named, by key. */
   | { readonly kind: "Scripted"; readonly faults: Readonly<Record<string, Fault>> };
 
-/** Nothing goes wrong. */
+/** A plan without faults. */
 export const faultless: FaultPlan = { kind: "Scripted", faults: {} };
 
 /** A source that also says which calls went wrong, so that a run can be made shorter. */

@@ -1,4 +1,6 @@
-/** What may go wrong with one call of the operator to a server. */
+/** The faults that a call of the operator may meet. */
+
+/** A fault of one call of the operator to a server. */
 export type Fault =
   | { readonly kind: "None" }
   /** The process ends before it has sent anything. */
@@ -7,9 +9,12 @@ export type Fault =
   | { readonly kind: "CrashAfter" }
   /** The server answers with this status and does nothing. */
   | { readonly kind: "Refused"; readonly status: number; readonly retryAfter?: RetryAfter }
-  /** The call takes effect; the caller sees the connection break, or waits in vain. */
+  /** The call takes effect. The caller gets no answer: its connection breaks, or it waits until its time limit. */
   | { readonly kind: "AnswerLost"; readonly asTimeout: boolean }
-  /** The caller sees the connection break, or waits in vain; the call takes effect so much later. */
+  /**
+   * The caller gets no answer: its connection breaks, or it waits until its time limit. The call takes effect later,
+   * by this time.
+   */
   | { readonly kind: "AppliedLate"; readonly afterMs: number; readonly asTimeout: boolean }
   /** The connection breaks before the server has read the call; the caller cannot know that. */
   | { readonly kind: "RequestLost"; readonly asTimeout: boolean }
@@ -24,7 +29,7 @@ export interface RetryAfter {
   readonly asDate: boolean;
 }
 
-/** Nothing goes wrong. */
+/** The call has no fault. */
 export const noFault: Fault = { kind: "None" };
 
 /** One call that is about to be sent. */

@@ -1,6 +1,7 @@
+/** The answers of the simulated API server. */
 import type { Json, JsonObject } from "./merge-patch.ts";
 
-/** What an API server answers: an HTTP status, and a body. */
+/** The answer of an API server: an HTTP status, and a body. */
 export interface Answer {
   readonly status: number;
   readonly body: Json;

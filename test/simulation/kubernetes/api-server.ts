@@ -1,3 +1,4 @@
+/** A simulated API server. */
 import {
   kind as computeEndpointKind,
   databaseAccessNames,
@@ -38,7 +39,7 @@ const kinds: Readonly<Record<string, string>> = {
   "events.events.k8s.io": "Event",
 };
 
-/** Where the API server gets time and uids. */
+/** The sources of time and uids of the API server. */
 export interface ApiServerOptions {
   /** Epoch milliseconds. */
   readonly wallMs: () => number;

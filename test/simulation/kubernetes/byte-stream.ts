@@ -1,3 +1,5 @@
+/** The body of an answer that arrives in pieces. */
+
 /** The body of a streamed answer: chunks as they arrive, then an end or an error. */
 export class ByteStream implements AsyncIterable<Uint8Array> {
   #chunks: Uint8Array[] = [];

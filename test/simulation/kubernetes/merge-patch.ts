@@ -1,3 +1,5 @@
+/** Applies JSON merge patches. */
+
 /** A value as JSON holds it. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {

@@ -1,3 +1,4 @@
+/** A simulated etcd. */
 import type { StoredObject } from "./answers.ts";
 
 /** One change of one object, as a watch shows it. */
@@ -14,11 +15,18 @@ export interface Backup {
   readonly objects: ReadonlyMap<string, StoredObject>;
 }
 
-/** So many changes are remembered; a watch from before them is answered with 410. */
+/** The number of changes that are remembered. A watch from an earlier version is answered with 410. */
 const historyLimit = 400;
+
+/**
+ * The distance between the revisions of two changes, because other clients write other objects in between. It is larger
+ * than the number of restores in a run.
+ */
+const revisionStep = 16;
 
 /** The etcd of the model: objects by key, one revision for all, and a bounded history. */
 export class ObjectStore {
+  #restores = 0;
   #revision = 1_000;
   #objects = new Map<string, StoredObject>();
   #history: Change[] = [];
@@ -43,7 +51,7 @@ export class ObjectStore {
     return this.#objects.get(keyOf(collection, namespace, name));
   }
 
-  /** In the order of their keys. */
+  /** Returns the objects in the order of their keys. */
   list(collection: string, namespace: string | undefined): readonly StoredObject[] {
     const prefix = `${collection}/${namespace === undefined ? "" : `${namespace}/`}`;
     return [...this.#objects]
@@ -80,9 +88,13 @@ export class ObjectStore {
     return { revision: this.#revision, objects: new Map(this.#objects) };
   }
 
-  /** Goes back to what a backup holds, its revision included. */
+  /**
+   * Goes back to what a backup holds, its revision included. In a real cluster other clients write all the time, so no
+   * object gets the very revision that it had before the restore: revisions after each restore leave another remainder.
+   */
   restore({ revision, objects }: Backup): void {
-    this.#revision = revision;
+    this.#restores += 1;
+    this.#revision = revision - (revision % revisionStep) + Math.min(this.#restores, revisionStep - 1);
     this.#objects = new Map(objects);
     this.#history = [];
     this.#compactedRevision = revision;
@@ -95,7 +107,7 @@ export class ObjectStore {
   }
 
   #stamped(object: StoredObject): StoredObject {
-    this.#revision += 1;
+    this.#revision += revisionStep;
     return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } };
   }
 

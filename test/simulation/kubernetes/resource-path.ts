@@ -1,4 +1,6 @@
-/** What a path of the API server names. */
+/** Parses paths of the API server. */
+
+/** The objects that a path of the API server names. */
 export interface ResourcePath {
   /** `computeendpoints.endpoint-operator.dev`. */
   readonly collection: string;

@@ -1,3 +1,4 @@
+/** The operator's connection to the simulated API server, with faults. */
 import type { Fault, PlannedCall } from "../faults/fault.ts";
 import type { Loss, Network } from "../network/exchange.ts";
 import {
@@ -19,7 +20,7 @@ export interface KubernetesTap {
   applied(call: KubernetesCall, process: Process, answer: Answer): void;
 }
 
-/** What a connection stands on. */
+/** The parts of a connection. */
 export interface SimConnectionOptions {
   readonly process: Process;
   readonly apiServer: ApiServer;
@@ -54,7 +55,7 @@ export class SimConnection implements KubernetesConnection {
     return this.#carry(call, () => {
       const { hub, process } = this.#options;
       const { query = {}, signal } = call;
-      return hub.open({ client: process.identity, path: pathOf(call), query, signal });
+      return hub.open({ client: process.identity, owner: process, path: pathOf(call), query, signal });
     });
   }
 

@@ -1,16 +1,19 @@
-import { everlasting, type VirtualTime } from "../time/virtual-time.ts";
+/** The watches of the simulated API server. */
+import { everlasting, type Owner, type VirtualTime } from "../time/virtual-time.ts";
 import { failure } from "./answers.ts";
 import { ByteStream } from "./byte-stream.ts";
 import type { Change, ObjectStore } from "./object-store.ts";
 import type { ResourcePath } from "./resource-path.ts";
 
-/** What the network does to one event of one watch: it arrives after each of these delays; none: it is lost. */
+/** The delays after which one event of one watch arrives; empty: the event is lost. */
 export type Delivery = (client: string) => readonly number[];
 
 /** One watch that a client asks for. */
 export interface WatchRequest {
-  /** Whose watch it is. */
+  /** The client of the watch. */
   readonly client: string;
+  /** The process that reads it. A dead process reads nothing. */
+  readonly owner: Owner;
   readonly path: ResourcePath;
   readonly query: Readonly<Record<string, string>>;
   readonly signal: AbortSignal | undefined;
@@ -18,6 +21,7 @@ export interface WatchRequest {
 
 interface OpenWatch {
   readonly client: string;
+  readonly owner: Owner;
   readonly path: ResourcePath;
   readonly stream: ByteStream;
   /** Events up to this revision are not sent. */
@@ -51,10 +55,10 @@ export class WatchHub {
   }
 
   /** Opens a watch. One from before the history is answered with an ERROR event of code 410. */
-  open({ client, path, query, signal }: WatchRequest): ByteStream {
+  open({ client, owner, path, query, signal }: WatchRequest): ByteStream {
     const stream = new ByteStream();
     const afterRevision = Number(query.resourceVersion ?? this.#store.revision);
-    const watch: OpenWatch = { client, path, stream, afterRevision, lastDueMs: 0, isMute: false };
+    const watch: OpenWatch = { client, owner, path, stream, afterRevision, lastDueMs: 0, isMute: false };
     const past = this.#store.changesAfter(path.collection, afterRevision);
     if (past === undefined) {
       stream.push(lineOf("ERROR", failure(410, "Expired", `too old resource version: ${afterRevision}`).body));
@@ -68,14 +72,14 @@ export class WatchHub {
     return stream;
   }
 
-  /** To be called after each change of the store. */
+  /** Sends a change to the watches. It must be called after each change of the store. */
   publish(change: Change): void {
     for (const watch of this.#watches) {
       if (change.collection === watch.path.collection) this.#send(watch, change);
     }
   }
 
-  /** From now on nothing arrives on the watches that a client has open, and they stay open. */
+  /** From now on nothing arrives on the open watches of a client, and they stay open. */
   mute(client: string): void {
     for (const watch of this.#watches) if (watch.client === client) watch.isMute = true;
   }
@@ -99,7 +103,7 @@ export class WatchHub {
     for (const delayMs of this.#delivery(watch.client)) {
       watch.lastDueMs = Math.max(watch.lastDueMs, this.#time.nowMs() + delayMs);
       this.#time.at(watch.lastDueMs, everlasting, () => {
-        if (!watch.isMute) watch.stream.push(line);
+        if (!watch.isMute && !watch.owner.isDead) watch.stream.push(line);
       });
     }
   }
@@ -117,10 +121,11 @@ export class WatchHub {
     });
   }
 
-  /** A server whose history went back says nothing of a revision that it has not reached. */
+  /** A server whose history went back sends no events for a revision that it has not reached. */
   #bookmark(watch: OpenWatch): void {
     const { revision } = this.#store;
-    if (watch.isMute || revision < watch.afterRevision || watch.lastDueMs > this.#time.nowMs()) return;
+    if (watch.isMute || watch.owner.isDead || revision < watch.afterRevision || watch.lastDueMs > this.#time.nowMs())
+      return;
     watch.afterRevision = revision;
     const metadata = { resourceVersion: String(revision) };
     watch.stream.push(lineOf("BOOKMARK", { apiVersion: watch.path.apiVersion, metadata }));

@@ -1,3 +1,4 @@
+/** The simulated network between a process and a server. */
 import type { Fault } from "../faults/fault.ts";
 import type { Process } from "../replica/process.ts";
 import { everlasting, type VirtualTime } from "../time/virtual-time.ts";
@@ -15,9 +16,9 @@ export interface Exchange<Value> {
   readonly signal?: AbortSignal | undefined;
   /** Does what the call asks for, on the server. May throw what the caller gets. */
   readonly apply: () => Value;
-  /** What the caller gets when the server refuses. */
+  /** Returns the error of the caller if the server refuses. */
   readonly refusal: (fault: Extract<Fault, { readonly kind: "Refused" }>) => Error;
-  /** What the caller gets in place of an answer. */
+  /** Returns the error of the caller if there is no answer. */
   readonly lost: (loss: Loss) => Error;
 }
 

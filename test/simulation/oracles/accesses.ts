@@ -1,3 +1,4 @@
+/** Checks that DatabaseAccesses end as their specs say. */
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject } from "../kubernetes/merge-patch.ts";
 import { secretsCollection } from "../kubernetes/resource-path.ts";
@@ -11,8 +12,8 @@ import type { Problem } from "./at-rest.ts";
 import type { Oracle } from "./oracle.ts";
 
 /**
- * Every DatabaseAccess ends as its spec says, its Secret holds the password that works, a deletion leaves only what other
- * clients made, and no password stands outside a Secret.
+ * Every DatabaseAccess ends as its spec says, and its Secret holds the password that works. A deletion leaves only
+ * what other clients made, and no password stands outside a Secret.
  */
 export function accesses(world: World): Oracle {
   const passwords = new Set<string>();
@@ -35,7 +36,7 @@ export function accesses(world: World): Oracle {
   };
 }
 
-/** What keeps a DatabaseAccess from being where it should stay; `undefined`: nothing. */
+/** Returns why a DatabaseAccess is not in the state in which it should stay; `undefined`: it is. */
 export function problemOfAccess(world: World, access: StoredObject): Problem | undefined {
   if (isPausedByPerson(access)) return undefined;
   if (access.metadata.deletionTimestamp !== undefined) return { promise: "L2", text: "is still being deleted" };

@@ -1,3 +1,4 @@
+/** The list of all oracles. */
 import type { World } from "../run/world.ts";
 import { accesses } from "./accesses.ts";
 import { atRest } from "./at-rest.ts";
@@ -10,6 +11,7 @@ import { oneOwner } from "./one-owner.ts";
 import { onlyOwnEndpoints } from "./only-own-endpoints.ts";
 import type { Oracle } from "./oracle.ts";
 import { pausedIsLeftAlone } from "./paused-is-left-alone.ts";
+import { staysAlive } from "./stays-alive.ts";
 import { trueWords } from "./true-words.ts";
 import { withinBudget } from "./within-budget.ts";
 
@@ -26,6 +28,7 @@ export function createOracles(world: World): readonly Oracle[] {
     atRest(world),
     pausedIsLeftAlone(world),
     withinBudget(world),
+    staysAlive(world),
     countedOnce(world),
     ...(world.options.hasAccesses === true ? [accesses(world)] : []),
   ];

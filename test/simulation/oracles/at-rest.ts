@@ -1,3 +1,4 @@
+/** Checks that resources are as their specs say, long after the last fault. */
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject } from "../kubernetes/merge-patch.ts";
 import { conditionOf, isPausedByPerson, isSettled } from "../run/settled.ts";
@@ -20,7 +21,7 @@ export function atRest(world: World): Oracle {
   };
 }
 
-/** What keeps a resource from being where it should stay; `undefined`: nothing. */
+/** Why a resource is not in the state in which it should stay. */
 export interface Problem {
   readonly promise: Promised;
   readonly text: string;

@@ -1,3 +1,4 @@
+/** Checks that no operation is counted twice. */
 import { ownershipOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import type { OperationRecord } from "../service/engine.ts";
@@ -29,13 +30,13 @@ export function countedOnce(world: World): Oracle {
   };
 }
 
-/** Without a death and without a lost record nothing may be missing. */
+/** If no process died and no record was lost, every operation must be counted. */
 function isExact({ history, service }: World): boolean {
   const { deaths, robbed, etcdRestoredAtMs } = history;
   return deaths === 0 && robbed.size === 0 && etcdRestoredAtMs === undefined && service.everDisguised.size === 0;
 }
 
-/** Of endpoints that a resource which still exists has created itself. */
+/** Checks the operations of endpoints that a still existing resource has created itself. */
 function requireAll(world: World, ended: readonly OperationRecord[], counted: ReadonlyMap<string, number>): void {
   const own = new Set(
     world.resources().flatMap((resource) => {

@@ -1,3 +1,4 @@
+/** Checks that only the leader writes. */
 import { isSuccess } from "../kubernetes/answers.ts";
 import { isObject } from "../kubernetes/merge-patch.ts";
 import type { KubernetesCall } from "../ports.ts";
@@ -5,7 +6,7 @@ import type { Process } from "../replica/process.ts";
 import type { World } from "../run/world.ts";
 import type { Oracle } from "./oracle.ts";
 
-/** As the operator has it by default. */
+/** The operator's default. */
 const leaseMs = 15_000;
 const serviceWriteMs = 8_000;
 

@@ -1,3 +1,4 @@
+/** Checks that no two reconciles of one project overlap. */
 import type { World } from "../run/world.ts";
 import type { SentCall } from "../service/sim-control-plane.ts";
 import type { Oracle } from "./oracle.ts";

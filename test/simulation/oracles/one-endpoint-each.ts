@@ -1,3 +1,4 @@
+/** Checks that no resource creates a second endpoint. */
 import { isLetGo } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import type { SentCall } from "../service/sim-control-plane.ts";
@@ -22,16 +23,17 @@ export function oneEndpointEach(world: World): Oracle {
         const made = world.service.creators.get(id);
         return made?.by === "Operator" && made.uid === uid;
       });
-      if (own.length > 1 && !world.history.robbed.has(uid) && !mayForget(world, uid)) {
+      if (own.length > 1 && !mayForget(world, uid)) {
         world.violate("S2", `${own.length} live endpoints were made for one resource`);
       }
     },
   };
 }
 
-function mayForget(world: World, uid: string): boolean {
-  const resource = world.history.lastStored.get(uid);
-  return resource !== undefined && isLetGo(resource);
+/** A person let the resource go, or a restore took away what it knew of its create. */
+function mayForget({ history }: World, uid: string): boolean {
+  const resource = history.lastStored.get(uid);
+  return history.robbed.has(uid) || (resource !== undefined && isLetGo(resource));
 }
 
 function judgePost(world: World, sent: SentCall): void {

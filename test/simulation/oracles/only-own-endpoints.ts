@@ -1,3 +1,4 @@
+/** Checks that the operator changes only endpoints that belong to a resource. */
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { adoptionOf, isLetGo, ownershipOf, resolutionOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
@@ -6,7 +7,7 @@ import type { Oracle } from "./oracle.ts";
 
 /** S1: no PATCH or DELETE of an endpoint that is not proven the resource's own, adopted with consent, or rightly presumed. */
 export function onlyOwnEndpoints(world: World): Oracle {
-  /** For whom each write was sent, by uid. */
+  /** The resource for which each write was sent, by uid. */
   const senders = new Map<SentCall, string>();
   const judged = new Set<string>();
   return {
@@ -15,7 +16,7 @@ export function onlyOwnEndpoints(world: World): Oracle {
       if (endpointId === undefined || method === "GET") return;
       const owner = ownerOf(world, endpointId);
       if (owner !== undefined) senders.set(sent, owner.metadata.uid);
-      else if (!isOwnLeftover(world, endpointId)) {
+      else if (!isOwnLeftover(world, endpointId) && !wasRecorded(world, endpointId)) {
         world.violate("S1", `${method} of an endpoint that no resource has recorded`);
       }
     },
@@ -27,7 +28,7 @@ export function onlyOwnEndpoints(world: World): Oracle {
       const isReleased = !world.resources().some(({ metadata }) => metadata.uid === uid);
       if (method === "PATCH" && isReleased) return;
       const owner = ownerOf(world, endpointId)?.metadata.uid;
-      // A person who takes a finalizer away by hand lets go of what is still on its way.
+      // If a person has removed the resource's finalizer by hand, another resource may own the endpoint by now.
       if (owner !== undefined && owner !== uid && !world.history.robbed.has(uid)) {
         world.violate("S1", `a ${method} lands on an endpoint that another resource owns by now`);
       }
@@ -47,6 +48,19 @@ function isOwnLeftover(world: World, endpointId: string): boolean {
   const resource = world.resources().find(({ metadata }) => metadata.uid === creator.uid);
   return resource === undefined || resource.metadata.deletionTimestamp !== undefined;
 }
+
+/** A write that was decided just before a restore of etcd took the record away: the operator cannot know of the restore yet. */
+function wasRecorded({ history, service, time }: World, endpointId: string): boolean {
+  const creator = service.creators.get(endpointId);
+  const isRestored = time.nowMs() - (history.etcdRestoredAtMs ?? Number.NEGATIVE_INFINITY) < unseenRestoreMs;
+  return isRestored && creator?.by === "Operator" && history.recordedIds.get(creator.uid)?.has(endpointId) === true;
+}
+
+/**
+ * The time until the operator has listed again. A watch says nothing of a restore, so an operator that writes nothing to the
+ * resource learns of it at its next regular list, ten minutes later at most.
+ */
+const unseenRestoreMs = 690_000;
 
 function ownerOf(world: World, endpointId: string): StoredObject | undefined {
   return world.resources().find((resource) => {
@@ -86,9 +100,9 @@ function hasConsent(resource: StoredObject, endpointId: string): boolean {
 }
 
 /**
- * Rule 6 of creates: with names dropped, one endpoint that appeared after the snapshot of the intent and shows every field
- * that was sent may be presumed. That can be wrong, and no client can know it: a new process does not even know whether
- * the one before it sent the POST.
+ * Rule 6 of creates, for a control plane that shows no names. An endpoint may be presumed if it is the only one that
+ * appeared after the intent's snapshot and shows every sent field. That can be wrong, and no client can know it: a
+ * new process does not even know whether the one before it sent the POST.
  */
 function mayPresume(world: World, uid: string, endpointId: string): boolean {
   if (world.service.echoesNames) return false;
@@ -96,10 +110,14 @@ function mayPresume(world: World, uid: string, endpointId: string): boolean {
   const intent = world.history.intents.findLast((each) => each.uid === uid);
   if (endpoint === undefined || intent === undefined) return false;
   const post = world.history.unresolvedPosts(uid).at(-1);
-  if (post === undefined && world.history.deaths === 0) return false;
+  // A resource that a restore of etcd brings back is new to the process, too, and so is a leader's work to the next leader.
+  const isOneProcess = world.history.deaths === 0 && world.replicas.length === 1;
+  const isKnownToProcess = isOneProcess && world.history.etcdRestoredAtMs === undefined;
+  if (post === undefined && isKnownToProcess) return false;
   const creator = world.service.creators.get(endpointId);
   if (creator?.by === "Operator" && !isAbandoned(world, creator.uid)) return false;
-  const snapshotMs = intent.storedAtMs - longestReconcileMs;
+  const hasSmallBudget = world.options.settings.CONTROL_PLANE_REQUESTS_PER_MINUTE !== undefined;
+  const snapshotMs = intent.storedAtMs - longestReconcileMs - (hasSmallBudget ? longestBudgetWaitMs : 0);
   const isLater = world.service.madeAtMs(endpoint) >= snapshotMs;
   const { name: _, type: __, suspendTimeoutSeconds: ___, ...sent } = post?.sent.call.creation ?? intent.fields;
   const isEqual = Object.entries(sent).every(
@@ -114,5 +132,8 @@ function isAbandoned({ history }: World, uid: string): boolean {
   return history.robbed.has(uid) || (last !== undefined && isLetGo(last));
 }
 
-/** From the first read of a reconcile to the write of its intent, when nothing is slow. */
+/** The time from the first read of a reconcile to the write of its intent, if nothing is slow. */
 const longestReconcileMs = 1_000;
+
+/** A reconcile that waits longer than this for the request budget decides again. */
+const longestBudgetWaitMs = 5_000;

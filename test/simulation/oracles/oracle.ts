@@ -1,3 +1,4 @@
+/** The interface of an oracle: it watches a run for one promise. */
 import type { Answer } from "../kubernetes/answers.ts";
 import type { Change } from "../kubernetes/object-store.ts";
 import type { KubernetesCall, Mutation } from "../ports.ts";

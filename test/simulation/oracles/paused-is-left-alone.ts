@@ -1,12 +1,16 @@
+/** Checks that nothing is sent for a paused resource. */
 import { isPausedByPerson } from "../run/settled.ts";
 import { ownershipOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import type { Oracle } from "./oracle.ts";
 
-/** News of a pause arrives within this time when nothing keeps it back. */
+/** The operator learns of a pause within this time, unless a fault delays the event. */
 const newsMs = 10_000;
 
-/** S6: nothing is sent for a resource that has been paused for a while, where nothing kept the news from the operator. */
+/**
+ * S6: the operator sends nothing for a resource that has been paused for a while, unless a fault has delayed the
+ * event.
+ */
 export function pausedIsLeftAlone(world: World): Oracle {
   const pausedMs = new Map<string, number>();
   return {

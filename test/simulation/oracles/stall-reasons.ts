@@ -1,6 +1,8 @@
+/** Decides whether a Stalled condition is true. */
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
 import type { SentPost } from "../run/history.ts";
+import { conditionOf } from "../run/settled.ts";
 import { ownershipOf, specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import { world as places } from "../service/engine.ts";
@@ -21,7 +23,9 @@ const hasRival: Judge = (world, resource) => {
     const isOther = other.metadata.uid !== resource.metadata.uid;
     return (
       isOther &&
-      (specOf(other).branchId === branchId || ownershipOf(other)?.endpointId !== undefined) &&
+      (specOf(other).branchId === branchId ||
+        hasIntentOn(other, branchId) ||
+        ownershipOf(other)?.endpointId !== undefined) &&
       specOf(other).projectId === projectId
     );
   });
@@ -36,6 +40,10 @@ const isSuspectElsewhere: Judge = (world, resource) => {
     return isOther && Array.isArray(suspectIds) && onBranch.some(({ id }) => suspectIds.includes(id));
   });
 };
+
+/** A create without an answer holds its branch, also after its resource has moved on and was paused. */
+const hasIntentOn = ({ status }: StoredObject, branchId: unknown): boolean =>
+  isObject(status) && intentRecordOf(status).branchId === branchId;
 
 const intentRecordOf = ({ createIntent }: JsonObject): JsonObject => (isObject(createIntent) ? createIntent : {});
 
@@ -89,6 +97,14 @@ const isRefusable: Judge = (world, resource) => {
   return isTooShort || isTooLarge || (isFree && ((type as unknown) === "ReadOnly" || maxUnits !== 0.25));
 };
 
+/** A restore of etcd may bring an intent back whose outcome was stored since, and no name shows what it made. */
+const hasRestoredIntent = ({ history, service }: World): boolean =>
+  history.etcdRestoredAtMs !== undefined && !service.echoesNames;
+
+/** Once faults have ended, every endpoint can be parsed. */
+const waitsForUnreadable = (resource: StoredObject): boolean =>
+  String(conditionOf(resource, "Stalled")?.message).includes("cannot parse that endpoint");
+
 /** When each reason can be true; a reason that is missing here can never be, once faults have ended. */
 const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwise: string }>> = {
   EndpointExists: { isTrue: hasOtherOnBranch, otherwise: "no other endpoint is on its branch" },
@@ -100,8 +116,12 @@ const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwi
   OwnershipConflict: { isTrue: hasRival, otherwise: "no other resource names its endpoint" },
   CreateAmbiguous: {
     isTrue: (world, resource) =>
-      hasUnknownCreate(world, resource) || hasUnsentIntent(world, resource) || hasCopiedName(world, resource),
-    otherwise: "every create of it had a known outcome",
+      !waitsForUnreadable(resource) &&
+      (hasUnknownCreate(world, resource) ||
+        hasUnsentIntent(world, resource) ||
+        hasCopiedName(world, resource) ||
+        hasRestoredIntent(world)),
+    otherwise: "every create of it had a known outcome, and every endpoint can be parsed",
   },
   AdoptionMismatch: { isTrue: mayAdopt, otherwise: "it does not adopt" },
   AdoptionTargetMissing: { isTrue: mayAdopt, otherwise: "it does not adopt" },

@@ -1,3 +1,4 @@
+/** Checks that statuses and writes say only what is true. */
 import { checkConditions } from "../../support/check-conditions.ts";
 import { isSuccess, type StoredObject } from "../kubernetes/answers.ts";
 import { isObject } from "../kubernetes/merge-patch.ts";
@@ -10,8 +11,10 @@ import type { Oracle } from "./oracle.ts";
 
 /** S6: every write names uid and version. S8: Ready is never said of what was not compared. S9: no secret. Conditions. */
 export function trueWords(world: World): Oracle {
+  const sentMs = new WeakMap<KubernetesCall, number>();
   return {
     onKubernetesCall(call) {
+      sentMs.set(call, world.time.nowMs());
       if (call.body === undefined) return;
       if (JSON.stringify(call.body).includes(secretKey)) world.violate("S9", `a secret stands in: ${call.what}`);
       if (isPatch(call) && !namesItsObject(call)) world.violate("S6", `no uid or no resourceVersion: ${call.what}`);
@@ -20,7 +23,7 @@ export function trueWords(world: World): Oracle {
       if (!isPatch(call) || !isSuccess(answer)) return;
       const stored = answer.body as StoredObject;
       judgeConditions(world, stored);
-      if (saysConditions(call)) judgeReady(world, stored);
+      if (saysConditions(call)) judgeReady(world, stored, sentMs.get(call) ?? world.time.nowMs());
     },
     atEnd() {
       if (world.log.entries.some(({ text }) => text.includes(secretKey)))
@@ -48,7 +51,8 @@ function judgeConditions(world: World, { status, metadata }: StoredObject): void
   for (const breach of checkConditions(status as never, metadata.generation)) world.violate("Conditions", breach);
 }
 
-function judgeReady(world: World, resource: StoredObject): void {
+/** @param sentMs when the write was sent. The network may bring it much later. */
+function judgeReady(world: World, resource: StoredObject, sentMs: number): void {
   const ready = conditionOf(resource, "Ready");
   if (ready?.status !== "True") return;
   const { uid } = resource.metadata;
@@ -59,7 +63,15 @@ function judgeReady(world: World, resource: StoredObject): void {
   if (comparedMs < writtenMs)
     world.violate("S8", "Ready is said of a generation that was not compared since it was written");
   const goneMs = world.history.goneMs.get(endpointId);
-  const shownMs = world.history.shownMs.get(String(specOf(resource).projectId)) ?? -1;
-  if (goneMs !== undefined && goneMs < shownMs && !world.history.unread.has(endpointId))
+  const shownIn = (read: string) => world.history.shownMs.get(read) ?? -1;
+  const shownMs = Math.max(shownIn(String(specOf(resource).projectId)), shownIn(endpointId));
+  // A restore of etcd may bring back a Ready from before the end of the endpoint.
+  const isFromBefore = goneMs !== undefined && goneMs < (world.history.etcdRestoredAtMs ?? 0);
+  if (
+    goneMs !== undefined &&
+    goneMs < Math.min(shownMs, sentMs) &&
+    !isFromBefore &&
+    !world.history.unread.has(endpointId)
+  )
     world.violate("S8", "Ready is said of an endpoint that is gone");
 }

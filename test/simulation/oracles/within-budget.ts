@@ -1,3 +1,4 @@
+/** Checks that calls stay within the request budget. */
 import type { World } from "../run/world.ts";
 import type { Oracle } from "./oracle.ts";
 

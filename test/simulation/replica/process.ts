@@ -1,3 +1,4 @@
+/** One process of the operator in a run. */
 import type { Machine } from "../time/machine.ts";
 import type { Owner } from "../time/virtual-time.ts";
 
@@ -19,7 +20,7 @@ export class Process implements Owner {
     return this.machine.pausedUntilMs;
   }
 
-  /** Ends it at once, as SIGKILL does. */
+  /** Ends the process at once, like SIGKILL. */
   crash(): void {
     if (this.isDead) return;
     this.isDead = true;

@@ -1,3 +1,4 @@
+/** One replica of the operator: it starts processes, and starts them again after a crash. */
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import type { PlannedCall } from "../faults/fault.ts";
 import type { Answer } from "../kubernetes/answers.ts";
@@ -9,6 +10,7 @@ import {
   type Logger,
   type OperatorParts,
   parseConfig,
+  stopOperator,
 } from "../ports.ts";
 import type { World } from "../run/world.ts";
 import type { Creator } from "../service/service.ts";
@@ -56,14 +58,28 @@ export class Replica {
     parts.start();
   }
 
-  /** Ends it for good: the run is over. */
+  /** Asks the process to end, as SIGTERM does. The pod starts again afterwards. */
+  stop(): void {
+    const { process, parts } = this;
+    if (process === undefined || process.isDead || parts === undefined) return;
+    const { log } = this.#world;
+    log.add(this.machine.name, "is asked to end");
+    void (async () => {
+      const surroundings = { clock: this.machine.clockOf(process), logger: loggerOf(this.#world, process) };
+      const isInTime = await stopOperator(parts, () => parts.close(), surroundings);
+      if (!isInTime) log.add(this.machine.name, "has work that did not end in time");
+      process.crash();
+    })();
+  }
+
+  /** Ends the replica for good, because the run is over. */
   end(): void {
     this.#isOver = true;
     this.process?.crash();
   }
 
   #ended(): void {
-    // What it has counted is seen no more, but it was seen.
+    // The process's counts are no longer scraped, but they were scraped before.
     const page = this.parts?.metrics.render("Prometheus").then(({ body }) => body);
     if (page !== undefined) this.#world.lastPages.push(page);
     if (this.#isOver) return;

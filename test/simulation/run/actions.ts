@@ -1,14 +1,15 @@
+/** The actions of people and other clients in a run. */
 import type { Json, JsonObject } from "../kubernetes/merge-patch.ts";
 import type { EndpointChanges, EndpointCreation } from "../ports.ts";
 
-/** One thing that a person, another client or the world does in a run. Plain data, so that a run can be printed and cut. */
+/** One action of a person, another client or the world in a run. Plain data, so that a run can be printed and cut. */
 export type Action =
   | { readonly kind: "Apply"; readonly name: string; readonly spec: JsonObject }
   | { readonly kind: "Delete"; readonly name: string }
   /** Deletes, and creates again under the same name as soon as it is gone. */
   | { readonly kind: "Recreate"; readonly name: string; readonly spec: JsonObject }
   | { readonly kind: "Annotate"; readonly name: string; readonly annotations: Readonly<Record<string, string | null>> }
-  /** What a backup tool does: the object comes back without its status, as another uid. */
+  /** Acts like a backup tool: the object comes back without its status and with another uid. */
   | { readonly kind: "RestoreWithoutStatus"; readonly name: string }
   /** A person copies one resource's status onto another. */
   | { readonly kind: "CopyStatus"; readonly from: string; readonly to: string }
@@ -62,6 +63,8 @@ export type Action =
   | { readonly kind: "Backup" }
   | { readonly kind: "RestoreEtcd" }
   | { readonly kind: "Crash"; readonly replica: number }
+  /** The process is asked to end, as by SIGTERM. */
+  | { readonly kind: "Stop"; readonly replica: number }
   | { readonly kind: "Pause"; readonly replica: number; readonly durationMs: number }
   | { readonly kind: "StepClock"; readonly replica: number; readonly byMs: number }
   | {

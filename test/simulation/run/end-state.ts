@@ -1,8 +1,9 @@
+/** The state at the end of a run, in a form that can be compared. */
 import { conditionOf } from "./settled.ts";
 import { ownershipOf } from "./stored-records.ts";
 import type { World } from "./world.ts";
 
-/** What a run has come to, without ids and times: two runs of one story are compared by it. */
+/** The end of a run, without ids and times. Two runs of one story are compared by it. */
 export interface EndState {
   /** Resources by name: whether Ready, why, and of which origin their endpoint is. */
   readonly resources: readonly string[];

@@ -1,3 +1,4 @@
+/** Remembers intents and POSTs of a run, for the oracles. */
 import type { StoredObject } from "../kubernetes/answers.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import type { Change } from "../kubernetes/object-store.ts";
@@ -14,7 +15,7 @@ export interface StoredIntent {
   readonly attempt: string;
   readonly token: string;
   readonly preIds: readonly string[];
-  /** What its POST sends. */
+  /** The fields that its POST sends. */
   readonly fields: JsonObject;
   /** True milliseconds. */
   readonly storedAtMs: number;
@@ -26,13 +27,13 @@ export interface SentPost {
   readonly uid: string;
   /** True milliseconds. */
   readonly sentAtMs: number;
-  /** What the sender knows: `undefined` while it waits, and for ever when it was killed. */
+  /** The result as the sender knows it; `undefined` while it waits, and also later if it was killed. */
   knownAs: "Applied" | "NotApplied" | "Unknown" | undefined;
   /** The endpoint that it made; `undefined`: none, or not yet. */
   endpointId: string | undefined;
 }
 
-/** What really happened in a run, beyond what any client can see. Oracles read it. All times are true milliseconds. */
+/** The true events of a run, more than any client can see. Oracles read them. All times are true milliseconds. */
 export class History {
   readonly intents: StoredIntent[] = [];
   readonly posts: SentPost[] = [];
@@ -40,7 +41,7 @@ export class History {
   lastEffectMs = 0;
   /** When etcd last went back. */
   etcdRestoredAtMs: number | undefined;
-  /** Whether an action has kept news from the operator at any time. */
+  /** Whether an action has ever delayed events for the operator. */
   isWatchHarmed = false;
   /** When each call to the control plane was sent. */
   readonly serviceCallMs: number[] = [];
@@ -71,8 +72,8 @@ export class History {
   /** Endpoints whose last read by id failed: nothing proves then that they are gone. */
   readonly unread = new Set<string>();
   /**
-   * Resources whose records a person or a restore has taken away, by uid; or whose nameless endpoint a person has changed
-   * before a lost answer to its create was resolved: no client can recognize it then.
+   * Uids of resources that cannot recognize their endpoint. A person or a restore has removed their records, or a
+   * person has changed their nameless endpoint before a lost create was resolved.
    */
   readonly robbed = new Set<string>();
   readonly #nowMs: () => number;
@@ -105,7 +106,7 @@ export class History {
     if (intent !== undefined && isNew) this.intents.push({ ...intent, uid, storedAtMs: this.#nowMs() });
   }
 
-  /** For whom a create is: the resource that has stored an intent with the token in the name. */
+  /** Returns the resource that a create is for: the one that has stored an intent with the token in the name. */
   creatorOf(name: string, replica: string): Creator {
     const intent = this.intents.findLast(({ token }) => name.includes(token));
     const { uid = "", attempt = "" } = intent ?? {};
@@ -154,8 +155,10 @@ export class History {
   #noteRead({ call, process, sentAtMs }: SentCall, listLagMs: number): void {
     const isList = call.purpose === "list the project's endpoints";
     const compared = isList ? call.projectId : call.endpointId;
-    if (compared !== undefined) this.readMs.set(compared, sentAtMs);
-    this.shownMs.set(call.projectId, sentAtMs - listLagMs);
+    if (compared !== undefined) {
+      this.readMs.set(compared, sentAtMs);
+      this.shownMs.set(compared, sentAtMs - listLagMs);
+    }
     if (isList) this.listedMs.set(`${process.identity} ${call.projectId}`, sentAtMs);
   }
 }

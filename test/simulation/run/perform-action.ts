@@ -1,3 +1,4 @@
+/** Carries out the actions of a run. */
 import { type Answer, isSuccess } from "../kubernetes/answers.ts";
 import type { ApiRequest } from "../kubernetes/api-server.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
@@ -104,6 +105,7 @@ function perform(world: World, action: Action): void {
       break;
     case "Cut":
     case "Crash":
+    case "Stop":
     case "Pause":
     case "StepClock":
       harmReplica(world, action);
@@ -126,7 +128,7 @@ function grant({ apiServer: { store } }: World, projects: string | null): void {
   store.put(namespacesCollection, { apiVersion: "v1", kind: "Namespace", metadata });
 }
 
-type ReplicaAction = Extract<Action, { readonly kind: "Cut" | "Crash" | "Pause" | "StepClock" }>;
+type ReplicaAction = Extract<Action, { readonly kind: "Cut" | "Crash" | "Stop" | "Pause" | "StepClock" }>;
 
 function harmReplica(world: World, action: ReplicaAction): void {
   world.history.isWatchHarmed ||= action.kind !== "StepClock";
@@ -135,6 +137,9 @@ function harmReplica(world: World, action: ReplicaAction): void {
   switch (action.kind) {
     case "Crash":
       replica.process?.crash();
+      break;
+    case "Stop":
+      replica.stop();
       break;
     case "Pause":
       replica.machine.pause(action.durationMs);
@@ -266,7 +271,7 @@ function apply(world: World, { name, spec }: { readonly name: string; readonly s
     call(world, { method: "POST", path: collectionPath, body });
     return;
   }
-  // What stood in the old spec and not in the new one goes.
+  // Members of the old spec that the new spec does not have are removed.
   const gone = Object.fromEntries(Object.keys((stored.spec ?? {}) as JsonObject).map((field) => [field, null]));
   call(world, { method: "PATCH", path: pathOf(name), body: { spec: { ...gone, ...spec } } });
 }

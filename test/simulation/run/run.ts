@@ -1,3 +1,4 @@
+/** Runs one simulation from its plan. */
 import type { Step } from "./actions.ts";
 import { performAction } from "./perform-action.ts";
 import type { Violation } from "./violation.ts";
@@ -7,13 +8,13 @@ import { World, type WorldOptions } from "./world.ts";
 export interface RunPlan {
   readonly world: WorldOptions;
   readonly steps: readonly Step[];
-  /** From then on nothing goes wrong any more. True milliseconds. */
+  /** No fault happens after this time. True milliseconds. */
   readonly quietFromMs: number;
   /** The world must be at rest by then, so long after the faults have ended. */
   readonly restWithinMs: number;
 }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface RunResult {
   readonly world: World;
   readonly violations: readonly Violation[];

@@ -1,3 +1,4 @@
+/** Decides whether a resource is settled. */
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations } from "../ports.ts";

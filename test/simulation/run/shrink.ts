@@ -1,3 +1,4 @@
+/** Shortens a run that breaks a promise. */
 import { rightServiceClock } from "../service/calendar.ts";
 import { rightClock } from "../time/machine.ts";
 import type { Step } from "./actions.ts";
@@ -7,7 +8,7 @@ import type { Violation } from "./violation.ts";
 /** Whether a run still shows what is looked for. */
 export type Shows = (violations: readonly Violation[]) => boolean;
 
-/** At most so many runs are tried. */
+/** The maximum number of runs that are tried. */
 const runLimit = 400;
 
 /** Makes a failing plan shorter: fewer steps, fewer faults, right clocks, as long as it still fails. */
@@ -32,7 +33,7 @@ export async function shrink(plan: RunPlan, shows: Shows): Promise<RunPlan> {
 
 type Shorten = (plan: RunPlan) => RunPlan | undefined;
 
-/** Each takes one thing away, wherever it is by then; `undefined`: it is gone already. */
+/** Each removes one part of the plan, wherever that part is by then; `undefined`: it is gone already. */
 function shorteningsOf({ steps, world }: RunPlan): readonly Shorten[] {
   const keys = world.faults.kind === "Scripted" ? Object.keys(world.faults.faults) : [];
   return [

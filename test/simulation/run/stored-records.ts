@@ -1,3 +1,4 @@
+/** Reads the records in a stored resource. */
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations } from "../ports.ts";
@@ -19,7 +20,7 @@ export function ownershipOf({ status }: StoredObject): StoredOwnership | undefin
   return isReadable ? (record as unknown as StoredOwnership) : undefined;
 }
 
-/** What oracles need of a create intent; `undefined`: there is none. */
+/** Returns the parts of a create intent that oracles need; `undefined`: there is none. */
 export function intentOf({ status }: StoredObject):
   | {
       readonly attempt: string;
@@ -52,7 +53,7 @@ export function adoptionOf(resource: StoredObject): JsonObject {
   return isObject(adoption) ? adoption : { policy: "Never" };
 }
 
-/** What a person has answered to a create that is not resolved: `adopt=<id>`, `abandon=<attempt>`, or nothing. */
+/** Returns a person's answer about an unresolved create: `adopt=<id>`, `abandon=<attempt>`, or "". */
 export function resolutionOf({ metadata }: StoredObject): string {
   const given = isObject(metadata.annotations) ? metadata.annotations[annotations.resolveCreate] : undefined;
   return typeof given === "string" ? given : "";

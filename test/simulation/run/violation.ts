@@ -1,3 +1,5 @@
+/** The promises of the operator, and a broken one. */
+
 /** The promises of the operator. @see docs/reliability.md */
 export type Promised =
   | "S1"
@@ -26,6 +28,6 @@ export interface Violation {
   readonly promise: Promised;
   /** True milliseconds. */
   readonly atMs: number;
-  /** What was broken, in plain words. */
+  /** The broken promise, in plain words. */
   readonly text: string;
 }

@@ -1,3 +1,4 @@
+/** The world of a run: time, servers, replicas and oracles. */
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
 import { EventLog } from "../event-log.ts";
 import { type Fault, type PlannedCall, wordsOf } from "../faults/fault.ts";
@@ -13,7 +14,7 @@ import { problemOf } from "../oracles/at-rest.ts";
 import type { Oracle } from "../oracles/oracle.ts";
 import { Replica } from "../replica/replica.ts";
 import type { ServiceClock } from "../service/calendar.ts";
-import { type EndpointRecord, type ProfileName, world as places } from "../service/engine.ts";
+import { type EndpointRecord, furtherProject, type ProfileName, world as places } from "../service/engine.ts";
 import { Service } from "../service/service.ts";
 import { type ClockError, epochMs, Machine } from "../time/machine.ts";
 import { VirtualTime } from "../time/virtual-time.ts";
@@ -22,7 +23,7 @@ import { namespace } from "./perform-action.ts";
 import { conditionOf } from "./settled.ts";
 import type { Promised, Violation } from "./violation.ts";
 
-/** So long without any change by the operator, and the run is at rest: longer than two polls of a project. */
+/** After this time without a change by the operator, the run is at rest. It is longer than two polls of a project. */
 const restMs = 65_000;
 
 /** Everything that a run depends on besides its actions. */
@@ -36,17 +37,19 @@ export interface WorldOptions {
   readonly hasElection: boolean;
   /** Whether the second kind is installed. @default false */
   readonly hasAccesses?: boolean;
+  /** How many projects exist beside the two of every run. @default 0 */
+  readonly furtherProjects?: number;
   readonly faults: FaultPlan;
   /** Settings of the operator beside those that a run needs. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** What the network does to watch events at the moment; changed by actions. */
+/** The present faults of watch events. Actions change them. */
 export interface WatchConditions {
   lagMs: number;
-  /** Of a thousand events. */
+  /** The number of lost events of a thousand. */
   lostPerMille: number;
-  /** Of a thousand events. */
+  /** The number of repeated events of a thousand. */
   repeatedPerMille: number;
 }
 
@@ -95,6 +98,7 @@ export class World {
       ...{ profile, seed, epochMs, operationLatencyMs },
       trueNowMs: nowMs,
       clock: serviceClock,
+      furtherProjects: options.furtherProjects,
     });
     this.replicas = options.machines.map((clock, at) => {
       const machine = new Machine(`operator-${at + 1}`, this.time, clock);
@@ -104,7 +108,8 @@ export class World {
   }
 
   get projectIds(): readonly string[] {
-    return [places.project, places.freeProject];
+    const further = Array.from({ length: this.options.furtherProjects ?? 0 }, (_, at) => furtherProject(at).id);
+    return [places.project, places.freeProject, ...further];
   }
 
   /** A resource as it is stored. */
@@ -140,7 +145,7 @@ export class World {
     this.hub.breakOff();
   }
 
-  /** From now on nothing goes wrong any more. */
+  /** Ends all faults for the rest of the run. */
   becomeQuiet(): void {
     this.isQuiet = true;
     this.log.add("world", "everything works from now on");
@@ -189,23 +194,19 @@ export class World {
     return 5 + this.random.below(20);
   }
 
-  /** A resource whose restored state knows nothing of the endpoint that was made for it cannot be expected to find it. */
+  /**
+   * A resource whose restored state knows nothing of the endpoint that was made for it cannot be expected to find it. The
+   * same holds for a POST that has no answer yet.
+   */
   #noteRestore(): void {
     this.history.etcdRestoredAtMs = this.time.nowMs();
     const restored = new Map(this.resources().map((resource) => [resource.metadata.uid, resource]));
     for (const uid of this.history.lastStored.keys()) {
       const resource = restored.get(uid);
       const isManaged = resource !== undefined && conditionOf(resource, "Ready") !== undefined;
-      if (!isManaged || !this.service.echoesNames || this.#isHidden(uid)) this.history.robbed.add(uid);
+      const hasOpenPost = this.history.unresolvedPosts(uid).length > 0;
+      if (!isManaged || hasOpenPost || !this.service.echoesNames) this.history.robbed.add(uid);
     }
-  }
-
-  /** Whether no client can parse an endpoint that was made for the resource, and so read its name. */
-  #isHidden(uid: string): boolean {
-    return [...this.service.unreadable].some((id) => {
-      const creator = this.service.creators.get(id);
-      return creator?.by === "Operator" && creator.uid === uid;
-    });
   }
 
   #deliver(): readonly number[] {

@@ -1,8 +1,10 @@
+/** The clock of the simulated control plane. */
+
 /** How the control plane's clock differs from true time. All in milliseconds; steps in the order of their time. */
 export interface ServiceClock {
   /** Ahead of true time; negative: behind. */
   readonly offsetMs: number;
-  /** From a true time on, the clock is so much further ahead, or back when negative. */
+  /** From a true time on, the clock is ahead by this much more, or behind if the number is negative. */
   readonly steps: readonly { readonly fromMs: number; readonly byMs: number }[];
   /** Its second machine is so much ahead of the first; every other write is dated by it. */
   readonly secondMachineMs: number;
@@ -16,7 +18,8 @@ export const rightServiceClock: ServiceClock = { offsetMs: 0, steps: [], secondM
 /**
  * Turns the engine's time, which never goes back, into what the control plane's clock shows.
  *
- * A record is dated by the clock as it was when the record was written: after a step back, new records are older than old ones.
+ * A record has the time that the clock showed when the record was written. After a step back, new records look older
+ * than old ones.
  */
 export class ServiceCalendar {
   readonly #clock: ServiceClock;

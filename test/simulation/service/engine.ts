@@ -20,6 +20,8 @@ export interface EngineOptions {
   /** Epoch milliseconds; never goes back. */
   readonly nowMs: () => number;
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
+  /** How many projects exist beside those of `world`. @default 0 */
+  readonly furtherProjects?: number | undefined;
 }
 
 /** The projects and branches of every run. */
@@ -30,29 +32,48 @@ export const world = {
   freeBranches: ["br-main-2", "br-dev-2"],
 } as const;
 
-/** What exists when a run begins. */
-export const fixture: Fixture = parseFixture(
-  JSON.stringify({
-    projects: [
-      {
-        id: world.project,
-        name: "green-fox",
-        regionId: "aws-us-east-2",
-        branches: world.branches.map((id, at) => ({ id, name: id, primary: at === 0 })),
-      },
-      {
-        id: world.freeProject,
-        name: "tiny-owl",
-        regionId: "aws-us-east-2",
-        plan: "free",
-        branches: world.freeBranches.map((id, at) => ({ id, name: id, primary: at === 0 })),
-      },
-    ],
-  }),
-);
+/** One of the further projects, with its only branch. */
+export function furtherProject(at: number): { readonly id: string; readonly branchId: string } {
+  return { id: `far-field-${at}`, branchId: `br-far-${at}` };
+}
+
+function furtherProjects(count: number) {
+  return Array.from({ length: count }, (_, at) => {
+    const { id, branchId } = furtherProject(at);
+    const branches = [{ id: branchId, name: "main", primary: true }];
+    return { id, name: id, regionId: "aws-us-east-2", branches };
+  });
+}
+
+/** Returns what exists when a run begins. */
+function fixtureWith(furtherCount: number): Fixture {
+  return parseFixture(
+    JSON.stringify({
+      projects: [
+        {
+          id: world.project,
+          name: "green-fox",
+          regionId: "aws-us-east-2",
+          branches: world.branches.map((id, at) => ({ id, name: id, primary: at === 0 })),
+        },
+        {
+          id: world.freeProject,
+          name: "tiny-owl",
+          regionId: "aws-us-east-2",
+          plan: "free",
+          branches: world.freeBranches.map((id, at) => ({ id, name: id, primary: at === 0 })),
+        },
+        ...furtherProjects(furtherCount),
+      ],
+    }),
+  );
+}
+
+/** The projects at the start of a run without further projects. */
+export const fixture: Fixture = fixtureWith(0);
 
 /** A control plane without network and without disk, and a look at its endpoints that no list lag touches. */
-export function createEngine({ profile, seed, nowMs, operationLatencyMs }: EngineOptions) {
+export function createEngine({ profile, seed, nowMs, operationLatencyMs, furtherProjects = 0 }: EngineOptions) {
   const store = new Store();
   const engine = new Engine({
     store,
@@ -60,7 +81,7 @@ export function createEngine({ profile, seed, nowMs, operationLatencyMs }: Engin
     profile: profiles[profile],
     settings: { ...defaultEngineSettings, seed, operationLatencyMs },
   });
-  engine.reset(fixture);
+  engine.reset(furtherProjects === 0 ? fixture : fixtureWith(furtherProjects));
   const live = (projectId: string): readonly EndpointRecord[] => {
     engine.advance();
     return store.endpoints.ofProject(projectId);

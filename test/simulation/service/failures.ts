@@ -1,8 +1,9 @@
+/** Makes the errors of the simulated control plane. */
 import { statusOfRefusal } from "../../../src/sandbox/http/parts/refusal-status.ts";
 import { ControlPlaneError, type ControlPlaneReason, type ControlPlaneSubject } from "../ports.ts";
 import type { Refusal } from "./engine.ts";
 
-/** What a call of the control plane was about; for its errors. */
+/** The words about a call to the control plane, for its errors. */
 export interface CallWords {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Completes "cannot …". */

@@ -1,3 +1,4 @@
+/** The simulated control plane. */
 import type {
   EndpointChanges,
   EndpointCreation,
@@ -22,7 +23,7 @@ import {
 } from "./engine.ts";
 import { type EndpointPlace, endpointView, operationView } from "./views.ts";
 
-/** What really made an endpoint; no client can see it. */
+/** The true creator of an endpoint; no client can see it. */
 export type Creator =
   | { readonly by: "Operator"; readonly uid: string; readonly attempt: string; readonly replica: string }
   | { readonly by: "Person" }
@@ -47,6 +48,7 @@ export interface ServiceOptions {
   readonly trueNowMs: () => number;
   readonly clock: ServiceClock;
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
+  readonly furtherProjects?: number | undefined;
 }
 
 /** More than any run has. */
@@ -62,7 +64,7 @@ export class Service {
   readonly creators = new Map<string, Creator>();
   readonly disguises = new Map<string, Disguise>();
   readonly everDisguised = new Set<string>();
-  /** Endpoints that no client can parse. */
+  /** Endpoints that no client can parse, apart from id and name. */
   readonly unreadable = new Set<string>();
   /** How far lists lag behind. */
   listLagMs = 0;
@@ -75,11 +77,11 @@ export class Service {
   readonly #nowMs: () => number;
   readonly #epochMs: number;
 
-  constructor({ profile, seed, epochMs, trueNowMs, clock, operationLatencyMs }: ServiceOptions) {
+  constructor({ epochMs, trueNowMs, clock, ...engineOptions }: ServiceOptions) {
     this.#epochMs = epochMs;
     this.#nowMs = () => epochMs + trueNowMs();
     this.calendar = new ServiceCalendar(clock, epochMs);
-    const { engine, live, putBack } = createEngine({ profile, seed, nowMs: this.#nowMs, operationLatencyMs });
+    const { engine, live, putBack } = createEngine({ ...engineOptions, nowMs: this.#nowMs });
     this.#engine = engine;
     this.#live = live;
     this.#putBack = putBack;
@@ -89,7 +91,7 @@ export class Service {
     return this.#engine.profile.endpointExtras.includes("name");
   }
 
-  /** What a client is shown of a missing endpoint that it wants to delete. */
+  /** The answer to the deletion of a missing endpoint. */
   get deleteOfMissing(): 204 | 404 {
     return this.#engine.profile.deleteOfMissing;
   }
@@ -97,9 +99,11 @@ export class Service {
   list(projectId: string): EndpointList {
     this.#revertFailed();
     const shown = this.#engine.endpoints(projectId);
+    const unreadable = shown.filter(({ id }) => this.unreadable.has(id)).map((record) => this.#view(record, "List"));
     return {
       endpoints: shown.filter(({ id }) => !this.unreadable.has(id)).map((record) => this.#view(record, "List")),
-      unreadableIds: shown.filter(({ id }) => this.unreadable.has(id)).map(({ id }) => id),
+      unreadableIds: unreadable.map(({ id }) => id),
+      unreadableNames: unreadable.flatMap(({ name }) => name ?? []),
       serviceTimeMs: Math.floor(this.calendar.nowMs(this.#nowMs()) / 1_000) * 1_000,
     };
   }
@@ -285,7 +289,7 @@ export class Service {
     };
   }
 
-  /** What a failed operation should have applied is undone. */
+  /** Removes the changes that a failed operation should have applied. */
   #revertFailed(): void {
     this.#reverts = this.#reverts.filter(({ operationId, before }) => {
       const { status, updatedMs } = this.#engine.operation(before.projectId, operationId);

@@ -1,3 +1,4 @@
+/** The operator's port to roles and databases of the simulated control plane. */
 import {
   type BranchObjects,
   type BranchPath,

@@ -1,3 +1,4 @@
+/** The operator's port to the simulated control plane, with faults. */
 import type { Fault, PlannedCall } from "../faults/fault.ts";
 import type { Network } from "../network/exchange.ts";
 import type {
@@ -24,7 +25,7 @@ export interface ServiceCall extends CallWords {
   readonly endpointId?: string;
   readonly creation?: EndpointCreation;
   readonly changes?: EndpointChanges;
-  /** What it is about, if it is no endpoint: `role`. */
+  /** The kind of object, if it is no endpoint: `role`. */
   readonly object?: string;
   /** The role that a deletion is about. */
   readonly role?: { readonly branchId: string; readonly roleName: string };
@@ -39,18 +40,18 @@ export interface ServiceTap {
   settled(call: SentCall, error: Error | undefined): void;
 }
 
-/** A call on its way. */
+/** A call that is not answered yet. */
 export interface SentCall {
   readonly call: ServiceCall;
   readonly process: Process;
   readonly planned: PlannedCall;
-  /** Of a create: for whom it is. */
+  /** For a create: the resource that it is for. */
   readonly creator: Creator;
   /** True milliseconds. */
   readonly sentAtMs: number;
 }
 
-/** What the port stands on. */
+/** The parts of the port. */
 export interface SimControlPlaneOptions {
   readonly process: Process;
   readonly service: Service;

@@ -1,8 +1,9 @@
+/** Shows endpoints and operations as each profile does. */
 import type { ObservedEndpoint, Operation } from "../ports.ts";
 import type { ServiceCalendar } from "./calendar.ts";
 import type { EndpointRecord, OperationRecord, Profile } from "./engine.ts";
 
-/** Where an endpoint is shown: the profiles differ in where they name the pending state. */
+/** The kind of answer that shows an endpoint. The profiles differ in which answers show the pending state. */
 export type EndpointPlace = "List" | "Single" | "Mutation" | "Deletion";
 
 const types = { read_write: "ReadWrite", read_only: "ReadOnly" } as const;

@@ -1,3 +1,4 @@
+/** A machine of a run, with its own clock. */
 import type { Clock } from "../ports.ts";
 import type { Owner, VirtualTime } from "./virtual-time.ts";
 
@@ -35,7 +36,7 @@ export class Machine {
     this.#offsetMs += stepMs;
   }
 
-  /** Nothing happens on the machine for so long; its clocks go on. */
+  /** Nothing happens on the machine for this time, but its clocks go on. */
   pause(durationMs: number): void {
     this.pausedUntilMs = Math.max(this.pausedUntilMs, this.#time.nowMs() + durationMs);
   }

@@ -1,3 +1,5 @@
+/** The time of a run: events happen in order, without waiting. */
+
 /** A process, machine or wire that events happen on. An event of a dead owner is dropped; one of a paused owner waits. */
 export interface Owner {
   readonly isDead: boolean;

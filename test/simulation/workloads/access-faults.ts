@@ -1,3 +1,4 @@
+/** Runs one DatabaseAccess with one fault at each effect. */
 import type { Fault } from "../faults/fault.ts";
 import { faultless } from "../faults/fault-plan.ts";
 import { databaseAccesses } from "../kubernetes/api-server.ts";
@@ -31,12 +32,12 @@ export const accessFaults: Readonly<Record<string, Fault>> = {
   "late apply": { kind: "AppliedLate", asTimeout: true, afterMs: 12_000 },
 };
 
-/** What one run of the workload showed. */
+/** The result of one run of the workload. */
 export interface AccessRun {
   readonly world: World;
   /** Effects that concern the DatabaseAccess, by key, in order. */
   readonly effects: readonly string[];
-  /** What is wrong, in words. */
+  /** The problems, in words. */
   readonly problems: readonly string[];
   /** The longest time in which the Secret held a password that PostgreSQL does not take, milliseconds. */
   readonly longestWrongMs: number;

@@ -1,3 +1,4 @@
+/** The single faults of every workload. */
 import type { Fault } from "../faults/fault.ts";
 import { faultless } from "../faults/fault-plan.ts";
 import { type EndState, endStateOf } from "../run/end-state.ts";
@@ -105,8 +106,9 @@ function faultOf({ key, faultName }: { readonly key: string; readonly faultName:
 }
 
 /**
- * With names dropped, an endpoint whose create was not answered can only be presumed, or is ambiguous: its record or its
- * condition then differs, and a deletion leaves a presumed endpoint where it is. All of that is promised, and allowed here.
+ * Without names, an endpoint whose create was not answered can only be presumed, or is ambiguous. Its record or its
+ * condition then differs, and a deletion leaves a presumed endpoint in place. All of that is promised, and allowed
+ * here.
  */
 function differenceOf(expected: EndState, found: World, profile: ProfileName): string | undefined {
   const isDoubtful = (line: string) => line.includes("Presumed") || line.includes("CreateAmbiguous");

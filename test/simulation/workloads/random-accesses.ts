@@ -1,3 +1,4 @@
+/** Makes random runs with DatabaseAccesses. */
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations } from "../ports.ts";
@@ -137,7 +138,7 @@ function randomAction(random: SeededRandom, kind: (typeof actionKinds)[number], 
     case "WatchBreak":
       return { kind };
     case "Crash":
-      return { kind, replica: random.below(2) };
+      return { kind: random.next() < 0.4 ? "Stop" : kind, replica: random.below(2) };
     case "Cut": {
       const server = random.pick(["API server", "control plane"] as const);
       return { kind, replica: random.below(2), server, isOn: random.next() < 0.6 };

@@ -1,3 +1,4 @@
+/** Makes random runs. */
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
 import { type FaultRates, noRates } from "../faults/fault-plan.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
@@ -17,8 +18,11 @@ const busyMs = 300_000;
 /** Resync with its jitter, the longest backoff, and the time in which a POST settles. */
 export const restWithinMs = 600_000 * 1.3 + 300_000 + 160_000;
 
+/** A request budget that every run uses up, so that reads and changes wait for it beside the faults. */
+const smallBudget = { CONTROL_PLANE_REQUESTS_PER_MINUTE: "20", CONTROL_PLANE_REQUESTS_PER_SECOND: "2" };
+
 /**
- * Draws a run by swarm testing: each seed enables a few kinds of faults and actions, at rates of its own, so that rare
+ * Draws a run by swarm testing: each seed enables a few kinds of faults and actions, at its own rates. So rare
  * combinations come up.
  */
 export function randomPlan(seed: number): RunPlan {
@@ -39,7 +43,7 @@ export function randomPlan(seed: number): RunPlan {
       ]),
       hasElection: hasTwo || random.next() < 0.2,
       faults: { kind: "Seeded", seed, rates: randomRates(random, hasTwo), spared: [] },
-      settings: {},
+      settings: seed % 8 === 0 ? smallBudget : {},
     },
     steps: randomSteps(random),
     quietFromMs: busyMs + 30_000,
@@ -96,7 +100,13 @@ function randomSteps(random: SeededRandom): readonly Step[] {
     steps.push({ atMs: 5_000 + random.below(busyMs - 5_000), action });
     if (action.kind === "Apply") specs.set(name, action.spec);
   }
-  return steps.sort((a, b) => a.atMs - b.atMs);
+  return [...steps, ...backupsFor(steps)].sort((a, b) => a.atMs - b.atMs);
+}
+
+/** A restore puts back what a backup holds, so each has one before it. */
+function backupsFor(steps: readonly Step[]): readonly Step[] {
+  const restores = steps.filter(({ action }) => action.kind === "RestoreEtcd");
+  return restores.map(({ atMs }) => ({ atMs: Math.floor(atMs * 0.6), action: { kind: "Backup" } }));
 }
 
 const actionKinds = [
@@ -213,7 +223,7 @@ function randomHarm(random: SeededRandom, kind: Harm, branchId: string): Action 
     case "RestoreEtcd":
       return { kind };
     case "Crash":
-      return { kind, replica };
+      return { kind: random.next() < 0.4 ? "Stop" : kind, replica };
     case "PauseMachine":
       return { kind: "Pause", replica, durationMs: 5_000 + random.below(40_000) };
     case "StepClock":

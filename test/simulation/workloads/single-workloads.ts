@@ -1,3 +1,4 @@
+/** The workloads: short stories of users and clients without faults. */
 import { annotations } from "../ports.ts";
 import type { Action, Step } from "../run/actions.ts";
 import { world as places } from "../service/engine.ts";

@@ -1,3 +1,4 @@
+/** Makes specs for runs. */
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { world as places } from "../service/engine.ts";
 

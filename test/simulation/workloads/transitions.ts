@@ -1,3 +1,4 @@
+/** Chains of changes that lead through every transition of spec. */
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { faultless } from "../faults/fault-plan.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
@@ -57,7 +58,7 @@ const fields: Readonly<Record<string, readonly JsonObject[]>> = {
 export interface Chain {
   readonly name: string;
   readonly profile: ProfileName;
-  /** What each step changes; together with all before it. */
+  /** The change of each step. It is applied together with all changes before it. */
   readonly specs: readonly JsonObject[];
 }
 
@@ -79,7 +80,7 @@ function base(): JsonObject {
   return { projectId: places.project, branchId: branch(1), type: "ReadWrite" };
 }
 
-/** From each value to each other one, in walks of bounded length. */
+/** Makes chains that lead from each value to each other value. Their length is limited. */
 function chainsOfField(profile: ProfileName, field: string, values: readonly JsonObject[]): readonly Chain[] {
   const walk = values.flatMap((from, at) => values.slice(at + 1).flatMap((to) => [from, to, from]));
   const merged = walk.filter((value, at) => at === 0 || value !== walk[at - 1]);
@@ -112,7 +113,7 @@ export async function runChain(chain: Chain, freshCreates: FreshCreates): Promis
     atMs: (at + 1) * dwellMs - 1,
     look: (world: World) => {
       const step = `step ${at + 1}, ${JSON.stringify(given)}`;
-      // What the API server has refused is not stored: the spec before it holds.
+      // A spec that the API server has refused is not stored, so the spec before it is still valid.
       const stored = world.stored("orders");
       ends.push({ step, spec: stored === undefined ? undefined : specOf(stored), state: stateOf(world) });
       problems.push(...differencesNow(world).map((field) => `${step}: Ready, but it differs in ${field}`));
@@ -166,7 +167,7 @@ function stateOf(world: World): string {
   return `Ready ${ready?.status} ${refusals.includes(reason) ? "refused" : reason}${isCurrent ? "" : " of an old spec"}`;
 }
 
-/** What each spec comes to when a resource is created with it; each is tried once. */
+/** The end state of a resource that is created with each spec. Each spec is tried once. */
 export class FreshCreates {
   readonly #states = new Map<string, Promise<string>>();
 

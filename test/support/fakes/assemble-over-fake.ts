@@ -1,15 +1,16 @@
+/** Wires the operator over fakes. */
 import { parseConfig } from "../../../src/config.ts";
 import { createKeySource } from "../../../src/control-plane/key-source.ts";
-import { assembleOperator, type OperatorParts } from "../../../src/operator-parts.ts";
+import { assembleOperator, type OperatorParts } from "../../../src/wiring/operator-parts.ts";
 import type { FakeClock } from "../fake-clock.ts";
 import { quietLogger } from "../quiet-logger.ts";
 import type { FakeKubernetes } from "./fake-kubernetes.ts";
 
-/** What the parts are to meet. */
+/** The fakes that the parts use. */
 export interface FakeSurroundings {
   readonly kubernetes: FakeKubernetes;
   readonly clock: FakeClock;
-  /** Of the control plane. @default an address where nothing listens */
+  /** The URL of the control plane. @default an address where nothing listens */
   readonly serviceUrl?: string;
 }
 

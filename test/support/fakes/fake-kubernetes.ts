@@ -1,3 +1,4 @@
+/** An API server in memory. */
 import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 import { computeEndpointPath, namespacesPath } from "../../../src/kubernetes/http/paths.ts";
 
@@ -13,7 +14,7 @@ export interface FakeStored {
   readonly [part: string]: unknown;
 }
 
-/** A patch that waits for the test: it takes effect when it is let go. */
+/** A patch that waits for the test. It takes effect when the test releases it. */
 export interface HeldPatch {
   readonly path: string;
   /** Applies it and answers. */
@@ -26,7 +27,7 @@ export interface HeldPatch {
  */
 export class FakeKubernetes implements KubernetesConnection {
   readonly namespace = "default";
-  /** In the order of arrival; those that were let go included. */
+  /** In the order of arrival, including released ones. */
   readonly patches: HeldPatch[] = [];
   /** Whether patches wait for the test. */
   holdsPatches = false;

@@ -1,3 +1,4 @@
+/** A store of resources in memory. */
 import { KubernetesError, type ResourceKey, type ResourceStore } from "../../../src/domain/resource-store.ts";
 import { type ComputeEndpoint, projectsOf } from "../../../src/resource/compute-endpoint.ts";
 import { finalizer } from "../../../src/resource/names.ts";
@@ -22,18 +23,18 @@ export class FakeResourceStore implements ResourceStore<ComputeEndpoint, Compute
   /** Runs when a write has taken effect; what it throws is all the caller learns. */
   afterWrite: AroundWrite = () => {};
 
-  /** What a person does: creates the object, or replaces it. */
+  /** Creates the object, or replaces it, like a person. */
   put(resource: ComputeEndpoint): ComputeEndpoint {
     return this.#keep(resource);
   }
 
-  /** What a person does: changes the object as it is now. */
+  /** Changes the present object, like a person. */
   edit(key: ResourceKey, change: (resource: ComputeEndpoint) => Partial<ComputeEndpoint>): ComputeEndpoint {
     const current = this.#mustGet(key);
     return this.#keep({ ...current, ...change(current) });
   }
 
-  /** What a person does: `kubectl delete`. Gone at once where no finalizer holds it. */
+  /** Deletes the object like `kubectl delete`. Without a finalizer it is gone at once. */
   delete(key: ResourceKey): void {
     const current = this.#mustGet(key);
     if (current.finalizers.length === 0) {
@@ -43,7 +44,7 @@ export class FakeResourceStore implements ResourceStore<ComputeEndpoint, Compute
     }
   }
 
-  /** What a person should not do: the object goes, finalizer or not. */
+  /** Removes the object even if it has a finalizer, as a person should not do. */
   vanish(key: ResourceKey): void {
     this.#stored.delete(idOf(key));
   }

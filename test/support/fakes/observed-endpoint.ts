@@ -1,6 +1,7 @@
+/** Makes endpoints for tests. */
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 
-/** What each test decides for itself. */
+/** The fields that each test must set. */
 type Given = Partial<ObservedEndpoint> & Pick<ObservedEndpoint, "id" | "projectId" | "branchId" | "createdTime">;
 
 /** An endpoint as the service might describe it: read-write, idle, nameless and never changed, unless a test sets something else. */

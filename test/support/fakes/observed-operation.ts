@@ -1,6 +1,7 @@
+/** Makes operations for tests. */
 import type { Operation } from "../../../src/domain/operation.ts";
 
-/** What each test decides for itself. */
+/** The fields that each test must set. */
 type Given = Partial<Operation> & Pick<Operation, "id" | "projectId" | "branchId" | "createdTime">;
 
 /** An operation as the control plane reports it: a start that has finished. It has no endpoint unless the test names one. */

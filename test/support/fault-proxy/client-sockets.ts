@@ -1,3 +1,4 @@
+/** Tracks and breaks the connections of clients. */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 

@@ -1,3 +1,5 @@
+/** Remembers the last events of a watch. */
+
 const capacity = 200;
 
 /** The last events that went through the proxy, so that they can be sent again. */

@@ -1,3 +1,4 @@
+/** Passes one request through the fault proxy. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../../src/domain/clock.ts";
 import type { RequestFault } from "./fault.ts";
@@ -5,7 +6,7 @@ import type { InjectedFault } from "./injected-fault.ts";
 import type { ProxiedRequest } from "./proxied-request.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** What an exchange stands on. */
+/** The parts of an exchange. */
 export interface ExchangeOptions {
   readonly request: ProxiedRequest;
   readonly incoming: IncomingMessage;
@@ -111,7 +112,7 @@ export class Exchange {
     return this.#options.request.verb === "watch" && answer.statusCode === 200;
   }
 
-  /** Of a watch, which has no end, nothing. */
+  /** Reads the whole answer. A watch has no end, so it reads nothing of a watch. */
   async #readWhole(answer: IncomingMessage): Promise<Buffer> {
     if (!this.#isStream(answer)) return await readAll(answer);
     answer.destroy();

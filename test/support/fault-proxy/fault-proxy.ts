@@ -1,3 +1,4 @@
+/** The proxy that injects faults between the operator and the API server. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -12,7 +13,7 @@ import { type ProxiedRequest, parseProxiedRequest } from "./proxied-request.ts";
 import { createUpstream, type Upstream } from "./upstream.ts";
 import { WatchStream } from "./watch-stream.ts";
 
-/** What to stand in front of. */
+/** The server behind the proxy. */
 export interface FaultProxyOptions {
   /** Base URL of the server behind. */
   readonly target: string;
@@ -20,13 +21,13 @@ export interface FaultProxyOptions {
   readonly targetCa?: string;
   /** PEM, what clients are shown. @default plain HTTP */
   readonly tls?: { readonly cert: string; readonly key: string };
-  /** For delays, and for the times of requests. @default systemClock */
+  /** The clock for delays and for the times of requests. @default systemClock */
   readonly clock?: Clock;
 }
 
 /** The proxy at one moment. */
 export interface FaultProxyStats {
-  /** Requests that a fault keeps waiting, for a while or for ever, and whose clients still wait. */
+  /** Requests that a fault delays, for some time or until it is lifted, and whose clients still wait. */
   readonly held: number;
   /** Watches on which something may still be sent. */
   readonly openStreams: number;
@@ -37,12 +38,12 @@ export interface FaultProxyStats {
 }
 
 /**
- * A proxy that ends TLS, hands every request on with the client's own credentials, and does to some of them what
- * networks, load balancers and API servers do on bad days.
+ * A proxy that ends TLS and passes every request on with the client's own credentials. To some requests it does what
+ * networks, load balancers and API servers do when they fail.
  */
 export class FaultProxy {
   readonly url: string;
-  /** Everything that was asked, oldest first. */
+  /** Every request, oldest first. */
   readonly requests: ProxiedRequest[] = [];
   readonly #server: Server;
   readonly #upstream: Upstream;
@@ -70,7 +71,7 @@ export class FaultProxy {
     return new FaultProxy(server, options);
   }
 
-  /** What all faults together have done so far, those that were lifted included. */
+  /** How often all faults together had an effect, including those that were lifted. */
   get bites(): number {
     return this.#injected.reduce((sum, { bites }) => sum + bites, 0);
   }

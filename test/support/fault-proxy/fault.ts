@@ -1,4 +1,6 @@
-/** What goes wrong with one request and its answer. */
+/** The faults that the proxy can inject. */
+
+/** A fault of one request and its answer. */
 export type RequestFault =
   /** The connection is reset before the server has seen the request. */
   | { readonly kind: "CutBeforeAnswer" }
@@ -10,9 +12,9 @@ export type RequestFault =
   | { readonly kind: "NeverAnswer" }
   /** Half-open: the headers and half of the body arrive, and then nothing any more. Of a watch: the headers. */
   | { readonly kind: "NeverFinish" }
-  /** The request is handed on when the fault is lifted. */
+  /** The request is passed on when the fault is lifted. */
   | { readonly kind: "Hold" }
-  /** The request is handed on so much later. */
+  /** The request is passed on after this delay. */
   | { readonly kind: "Delay"; readonly delayMs: number }
   /** This in place of the server's answer, which is never asked. */
   | {
@@ -23,7 +25,7 @@ export type RequestFault =
       readonly body: string;
     };
 
-/** What goes wrong with an open watch. */
+/** A fault of an open watch. */
 export type StreamFault =
   /** The connection is reset, so much later. */
   | { readonly kind: "Cut"; readonly afterMs?: number }
@@ -33,12 +35,12 @@ export type StreamFault =
   | { readonly kind: "GoSilent" }
   /** Half of the next line arrives; then the stream ends, or the connection is reset. */
   | { readonly kind: "Truncate"; readonly ending: "End" | "Cut" }
-  /** These lines arrive between the server's own, so much later. */
+  /** These lines arrive between the server's own lines, after this time. */
   | { readonly kind: "Insert"; readonly lines: readonly string[]; readonly afterMs?: number }
-  /** Every event that has ever gone this way arrives once more, oldest first. */
+  /** Every earlier event of this watch arrives once more, oldest first. */
   | { readonly kind: "Replay" };
 
-/** One thing that goes wrong. Plain data. */
+/** One fault. Plain data. */
 export type Fault = RequestFault | StreamFault;
 
 /** Whether a fault is one of an open watch. */

@@ -1,3 +1,4 @@
+/** A fault, and the requests that it applies to. */
 import type { Fault } from "./fault.ts";
 import { isMatch, type ProxiedRequest, type RequestMatch } from "./proxied-request.ts";
 
@@ -31,7 +32,7 @@ export class InjectedFault {
     return this.#bites;
   }
 
-  /** Hits no request any more. What it has done to a connection stays done; only what it holds is let go. */
+  /** Ends the fault for later requests. Connections that it has broken stay broken. Requests that it delays continue. */
   lift(): void {
     this.#left = 0;
     this.#lift();

@@ -1,3 +1,4 @@
+/** The list of faults for tests. */
 import type { Fault, StreamFault } from "./fault.ts";
 import { type StatusFields, statusObject } from "./status-object.ts";
 

@@ -1,16 +1,17 @@
+/** The shared API server behind a fault proxy. */
 import { mkdtemp, readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "../../../src/domain/clock.ts";
 import { writeKubeconfig } from "../../../tools/api-server/kubeconfig.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 
-/** A real API server, and as whom to come to it. */
+/** A real API server, and the credentials for it. */
 export interface ProxiedApiServerOptions {
   readonly url: string;
   readonly caFile: string;
   /** Bearer token of the client. */
   readonly token: string;
-  /** Of the proxy. @default systemClock */
+  /** The clock of the proxy. @default systemClock */
   readonly clock?: Clock;
 }
 

@@ -1,3 +1,5 @@
+/** Parses the requests that pass the proxy. */
+
 /** The API server's words for what a request asks. */
 export type RequestVerb = "get" | "list" | "watch" | "create" | "patch" | "update" | "delete";
 
@@ -8,11 +10,11 @@ export interface ProxiedRequest {
   readonly resource: string;
   /** "" for none. */
   readonly subresource: string;
-  /** With its query. */
+  /** The URL with its query. */
   readonly url: string;
   /** Milliseconds on the proxy's clock. */
   readonly atMs: number;
-  /** Of the client's socket: equal ports mean one connection. */
+  /** The port of the client's socket. Equal ports mean one connection. */
   readonly remotePort: number | undefined;
 }
 

@@ -1,3 +1,4 @@
+/** A client that changes resources beside the operator. */
 import type { KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 import { computeEndpointPath, computeEndpointsPath } from "../../../src/kubernetes/http/paths.ts";
 
@@ -39,7 +40,7 @@ export class ResourceEditor {
     await this.create(name);
   }
 
-  /** What is there now: name → uid and resourceVersion. */
+  /** Returns the present objects: name → uid and resourceVersion. */
   async list(): Promise<Readonly<Record<string, string>>> {
     const answer = (await this.#call("GET", computeEndpointsPath(this.#namespace))) as {
       readonly items: readonly { readonly metadata: Readonly<Record<"name" | "uid" | "resourceVersion", string>> }[];

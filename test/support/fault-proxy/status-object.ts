@@ -1,8 +1,10 @@
-/** What a `Status` of the API server says. */
+/** Makes `Status` objects of the API server. */
+
+/** The fields of a `Status` of the API server. */
 export interface StatusFields {
   readonly code: number;
   readonly reason: string;
-  /** In `details`, in seconds. */
+  /** The seconds in `details`. */
   readonly retryAfterSeconds?: number;
 }
 

@@ -1,7 +1,8 @@
+/** The proxy's connection to the real server. */
 import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 
-/** A request, ready to be handed on. */
+/** A request that is ready to be passed on. */
 export interface OutgoingRequest {
   readonly method: string;
   readonly url: string;

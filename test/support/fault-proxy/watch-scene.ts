@@ -1,3 +1,4 @@
+/** A watch behind the fault proxy, compared with the API server. */
 import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { KubeConfig } from "@kubernetes/client-node";
@@ -20,9 +21,9 @@ import { ResourceEditor } from "./resource-editor.ts";
 export interface SceneServer {
   readonly url: string;
   readonly caFile: string;
-  /** Of the client that watches. */
+  /** The token of the client that watches. */
   readonly token: string;
-  /** Of the client that edits. */
+  /** The kubeconfig of the client that edits. */
   readonly adminKubeconfigFile: string;
 }
 
@@ -54,7 +55,7 @@ export interface WatchScene {
   untilWatching(): Promise<void>;
   /** Waits until the cache equals a fresh list, and each key was reported after its last change. */
   untilEqual(): Promise<void>;
-  /** The same, and then once more for one more change, which only a watch that lives can bring. */
+  /** Waits as `untilEqual` does, and then once more after one more change, which only a living watch can bring. */
   untilCaughtUp(): Promise<void>;
 }
 
@@ -69,7 +70,7 @@ export async function openWatchScene(options: SceneOptions): Promise<WatchScene>
   const namespace = `watch-${randomBytes(4).toString("hex")}`;
   await createNamespace(admin, namespace);
   const connection = connect(kubeconfigFile, clock);
-  // By name, what the cache held when its handler was last called.
+  // The content of the cache at the last call of its handler, by name.
   const reported: Record<string, string> = {};
   const cached = () =>
     Object.fromEntries(watch.store.list().map((resource) => [resource.key.name, describe(resource)]));

@@ -1,3 +1,4 @@
+/** Passes a watch through the proxy, with faults. */
 import type { ServerResponse } from "node:http";
 import type { Clock, Timer } from "../../../src/domain/clock.ts";
 import type { EventHistory } from "./event-history.ts";
@@ -5,10 +6,10 @@ import type { StreamFault } from "./fault.ts";
 import type { InjectedFault } from "./injected-fault.ts";
 import type { ProxiedRequest } from "./proxied-request.ts";
 
-/** What a stream stands on. */
+/** The parts of a stream. */
 export interface WatchStreamOptions {
   readonly request: ProxiedRequest;
-  /** To the client; the headers have been sent. */
+  /** The answer to the client. Its headers have been sent. */
   readonly response: ServerResponse;
   readonly history: EventHistory;
   readonly clock: Clock;
@@ -16,7 +17,7 @@ export interface WatchStreamOptions {
   readonly cut: () => void;
 }
 
-/** A watch on its way through the proxy, line by line. */
+/** A watch that passes the proxy, line by line. */
 export class WatchStream {
   readonly request: ProxiedRequest;
   readonly #options: WatchStreamOptions;
@@ -34,7 +35,7 @@ export class WatchStream {
     this.#options = options;
   }
 
-  /** Nothing will be sent any more, though the client may not know yet. */
+  /** Whether the stream has ended. The client may not have noticed. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -133,7 +134,7 @@ export class WatchStream {
 
   #cut(): void {
     this.dispose();
-    // What was written before must arrive first: a reset overtakes what is still in a buffer.
+    // Earlier bytes must arrive first, because a reset overtakes bytes in a buffer.
     this.#options.response.write("", this.#options.cut);
   }
 }

@@ -1,3 +1,4 @@
+/** Computes how many operations the operator should have counted. */
 import { outcomeOf } from "../../../src/domain/operation.ts";
 
 /** An operation as the service's API shows it. */
@@ -15,15 +16,20 @@ export interface LoggedOperation {
 
 /** Since when, and until when, an endpoint belonged to a resource. Epoch milliseconds of the service's clock. */
 export interface OwnedEndpoint {
-  /** What had ended by then belonged to another client. @default none: the operator made the endpoint */
+  /**
+   * Operations that ended before this time belonged to another client. @default none: the operator made the endpoint
+   */
   readonly historyUntilMs?: number;
-  /** What ended between `historyUntilMs` and then may have been met at the moment of the adoption, or before it. */
+  /**
+   * Operations that ended between `historyUntilMs` and this time may have been counted or not: the adoption was in
+   * between.
+   */
   readonly undecidedUntilMs?: number;
-  /** What ended after that may have come too late: the resource was on its way out. */
+  /** Operations that ended later may not be counted, because the resource was being deleted. */
   readonly undecidedFromMs?: number;
 }
 
-/** By "action outcome": how often it must have been counted at least, and at most. */
+/** The minimum and the maximum number of counts, by "action outcome". */
 export type ExpectedCounts = ReadonlyMap<string, { readonly atLeast: number; readonly atMost: number }>;
 
 /** Counts what the service's log says has ended of the endpoints that resources had. */
@@ -67,7 +73,7 @@ export function secondsOf(metricsPage: string): ReadonlyMap<string, number> {
   );
 }
 
-/** The same, as the service's log has it, of these endpoints. */
+/** Returns the same from the control plane's log, for these endpoints. */
 export function loggedSeconds(
   operations: readonly LoggedOperation[],
   endpointIds: ReadonlySet<string>,
@@ -91,7 +97,7 @@ export function sumOf(counts: readonly ReadonlyMap<string, number>[]): ReadonlyM
   return sum;
 }
 
-/** What differs: empty when every count lies where it must. */
+/** Returns the differences; empty if every count is within its limits. */
 export function differences(expected: ExpectedCounts, counted: ReadonlyMap<string, number>): readonly string[] {
   const ids = [...new Set([...expected.keys(), ...counted.keys()])].sort();
   return ids.flatMap((id) => {

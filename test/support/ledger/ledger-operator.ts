@@ -1,19 +1,18 @@
+/** The operator of a ledger run, without Kubernetes. */
 import { createControlPlane } from "../../../src/control-plane/create-control-plane.ts";
 import { createKeySource } from "../../../src/control-plane/key-source.ts";
 import type { Clock } from "../../../src/domain/clock.ts";
-import type { ResourceEvent } from "../../../src/domain/event-recorder.ts";
-import { LeaderFenceError } from "../../../src/domain/leader-fence.ts";
+import { ClosableFence, LeaderFenceError } from "../../../src/domain/leader-fence.ts";
 import type { LogFields, Logger } from "../../../src/domain/logger.ts";
-import type { ResourceKey, ResourceStore } from "../../../src/domain/resource-store.ts";
+import type { ResourceEvent, ResourceKey, ResourceStore } from "../../../src/domain/resource-store.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
 import { ProjectReconciler } from "../../../src/reconcile/project-reconciler.ts";
 import { Projects } from "../../../src/reconcile/projects.ts";
 import { type ComputeEndpoint, projectsOf } from "../../../src/resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
-import { createClosableFence } from "../../../src/runtime/closable-fence.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
-import { createWorkQueue } from "../../../src/runtime/work-queue.ts";
-import { createWorkerPool } from "../../../src/runtime/worker-pool.ts";
+import { WorkQueue } from "../../../src/runtime/work-queue.ts";
+import { WorkerPool } from "../../../src/runtime/worker-pool.ts";
 import { createMetrics, type Metrics } from "../../../src/telemetry/metrics.ts";
 import { saveOutput } from "../outputs.ts";
 import { secret } from "../secrets.ts";
@@ -23,9 +22,9 @@ import { countsOf } from "./expected-counts.ts";
 
 type Store = ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
 
-/** What one process of the operator stands on. */
+/** The parts of one process of the operator. */
 export interface LedgerOperatorOptions {
-  /** Of the reconciler; calls to the service have the deadlines of the machine's clock. */
+  /** The clock of the reconciler. Calls to the control plane have the deadlines of the machine's clock. */
   readonly clock: Clock;
   readonly store: Store;
   readonly serviceUrl: string;
@@ -36,11 +35,11 @@ const policy = { createSettleMs: 10_000, operationPollMs: 1_000, resyncMs: 60_00
 const workers = 4;
 
 /**
- * One process of the operator with the real client, reconciler, queue, poller and metrics, over a store that is no API
- * server: what it counts can be read also when it has ended.
+ * One process of the operator with the real client, reconciler, queue and metrics, over a store that is no API
+ * server. Its counts can also be read after it has ended.
  */
 export class LedgerOperator {
-  /** What should not have happened. */
+  /** Errors that should not have happened. */
   readonly errors: unknown[] = [];
   /** Warnings, to understand a failure by. */
   readonly warnings: { readonly message: string; readonly fields: LogFields }[] = [];
@@ -51,12 +50,12 @@ export class LedgerOperator {
   readonly #wake: (key: ResourceKey) => void;
   readonly #start: () => void;
   readonly #end: (timeoutMs: number) => Promise<boolean>;
-  readonly #gate = createClosableFence();
+  readonly #gate = new ClosableFence();
   readonly #seenProjects = new Set<string>();
 
   constructor({ clock, store, serviceUrl, apiKey }: LedgerOperatorOptions) {
     this.#store = store;
-    const queue = createWorkQueue<string>({ clock, idOf: (projectId) => projectId });
+    const queue = new WorkQueue({ clock });
     const wake = (key: ResourceKey) => {
       const resource = store.get(key);
       const projects = resource === undefined ? this.#seenProjects : projectsOf(resource);
@@ -106,7 +105,15 @@ export class LedgerOperator {
     };
     const identity = { clusterId: "cluster-a", serviceUrl: client.serviceUrl };
     const reserve = async () => {};
-    const access = { identity, forCaller: () => client, reserve, reserved: client, pollsPerMinute: 100_000 };
+    const access = {
+      identity,
+      forCaller: () => client,
+      reserve,
+      reserved: client,
+      pollsPerMinute: 100_000,
+      hurry() {},
+      stopWaiting() {},
+    };
     const unit = settingsUnit(access, projects);
     const reconciler = new ProjectReconciler({
       clock,
@@ -126,7 +133,7 @@ export class LedgerOperator {
       random: Math.random,
     });
     const onError = (_projectId: string, error: unknown) => void this.errors.push(error);
-    const pool = createWorkerPool({
+    const pool = new WorkerPool({
       clock,
       queue,
       workers,
@@ -157,7 +164,7 @@ export class LedgerOperator {
     this.#wake(key);
   }
 
-  /** As a pod is stopped: passes that run come to their end. @throws Error when they do not */
+  /** Stops it like a pod: running reconciles end first. @throws Error when they do not */
   async stop(): Promise<void> {
     if (!(await this.#end(400_000))) {
       throw new Error("passes did not end in time");

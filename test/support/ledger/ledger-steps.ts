@@ -1,3 +1,4 @@
+/** The random steps of a ledger run. */
 import type { ResourceKey } from "../../../src/domain/resource-store.ts";
 import type { SeededRandom } from "../seeded-random.ts";
 import { branchesOf, type LedgerWorld, projects } from "./ledger-world.ts";
@@ -23,7 +24,7 @@ export function applyResources(world: LedgerWorld): void {
   world.apply("other", { projectId: otherProject, branchId: branch(otherProject, 0), type });
 }
 
-/** Takes so many steps, with pauses of any length in between. Answers their names. */
+/** Takes this number of steps, with random pauses in between. Answers their names. */
 export async function takeSteps(world: LedgerWorld, random: SeededRandom, count: number): Promise<readonly string[]> {
   const taken: string[] = [];
   const weighted = steps.flatMap((step) => Array.from({ length: step.weight }, () => step));
@@ -165,7 +166,7 @@ const steps: readonly Step[] = [
   },
 ];
 
-/** A call by another client; refused while the project is locked, which is as good as not having been made. */
+/** A call by another client. While the project is locked, the call is refused and has no effect. */
 async function foreign(
   world: LedgerWorld,
   key: ResourceKey,

@@ -1,3 +1,4 @@
+/** The world of a ledger run: a sandbox, and fast clocks. */
 import type { Clock } from "../../../src/domain/clock.ts";
 import { outcomeOf } from "../../../src/domain/operation.ts";
 import type { ResourceKey } from "../../../src/domain/resource-store.ts";
@@ -18,7 +19,7 @@ import {
 } from "./expected-counts.ts";
 import { LedgerOperator } from "./ledger-operator.ts";
 
-/** Both clocks run so many times as fast as the machine's. */
+/** Both clocks run this many times as fast as the machine's. */
 const speed = 20;
 
 /** The projects of the sandbox, each with four branches, the first of them the primary one. */
@@ -35,7 +36,7 @@ export class LedgerWorld {
   readonly #access: { readonly url: string; readonly apiKey: string };
   readonly #close: () => Promise<void>;
   readonly #owned = new Map<string, OwnedEndpoint>();
-  /** By uid. */
+  /** The ids of endpoints by the uid of their resource. */
   readonly #endpointsOf = new Map<string, readonly string[]>();
   readonly #all: LedgerOperator[] = [];
   #running: LedgerOperator | undefined;
@@ -90,14 +91,14 @@ export class LedgerWorld {
     operator.start();
   }
 
-  /** As a pod is stopped. */
+  /** Stops the operator like a pod. */
   async stopOperator(): Promise<void> {
     const stopping = this.#running;
     this.#running = undefined;
     await stopping?.stop();
   }
 
-  /** Another replica leads from now on, while the passes of this one come to their end. */
+  /** From now on another replica leads, while running reconciles of this one end. */
   failOver(): void {
     if (this.#running !== undefined) {
       this.#losing.push(this.#running.lose());
@@ -134,7 +135,7 @@ export class LedgerWorld {
   async remove(key: ResourceKey): Promise<void> {
     const uid = this.store.get(key)?.uid ?? "";
     const fromMs = await this.serviceNowMs();
-    // What the lists do not show yet may be unknown to the operator that lets the resource go.
+    // Operations that lists do not show yet may be unknown to the operator that releases the resource.
     const undecidedFromMs = fromMs - this.#lagMs;
     this.store.delete(key);
     this.#running?.wake(key);
@@ -182,7 +183,7 @@ export class LedgerWorld {
     }
   }
 
-  /** Ends every disturbance, lets all work come to its end, and stops the operator after it has looked at everything. */
+  /** Ends every fault, waits until all work has ended, and stops the operator after it has reconciled everything. */
   async settle(): Promise<void> {
     await this.sandbox.clearFaults();
     await this.setLag(0);
@@ -225,7 +226,7 @@ export class LedgerWorld {
     return true;
   }
 
-  /** Every operation of every project, as the service's log has it. */
+  /** Returns every operation of every project in the control plane's log. */
   async operations(): Promise<readonly LoggedOperation[]> {
     const pages: LoggedOperation[] = [];
     for (const projectId of projects) {
@@ -244,7 +245,7 @@ export class LedgerWorld {
     return pages;
   }
 
-  /** What the service's own log says must have been counted. */
+  /** Returns the counts that follow from the control plane's log. */
   async expected(): Promise<ExpectedCounts> {
     return expectedCounts(await this.operations(), this.#owned);
   }
@@ -254,7 +255,7 @@ export class LedgerWorld {
     return sumOf(await Promise.all(this.#all.map((operator) => operator.counts())));
   }
 
-  /** What no process should have run into: a bug, or a part of the log that it could not read. */
+  /** The problems that no process should meet: a bug, or a part of the log that it could not read. */
   get complaints(): readonly unknown[] {
     return this.#all.flatMap(({ errors, warnings }) => [
       ...errors,
@@ -262,7 +263,10 @@ export class LedgerWorld {
     ]);
   }
 
-  /** For messages: what ended, belongs to a resource's endpoint and was not counted, or counted more than once. */
+  /**
+   * Returns, for messages, the ended operations of a resource's endpoint that were not counted, or counted more than
+   * once.
+   */
   async missing(): Promise<string> {
     const counted = this.#all.flatMap(({ countedIds }) => countedIds);
     const twice = counted.filter((id, at) => counted.indexOf(id) !== at);

@@ -1,13 +1,12 @@
+/** A DatabaseAccess over fakes, for tests. */
 import { AccessKind } from "../../../src/access/access-kind.ts";
 import { indexesOf } from "../../../src/access/endpoint-reference.ts";
 import type { Identity } from "../../../src/decide/identity.ts";
-import type { PlaneProblem } from "../../../src/decide/plane-problem.ts";
-import { fullGrant, type GrantOf } from "../../../src/decide/project-grant.ts";
-import type { BranchObjects, ObservedDatabase } from "../../../src/domain/branch-objects.ts";
+import { fullGrant, type GrantOf, type PlaneProblem } from "../../../src/decide/project-grant.ts";
+import { type BranchObjects, type ObservedDatabase, Password } from "../../../src/domain/branch-objects.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
-import { Password } from "../../../src/domain/password.ts";
 import { KubernetesError, keyText, type ResourceKey, type ResourceStore } from "../../../src/domain/resource-store.ts";
 import type { SecretStore, StoredSecret } from "../../../src/domain/secret-store.ts";
 import { createSnapshot } from "../../../src/operations/known-operations.ts";
@@ -51,6 +50,8 @@ export class AccessScene {
   identity: Identity = { clusterId: "cluster-1", serviceUrl: "https://control.example/api/v2" };
   /** Why the control plane cannot be used; then its URL is unknown too. */
   problem: PlaneProblem | undefined;
+  /** False: it is not known yet how the control plane is described; then there is a problem too. */
+  isSettled = true;
   /** What the administrator of the cluster allows. */
   grantOf: GrantOf = () => fullGrant;
   readonly events: string[] = [];
@@ -165,7 +166,8 @@ export class AccessScene {
       const { clock } = this;
       const { problem } = this;
       const identity = problem === undefined ? this.identity : { ...this.identity, serviceUrl: "" };
-      const plane = { planeId, identity, problem };
+      const { isSettled } = this;
+      const plane = { planeId, identity, problem, isSettled };
       const grantOf: GrantOf = (namespace, id) => this.grantOf(namespace, id);
       const times = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
       const start = { key: project, ...plane, grantOf, ...times, endpoints };
@@ -180,7 +182,7 @@ export class AccessScene {
         });
         const [wish] = round.wishes();
         if (wish !== undefined) {
-          const [reserve, isCurrent] = [async () => {}, () => this.isCurrent];
+          const [reserve, isCurrent] = [async () => true, () => this.isCurrent];
           await round.change(wish.uid, { reserve, isCurrent, objects: this.#objects() });
         }
         await round.settle(wish?.uid);
@@ -212,6 +214,7 @@ export class AccessScene {
         ComputeEndpointStatus
       >,
       secrets: this.#secretStore(),
+      isListed: () => true,
       settingsOf: () => ({ port: 5432, sslMode: "require", certificateAuthority: undefined }),
     });
   }

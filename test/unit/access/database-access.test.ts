@@ -1,6 +1,7 @@
+/** Tests the reconcile of DatabaseAccesses over fakes. */
 import { describe, expect, test } from "vitest";
 import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
-import type { DatabaseAccess } from "../../../src/resource/database-access.ts";
+import { type DatabaseAccess, parseDatabaseAccess } from "../../../src/resource/database-access.ts";
 import { AccessScene } from "./access-scene.ts";
 
 const main = "br-main-1";
@@ -189,6 +190,37 @@ describe("password", () => {
     expect(secretWorks(scene)).toBe(true);
   });
 
+  test("it is hidden, and the status is not stored after the Secret was → Ready, and it is not reset", async () => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    scene.revealsPasswords = false;
+    let failures = 0;
+    scene.failAt = ({ name }) => {
+      const isAfterSecret = name === "patchStatus" && scene.secret("app") !== undefined && failures === 0;
+      failures += Number(isAfterSecret);
+      return isAfterSecret ? "Before" : undefined;
+    };
+    scene.apply("app");
+    await scene.settle();
+    expect(failures).toBe(1);
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+    expect(scene.effects).not.toContain("resetPassword");
+    expect(secretWorks(scene)).toBe(true);
+  });
+
+  test("the clock was a year ahead at the last reset → the next one is due one interval after the clock is right", async () => {
+    const scene = await readyScene({ password: { rotateAfterSeconds: 3_600 } });
+    const stored = scene.access("app");
+    if (stored?.status.password === undefined) throw new Error("no password is known");
+    const password = { ...stored.status.password, rotatedTime: "2027-01-01T00:00:00Z" };
+    scene.accesses.set("shop/app", { ...stored, status: { ...stored.status, password }, resourceVersion: "9998" });
+    await scene.settle(2);
+    expect(scene.effects).not.toContain("resetPassword");
+    await scene.clock.advance(3_600_000);
+    await scene.settle(2);
+    expect(scene.effects.filter((name) => name === "resetPassword")).toHaveLength(1);
+  });
+
   test("given by a Secret → copied; the Secret changes → copied again; the role is never created or reset", async () => {
     const scene = new AccessScene();
     scene.endpoint("orders", main);
@@ -250,6 +282,23 @@ describe("endpoint", () => {
     await scene.settle();
     expect(scene.effects).not.toContain("createRole");
     expect(scene.access("app")?.status.records).toBeUndefined();
+    scene.isCurrent = true;
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+  });
+
+  test("its control plane gets another URL while the record is stored → nothing is sent, and the record is taken back", async () => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    scene.apply("app");
+    scene.failAt = ({ name }) => {
+      if (name === "patchStatus") scene.isCurrent = false;
+      return undefined;
+    };
+    await scene.reconcile();
+    expect(scene.effects).not.toContain("createRole");
+    expect(scene.access("app")?.status.records).toBeUndefined();
+    scene.failAt = () => undefined;
     scene.isCurrent = true;
     await scene.settle();
     expect(scene.reasonOf("app")).toBe("UpToDate");
@@ -340,6 +389,31 @@ describe("deletion", () => {
     expect(scene.role(main, "orders_app")).toBeUndefined();
   });
 
+  test("it is not known yet what the control plane is → Retain ends, Delete waits and shows nothing", async () => {
+    const retains = { deletionPolicy: "Retain" };
+    const scene = await readyScene({
+      role: { name: "orders_app", ...retains },
+      database: { name: "orders", ...retains },
+    });
+    scene.apply("second", { role: { name: "second", deletionPolicy: "Delete" }, secret: { name: "second" } });
+    await scene.settle();
+    scene.restart();
+    scene.isSettled = false;
+    scene.problem = { reason: "ControlPlaneNotFound", message: "There is none." };
+    for (const name of ["app", "second"]) scene.delete(name);
+    const before = scene.access("second")?.status;
+    await scene.settle(3);
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.access("second")?.status).toEqual(before);
+    scene.isSettled = true;
+    await scene.settle(1);
+    expect(scene.reasonOf("second")).toBe("ControlPlaneNotFound");
+    scene.problem = undefined;
+    await scene.settle();
+    expect(scene.access("second")).toBeUndefined();
+    expect(scene.role(main, "second")).toBeUndefined();
+  });
+
   test("another URL → Stalled IdentityUnproven, the role stays; the former URL → deleted", async () => {
     const scene = await readyScene(deletedWhole);
     const former = scene.identity;
@@ -418,6 +492,21 @@ describe("deletion", () => {
     expect(scene.reasonOf("second")).toBe("UpToDate");
   });
 
+  test("the endpoint of another DatabaseAccess with the same names moves to the branch → role and database stay", async () => {
+    const scene = await readyScene(bothGo);
+    scene.endpoint("other", "br-dev-123456");
+    scene.apply("second", { ...bothGo, endpointRef: { name: "other" } });
+    await scene.settle();
+    expect(scene.reasonOf("second")).toBe("UpToDate");
+    scene.endpoint("other", main, { type: "ReadOnly" });
+    scene.delete("app");
+    await scene.settle();
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.effects).not.toContain("deleteDatabase");
+    expect(scene.effects).not.toContain("deleteRole");
+    expect(scene.reasonOf("second")).toBe("UpToDate");
+  });
+
   test("the control plane refuses to delete the role → Stalled RoleInUse; Retain ends the deletion", async () => {
     const scene = await readyScene(bothGo);
     scene.isRoleInUse = true;
@@ -440,6 +529,31 @@ describe("deletion", () => {
     await scene.settle();
     expect(scene.access("app")).toBeUndefined();
     expect(scene.role(main, "orders_app")).toBeUndefined();
+  });
+
+  test("its records cannot be read → Stalled, nothing is deleted or released; both Retain → released", async () => {
+    const scene = await readyScene(bothGo);
+    const stored = scene.access("app");
+    const { object, name, namespace } = { object: stored, ...stored?.key };
+    const metadata = { ...object, name, namespace, finalizers: [...(object?.finalizers ?? [])] };
+    const { records, ...status } = stored?.status ?? {};
+    const unreadable = { ...status, records: { ...records, objects: "of another version" } };
+    const spec = object?.spec.kind === "Valid" ? object.spec.spec : undefined;
+    scene.accesses.set("shop/app", parseDatabaseAccess({ metadata, spec, status: unreadable }));
+    scene.restart();
+    const before = scene.effects.length;
+    scene.delete("app");
+    await scene.settle(3);
+    expect(scene.reasonOf("app")).toBe("IdentityUnproven");
+    expect(scene.stallOf("app")).toContain("set both deletionPolicy fields to Retain");
+    expect(scene.effects.slice(before).filter((effect) => effect !== "patchStatus")).toEqual([]);
+    expect(scene.role(main, "orders_app")).toBeDefined();
+    const policies = { deletionPolicy: "Retain" };
+    const retained = { role: { name: "orders_app", ...policies }, database: { name: "orders", ...policies } };
+    scene.accesses.set("shop/app", parsed(scene, retained));
+    await scene.settle(3);
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.role(main, "orders_app")).toBeDefined();
   });
 
   test("records of another resource, as from a backup → nothing is deleted", async () => {

@@ -1,3 +1,4 @@
+/** Tests that a library for service bindings can read the Secret. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";

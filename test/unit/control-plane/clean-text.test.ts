@@ -1,3 +1,4 @@
+/** Tests that texts of the control plane lose secrets and stay short. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cleanText } from "../../../src/control-plane/clean-text.ts";

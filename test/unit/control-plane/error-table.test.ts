@@ -1,3 +1,4 @@
+/** Tests what each HTTP status means. */
 import { describe, expect, test } from "vitest";
 import { meaningOf } from "../../../src/control-plane/failure.ts";
 

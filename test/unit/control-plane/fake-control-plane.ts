@@ -1,3 +1,4 @@
+/** A control plane in memory, for tests of the gates. */
 import type { ControlPlane, EndpointList, Mutation, OperationPage } from "../../../src/domain/control-plane.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";

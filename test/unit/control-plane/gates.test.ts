@@ -1,7 +1,8 @@
+/** Tests the gates after 401 and 429, and the leader fence. */
 import { describe, expect, test } from "vitest";
-import { createCredentialGate, withCredentialGate } from "../../../src/control-plane/credential-gate.ts";
-import { guardCalls, withThrottleGate } from "../../../src/control-plane/guard-calls.ts";
-import type { ControlPlane } from "../../../src/domain/control-plane.ts";
+import { createCredentialGate } from "../../../src/control-plane/credential-gate.ts";
+import { throttleGuard } from "../../../src/control-plane/guard-calls.ts";
+import { type CallGuard, type ControlPlane, guardCalls } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 import { door, FakeControlPlane, project } from "./fake-control-plane.ts";
@@ -10,6 +11,8 @@ function failWith(reason: ControlPlaneReason, retryAfterMs?: number) {
   return () => Promise.reject(new ControlPlaneError(reason, "cannot", { effect: "NotApplied", retryAfterMs }));
 }
 const succeed = async () => undefined;
+
+const guarded = (inner: ControlPlane, guard: CallGuard) => guardCalls(inner, { read: guard, write: guard });
 
 /** Calls once: "ok", or the reason and the time to wait. */
 async function outcomeOf(gated: ControlPlane): Promise<string> {
@@ -27,7 +30,7 @@ function startCredentialGate() {
   const clock = new FakeClock();
   const inner = new FakeControlPlane();
   const settings = { key: "fake-one" };
-  const gated = withCredentialGate(inner, { clock, keys: { current: async () => settings.key } });
+  const gated = guarded(inner, createCredentialGate({ clock, keys: { current: async () => settings.key } }).guard);
   return { clock, inner, settings, gated };
 }
 
@@ -92,7 +95,7 @@ describe("credential gate", () => {
     const state = { key: "fake-one", refused: [] as string[], news: 0 };
     const keys = { current: async () => state.key, refused: (key: string) => state.refused.push(key) };
     const gate = createCredentialGate({ clock, keys, onNewKey: () => (state.news += 1) });
-    const gated = guardCalls(inner, gate.guard);
+    const gated = guarded(inner, gate.guard);
     inner.beforeAnswer = failWith("Unauthorized");
     await outcomeOf(gated);
     for (let second = 0; second < 10; second += 1) await clock.advance(1_000);
@@ -159,7 +162,7 @@ function startThrottleGate() {
   const clock = new FakeClock();
   const inner = new FakeControlPlane();
   const reported: string[] = [];
-  const gated = withThrottleGate(inner, { clock, observer: { throttled: (reason) => reported.push(reason) } });
+  const gated = guarded(inner, throttleGuard({ clock, observer: { throttled: (reason) => reported.push(reason) } }));
   return { clock, inner, reported, gated };
 }
 

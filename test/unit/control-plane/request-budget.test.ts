@@ -1,13 +1,16 @@
+/** Tests the request budget. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bucketFor, createRequestBudget, withRequestBudget } from "../../../src/control-plane/request-budget.ts";
+import { budgetGuards } from "../../../src/control-plane/guard-calls.ts";
+import { bucketFor, createRequestBudget } from "../../../src/control-plane/request-budget.ts";
+import { guardCalls } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
-import type { Caller, RequestBudget, Urgency } from "../../../src/domain/request-budget.ts";
+import type { Caller, RequestBudget, Urgency } from "../../../src/domain/control-plane-requests.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 import { FakeControlPlane, project } from "./fake-control-plane.ts";
 
-const urgent = (namespace = "shop"): Caller => ({ urgency: "Urgent", namespace });
-const background = (namespace = "shop"): Caller => ({ urgency: "Background", namespace });
+const urgent = (namespace = "shop"): Caller => ({ urgency: "Urgent", namespace, project: "p" });
+const background = (namespace = "shop", project = "p"): Caller => ({ urgency: "Background", namespace, project });
 
 interface Sent {
   readonly label: string;
@@ -121,6 +124,22 @@ describe("the limits", () => {
     },
   );
 
+  it("the limit changes while requests wait → they keep their places, and the new limit counts from then on", async () => {
+    const { clock, budget, sent, send } = start({ perMinute: 600 });
+    for (let index = 0; index < 500; index += 1) send(urgent(), String(index));
+    await clock.advance(10_000);
+    const before = sent.length;
+    expect(before).toBeGreaterThan(50);
+    budget.setRequestsPerMinute(60);
+    await clock.advance(60_000);
+    expect(sent.length - before).toBeLessThanOrEqual(60);
+    expect(sent.length - before).toBeGreaterThan(25);
+    expect(budget.pollsPerMinute).toBeLessThanOrEqual(15);
+    budget.setRequestsPerMinute(600);
+    await clock.advance(60_000);
+    expect(sent.map(({ label }) => label)).toEqual(Array.from({ length: 500 }, (_, index) => String(index)));
+  });
+
   it("only background requests → half of the minute; pollsPerMinute says how many polls that are", async () => {
     const { clock, budget, sent, send } = start();
     for (let index = 0; index < 1_000; index += 1) send(background());
@@ -190,6 +209,42 @@ describe("waiting", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it("a poll that waits longer than allowed → put off, and not counted as throttled", async () => {
+    const { clock, errors, reported, send } = start({ perMinute: 10, perSecond: 1, maxWaitMs: 30_000 });
+    for (let index = 0; index < 20; index += 1) send(background());
+    await clock.advance(30_000);
+    expect(new Set(errors.map((error) => (error as Error).name))).toEqual(new Set(["PutOffError"]));
+    expect(reported).not.toContain("BudgetUsedUp");
+  });
+
+  it("a project is hurried → its polls go with the edits, and so do their later requests; others stay", async () => {
+    const { clock, sent, send, budget } = start({ perMinute: 60, perSecond: 1, maxWaitMs: 30_000 });
+    const poll = background("shop", "edited");
+    for (let index = 0; index < 40; index += 1) send(background("shop", "other"));
+    send(poll, "edited, in parallel");
+    send(poll, "edited");
+    budget.hurry("edited");
+    budget.hurry("unknown");
+    await clock.advance(4_000);
+    expect(sent.slice(0, 2).map(({ label }) => label)).toEqual(["edited, in parallel", "edited"]);
+    const before = sent.length;
+    send(poll, "edited, later");
+    await clock.advance(10_000);
+    expect(sent[before]?.label).toBe("edited, later");
+    expect(sent.length).toBeGreaterThan(before + 1);
+  });
+
+  it("closed → every waiting request and every later one is refused as by the leader fence, and no timer is left", async () => {
+    const { clock, sent, errors, send, budget } = start({ perMinute: 10, perSecond: 1 });
+    for (const caller of [urgent(), background(), background("other")]) send(caller);
+    budget.close();
+    send(urgent());
+    await clock.advance(60_000);
+    expect(sent).toEqual([]);
+    expect(errors.map((error) => (error as Error).name)).toEqual(Array(4).fill("LeaderFenceError"));
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   it("10,000 requests wait → the next one is refused at once", async () => {
     const { errors, send } = start({ perMinute: 10, perSecond: 1 });
     for (let index = 0; index < 10_001; index += 1) send(background());
@@ -198,10 +253,10 @@ describe("waiting", () => {
   });
 });
 
-describe("withRequestBudget", () => {
+describe("budgetGuards", () => {
   function decorate(failures: readonly string[]) {
     const taken: Caller[] = [];
-    const budget: RequestBudget = { take: async (caller) => void taken.push(caller), pollsPerMinute: 1 };
+    const budget: Pick<RequestBudget, "take"> = { take: async (caller) => void taken.push(caller) };
     const inner = new FakeControlPlane();
     const left = [...failures];
     inner.beforeAnswer = async () => {
@@ -211,7 +266,7 @@ describe("withRequestBudget", () => {
       }
     };
     const caller = urgent();
-    return { taken, inner, caller, controlPlane: withRequestBudget(inner, budget, caller) };
+    return { taken, inner, caller, controlPlane: guardCalls(inner, budgetGuards(budget, caller)) };
   }
 
   it("every call → asks the budget first, as this caller", async () => {
@@ -250,7 +305,7 @@ describe("withRequestBudget", () => {
     const refuse = async () => {
       throw new ControlPlaneError("Throttled", "used up", { effect: "NotApplied" });
     };
-    const controlPlane = withRequestBudget(inner, { take: refuse, pollsPerMinute: 1 }, urgent());
+    const controlPlane = guardCalls(inner, budgetGuards({ take: refuse }, urgent()));
     await expect(controlPlane.deleteEndpoint(project, "ep-1")).rejects.toMatchObject({ reason: "Throttled" });
     expect(inner.calls).toEqual([]);
   });

@@ -1,3 +1,4 @@
+/** Tests the key of a watched Secret, with the file as fallback. */
 import { describe, expect, test } from "vitest";
 import { createSecretKeySource } from "../../../src/control-plane/key-source.ts";
 

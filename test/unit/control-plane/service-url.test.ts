@@ -1,3 +1,4 @@
+/** Tests the check of the control plane's URL. */
 import { describe, expect, test } from "vitest";
 import { parseServiceUrl } from "../../../src/control-plane/routes.ts";
 

@@ -1,3 +1,4 @@
+/** Tests the reports about objects that cannot be parsed. */
 import { expect, it } from "vitest";
 import { withUnreadableReport } from "../../../src/control-plane/unreadable-objects.ts";
 import type { LogFields } from "../../../src/domain/logger.ts";

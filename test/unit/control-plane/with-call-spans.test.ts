@@ -1,7 +1,8 @@
+/** Tests the spans of calls to the control plane. */
 import { describe, expect, test } from "vitest";
 import { withCallSpans, withRequestAttributes } from "../../../src/control-plane/with-call-spans.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
-import type { ControlPlaneRequest } from "../../../src/domain/control-plane-observer.ts";
+import type { ControlPlaneRequest } from "../../../src/domain/control-plane-requests.ts";
 import { recordSpans } from "../../support/recorded-spans.ts";
 import { endpoint, FakeControlPlane, operation, operations, project } from "./fake-control-plane.ts";
 

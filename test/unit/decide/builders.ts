@@ -1,3 +1,4 @@
+/** Makes observations for tests of decisions. */
 import { type Claim, ProjectClaims } from "../../../src/decide/claims.ts";
 import { desiredChanges, desiredFields, hashOf } from "../../../src/decide/desired-endpoint.ts";
 import type { Identity } from "../../../src/decide/identity.ts";
@@ -41,7 +42,7 @@ export const otherToken = ownershipToken(identity.clusterId, otherUid);
 export const ownName = endpointName("orders", token);
 export const otherName = endpointName("billing", otherToken);
 
-/** RFC 3339, so many milliseconds from the moment of the observation. */
+/** Returns RFC 3339: this number of milliseconds after the moment of the observation. */
 export function timeAt(offsetMs: number): string {
   return new Date(nowMs + offsetMs).toISOString();
 }
@@ -194,6 +195,7 @@ export interface ObservationChange {
   /** Ids of endpoints whose read by id was answered 404. */
   readonly absentIds?: readonly string[];
   readonly unreadableIds?: readonly string[];
+  readonly unreadableNames?: readonly string[];
   readonly operations?: Partial<OperationFacts>;
   readonly echoesNames?: boolean;
   readonly startedAtMs?: number;
@@ -228,6 +230,7 @@ export function observation(change: ObservationChange = {}): Observation {
       serviceTimeMs: nowMs,
       endpoints: new Map(listed.map((each) => [each.id, each])),
       unreadableIds: change.unreadableIds ?? [],
+      unreadableNames: change.unreadableNames ?? [],
       readsById: new Map(reads),
       echoesNames: change.echoesNames ?? false,
     },

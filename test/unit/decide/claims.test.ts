@@ -1,7 +1,9 @@
-/** Which records of resources at other control planes count as claims. */
+/** Which resources at other control planes may claim an endpoint here, and what the message about a claim says. */
 import { expect, it } from "vitest";
 import { mayClaimAt } from "../../../src/decide/claims.ts";
-import { identity, intent, ownership, resource } from "./builders.ts";
+import { ownershipConflict } from "../../../src/decide/plan-owned.ts";
+import { claimedByAnother } from "../../../src/decide/plan-unowned.ts";
+import { claim, identity, intent, observation, ownership, resource } from "./builders.ts";
 
 const { serviceUrl } = identity;
 const another = "https://another.example/api/v2";
@@ -11,8 +13,26 @@ it.each([
   ["an endpoint at another URL", resource({ status: { ownership: ownership({ serviceUrl: another }) } }), false],
   ["an open create at this URL", resource({ status: { createIntent: intent() } }), true],
   ["an open create at another URL", resource({ status: { createIntent: intent({ serviceUrl: another }) } }), false],
-  ["no records", resource(), false],
+  ["no records, because status was lost", resource(), true],
   ["a record that cannot be parsed", resource({ isOwnershipReadable: false }), true],
 ])("%s → claims here: %#", (_, given, want) => {
   expect(mayClaimAt(serviceUrl, given)).toBe(want);
 });
+
+it.each([
+  ["in the same namespace", "shop", "ComputeEndpoint billing"],
+  ["in another namespace", "crm", "a ComputeEndpoint of another namespace"],
+])(
+  "another resource %s claims the endpoint → the message says no more than the reader may know",
+  (_, namespace, want) => {
+    const rival = claim({ key: { namespace, name: "billing" }, ownedEndpointId: "ep-own-1" });
+    const seen = observation({ claims: [rival] });
+    const plans = [claimedByAnother(seen, rival, "the endpoint"), ownershipConflict(seen, "ep-own-1")];
+    for (const plan of plans) {
+      expect(plan).toMatchObject({ kind: "Stall", message: expect.stringContaining(want) });
+      expect(JSON.stringify(plan).includes("billing") || JSON.stringify(plan).includes("crm")).toBe(
+        namespace === "shop",
+      );
+    }
+  },
+);

@@ -1,3 +1,4 @@
+/** Tests single decisions. */
 import { describe, expect, it } from "vitest";
 import { type Claim, claimOfGone } from "../../../src/decide/claims.ts";
 import type { Observation } from "../../../src/decide/observation.ts";
@@ -16,6 +17,7 @@ import {
   observation,
   operation,
   otherBranch,
+  otherName,
   owned,
   ownership,
   ownName,
@@ -279,6 +281,39 @@ const rows: readonly Row[] = [
     want: { kind: "UpdateEndpoint" },
   },
   {
+    name: "the recorded endpoint is gone, and another one carries our token → a person decides",
+    why: "S1: another client may have copied the name, and the record was not lost",
+    given: observation({
+      resource: resource({ status: { ownership: ownership({ endpointId: "ep-gone" }) } }),
+      echoesNames: true,
+      endpoints: [endpoint({ id: "ep-copy", name: ownName })],
+    }),
+    want: { kind: "Stall", reason: "CreateAmbiguous" },
+  },
+  {
+    name: "the recorded endpoint is gone, and a person says that the other one is not ours → forgets, then creates again",
+    why: "the annotation is the person's word",
+    given: observation({
+      resource: resource({
+        annotations: { [annotations.resolveCreate]: "abandon=all" },
+        status: { ownership: ownership({ endpointId: "ep-gone" }) },
+      }),
+      echoesNames: true,
+      endpoints: [endpoint({ id: "ep-copy", name: ownName })],
+    }),
+    want: { kind: "ForgetEndpoint" },
+  },
+  {
+    name: "nothing recorded, and a person says that the endpoint with our token is not ours → it is not taken",
+    why: "the annotation is the person's word",
+    given: observation({
+      resource: resource({ annotations: { [annotations.resolveCreate]: "abandon=all" } }),
+      echoesNames: true,
+      endpoints: [endpoint({ id: "ep-copy", name: ownName })],
+    }),
+    want: { kind: "Stall", reason: "EndpointExists" },
+  },
+  {
     name: "deletion without records, our token on another branch → a person decides",
     why: "status may have been lost; a release would leak the endpoint without a word",
     given: observation({
@@ -287,6 +322,36 @@ const rows: readonly Row[] = [
       endpoints: [endpoint({ id: "ep-1", name: ownName, branchId: otherBranch })],
     }),
     want: { kind: "Stall", reason: "CreateAmbiguous" },
+  },
+  ...(
+    [
+      ["deletion without records", { resource: resource(deleting) }],
+      ["nothing recorded", { resource: resource() }],
+    ] as const
+  ).flatMap(([state, change]): readonly Row[] => [
+    {
+      name: `${state}, an endpoint that cannot be parsed carries our token → waits`,
+      why: "it may be ours: a release would leak it, and a create would make a second one",
+      given: observation({ ...change, echoesNames: true, unreadableIds: ["ep-1"], unreadableNames: [ownName] }),
+      want: { kind: "Stall", reason: "CreateAmbiguous" },
+    },
+    {
+      name: `${state}, an endpoint that cannot be parsed carries another token → goes on`,
+      why: "one bad object does not block other resources",
+      given: observation({ ...change, echoesNames: true, unreadableIds: ["ep-1"], unreadableNames: [otherName] }),
+      want: { kind: state === "nothing recorded" ? "CreateEndpoint" : "RemoveFinalizer" },
+    },
+  ]),
+  {
+    name: "deletion without records, a person gives up the endpoint that cannot be parsed → the finalizer goes",
+    why: "a person says that it is not ours",
+    given: observation({
+      resource: resource({ ...deleting, annotations: { [annotations.resolveCreate]: "abandon=all" } }),
+      echoesNames: true,
+      unreadableIds: ["ep-1"],
+      unreadableNames: [ownName],
+    }),
+    want: { kind: "RemoveFinalizer", cause: "NeverCreated" },
   },
   {
     name: "deletion without records, no token anywhere → the finalizer goes",

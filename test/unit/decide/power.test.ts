@@ -1,3 +1,4 @@
+/** Tests the annotations that start and suspend a compute. */
 import { describe, expect, it } from "vitest";
 import { statusFor } from "../../../src/decide/status-for.ts";
 import { annotations } from "../../../src/resource/names.ts";

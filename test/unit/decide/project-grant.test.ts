@@ -1,3 +1,4 @@
+/** Tests what a namespace may do in a project. */
 import { describe, expect, it } from "vitest";
 import { notGrantedMessage, projectGrantOf } from "../../../src/decide/project-grant.ts";
 import { situationOf } from "../../../src/decide/situation.ts";

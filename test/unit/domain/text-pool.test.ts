@@ -1,3 +1,4 @@
+/** Tests the text pool. */
 import { describe, expect, it } from "vitest";
 import { createTextPool } from "../../../src/domain/text-pool.ts";
 

@@ -1,3 +1,4 @@
+/** Tests that secrets are removed from texts. */
 import { describe, expect, test } from "vitest";
 import { withoutSecrets } from "../../../src/domain/without-secrets.ts";
 
@@ -11,6 +12,11 @@ describe("withoutSecrets", () => {
     [`host=h user=ann password=${word} dbname=d`, "host=h user=ann password=[redacted] dbname=d"],
     [`password='${word} with blank' x`, "password=[redacted] x"],
     [`{"password": "${word}", "a": 1}`, '{"password": [redacted], "a": 1}'],
+    [
+      `cannot use host.example:5432:orders:ann:${word}: refused`,
+      "cannot use host.example:5432:orders:ann:[redacted] refused",
+    ],
+    [`"*:*:*:ann:${word}"`, '"*:*:*:ann:[redacted]"'],
     [`PGPASSWORD=${word} psql`, "PGPASSWORD=[redacted] psql"],
     [`authorization: Bearer ${word}`, "authorization: Bearer [redacted]"],
     [`api_key: ${word}`, "api_key: [redacted]"],
@@ -36,6 +42,7 @@ describe("withoutSecrets", () => {
     "supplied credentials do not pass authentication",
     "endpoint ep-cool-dawn-123456 of branch br-quiet-sun-123456 at 12:00:00",
     "the bearer of bad news",
+    "from 2026-11-22T12:00:00Z to 2026-11-22T12:00:00+01:00, a:b:c:d:e",
     "listening on 127.0.0.1:8080, ask ann@host.example",
   ])("%s → unchanged", (text) => {
     expect(withoutSecrets(text)).toBe(text);

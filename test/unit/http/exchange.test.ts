@@ -1,3 +1,4 @@
+/** Tests when a request counts as sent. */
 import type { Dispatcher } from "undici";
 import { expect, test } from "vitest";
 import { exchange } from "../../../src/http/exchange.ts";

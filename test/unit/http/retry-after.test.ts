@@ -1,3 +1,4 @@
+/** Tests the header `Retry-After`. */
 import { describe, expect, test } from "vitest";
 import { parseRetryAfter } from "../../../src/http/retry-after.ts";
 

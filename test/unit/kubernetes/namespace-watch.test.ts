@@ -1,3 +1,4 @@
+/** Tests how grants of Namespaces are read. */
 import { describe, expect, test } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";

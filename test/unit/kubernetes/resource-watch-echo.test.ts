@@ -1,3 +1,4 @@
+/** Tests that events of our own writes are not parsed again. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createResourceWatch, type ResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
@@ -11,7 +12,7 @@ function stored(resourceVersion: string, metadata: object = {}) {
   return { metadata: { ...key, uid: "u1", generation: 1, resourceVersion, ...metadata }, spec };
 }
 
-/** Nothing that reads it can use it, so that a reading of it is logged. */
+/** The object cannot be parsed. So if it is parsed, that is logged. */
 const damaged = (resourceVersion: string) => stored(resourceVersion, { generation: "one" });
 
 /** An API server in the hands of the test: a list, a watch, and the answer to a write. */

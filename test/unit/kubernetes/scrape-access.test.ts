@@ -1,3 +1,4 @@
+/** Tests the check of scrapes. */
 import { describe, expect, test } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { createScrapeAccess } from "../../../src/kubernetes/scrape-access.ts";

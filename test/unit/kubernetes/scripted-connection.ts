@@ -1,3 +1,4 @@
+/** A connection whose answers a test writes. */
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 

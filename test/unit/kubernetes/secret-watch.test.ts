@@ -1,3 +1,4 @@
+/** Tests the watch of one Secret. */
 import { describe, expect, onTestFinished, test } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import type { KubernetesCall } from "../../../src/kubernetes/http/connection.ts";

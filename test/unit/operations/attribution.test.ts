@@ -1,3 +1,4 @@
+/** Tests which operations belong to a resource, and what caused them. */
 import { describe, expect, it } from "vitest";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation, OperationCause } from "../../../src/domain/operation.ts";

@@ -1,3 +1,4 @@
+/** Tests by random histories that every operation is counted exactly once. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { LogModel, type LogNature, type Move } from "./log-model.ts";

@@ -1,3 +1,4 @@
+/** Tests when an ended operation is counted. */
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../../src/domain/operation.ts";
 import { type OperationLogState, reduceOperations } from "../../../src/operations/reduce-operations.ts";

@@ -1,3 +1,4 @@
+/** Tests which failures LastOperationSucceeded shows. */
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../../src/domain/operation.ts";
 import { reduceOperations } from "../../../src/operations/reduce-operations.ts";

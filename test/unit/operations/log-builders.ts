@@ -1,3 +1,4 @@
+/** Makes operations and statuses for tests of the operation log. */
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import { compareNewestFirst, type Operation } from "../../../src/domain/operation.ts";
 import { createSnapshot, type OperationsSnapshot } from "../../../src/operations/known-operations.ts";
@@ -17,7 +18,7 @@ export const project = "green-fox-123456";
 export const branch = "br-main-1";
 export const otherBranch = "br-other-2";
 
-/** RFC 3339: so many seconds from `nowMs`. */
+/** Returns RFC 3339: this number of seconds after `nowMs`. */
 export function at(seconds: number): string {
   return new Date(nowMs + seconds * 1_000).toISOString();
 }

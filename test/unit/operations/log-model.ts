@@ -1,3 +1,4 @@
+/** A model of a control plane's operation log, for random histories. */
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { compareNewestFirst, type Operation } from "../../../src/domain/operation.ts";
 import { logNeedOf } from "../../../src/operations/log-need.ts";

@@ -1,3 +1,4 @@
+/** Tests how far back the operation log is read. */
 import { describe, expect, it } from "vitest";
 import { logNeedOf } from "../../../src/operations/log-need.ts";
 import { at, begunState, operation, reduceAll } from "./log-builders.ts";

@@ -1,3 +1,4 @@
+/** Tests the reader of the operation log. */
 import { describe, expect, it } from "vitest";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { Operation } from "../../../src/domain/operation.ts";

@@ -1,3 +1,4 @@
+/** Tests the reducer of the operation log. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../../src/domain/operation.ts";

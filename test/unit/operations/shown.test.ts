@@ -1,3 +1,4 @@
+/** Tests which operations status shows. */
 import { describe, expect, it } from "vitest";
 import { type Operation, type OperationCause, outcomeOf } from "../../../src/domain/operation.ts";
 import { shownOperations } from "../../../src/operations/shown.ts";

@@ -16,7 +16,12 @@ function planesWith(annotation: string | undefined): Planes {
     settings: { access: undefined, projects },
     grantMode: "WhenUsed",
     tenantLimits: { hosts: undefined, requestsPerMinute: 700, planesPerNamespace: 1 },
-    connect: () => ({ access: {} as never, unreadableCount: () => 0, close: async () => {} }),
+    connect: () => ({
+      access: {} as never,
+      unreadableCount: () => 0,
+      setRequestsPerMinute: () => {},
+      close: async () => {},
+    }),
     newProjects: () => projects,
     standingOf: () => "Listed",
     onKey: () => {},

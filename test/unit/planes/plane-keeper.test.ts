@@ -4,8 +4,8 @@ import { type PlaneUsers, usersAmong } from "../../../src/decide/plane-users.ts"
 import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
 import type { ResourceStore } from "../../../src/domain/resource-store.ts";
 import type { StoredSecret } from "../../../src/domain/secret-store.ts";
-import { keyFinalizer } from "../../../src/planes/hold-secrets.ts";
 import { PlaneKeeper } from "../../../src/planes/plane-keeper.ts";
+import { keyFinalizer } from "../../../src/planes/plane-secrets.ts";
 import { Planes } from "../../../src/planes/planes.ts";
 import type { Projects } from "../../../src/reconcile/projects.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
@@ -36,6 +36,8 @@ class KeeperScene {
   plane: PlaneResource | undefined;
   users: PlaneUsers;
   readonly planes: Planes;
+  /** The reasons of the events so far. */
+  readonly events: string[] = [];
   /** What a resource learns while the finalizer of the control plane is removed. */
   problemAtEnd: string | undefined;
   secret: StoredSecret = {
@@ -69,7 +71,12 @@ class KeeperScene {
         tenantLimits: { hosts: undefined, requestsPerMinute: 700, planesPerNamespace: 10 },
         settings: { access: undefined, projects: newProjects() },
       },
-      connect: () => ({ access: {} as never, unreadableCount: () => 0, close: async () => {} }),
+      connect: () => ({
+        access: {} as never,
+        unreadableCount: () => 0,
+        setRequestsPerMinute: () => {},
+        close: async () => {},
+      }),
       ...{ newProjects, onKey: nothing, onUnused: nothing, onUsable: nothing, onNews: nothing },
       standingOf: () => "Listed",
     });
@@ -83,6 +90,8 @@ class KeeperScene {
       namespaces,
       storeOf,
       usersOf,
+      events: { record: (_, { reason }) => void this.events.push(reason) },
+      mayRecordOfCluster: false,
     });
   }
 
@@ -121,6 +130,24 @@ it("deleted, and the DatabaseAccesses are not listed yet → both finalizers sta
   expect(scene.plane).toBeUndefined();
   expect(scene.problemAtEnd).toBe("ControlPlaneNotFound");
   expect(scene.secret.finalizers).toEqual([]);
+});
+
+it("the key can be read, is gone, and is there again → one event for each transition, and none for the rest", async () => {
+  const scene = new KeeperScene({ count: 1, isComplete: true }, false);
+  const reconcileLater = async () => {
+    await scene.clock.advance(5_000);
+    await scene.reconcile();
+  };
+  await scene.reconcile();
+  await reconcileLater();
+  expect(scene.events).toEqual(["ControlPlaneReady"]);
+  const { data } = scene.secret;
+  scene.secret = { ...scene.secret, data: {} };
+  await reconcileLater();
+  await reconcileLater();
+  scene.secret = { ...scene.secret, data };
+  await reconcileLater();
+  expect(scene.events).toEqual(["ControlPlaneReady", "SecretKeyNotFound", "ControlPlaneReady"]);
 });
 
 it("not listed yet, and the control plane stays → the Secret keeps its finalizer and gets none", async () => {

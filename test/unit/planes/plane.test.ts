@@ -24,6 +24,7 @@ function scene(answer: (secretName: string) => Promise<void> = async () => {}) {
   const targets: PlaneTarget[] = [];
   const memories: Projects[] = [];
   const unused: string[] = [];
+  const limits: (number | undefined)[] = [];
   const plane = new Plane("ControlPlane/shop/own", {
     clock,
     secrets: {
@@ -40,19 +41,21 @@ function scene(answer: (secretName: string) => Promise<void> = async () => {}) {
     },
     connect: (target) => {
       targets.push(target);
-      return { access: {} as never, unreadableCount: () => 0, close: async () => {} };
+      const setRequestsPerMinute = (limit: number | undefined) => void limits.push(limit);
+      return { access: {} as never, unreadableCount: () => 0, setRequestsPerMinute, close: async () => {} };
     },
     newProjects: () => {
       const memory = { retryRefused: () => 0 } as unknown as Projects;
       memories.push(memory);
       return memory;
     },
+    tenantLimits: { hosts: ["listed.example.com", "*.wild.example.com"] },
     onKey: () => {},
     onKeyChange: () => {},
     onHealthChange: () => {},
     onUnused: (planeId) => unused.push(planeId),
   });
-  return { clock, plane, targets, unused };
+  return { clock, plane, targets, unused, limits };
 }
 
 it("URL and Secret change in one edit → each connection keeps the key of its own URL", async () => {
@@ -98,12 +101,15 @@ it("deleted and made anew under the same name and URL → another key and anothe
   expect(plane.projects).not.toBe(projects);
 });
 
-it("only the budget changes → the same key and the same memory", () => {
-  const { plane, targets } = scene();
+it("only the budget changes → the same connection with what it knows, and another limit", () => {
+  const { plane, targets, limits } = scene();
   plane.note(described(1, northUrl, "north"));
   const { key, projects, health } = plane;
   plane.note(described(2, northUrl, "north", { budget: 30 }));
-  expect(targets.length).toBe(2);
+  plane.note(described(3, northUrl, "north", { budget: 30 }));
+  plane.note(described(4, northUrl, "north"));
+  expect(targets.length).toBe(1);
+  expect(limits).toEqual([30, undefined]);
   expect([plane.key, plane.projects, plane.health]).toEqual([key, projects, health]);
 });
 
@@ -127,4 +133,14 @@ it("deleted, or its Secret cannot be read any more → its metrics go, and a cal
   plane.note(undefined);
   expect(unused.length).toBe(2);
   expect(targets[0]?.isInUse()).toBe(false);
+});
+
+it.each([
+  ["https://control.example.com/v2", false],
+  ["https://a.wild.example.com/v2", false],
+  ["https://listed.example.com/v2", true],
+])("a ControlPlane names %s → its name may lead to this machine or link: %s", (url, want) => {
+  const { plane, targets } = scene();
+  plane.note(described(1, url, "north"));
+  expect(targets[0]?.mayBeNearby).toBe(want);
 });

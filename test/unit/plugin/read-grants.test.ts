@@ -1,3 +1,4 @@
+/** Tests how the plugin reads grants. */
 import { describe, expect, test } from "vitest";
 import type { GrantMode } from "../../../src/decide/project-grant.ts";
 import { readGrants } from "../../../src/plugin/read-grants.ts";

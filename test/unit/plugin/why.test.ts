@@ -1,10 +1,26 @@
+/** Tests the explanations of `kubectl endpoints why`. */
 import { describe, expect, test } from "vitest";
-import { accessNextSteps, exitCodeOf, explain, explanationText, nextSteps } from "../../../src/plugin/why.ts";
-import { accessStallReasons } from "../../../src/resource/access-reasons.ts";
+import {
+  accessNextSteps,
+  exitCodeOf,
+  explain,
+  explanationText,
+  nextSteps,
+  planeNextSteps,
+} from "../../../src/plugin/why.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
-import { progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
+import { accessStallReasons, progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
+import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";
 import { parseDatabaseAccess } from "../../../src/resource/database-access.ts";
-import { accessSaying, everyAccessReason, everyReason, resourceSaying } from "../../support/status-saying.ts";
+import {
+  accessSaying,
+  everyAccessReason,
+  everyPlaneReason,
+  everyReason,
+  planeSaying,
+  planeWaits,
+  resourceSaying,
+} from "../../support/status-saying.ts";
 
 describe("why", () => {
   test.each(everyReason)("%s → the message, the next step, and what the resource waits for", (reason) => {
@@ -28,6 +44,17 @@ describe("why", () => {
       expect(explanation.nextStep).not.toContain("See docs/conditions.md");
       const isPersons = isIn(accessStallReasons, reason) || ["Unauthorized", "Paused"].includes(reason);
       expect(exitCodeOf(explanation)).toBe(isPersons ? 4 : reason === "UpToDate" ? 0 : 3);
+    },
+  );
+
+  test.each(everyPlaneReason)(
+    "ClusterControlPlane, %s → its name without a namespace, the message, the next step",
+    (reason) => {
+      const explanation = explain(parseClusterControlPlane(planeSaying(reason)), planeNextSteps);
+      expect(explanation).toMatchObject({ resource: "analytics", reason, message: `The message of ${reason}.` });
+      expect(explanation.nextStep).toMatch(/^[A-Z].*\.$/);
+      expect(explanation.nextStep).not.toContain("See docs/conditions.md");
+      expect(explanation.waitsFor).toBe(planeWaits[reason]);
     },
   );
 

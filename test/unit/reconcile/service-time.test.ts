@@ -1,3 +1,4 @@
+/** Tests how the operator knows the control plane's clock. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";

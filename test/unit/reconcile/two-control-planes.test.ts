@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { fullGrant } from "../../../src/decide/project-grant.ts";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
+import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
 import type { ControlPlaneAccess, ControlPlaneUnit } from "../../../src/reconcile/control-plane-access.ts";
 import { ProjectReconciler } from "../../../src/reconcile/project-reconciler.ts";
@@ -23,13 +24,14 @@ import {
   resource,
 } from "../decide/builders.ts";
 
-const ownedElsewhere = (recordedUrl: string) =>
+const controlPlane = "ControlPlane/shop/north";
+/** A resource of another control plane, which made the endpoint. @param serviceUrl of its record; `undefined`: its status was lost */
+const madeElsewhere = (serviceUrl: string | undefined) =>
   resource({
     ...{ key: { namespace: "shop", name: "billing" }, uid: otherUid },
     spec: { controlPlaneRef: { kind: "ControlPlane", name: "north" } },
-    status: {
-      ownership: ownership({ resourceUid: otherUid, serviceUrl: recordedUrl, controlPlane: "ControlPlane/shop/north" }),
-    },
+    status:
+      serviceUrl === undefined ? {} : { ownership: ownership({ resourceUid: otherUid, serviceUrl, controlPlane }) },
   });
 
 /** The control plane of the settings with one endpoint, or another one that takes its place. */
@@ -45,6 +47,11 @@ class UnitScene {
     clock: this.clock,
     operationsOf: () => new ProjectOperations({ clock: this.clock }),
   });
+  readonly #shown: () => readonly ObservedEndpoint[];
+
+  constructor(shown: () => readonly ObservedEndpoint[] = () => [endpoint({ name: otherName })]) {
+    this.#shown = shown;
+  }
 
   /** The spec has another URL by now. */
   edit(): void {
@@ -54,7 +61,14 @@ class UnitScene {
   async reconcile(): Promise<void> {
     const { clock, store } = this;
     const unitOf = (id: string): ControlPlaneUnit => ({
-      ...{ id, projects: this.#projects, grantOf: () => fullGrant, problem: undefined, access: this.access },
+      ...{
+        id,
+        projects: this.#projects,
+        grantOf: () => fullGrant,
+        problem: undefined,
+        isSettled: true,
+        access: this.access,
+      },
     });
     const reconciler = new ProjectReconciler({
       ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger, unitOf },
@@ -69,24 +83,31 @@ class UnitScene {
       this.sent.push(what);
       throw new ControlPlaneError("Unreachable", "the test changes nothing", { effect: "NotApplied" });
     };
-    const shown = endpoint({ name: otherName });
     const controlPlane = {
       serviceUrl: identity.serviceUrl,
-      listEndpoints: async () => ({ endpoints: [shown], unreadableIds: [], serviceTimeMs: nowMs }),
-      getEndpoint: async () => shown,
+      listEndpoints: async () => ({ endpoints: this.#shown(), unreadableIds: [], serviceTimeMs: nowMs }),
+      getEndpoint: async () => this.#shown()[0],
       listOperations: async () => ({ operations: [], unreadableIds: [], nextCursor: undefined }),
       ...{ createEndpoint: refuse("create"), updateEndpoint: refuse("update") },
       ...{ deleteEndpoint: refuse("delete"), changePower: refuse("power") },
     } as unknown as ControlPlane;
     const reserve = async () => this.whileWaiting();
-    return { identity, forCaller: () => controlPlane, reserve, reserved: controlPlane, pollsPerMinute: 1_000 };
+    return {
+      identity,
+      forCaller: () => controlPlane,
+      reserve,
+      reserved: controlPlane,
+      pollsPerMinute: 1_000,
+      hurry() {},
+      stopWaiting() {},
+    };
   }
 }
 
 /** One reconcile of the settings' project, by an operator that has listed no ControlPlane yet. */
-async function reconcileOnce(recordedUrl: string) {
+async function reconcileOnce(recordedUrl: string | undefined) {
   const scene = new UnitScene();
-  scene.store.put(ownedElsewhere(recordedUrl));
+  scene.store.put(madeElsewhere(recordedUrl));
   const adoption = { policy: "AdoptOnly", endpointId: "ep-own-1", takeOver: true } as const;
   const { key } = scene.store.put(resource({ spec: { adoption } }));
   await scene.reconcile();
@@ -95,6 +116,12 @@ async function reconcileOnce(recordedUrl: string) {
 
 it("the record has the same URL → the endpoint is claimed, although no ControlPlane is listed yet", async () => {
   const { status } = (await reconcileOnce(identity.serviceUrl)) ?? {};
+  expect(conditionOf(status?.conditions, "Stalled")?.reason).toBe("ClaimedByAnother");
+  expect(status?.ownership).toBeUndefined();
+});
+
+it("the status was lost, and the endpoint carries the token of the resource → it is claimed", async () => {
+  const { status } = (await reconcileOnce(undefined)) ?? {};
   expect(conditionOf(status?.conditions, "Stalled")?.reason).toBe("ClaimedByAnother");
   expect(status?.ownership).toBeUndefined();
 });
@@ -115,4 +142,20 @@ it.each([
   };
   await scene.reconcile();
   expect(scene.sent).toEqual(Array(times).fill("update"));
+});
+
+it.each([
+  ["stays as it is → the create is sent under its intent", 1],
+  ["gets another URL → nothing is sent, and the intent is taken back", 0],
+])("while the intent is stored, the control plane %s", async (_, times) => {
+  const scene = new UnitScene(() => []);
+  const { key } = scene.store.put(resource());
+  scene.store.afterWrite = (write) => {
+    if (write === "patchStatus" && times === 0) scene.edit();
+  };
+  await scene.reconcile();
+  expect(scene.sent).toEqual(Array(times).fill("create"));
+  const status = scene.store.get(key)?.status;
+  expect(status?.createIntent === undefined).toBe(times === 0);
+  expect(conditionOf(status?.conditions, "Stalled")?.status).not.toBe("True");
 });

@@ -1,3 +1,4 @@
+/** Tests the generated CustomResourceDefinitions. */
 import { describe, expect, it } from "vitest";
 import { buildCrd, buildStructuralSchema, type StructuralSchema } from "../../../src/resource/crd.ts";
 import { staleFiles } from "../../../tools/generate.ts";

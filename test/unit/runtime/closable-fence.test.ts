@@ -1,8 +1,9 @@
+/** Tests the closable fence. */
 import { expect, it } from "vitest";
-import { createClosableFence } from "../../../src/runtime/closable-fence.ts";
+import { ClosableFence } from "../../../src/domain/leader-fence.ts";
 
 it("nothing behind it → open until it is closed", () => {
-  const gate = createClosableFence();
+  const gate = new ClosableFence();
   expect(gate.mayStartEffect(8_000)).toBe(true);
   gate.close();
   expect(gate.mayStartEffect(0)).toBe(false);
@@ -10,7 +11,7 @@ it("nothing behind it → open until it is closed", () => {
 
 it("a lease behind it → as open as that, and closed for good once closed", () => {
   let leftMs = 5_000;
-  const gate = createClosableFence({ mayStartEffect: (timeoutMs) => timeoutMs <= leftMs });
+  const gate = new ClosableFence({ mayStartEffect: (timeoutMs) => timeoutMs <= leftMs });
   expect([gate.mayStartEffect(8_000), gate.mayStartEffect(5_000)]).toEqual([false, true]);
   leftMs = 15_000;
   gate.close();

@@ -1,5 +1,6 @@
+/** Tests the event loop monitor. */
 import { expect, test } from "vitest";
-import { createEventLoopMonitor } from "../../../src/runtime/event-loop-monitor.ts";
+import { monitorEventLoop } from "../../../src/runtime/event-loop-monitor.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 /** A clock whose timers fire so much too late. */
@@ -13,8 +14,7 @@ test("timers that fire in time, then late → each delay reported in seconds, ne
   const lateness = [0, 250, 0];
   const { clock, late } = lateClock(() => lateness.shift() ?? 0);
   const delays: number[] = [];
-  const monitor = createEventLoopMonitor({ clock: late, onDelay: (seconds) => delays.push(seconds) });
-  monitor.start();
+  monitorEventLoop({ clock: late, onDelay: (seconds) => delays.push(seconds) });
   await clock.advance(550);
   expect(delays).toEqual([0, 0.25, 0]);
 });
@@ -22,16 +22,14 @@ test("timers that fire in time, then late → each delay reported in seconds, ne
 test("stopped → no timer is left, nothing more is reported", async () => {
   const { clock, late } = lateClock(() => 0);
   let reported = 0;
-  const monitor = createEventLoopMonitor({
+  const stop = monitorEventLoop({
     clock: late,
     onDelay: () => {
       reported += 1;
     },
   });
-  monitor.stop();
-  monitor.start();
   await clock.advance(100);
-  monitor.stop();
+  stop();
   expect(clock.pendingTimers).toBe(0);
   await clock.advance(1_000);
   expect(reported).toBe(1);

@@ -1,6 +1,7 @@
+/** Tests when a process counts as stuck. */
 import { describe, expect, it } from "vitest";
 import type { Timer } from "../../../src/domain/clock.ts";
-import { createLivenessWatchdog, defaultLivenessLimits } from "../../../src/runtime/liveness-watchdog.ts";
+import { defaultLivenessLimits, LivenessWatchdog } from "../../../src/runtime/liveness-watchdog.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 /** A clock whose timers come late, as those of a busy event loop do. */
@@ -15,7 +16,7 @@ class LateClock extends FakeClock {
 function start() {
   const clock = new LateClock();
   const stats = { depth: 0, working: 0, longestRunningSeconds: 0 };
-  const watchdog = createLivenessWatchdog({
+  const watchdog = new LivenessWatchdog({
     clock,
     queueStats: () => stats,
     activeWorkers: () => stats.working,

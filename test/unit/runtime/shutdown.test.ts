@@ -1,3 +1,4 @@
+/** Tests the steps of a shutdown. */
 import { describe, expect, it } from "vitest";
 import { shutDown } from "../../../src/runtime/shutdown.ts";
 import { FakeClock } from "../../support/fake-clock.ts";

@@ -1,3 +1,4 @@
+/** Tests that the process ends even if the log fails. */
 import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
 import type { LogFields } from "../../../src/domain/logger.ts";

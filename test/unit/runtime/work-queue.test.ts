@@ -1,5 +1,7 @@
+/** Tests the work queue. */
 import { describe, expect, it } from "vitest";
-import { createWorkQueue, type WorkQueue, type WorkQueueObserver } from "../../../src/runtime/work-queue.ts";
+import type { WorkQueueObserver } from "../../../src/domain/worker.ts";
+import { WorkQueue } from "../../../src/runtime/work-queue.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 
 /*
@@ -29,12 +31,12 @@ interface Differences {
 function startQueue(options: Differences = {}) {
   const clock = new FakeClock();
   const { random = () => 0.999_999, ...rest } = options;
-  const queue = createWorkQueue<string>({ clock, idOf: (key) => key, backoff: { random }, ...rest });
+  const queue = new WorkQueue({ clock, random, ...rest });
   return { clock, queue };
 }
 
 /** Takes without waiting: what the queue would hand out now, put back into no state. */
-function takeAll(queue: WorkQueue<string>): readonly string[] {
+function takeAll(queue: WorkQueue): readonly string[] {
   const taken: string[] = [];
   while (queue.stats().depth > 0) {
     const key = queue.take();
@@ -262,6 +264,20 @@ describe("groups", () => {
     queue.add("a/2");
     expect(queue.stats().depth).toBe(3);
     expect(takeAll(queue)).toEqual(["a/2", "a/1", "b/1"]);
+  });
+
+  it("12: a queued key gets another group → it keeps its place, and is handed out once", () => {
+    let group = "a";
+    const { queue } = startQueue({ groupOf: () => group });
+    for (const key of ["1", "2"]) queue.add(key, "Background");
+    group = "b";
+    for (const priority of ["Background", "Urgent"] as const) queue.add("2", priority);
+    expect(queue.stats().depth).toBe(2);
+    expect(takeAll(queue)).toEqual(["2", "1"]);
+    queue.add("2");
+    group = "c";
+    queue.add("2");
+    expect(takeAll(queue)).toEqual(["2"]);
   });
 });
 

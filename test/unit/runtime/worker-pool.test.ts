@@ -1,7 +1,8 @@
+/** Tests the worker pool. */
 import { describe, expect, it } from "vitest";
 import type { Requeue, WorkerSlot } from "../../../src/domain/worker.ts";
-import { createWorkQueue } from "../../../src/runtime/work-queue.ts";
-import { createWorkerPool } from "../../../src/runtime/worker-pool.ts";
+import { WorkQueue } from "../../../src/runtime/work-queue.ts";
+import { WorkerPool } from "../../../src/runtime/worker-pool.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 
 interface Reconcile {
@@ -14,12 +15,12 @@ interface Reconcile {
 /** A pool whose reconciles the test ends by hand. */
 function startPool(workers: number) {
   const clock = new FakeClock();
-  const queue = createWorkQueue<string>({ clock, idOf: (key) => key, backoff: { random: () => 0.999_999 } });
+  const queue = new WorkQueue({ clock, random: () => 0.999_999 });
   const reconciles: Reconcile[] = [];
   const results: string[] = [];
   const errors: unknown[] = [];
   let mostActive = 0;
-  const pool = createWorkerPool<string>({
+  const pool = new WorkerPool({
     clock,
     queue,
     workers,

@@ -1,3 +1,4 @@
+/** Tests the sandbox's certificates. */
 import { X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { CertificateAuthority } from "../../../src/sandbox/certificates/certificate-authority.ts";

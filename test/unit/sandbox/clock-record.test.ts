@@ -1,3 +1,4 @@
+/** Tests the record of how the sandbox's clock ran. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

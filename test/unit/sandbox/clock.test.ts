@@ -1,3 +1,4 @@
+/** Tests the sandbox's clock. */
 import { expect, test } from "vitest";
 import { endOfTimeMs, SandboxClock } from "../../../src/sandbox/engine/clock.ts";
 

@@ -1,3 +1,4 @@
+/** Tests the engine with random sequences of requests. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";

@@ -1,3 +1,4 @@
+/** The random commands for the engine and its model. */
 import fc from "fast-check";
 import { expect } from "vitest";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";

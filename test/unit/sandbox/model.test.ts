@@ -1,3 +1,4 @@
+/** Tests the engine against a model of its state tables. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { OperationRecord } from "../../../src/sandbox/engine/records.ts";

@@ -1,3 +1,4 @@
+/** Tests that due work is carried out without a request. */
 import { expect, onTestFinished, test, vi } from "vitest";
 import { SandboxClock } from "../../../src/sandbox/engine/clock.ts";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";

@@ -1,3 +1,4 @@
+/** Tests the HTML of the sandbox's page. */
 import { describe, expect, test } from "vitest";
 import type { EndpointRecord } from "../../../src/sandbox/engine/records.ts";
 import { branchTree } from "../../../src/sandbox/page/branch-tree.ts";

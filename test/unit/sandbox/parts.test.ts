@@ -1,3 +1,4 @@
+/** Tests small parts of the sandbox. */
 import { describe, expect, test } from "vitest";
 import { computeSizes, maxConnectionsOf } from "../../../src/sandbox/engine/compute-sizes.ts";
 import { nextRandom } from "../../../src/sandbox/engine/identifiers.ts";

@@ -1,3 +1,4 @@
+/** Tests the path patterns of faults. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { fitsPattern } from "../../../src/sandbox/http/parts/faults.ts";

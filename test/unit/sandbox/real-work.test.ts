@@ -1,3 +1,4 @@
+/** Tests operations with real work. */
 import { describe, expect, test } from "vitest";
 import type { ComputeDriver } from "../../../src/sandbox/engine/compute-driver.ts";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";

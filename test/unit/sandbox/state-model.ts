@@ -1,7 +1,7 @@
 /**
- * A small model of the seed's two state tables (part 3), written from the tables and docs/sandbox.md and not from the
- * engine: one project of a paid plan, operations that all take the same time. It keeps no timers and no indexes; what
- * happens next is found by looking at everything.
+ * A small model of the sandbox's states. It is written from the state tables of the contract `seed` and from
+ * docs/sandbox.md, and not from the engine. It has one project of a paid plan, and all operations take the same time.
+ * It keeps no timers and no indexes; what happens next is found by looking at everything.
  */
 
 /** The endpoint of the model, and of the engine as far as it is compared. */

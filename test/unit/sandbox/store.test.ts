@@ -1,3 +1,4 @@
+/** Tests the sandbox's store. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { OperationRecord, TimerRecord } from "../../../src/sandbox/engine/records.ts";

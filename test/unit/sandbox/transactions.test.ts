@@ -1,3 +1,4 @@
+/** Tests the transactions of the sandbox's store. */
 import { expect, test } from "vitest";
 import type { TimerRecord } from "../../../src/sandbox/engine/records.ts";
 import { Store } from "../../../src/sandbox/engine/store.ts";

@@ -1,3 +1,4 @@
+/** Tests the comparison of texts. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { unifiedDiff } from "../../../src/sandbox/http/parts/unified-diff.ts";

@@ -1,3 +1,4 @@
+/** Tests the health checks of the watch. */
 import { describe, expect, it } from "vitest";
 import { answerHealth, watchChecks } from "../../../src/telemetry/telemetry-servers.ts";
 

@@ -1,3 +1,4 @@
+/** Tests the names, types and labels of all metrics. */
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { fullMetrics } from "../../support/full-metrics.ts";
@@ -69,7 +70,7 @@ describe("names", () => {
       ([, name, type, labels = ""]) => ({
         name,
         type,
-        // What stands in brackets are values.
+        // The words in brackets are values.
         labels: [...labels.replaceAll(/\([^)]*\)/g, "").matchAll(/`(\w+)`/g)].map(([, label = ""]) => label).sort(),
       }),
     );

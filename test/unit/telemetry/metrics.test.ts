@@ -1,8 +1,9 @@
+/** Tests the values of the metrics. */
 import { describe, expect, test } from "vitest";
-import type { EndedOperation } from "../../../src/domain/operation-metrics.ts";
+import type { EndedOperation } from "../../../src/domain/operation.ts";
+import type { WorkQueueObserver } from "../../../src/domain/worker.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
-import type { WorkQueueObserver } from "../../../src/runtime/work-queue.ts";
-import type { WatchStats } from "../../../src/telemetry/controller-metrics.ts";
+import type { ReflectorStats } from "../../../src/telemetry/controller-metrics.ts";
 import { metricsOf, quietWatch } from "../../support/metrics-of.ts";
 
 function resource(name: string, status: object, spec: object = {}): ComputeEndpoint {
@@ -240,7 +241,7 @@ describe("the process", () => {
   });
 
   test("the watch → lists and watches as they are now, silence once there was a list", async () => {
-    let now: WatchStats = quietWatch;
+    let now: ReflectorStats = quietWatch;
     const { series } = metricsOf(undefined, () => now);
     expect(await series("reflector_synced")).toEqual(['reflector_synced{name="computeendpoint"} 0']);
     expect(await series("reflector_silent_seconds")).toEqual([]);
@@ -270,11 +271,28 @@ describe("the process", () => {
     ]);
     expect(await metrics.series("control_plane_request_duration_seconds_count")).toHaveLength(2);
     expect(await metrics.series("control_plane_throttled_total")).toEqual([
-      'control_plane_throttled_total{reason="TooManyRequests"} 1',
-      'control_plane_throttled_total{reason="HeldBack"} 0',
-      'control_plane_throttled_total{reason="BudgetUsedUp"} 0',
+      'control_plane_throttled_total{reason="TooManyRequests",control_plane="settings"} 1',
+      'control_plane_throttled_total{reason="HeldBack",control_plane="settings"} 0',
+      'control_plane_throttled_total{reason="BudgetUsedUp",control_plane="settings"} 0',
     ]);
     expect((await metrics.series("control_plane_locked_total"))[0]).toMatch(/ 1$/);
+  });
+
+  test("a control plane of a team → series of its own, which go with it; the settings' series stay", async () => {
+    const { controlPlane, series } = metricsOf();
+    const name = "ControlPlane/shop/own";
+    controlPlane.callBegan(name);
+    controlPlane.throttledAt(name, "HeldBack");
+    expect(await series("control_plane_calls_total")).toEqual([
+      'control_plane_calls_total{control_plane="settings"} 0',
+      `control_plane_calls_total{control_plane="${name}"} 1`,
+    ]);
+    expect(await series("control_plane_throttled_total")).toContain(
+      `control_plane_throttled_total{reason="HeldBack",control_plane="${name}"} 1`,
+    );
+    controlPlane.keyForgotten(name);
+    expect(await series("control_plane_calls_total")).toHaveLength(1);
+    expect(await series("control_plane_throttled_total")).toHaveLength(3);
   });
 
   test("leader, orphans, version → one series each", async () => {

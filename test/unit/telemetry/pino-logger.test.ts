@@ -1,3 +1,4 @@
+/** Tests the logger. */
 import { describe, expect, test } from "vitest";
 import { createPinoLogger } from "../../../src/telemetry/pino-logger.ts";
 

@@ -1,6 +1,6 @@
 /** Which keys logs leave out. */
 import { expect, it } from "vitest";
-import { RecentSecrets } from "../../../src/telemetry/recent-secrets.ts";
+import { RecentSecrets } from "../../../src/telemetry/pino-logger.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 it("a rotated key → left out for an hour, then forgotten; keys in use and lasting ones stay", async () => {

@@ -1,3 +1,4 @@
+/** Tests that log fields lose secrets. */
 import { describe, expect, test } from "vitest";
 import { createRedact, redactValue } from "../../../src/telemetry/pino-logger.ts";
 

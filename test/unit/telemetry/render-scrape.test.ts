@@ -1,3 +1,4 @@
+/** Tests the text of a scrape. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 import { createMetricsRegistry, type MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";

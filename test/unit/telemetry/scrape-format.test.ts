@@ -1,3 +1,4 @@
+/** Tests which format a client gets. */
 import { expect, test } from "vitest";
 import { scrapeFormatFor } from "../../../src/telemetry/render-scrape.ts";
 

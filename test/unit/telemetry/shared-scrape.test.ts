@@ -1,3 +1,4 @@
+/** Tests that scrapes at the same time share one rendering. */
 import { expect, it } from "vitest";
 import { createSharedScrape, type Scrape, type ScrapeFormat } from "../../../src/telemetry/render-scrape.ts";
 import { FakeClock } from "../../support/fake-clock.ts";

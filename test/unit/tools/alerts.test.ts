@@ -1,3 +1,4 @@
+/** Tests that the alerts use series that the operator exports. */
 import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";

@@ -1,21 +1,31 @@
+/** Tests the health check and the actions for Argo CD. */
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { accessNextSteps, explain, nextSteps } from "../../../src/plugin/why.ts";
-import { accessStallReasons } from "../../../src/resource/access-reasons.ts";
+import { accessNextSteps, explain, nextSteps, planeNextSteps } from "../../../src/plugin/why.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
-import { progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
+import { accessStallReasons, progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
+import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";
 import { parseDatabaseAccess } from "../../../src/resource/database-access.ts";
 import { statusSchema } from "../../../src/resource/status-schema.ts";
 import { argoActions } from "../../../tools/argocd/config-map-patch.ts";
 import { checkConditions } from "../../support/check-conditions.ts";
 import { runLua } from "../../support/lua.ts";
-import { accessSaying, everyAccessReason, everyReason, resourceSaying } from "../../support/status-saying.ts";
+import {
+  accessSaying,
+  everyAccessReason,
+  everyPlaneReason,
+  everyReason,
+  planeSaying,
+  resourceSaying,
+} from "../../support/status-saying.ts";
 
 const patch = await readFile(new URL("../../../deploy/argocd/argocd-cm-patch.yaml", import.meta.url), "utf8");
 const { data } = parse(patch) as { data: Readonly<Record<string, string>> };
-const health = data["resource.customizations.health.endpoint-operator.dev_ComputeEndpoint"] ?? "";
-const accessHealth = data["resource.customizations.health.endpoint-operator.dev_DatabaseAccess"] ?? "";
+const healthOfKind = (kind: string) => data[`resource.customizations.health.endpoint-operator.dev_${kind}`] ?? "";
+const health = healthOfKind("ComputeEndpoint");
+const accessHealth = healthOfKind("DatabaseAccess");
+const planeHealth = healthOfKind("ClusterControlPlane");
 const actions = parse(data["resource.customizations.actions.endpoint-operator.dev_ComputeEndpoint"] ?? "") as {
   readonly "discovery.lua": string;
   readonly definitions: readonly { readonly name: string; readonly "action.lua": string }[];
@@ -67,9 +77,20 @@ describe("the health check", () => {
         explain(parseDatabaseAccess(resource), accessNextSteps),
       ] as const;
     }),
+    ...everyPlaneReason.map((reason) => {
+      const resource = planeSaying(reason);
+      const why = explain(parseClusterControlPlane(resource), planeNextSteps);
+      return [`ClusterControlPlane ${reason}`, planeHealth, resource, why] as const;
+    }),
   ])("%s → Argo CD and kubectl endpoints why name the same side that must act", (_reason, script, resource, why) => {
     const { status } = runLua(script, resource) as { status: keyof typeof waitsFor };
     expect(waitsFor[status]).toBe(why.waitsFor);
+  });
+
+  test.each(everyPlaneReason)("control plane, %s → the message of the condition that matters", (reason) => {
+    const wanted = { message: `${reason}: The message of ${reason}.` };
+    for (const script of [planeHealth, healthOfKind("ControlPlane")])
+      expect(runLua(script, planeSaying(reason))).toMatchObject(wanted);
   });
 
   const ready = resourceSaying("UpToDate");

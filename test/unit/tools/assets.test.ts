@@ -1,3 +1,4 @@
+/** Tests platforms, cache paths and checksums of binaries. */
 import { describe, expect, it } from "vitest";
 import { cacheDirectory, cachedPath } from "../../../tools/assets/asset-cache.ts";
 import { describeError } from "../../../tools/assets/asset-error.ts";

@@ -1,3 +1,4 @@
+/** Tests the dashboard. */
 import type { Panel } from "@grafana/grafana-foundation-sdk/dashboard";
 import { describe, expect, test } from "vitest";
 import { buildDashboard } from "../../../tools/dashboard/dashboard.ts";
@@ -197,17 +198,19 @@ describe("queries", () => {
     const shown = targets.flatMap(({ target }) => selectorsOf(target.expr).map(({ metric }) => metric));
     const families = [...(await labelsByMetric()).keys()].filter((name) => !/_(sum|count)$/.test(name));
     expect(families.filter((name) => !shown.includes(name)).sort()).toEqual([
+      // The requests show by route.
+      "control_plane_calls_total",
       // Requests that are refused show as throttled.
       "control_plane_request_budget_wait_seconds_bucket",
       // 0 in normal operation; the log names the objects.
       "control_plane_unreadable_objects",
       "process_start_time_seconds",
-      // A yes or no that the silence of the watch says better.
+      // The panel about the age of the watch's last byte shows this better.
       "reflector_synced",
       "reflector_watching",
       // The longest one says it.
       "workqueue_unfinished_work_seconds",
-      // The duration of a pass says it.
+      // The panel about the duration of a reconcile shows it.
       "workqueue_work_duration_seconds_bucket",
     ]);
   });

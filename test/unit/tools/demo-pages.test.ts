@@ -1,3 +1,4 @@
+/** Tests the end of the demo without Prometheus. */
 import { expect, test } from "vitest";
 import { Terminal } from "../../../tools/demo/scene/terminal.ts";
 import { tellPages } from "../../../tools/demo/steps/page.ts";

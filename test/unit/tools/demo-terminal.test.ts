@@ -1,3 +1,4 @@
+/** Tests the output of the demo. */
 import { expect, test } from "vitest";
 import { curlWords } from "../../../tools/demo/scene/sandbox-client.ts";
 import { shellWords } from "../../../tools/demo/scene/shell-words.ts";

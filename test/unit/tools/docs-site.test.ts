@@ -1,3 +1,4 @@
+/** Tests the links and the search of the documentation site. */
 import { stat } from "node:fs/promises";
 import path from "node:path/posix";
 import { fileURLToPath } from "node:url";

@@ -1,3 +1,4 @@
+/** Tests the objects for the Prometheus operator. */
 import { readFile } from "node:fs/promises";
 import { PodMonitor } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor";
 import { PrometheusRule } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule";

@@ -1,3 +1,4 @@
+/** Tests which files a tier has. */
 import { expect, test } from "vitest";
 import { hasTestFiles } from "../../../tools/test/run-tier.ts";
 

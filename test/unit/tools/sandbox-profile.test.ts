@@ -1,3 +1,4 @@
+/** Tests the choice of the sandbox's profile in tests. */
 import { expect, test } from "vitest";
 import { defaultSandboxProfile } from "../../support/sandbox-profile.ts";
 

@@ -1,3 +1,4 @@
+/** Tests the search for secrets. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -1,3 +1,4 @@
+/** Tests how tests are counted. */
 import { describe, expect, it } from "vitest";
 import {
   type CountedModule,

@@ -1,8 +1,9 @@
+/** Tests what the tiers leave behind. */
 import { describe, expect, test } from "vitest";
 import { leavesAll, type Tier, tiers } from "../../../tools/test/tiers.ts";
 
 const tier: Tier = {
-  ...{ name: "some", assets: [], testTimeoutMs: 1, workers: 1, deadlineMs: 1 },
+  ...{ name: "some", lane: "First", assets: [], testTimeoutMs: 1, workers: 1, deadlineMs: 1 },
   leaves: { logs: ["a mark"] },
 };
 const counts = { passed: 3, failed: 0, skipped: 0 };
@@ -25,8 +26,8 @@ test("what two tiers leave → has no mark in common: what one leaves does not s
   expect(new Set(marks).size).toBe(marks.length);
 });
 
-test("a tier beside the others → it needs no program that others use, and leaves nothing to search", () => {
-  const beside = tiers.filter(({ runsBeside }) => runsBeside);
+test("a tier of low priority → it needs no program that others use, and leaves nothing to search", () => {
+  const beside = tiers.filter(({ lane }) => lane === "LowPriority");
   expect(beside.map(({ name }) => name)).toEqual(["simulation"]);
   expect(beside.flatMap(({ assets, wantedAssets = [], leaves }) => [...assets, ...wantedAssets, leaves])).toEqual([
     undefined,

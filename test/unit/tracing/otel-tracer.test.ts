@@ -1,3 +1,4 @@
+/** Tests the tracer. */
 import { describe, expect, test } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { recordSpans } from "../../support/recorded-spans.ts";

@@ -1,3 +1,4 @@
+/** Tests the log lines about a receiver of traces. */
 import type { SpanExporter } from "@opentelemetry/sdk-trace";
 import { beforeEach, expect, test } from "vitest";
 import { withReports } from "../../../src/tracing/start-tracing.ts";

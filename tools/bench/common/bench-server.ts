@@ -1,15 +1,16 @@
+/** Starts a server that a benchmark measures. */
 import { readFile } from "node:fs/promises";
 import { Pool } from "undici";
 import { startGuardedProcess } from "../../process/guarded-process.ts";
 
-/** A server under measurement, as a process of its own. */
+/** A server that is measured. It runs as a process of its own. */
 export interface BenchServer {
   readonly origin: string;
   readonly pid: number;
   readonly pool: Pool;
-  /** Milliseconds from the start of the process until it said that it listens. */
+  /** The milliseconds from the start of the process until it listened. */
   readonly startMs: number;
-  /** What its threads have had of the processors so far, in milliseconds. */
+  /** The processor time of all its threads so far, in milliseconds. */
   cpuMs(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -19,8 +20,7 @@ const clockTickMs = 10;
 
 /**
  * Starts a server and waits until it writes `listening on URL`.
- *
- * @param connections the maximum number at once.
+ * @param connections the maximum number of connections at the same time.
  */
 export async function startBenchServer(args: readonly string[], connections: number): Promise<BenchServer> {
   const startedMs = performance.now();
@@ -43,7 +43,8 @@ export async function startBenchServer(args: readonly string[], connections: num
     pool,
     startMs,
     cpuMs: async () => {
-      // After the name in brackets, which may hold spaces: fields 14 and 15 of proc(5) are user and system time.
+      // The name stands in brackets and may hold spaces. After it, fields 14 and 15 of proc(5) are user and system
+      // time.
       const fields = (await readFile(`/proc/${child.pid}/stat`, "utf8")).split(") ")[1]?.split(" ") ?? [];
       return (Number(fields[11]) + Number(fields[12])) * clockTickMs;
     },

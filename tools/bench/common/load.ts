@@ -1,3 +1,4 @@
+/** Sends requests to a server and measures their times. */
 import type { Dispatcher } from "undici";
 
 /** One request. */
@@ -8,7 +9,7 @@ export interface BenchRequest {
   readonly body?: string;
 }
 
-/** An answer, read whole. */
+/** An answer, read completely. */
 export interface BenchAnswer {
   readonly status: number;
   readonly body: Buffer;
@@ -20,18 +21,18 @@ export async function send(pool: Dispatcher, { method, path, headers = {}, body 
   return { status: answer.statusCode, body: Buffer.from(await answer.body.arrayBuffer()) };
 }
 
-/** What a batch of requests took. */
+/** The times of a batch of requests. */
 export interface Batch {
-  /** Milliseconds of each request. */
+  /** The time of each request, in milliseconds. */
   readonly latenciesMs: readonly number[];
   readonly tookMs: number;
   readonly answers: readonly BenchAnswer[];
 }
 
 /**
- * Sends `count` requests, `concurrency` at once: each client sends its next one when it has read an answer.
- *
- * @param request what to send as the n-th.
+ * Sends `count` requests, `concurrency` of them at the same time. Each client sends its next request when it has read
+ * an answer.
+ * @param request returns the n-th request.
  * @throws Error for an answer that is not 2xx.
  */
 export async function runBatch(
@@ -62,7 +63,10 @@ export async function runBatch(
   return { latenciesMs, tookMs: performance.now() - startedMs, answers };
 }
 
-/** The value below which a share of the values lies; 0.99 for p99. Not empty. */
+/**
+ * Returns the value below which a share of the values lies, for instance 0.99 for p99.
+ * @param values not empty
+ */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number;

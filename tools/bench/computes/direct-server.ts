@@ -1,34 +1,34 @@
-import { appendFileSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
+/** Starts a PostgreSQL server that clients reach without the sandbox's proxy. */
+import { appendFileSync, chownSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import pg from "pg";
 import { CertificateAuthority } from "../../../src/sandbox/certificates/certificate-authority.ts";
-import { copyTree } from "../../../src/sandbox/computes/postgres/copy-tree.ts";
 import { GuardedProcess } from "../../../src/sandbox/computes/postgres/guarded-process.ts";
 import type { SystemUser } from "../../../src/sandbox/computes/postgres/system-user.ts";
+import { copyAtRest } from "../../../src/sandbox/computes/storage/copy-data.ts";
 import { waitUntil } from "../../process/wait-until.ts";
 
-/** A server that clients ask without the proxy. */
+/** A server that clients reach without the proxy. */
 export interface DirectServer {
   readonly uri: string;
   stop(): Promise<void>;
 }
 
 /**
- * Starts the same PostgreSQL with the same settings on a copy of an idle compute's data, but with TLS and TCP of its own.
- *
- * @param uri of the compute: role, password and database are the same.
+ * Starts the same PostgreSQL with the same settings, on a copy of an idle compute's data. It has its own TLS and TCP.
+ * @param uri the connection string of the compute; role, password and database are the same.
  */
 export async function startDirectServer(options: {
   readonly postgres: string;
   readonly user: SystemUser;
   readonly source: string;
-  /** Must not exist. */
+  /** The directory of the copy. It must not exist. */
   readonly target: string;
   readonly uri: string;
 }): Promise<DirectServer> {
   const { postgres, user, source, target } = options;
-  await copyTree(source, target, { user, mayChange: false, leavesOut: (name) => name.startsWith("postmaster.") });
+  await copyIdleData({ source, target, user });
   const port = await freePort();
   const { cert, key } = CertificateAuthority.create(Date.now()).issue(["localhost", "127.0.0.1"], Date.now());
   for (const [name, text] of [
@@ -38,7 +38,7 @@ export async function startDirectServer(options: {
     writeFileSync(path.join(target, name), text, { mode: 0o600 });
     if (user.uid !== undefined && user.gid !== undefined) chownSync(path.join(target, name), user.uid, user.gid);
   }
-  // The copied settings name the archive of the compute.
+  // The copied settings name the archive directory of the compute.
   const archive = path.join(target, "archive");
   mkdirSync(archive, { mode: 0o700 });
   if (user.uid !== undefined && user.gid !== undefined) chownSync(archive, user.uid, user.gid);
@@ -63,6 +63,17 @@ export async function startDirectServer(options: {
     throw error;
   }
   return { uri, stop };
+}
+
+/**
+ * Copies the data of a compute. PostgreSQL removes its pid file last, so without the file no server uses the data.
+ * @throws Error when a server uses the data at the end of the copy
+ */
+async function copyIdleData(copy: Parameters<typeof copyAtRest>[0]): Promise<void> {
+  const pidFile = path.join(copy.source, "postmaster.pid");
+  await waitUntil(() => !existsSync(pidFile) || undefined, { what: `no server uses ${copy.source}` });
+  await copyAtRest(copy);
+  if (existsSync(pidFile)) throw new Error(`a server was started on ${copy.source} while its data was copied`);
 }
 
 async function answers(uri: string, server: GuardedProcess): Promise<true | undefined> {

@@ -1,13 +1,14 @@
+/** Measures the memory of a process and its children. */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Processes below a process, and the memory of all of them. */
+/** A process and its children, with their memory. */
 export interface ProcessGroup {
   readonly processes: number;
-  /** Bytes; memory that several processes share counts once (PSS). */
+  /** The memory in bytes. Memory that several processes share counts once (PSS). */
   readonly bytes: number;
 }
 
-/** The process and everything that it and its children have started, as of now. */
+/** Returns the process and everything that it and its children have started and that still runs. */
 export function groupOf(pid: number): ProcessGroup {
   const children = new Map<number, number[]>();
   for (const name of readdirSync("/proc").filter((each) => /^\d+$/.test(each))) {
@@ -20,7 +21,7 @@ export function groupOf(pid: number): ProcessGroup {
   return { processes: all.length, bytes: sizes.reduce((sum, size) => sum + size, 0) * 1024 };
 }
 
-/** Empty for a process that has just ended. */
+/** Reads a file; the text is empty if the process has just ended. */
 function read(file: string): string {
   try {
     return readFileSync(file, "utf8");

@@ -1,3 +1,4 @@
+/** Runs pgbench. */
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
@@ -5,15 +6,15 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** How pgbench asks. */
+/** The options of one run of pgbench. */
 export interface PgbenchRun {
   readonly clients: number;
   readonly seconds: number;
-  /** Reads by key only; otherwise the mix of pgbench's own. */
+  /** True: reads by key only. False: pgbench's own mix. */
   readonly readsOnly: boolean;
 }
 
-/** @returns the program; `undefined`: it is not installed */
+/** Finds pgbench. @returns `undefined`: it is not installed */
 export function findPgbench(): string | undefined {
   const debian = "/usr/lib/postgresql";
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
@@ -21,12 +22,12 @@ export function findPgbench(): string | undefined {
   return folders.map((folder) => path.join(folder, "pgbench")).find(existsSync);
 }
 
-/** Makes pgbench's tables, anew. */
+/** Makes pgbench's tables again. */
 export async function fillTables(pgbench: string, uri: string, scale: number): Promise<void> {
   await run(pgbench, ["-i", "-q", "-s", String(scale), uri], { timeout: 300_000 });
 }
 
-/** @returns transactions a second, without the time to connect */
+/** Runs pgbench. @returns transactions per second, without the time to connect */
 export async function transactionsPerSecond(pgbench: string, uri: string, options: PgbenchRun): Promise<number> {
   const { clients, seconds, readsOnly } = options;
   const args = ["-n", "-c", String(clients), "-j", "2", "-T", String(seconds), ...(readsOnly ? ["-S"] : []), uri];

@@ -1,18 +1,19 @@
+/** Counts requests in the audit log of an API server. */
 import { open } from "node:fs/promises";
 
-/** What one user did at the API server within some time. */
+/** The requests of one user to the API server within some time. */
 export interface AuditTally {
-  /** Changes of ComputeEndpoints, status and finalizers alike, that succeeded. */
+  /** Successful changes of ComputeEndpoints, including status and finalizers. */
   readonly writes: number;
-  /** Changes that the API server refused, conflicts included. */
+  /** Changes that the API server refused, including conflicts. */
   readonly refused: number;
-  /** Events sent. */
+  /** The number of sent events. */
   readonly events: number;
-  /** ComputeEndpoints read one by one. */
+  /** The number of reads of single ComputeEndpoints. */
   readonly reads: number;
-  /** Epoch milliseconds at which its first request for ComputeEndpoints came in; `undefined`: none did. */
+  /** When its first request for ComputeEndpoints arrived, in epoch milliseconds; `undefined`: there was none. */
   readonly firstMs: number | undefined;
-  /** Epoch milliseconds at which its last change of a ComputeEndpoint was answered. */
+  /** When its last change of a ComputeEndpoint was answered, in epoch milliseconds. */
   readonly lastWriteMs: number | undefined;
 }
 
@@ -35,7 +36,7 @@ interface Entry {
 
 const writeVerbs: readonly string[] = ["create", "update", "patch", "delete"];
 
-/** Follows the audit log of an API server: an entry stands there before its request is answered. */
+/** Follows the audit log of an API server. An entry is written before its request is answered. */
 export class AuditTail {
   readonly #file: string;
   readonly #entries: Entry[] = [];
@@ -46,7 +47,7 @@ export class AuditTail {
     this.#file = file;
   }
 
-  /** Reads to the end of the log, and returns the number of entries of service accounts so far. */
+  /** Reads to the end of the log. @returns the number of entries of service accounts so far */
   async read(): Promise<number> {
     const file = await open(this.#file);
     try {
@@ -58,7 +59,7 @@ export class AuditTail {
     return this.#entries.length;
   }
 
-  /** @param since what an earlier `read` answered. */
+  /** Counts the requests of a user. @param since a number that an earlier `read` returned */
   tally(user: string, since: number): AuditTally {
     const entries = this.#entries.slice(since).filter((entry) => entry.user === user);
     const count = (kind: Entry["kind"]) => entries.filter((entry) => entry.kind === kind).length;
@@ -77,7 +78,7 @@ export class AuditTail {
     const lines = (this.#rest + chunk).split("\n");
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {
-      // Parsing is dear, and most lines of a population's creation are the administrator's.
+      // Parsing is slow, and most lines come from the administrator, who creates the resources.
       if (!line.includes('"username":"system:serviceaccount:')) continue;
       const entry = entryOf(JSON.parse(line) as AuditEvent);
       if (entry !== undefined) this.#entries.push(entry);

@@ -1,3 +1,4 @@
+/** Measures how long it takes to bring up new resources. */
 import { fileURLToPath } from "node:url";
 import { waitUntil } from "../../process/wait-until.ts";
 import type { FloorTask } from "./floor-task.ts";
@@ -7,17 +8,17 @@ import { isReady, listPopulation, type Population, sizeOf } from "./population.t
 import type { SandboxServer } from "./sandbox-server.ts";
 import { type BenchWorld, writeTask } from "./world.ts";
 
-/** What it took to bring up resources that no operator had seen yet. */
+/** The costs of bringing up resources that no operator had seen before. */
 export interface BringUp {
   readonly resources: number;
-  /** From the first request for the resources to the answer of the last write, by the API server's own clock. */
+  /** The time from the first request for the resources to the answer of the last write, by the API server's clock. */
   readonly seconds: number;
-  /** Of the process, its start included. */
+  /** The processor time of the process, including its start. */
   readonly cpuMs: number;
   readonly peakRssBytes: number;
-  /** Looks at one resource, which the floor does not take. */
+  /** The number of reconciles. The floor has none. */
   readonly reconciles: number;
-  /** Of the resources. */
+  /** The number of writes of the resources. */
   readonly kubernetesWrites: number;
   /** Writes of the resources that the API server refused. */
   readonly kubernetesRefusals: number;
@@ -27,7 +28,7 @@ export interface BringUp {
   readonly controlPlaneWrites: number;
 }
 
-/** Where a population is brought up. */
+/** Where resources are brought up. */
 export interface BringUpStage {
   readonly world: BenchWorld;
   readonly sandbox: SandboxServer;
@@ -37,10 +38,10 @@ export interface BringUpStage {
   readonly profileFolder?: string | undefined;
 }
 
-/** Calls at once, in the operator as its default and in the floor. */
+/** The maximum number of calls at the same time, in the floor and by default in the operator. */
 const workers = 16;
 
-/** Brings a population up with an operator, which goes on running. */
+/** Brings up a population with an operator, which then goes on running. */
 export async function bringUpByOperator(stage: BringUpStage): Promise<{
   readonly result: BringUp;
   readonly operator: OperatorProcess;
@@ -52,7 +53,7 @@ export async function bringUpByOperator(stage: BringUpStage): Promise<{
   return { result: { ...result, reconciles: await operator.reconciles() }, operator };
 }
 
-/** Starts an operator that looks after the population alone, and waits until it is ready. */
+/** Starts an operator for one population, and waits until it is ready. */
 export function startOperator({ world, sandbox, population, settings, profileFolder }: BringUpStage) {
   return OperatorProcess.start({
     program: world.program,
@@ -67,7 +68,7 @@ export function startOperator({ world, sandbox, population, settings, profileFol
   });
 }
 
-/** Brings a population up with the bare loop. */
+/** Brings up a population with the floor. */
 export async function bringUpByFloor(stage: BringUpStage): Promise<BringUp> {
   const { world, sandbox, population } = stage;
   const task: FloorTask = {
@@ -90,7 +91,7 @@ export async function bringUpByFloor(stage: BringUpStage): Promise<BringUp> {
   return result;
 }
 
-/** Generous: a machine may be busy with something else. */
+/** Returns a generous time limit, because the machine may be busy. */
 function longestMs(population: Population): number {
   return 300_000 + sizeOf(population) * 300;
 }
@@ -104,7 +105,7 @@ async function beginMeasure({ world, sandbox, population }: BringUpStage, user: 
     return world.audit.tally(user, since);
   };
   return {
-    /** Asks for the list only when the writes have paused: at this size a list is work for the API server. */
+    /** The list is read only when writes pause, because with so many resources a list is work for the API server. */
     untilAllReady: () =>
       waitUntil(
         async () => {

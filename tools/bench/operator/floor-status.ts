@@ -1,3 +1,4 @@
+/** The statuses that the floor stores. */
 import { createHash, randomUUID } from "node:crypto";
 import type {
   Acknowledged,
@@ -7,17 +8,18 @@ import type {
   StatusOperation,
 } from "../../../src/resource/status-schema.ts";
 
-// What the floor stores: as large as what the operator stores at the same point, and made from nothing.
+// A create's answer. The floor's statuses are as large as the operator's at the same point, but nothing is computed for
+// them.
 
 interface CreateAnswer {
   readonly endpoint: { readonly id: string; readonly host: string };
   readonly operations: readonly { readonly id: string; readonly created_at: string }[];
 }
 
-/** A merge patch of a status: `null` is what goes. */
+/** A merge patch of a status: `null` removes a member. */
 type StatusPatch = { readonly [Name in keyof ComputeEndpointStatus]: ComputeEndpointStatus[Name] | null };
 
-/** Before the create is sent. */
+/** Returns the status before the create is sent. */
 export function intentStatus(projectId: string, branchId: string): StatusPatch {
   return {
     observedGeneration: 1,
@@ -36,7 +38,7 @@ export function intentStatus(projectId: string, branchId: string): StatusPatch {
   };
 }
 
-/** When the create was answered. */
+/** Returns the status after the create was answered. */
 export function inFlightStatus(
   projectId: string,
   resourceUid: string,
@@ -67,7 +69,7 @@ export function inFlightStatus(
   };
 }
 
-/** When its operations have ended. */
+/** Returns the status after the operations have ended. */
 export function readyStatus({ operations }: CreateAnswer): StatusPatch {
   return {
     state: "active",

@@ -1,11 +1,12 @@
+/** The task of the floor process. */
 import type { KubeAccess } from "./kube-client.ts";
 
-/** What the floor has to do, handed to its process as JSON. */
+/** The work of the floor, which its process receives as JSON. */
 export interface FloorTask {
   readonly kube: KubeAccess;
   readonly namespace: string;
   readonly sandboxOrigin: string;
   readonly apiKey: string;
-  /** Calls at once. */
+  /** The maximum number of calls at the same time. */
   readonly workers: number;
 }

@@ -1,5 +1,5 @@
-// The least that has to be done to bring resources up, with no thought in between: a program of its own, beside which the
-// operator is measured. Usage: floor.ts TASK_FILE; it ends when every resource is Ready.
+// The floor of the operator's benchmark: it makes only the calls that cannot be avoided, and decides nothing.
+// Usage: floor.ts TASK_FILE; it ends when every resource is Ready.
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "undici";
@@ -11,7 +11,7 @@ import { listPopulation, resourcesPath, type StoredResource } from "./population
 
 const finalizer = "endpoint-operator.dev/endpoint";
 
-/** The operator looks for the first time at an operation that is as young. */
+/** The operator reads a young operation for the first time after the same delay. */
 const pollMs = 250;
 
 interface CreateAnswer {
@@ -19,7 +19,10 @@ interface CreateAnswer {
   readonly operations: readonly { readonly id: string; readonly created_at: string }[];
 }
 
-/** As many calls at once as the operator has workers; a resource that waits for an operation holds none. */
+/**
+ * Limits the calls at the same time to the operator's number of workers. A resource that waits for an operation does
+ * not count.
+ */
 class Turns {
   readonly #waiting: (() => void)[] = [];
   #free: number;
@@ -61,7 +64,10 @@ class Floor {
     await Promise.all([this.#kube.close(), this.#pool.destroy()]);
   }
 
-  /** One after the other, because the service locks a project while it works; what can be done meanwhile is. */
+  /**
+   * Brings up the resources of a project one after the other, because the service locks the project. Other work goes on
+   * meanwhile.
+   */
   async #bringUp(projectId: string, resources: readonly StoredResource[]): Promise<void> {
     const settled: Promise<unknown>[] = [];
     let [current, ...rest] = resources;
@@ -145,5 +151,5 @@ try {
 } catch (error) {
   console.log("floor failed:", error);
 }
-// The benchmark asks for the used resources first, and then ends the process.
+// The benchmark first asks for the used processor time and memory, and then ends the process.
 setInterval(() => {}, 60_000);

@@ -1,4 +1,6 @@
-/** Works on every item, `atOnce` at a time, in their order. Ends with the first failure. */
+/** Limits how many items are worked on at the same time. */
+
+/** Works on every item in their order, at most `atOnce` at the same time. It ends with the first failure. */
 export async function inParallel<Item>(
   items: readonly Item[],
   atOnce: number,

@@ -1,24 +1,25 @@
+/** Runs a Node process and measures its processor time and memory. */
 import { type GuardedProcess, type ProcessExit, startGuardedProcess } from "../../process/guarded-process.ts";
 import { Inspector } from "./inspector.ts";
 
-/** What a process has used since it started. */
+/** The resources that a process has used since its start. */
 export interface ProcessUsage {
-  /** User and system, all threads. */
+  /** User and system time of all threads. */
   readonly cpuMs: number;
   readonly peakRssBytes: number;
 }
 
-/** How it is started. */
+/** The options of an inspected process. */
 export interface InspectedOptions {
-  /** JavaScript or TypeScript file, and its arguments. */
+  /** The JavaScript or TypeScript file, and its arguments. */
   readonly args: readonly string[];
-  /** The whole environment. */
+  /** The whole environment of the process. */
   readonly env: Readonly<Record<string, string>>;
-  /** Flags of Node. @default none */
+  /** Flags for Node. @default none */
   readonly nodeFlags?: readonly string[];
 }
 
-/** What a process says is kept up to here; then only its end. */
+/** After this many characters of output, only the last ones are kept. */
 const keptCharacters = 65_536;
 
 /** A Node process whose processor time and memory the benchmark reads through the inspector. */
@@ -35,7 +36,7 @@ export class InspectedProcess {
     this.#said = said;
   }
 
-  /** Starts it. @throws Error, with what it wrote, when it ends before it can be inspected */
+  /** Starts the process. @throws Error with its output when it ends before it can be inspected */
   static async start({ args, env, nodeFlags = [] }: InspectedOptions): Promise<InspectedProcess> {
     const child = await startGuardedProcess({
       command: process.execPath,
@@ -58,7 +59,7 @@ export class InspectedProcess {
     return new InspectedProcess(child, inspector, () => output.stdout + output.stderr);
   }
 
-  /** The beginning and the end of its output. */
+  /** Returns the beginning and the end of its output. */
   said(): string {
     return this.#said();
   }
@@ -70,7 +71,7 @@ export class InspectedProcess {
     return { cpuMs: (used.userCPUTime + used.systemCPUTime) / 1000, peakRssBytes: used.maxRSS * 1024 };
   }
 
-  /** Ends it with SIGTERM and waits until it is gone. */
+  /** Ends the process with SIGTERM and waits until it has ended. */
   stop(): Promise<ProcessExit> {
     this.inspector.close();
     return this.#child.stop();

@@ -1,3 +1,5 @@
+/** Talks to the inspector of a Node process. */
+
 /** A connection to a process of Node that was started with `--inspect`. It changes nothing in the program itself. */
 export class Inspector {
   readonly #socket: WebSocket;
@@ -12,7 +14,7 @@ export class Inspector {
     });
   }
 
-  /** @param url as Node writes it after `Debugger listening on`. */
+  /** Connects to a process. @param url the address that Node writes after `Debugger listening on` */
   static async connect(url: string): Promise<Inspector> {
     const socket = new WebSocket(url);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -22,7 +24,7 @@ export class Inspector {
     return new Inspector(socket);
   }
 
-  /** A method of the Chrome DevTools protocol. */
+  /** Calls a method of the Chrome DevTools protocol. */
   send<Result>(method: string, params: object = {}): Promise<Result> {
     const call = Promise.withResolvers<unknown>();
     this.#lastId += 1;
@@ -31,7 +33,7 @@ export class Inspector {
     return call.promise as Promise<Result>;
   }
 
-  /** The value of an expression; it must survive JSON. */
+  /** Returns the value of an expression. JSON must be able to hold it. */
   async evaluate<Value>(expression: string): Promise<Value> {
     const answer = await this.send<{ readonly result: { readonly value: Value }; readonly exceptionDetails?: object }>(
       "Runtime.evaluate",
@@ -49,7 +51,7 @@ export class Inspector {
     return (await this.send<{ readonly usedSize: number }>("Runtime.getHeapUsage")).usedSize;
   }
 
-  /** Must be called before the process is stopped: it would wait for us. */
+  /** Must be called before the process is stopped, because the process would wait for this connection. */
   close(): void {
     this.#socket.close();
   }

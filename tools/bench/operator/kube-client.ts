@@ -1,11 +1,12 @@
+/** Makes plain calls to an API server. */
 import { readFile } from "node:fs/promises";
 import { Agent } from "undici";
 
-/** How to reach an API server as one user. */
+/** The address of an API server, and one user of it. */
 export interface KubeAccess {
-  /** Base URL, without a trailing slash. */
+  /** The base URL, without a trailing slash. */
   readonly server: string;
-  /** PEM file with the CA of the serving certificate. */
+  /** The PEM file with the CA of the server's certificate. */
   readonly caFile: string;
   readonly token: string;
 }
@@ -15,11 +16,11 @@ export interface KubeRequest {
   readonly method: "GET" | "POST" | "PATCH";
   readonly path: string;
   readonly body?: unknown;
-  /** @default "application/json" */
+  /** The content type of the body. @default "application/json" */
   readonly contentType?: string;
 }
 
-/** Plain calls to an API server, on the same kind of connections that the operator keeps. */
+/** Sends calls to an API server over the same kind of connections as the operator. */
 export class KubeClient {
   readonly #access: KubeAccess;
   readonly #agent: Agent;
@@ -33,7 +34,7 @@ export class KubeClient {
     return new KubeClient(access, await readFile(access.caFile, "utf8"));
   }
 
-  /** @throws Error for an answer that is not 2xx */
+  /** Makes a call. @throws Error for an answer that is not 2xx */
   async request<Body>({ method, path, body, contentType = "application/json" }: KubeRequest): Promise<Body> {
     const answer = await this.#agent.request({
       origin: this.#access.server,
@@ -51,7 +52,7 @@ export class KubeClient {
     return JSON.parse(text) as Body;
   }
 
-  /** A token of a service account, for two hours. */
+  /** Returns a token of a service account that is valid for two hours. */
   async tokenOf(account: ServiceAccount): Promise<string> {
     const answer = await this.request<{ readonly status: { readonly token: string } }>({
       method: "POST",
@@ -66,13 +67,13 @@ export class KubeClient {
   }
 }
 
-/** The identity of a client. */
+/** A service account of Kubernetes. */
 export interface ServiceAccount {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** As it stands in the audit log. */
+/** Returns the user name of a service account in the audit log. */
 export function userNameOf({ namespace, name }: ServiceAccount): string {
   return `system:serviceaccount:${namespace}:${name}`;
 }

@@ -1,28 +1,29 @@
+/** The measurements of the operator over settled resources. */
 import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "../../process/wait-until.ts";
 import { type BringUpStage, startOperator } from "./bring-up.ts";
 import type { OperatorProcess, ScrapeCost } from "./operator-process.ts";
 import { isReady, listPopulation, resourcesPath, type StoredResource, sizeOf } from "./population.ts";
 
-/** A start over resources that are settled. */
+/** The result of a start over settled resources. */
 export interface Restart {
   readonly resources: number;
   readonly projects: number;
-  /** From the start of the process until it was ready: the list is in its cache. */
+  /** The time from the start of the process until it was ready, with the list in its cache. */
   readonly readyMs: number;
-  /** From the start of the process until it had looked at every resource and had nothing left to do. */
+  /** The time from the start of the process until it had reconciled every resource and had nothing left to do. */
   readonly quietMs: number;
   readonly kubernetesWrites: number;
   readonly controlPlaneWrites: number;
   readonly controlPlaneReads: number;
 }
 
-/** Some time without any change. */
+/** The result of some time without any change. */
 export interface Rest {
   readonly resources: number;
   readonly projects: number;
   readonly seconds: number;
-  /** Reconciles of settled resources within that time. */
+  /** The number of reconciles within that time. */
   readonly reconciles: number;
   readonly kubernetesWrites: number;
   readonly kubernetesEvents: number;
@@ -30,16 +31,16 @@ export interface Rest {
   readonly controlPlaneReadsPerMinute: number;
 }
 
-/** Edits of one resource while all others are settled, in milliseconds. */
+/** The times of edits of one resource while all others are settled, in milliseconds. */
 export interface Edits {
   readonly resources: number;
-  /** From the edit's being sent to the API server until the operator's first call to the control plane about it. */
+  /** From the request of the edit to the operator's first call to the control plane about it. */
   readonly firstCallMs: readonly number[];
-  /** Until its change was sent to the control plane. */
+  /** From the request of the edit until the operator sent its change to the control plane. */
   readonly changeMs: readonly number[];
 }
 
-/** Starts an operator over settled resources; it goes on running. */
+/** Starts an operator over settled resources, which then goes on running. */
 export async function measureRestart(stage: BringUpStage): Promise<{
   readonly result: Restart;
   readonly operator: OperatorProcess;
@@ -63,7 +64,7 @@ export async function measureRestart(stage: BringUpStage): Promise<{
   return { result, operator };
 }
 
-/** Waits, and counts what an operator does although nothing happens. */
+/** Waits, and counts the operator's work while nothing changes. */
 export async function measureRest(stage: BringUpStage, operator: OperatorProcess, seconds: number): Promise<Rest> {
   const reconcilesBefore = await operator.reconciles();
   const counted = await beginCount(stage);
@@ -100,9 +101,8 @@ async function beginCount({ world, sandbox }: BringUpStage) {
 }
 
 /**
- * Edits one resource after the other, each of another project, and waits until each is Ready again.
- *
- * @param meanwhile begins with each edit: what the operator has to do at the same time. @default nothing
+ * Edits resources one after the other, each in another project, and waits until each is Ready again.
+ * @param meanwhile begins together with each edit: further work for the operator. @default nothing
  */
 export async function measureEdits(
   stage: BringUpStage,
@@ -129,7 +129,8 @@ export async function measureEdits(
 async function edit({ world, sandbox, population }: BringUpStage, { metadata, spec }: StoredResource) {
   const path = resourcesPath(population.namespace, metadata.name);
   const sequence = (await sandbox.requestsSince(0)).at(-1)?.sequence ?? 0;
-  // Another delay each time, and none that comes within this run; it does not restart the compute.
+  // Each edit sets another delay. None of these delays passes within this run, and a new delay does not restart the
+  // compute.
   const afterSeconds = 10_000 + (sequence % 100_000);
   const startedMs = Date.now();
   const suspend = { mode: "After", afterSeconds };
@@ -152,14 +153,17 @@ async function edit({ world, sandbox, population }: BringUpStage, { metadata, sp
   return { firstCallMs: delayOf(() => true), changeMs: delayOf((method) => method === "PATCH") };
 }
 
-/** Restarts every endpoint so many times, waits until status shows it, and returns the operator's heap in bytes. */
+/**
+ * Restarts every endpoint this many times, waits until status shows it, and returns the size of the operator's heap in
+ * bytes.
+ */
 export async function measureFullHeap(
   { world, sandbox, population }: BringUpStage,
   operator: OperatorProcess,
   restarts: number,
 ): Promise<number> {
   const lastOperations = await sandbox.restartAll(population.projects, restarts);
-  // A restart is two operations, beside the first start; status keeps twenty.
+  // A restart is two operations, after the first start. Status keeps twenty.
   const count = Math.min(20, 1 + 2 * restarts);
   const isFull = (resource: StoredResource) => {
     const { ownership, operations = [] } = resource.status ?? {};
@@ -168,7 +172,8 @@ export async function measureFullHeap(
   };
   const areAllFull = async () => (await listPopulation(world.kube, population.namespace)).every(isFull) || undefined;
   await waitUntil(areAllFull, { what: `status shows ${count} operations, the last one ended`, pauseMs: 2_000 });
-  // A project's log is kept until all its resources have counted it. The next poll finds that; the poll after it drops the log.
+  // The operator keeps a project's log until all its resources have counted it. The next poll finds that, and the poll
+  // after it drops the log.
   const sequence = (await sandbox.requestsSince(0)).at(-1)?.sequence ?? 0;
   const isPolled = async () => {
     const reads = (await sandbox.requestsSince(sequence)).filter(({ method }) => method === "GET");
@@ -181,7 +186,7 @@ export async function measureFullHeap(
   return operator.process.inspector.heapBytes();
 }
 
-/** Reads the page of metrics so often, with a pause in between. */
+/** Reads the page of metrics this many times, with a pause in between. */
 export async function measureScrapes(operator: OperatorProcess, count: number): Promise<readonly ScrapeCost[]> {
   const costs: ScrapeCost[] = [];
   for (let turn = 0; turn < count; turn += 1) {

@@ -1,30 +1,31 @@
+/** Runs the operator that a benchmark measures. */
 import { waitUntil } from "../../process/wait-until.ts";
 import { InspectedProcess, type ProcessUsage } from "./inspected-process.ts";
 
-/** What an operator is started with, beside what every one of the benchmark gets. */
+/** The settings of one operator, in addition to those of every benchmark. */
 export interface OperatorSettings {
-  /** The bundle. */
+  /** The path of the bundle. */
   readonly program: string;
-  /** Environment variables. */
+  /** The environment variables. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Where Node leaves a processor profile when the operator ends. @default none is taken */
+  /** The folder into which Node writes a processor profile when the operator ends. @default no profile */
   readonly profileFolder?: string | undefined;
 }
 
-/** What one page of metrics took the operator. */
+/** The costs of one page of metrics in the operator. */
 export interface ScrapeCost {
   readonly bytes: number;
-  /** How long the event loop was busy from the request to the answer. */
+  /** The time for which the event loop was busy between the request and the answer. */
   readonly busyMs: number;
   /** The longest time for which the event loop did nothing else. */
   readonly longestMs: number;
   readonly tookMs: number;
 }
 
-/** The operator, with the defaults of its settings, as a process of its own. */
+/** An operator with default settings, as a process of its own. */
 export class OperatorProcess {
   readonly process: InspectedProcess;
-  /** Milliseconds from its start until `/readyz` said so. */
+  /** The milliseconds from its start until `/readyz` answered 200. */
   readonly readyMs: number;
   readonly #metricsUrl: string;
 
@@ -34,7 +35,7 @@ export class OperatorProcess {
     this.#metricsUrl = metricsUrl;
   }
 
-  /** Starts it and waits until it is ready. */
+  /** Starts the operator and waits until it is ready. */
   static async start({ program, settings, profileFolder }: OperatorSettings): Promise<OperatorProcess> {
     const startedMs = performance.now();
     const nodeFlags = profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
@@ -51,7 +52,7 @@ export class OperatorProcess {
     return this.process.usage();
   }
 
-  /** Reconciles that it has finished so far. */
+  /** Returns the number of finished reconciles. */
   async reconciles(): Promise<number> {
     const text = await (await fetch(this.#metricsUrl)).text();
     const counts = text.matchAll(/^controller_runtime_reconcile_total\{[^}]*\} (\d+)/gm);
@@ -59,9 +60,10 @@ export class OperatorProcess {
   }
 
   /**
-   * Waits until the process is idle for a while, and returns the milliseconds until that began.
-   *
-   * @param leastReconciles the number of reconciles that it waits for too: a process that waits for slow answers also looks idle. @default 0
+   * Waits until the process is idle for a while.
+   * @param leastReconciles the wait also lasts until this number of reconciles has ended, because a process that
+   *   waits for slow answers looks idle too. @default 0
+   * @returns the milliseconds until the idle time began
    */
   async untilQuiet(leastReconciles = 0): Promise<number> {
     const { inspector } = this.process;

@@ -1,4 +1,4 @@
-// Parts of the benchmark that are not in the table of sizes: each measures one promise in one run, and prints a ratio.
+// The parts of the benchmark that `--part` runs: each measures one promise, and prints a ratio.
 import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "../../process/wait-until.ts";
 import { bringUpByOperator, startOperator } from "./bring-up.ts";
@@ -7,27 +7,35 @@ import { type LoggedRequest, SandboxServer } from "./sandbox-server.ts";
 import { table } from "./table.ts";
 import type { BenchWorld } from "./world.ts";
 
-/** What a part needs. */
+/** What a part of the benchmark needs. */
 export interface PartOptions {
   readonly world: BenchWorld;
-  /** Environment of the operator in the parts that compare work, not budgets. */
+  /** The environment of the operator in parts that compare work, and not budgets. */
   readonly settings: Readonly<Record<string, string>>;
   readonly say: (line: string) => void;
 }
 
-/** The parts, by the name that `--part` takes. Each returns its result as Markdown. */
+/** The parts, by the name for `--part`. Each returns its result as Markdown. */
 export const parts: Readonly<Record<string, (options: PartOptions) => Promise<string>>> = {
   burst: measureBursts,
   hanging: measureHanging,
   budget: measureBudget,
+  memory: measureMemory,
 };
 
 const burstSizes = [20, 100, 300] as const;
 
-/** Brings up more and more resources in one project: what does one more resource read? */
+/**
+ * Returns the sizes of the bursts. Where the control plane shows no names, each create lists the whole project, so 1,000
+ * resources would show nothing new.
+ */
+const sizesOf = ({ sandboxProfile }: BenchWorld) => (sandboxProfile === "public" ? [...burstSizes, 1_000] : burstSizes);
+
+/** Brings up more and more resources in one project, and measures what one further resource reads. */
 async function measureBursts({ world, settings, say }: PartOptions): Promise<string> {
   await using stack = new AsyncDisposableStack();
-  const populations = burstSizes.map((resources) => planPopulation(`burst${resources}`, { resources, projects: 1 }));
+  const sizes = sizesOf(world);
+  const populations = sizes.map((resources) => planPopulation(`burst${resources}`, { resources, projects: 1 }));
   const sandbox = await SandboxServer.start(world, populations);
   stack.defer(() => sandbox.stop());
   const rows: string[][] = [];
@@ -46,10 +54,35 @@ async function measureBursts({ world, settings, say }: PartOptions): Promise<str
   }
   const ratio = (readEach.at(-1) ?? 0) / (readEach[1] ?? 1);
   const head = ["resources of one project", "s to Ready", "calls each", "endpoints read each"];
-  return `${table(head, rows)}\n\nEndpoints read for each of ${burstSizes[2]}, by those for each of ${burstSizes[1]}: ${ratio.toFixed(2)}.`;
+  return `${table(head, rows)}\n\nEndpoints read for each of ${sizes.at(-1)}, by those for each of ${sizes[1]}: ${ratio.toFixed(2)}.`;
 }
 
-/** Endpoints in the answers to lists and reads by id. A list shows the endpoints that were created before it. */
+const memorySizes = [1_000, 5_000] as const;
+const mostMemoryMiB = 256;
+
+/** Brings up many resources, ten in each project, and measures the memory of the operator's process. */
+async function measureMemory({ world, settings, say }: PartOptions): Promise<string> {
+  const rows: string[][] = [];
+  for (const resources of memorySizes) {
+    const population = planPopulation(`memory${resources}`, { resources, projects: resources / 10 });
+    await using stack = new AsyncDisposableStack();
+    const sandbox = await SandboxServer.start(world, [population]);
+    stack.defer(() => sandbox.stop());
+    await createPopulation(world.kube, population);
+    const { result, operator } = await bringUpByOperator({ world, sandbox, population, settings });
+    stack.defer(() => operator.stop());
+    const { inspector } = operator.process;
+    const { heapUsed, heapTotal } = await inspector.evaluate<NodeJS.MemoryUsage>("process.memoryUsage()");
+    const inMiB = (bytes: number) => (bytes / 2 ** 20).toFixed(0);
+    const { seconds, peakRssBytes } = result;
+    say(`${resources} are Ready: ${seconds.toFixed(1)} s, peak ${inMiB(peakRssBytes)} MiB`);
+    rows.push([String(resources), seconds.toFixed(1), inMiB(peakRssBytes), inMiB(heapTotal), inMiB(heapUsed)]);
+  }
+  const head = ["resources", "s to Ready", "peak RSS MiB", "heap MiB at the end", "of it used"];
+  return `${table(head, rows)}\n\nThe peak with ${memorySizes.at(-1)} should be at most ${mostMemoryMiB} MiB.`;
+}
+
+/** Counts endpoints in the answers to lists and reads by id. A list shows the endpoints that were created before it. */
 function endpointsRead(requests: readonly LoggedRequest[]): number {
   let created = 0;
   let read = 0;
@@ -65,7 +98,7 @@ function endpointsRead(requests: readonly LoggedRequest[]): number {
 const hangingProjects = 30;
 const healthyCreates = 30;
 
-/** Creates in a healthy project, alone and beside projects whose calls are never answered. */
+/** Creates endpoints in a healthy project, first alone and then beside projects whose calls are never answered. */
 async function measureHanging(options: PartOptions): Promise<string> {
   const { world, say } = options;
   await using stack = new AsyncDisposableStack();
@@ -90,7 +123,7 @@ async function measureHanging(options: PartOptions): Promise<string> {
   return table([`${healthyCreates} creates in a healthy project`, "s to Ready"], rows);
 }
 
-/** Milliseconds from the operator's being ready until every resource of the population is. */
+/** Returns the milliseconds from the operator's ready state until every resource of the population is Ready. */
 async function timeToReady({
   world,
   settings,
@@ -120,7 +153,7 @@ async function timeToReady({
 const budgetProjects = 500;
 const budget = { requestsPerMinute: 700, watchedSeconds: 240 } as const;
 
-/** Many projects at rest with the default request budget, from the start of a process on. */
+/** Starts an operator with the default request budget over many projects at rest. */
 async function measureBudget({ world, settings, say }: PartOptions): Promise<string> {
   await using stack = new AsyncDisposableStack();
   const population = planPopulation("budget", { resources: budgetProjects, projects: budgetProjects });
@@ -151,7 +184,7 @@ async function measureBudget({ world, settings, say }: PartOptions): Promise<str
   return table([`${budgetProjects} projects, ${budget.watchedSeconds} s from the start`, "measured", "at most"], rows);
 }
 
-/** @param times ascending, in milliseconds. */
+/** Returns the maximum number of times within one minute. @param times ascending, in milliseconds */
 function mostInAMinute(times: readonly number[]): number {
   let first = 0;
   let most = 0;

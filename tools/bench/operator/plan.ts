@@ -1,12 +1,13 @@
+/** Decides what a run of the benchmark measures. */
 import type { BenchPlan, BenchSize } from "./run.ts";
 
-/** What the command line asks for. */
+/** The options of the command line. */
 export interface PlanChoice {
   /** Leaves out the largest size. */
   readonly isQuick: boolean;
-  /** A single size, without the heap and with a short rest, for work on the operator. @default all of them */
+  /** Measures a single size, without the heap and with a short rest, for work on the operator. @default all sizes */
   readonly only?: string | undefined;
-  /** Only the heap of a settled resource, from two small sizes. */
+  /** Measures only the heap of a settled resource, from two small sizes. */
   readonly isHeapOnly: boolean;
   readonly profileFolder?: string | undefined;
 }
@@ -16,7 +17,7 @@ const heapSizes: readonly BenchSize[] = [
   { resources: 300, projects: 30, rounds: 0, restarts: 10 },
 ];
 
-/** Ten resources in each project, except in one size that shows the effect of projects apart from that of resources. */
+/** Each project has ten resources. One size has a hundred, to separate the costs of projects from those of resources. */
 const sizes: readonly BenchSize[] = [
   { resources: 100, projects: 10, rounds: 4, restarts: 10 },
   { resources: 1000, projects: 10, rounds: 0, restarts: 0 },
@@ -24,7 +25,7 @@ const sizes: readonly BenchSize[] = [
   { resources: 5000, projects: 500, rounds: 1, restarts: 0 },
 ];
 
-/** The plan of `npm run bench`. @throws Error when there is no such size */
+/** Returns the plan of `npm run bench`. @throws Error when there is no such size */
 export function benchPlan({ isQuick, only, isHeapOnly, profileFolder }: PlanChoice): BenchPlan {
   const plan = sizesPlan({ isQuick, only, profileFolder });
   return isHeapOnly ? { ...plan, sizes: heapSizes, edits: 1, scrapes: 1, restSeconds: 5 } : plan;
@@ -44,7 +45,7 @@ function sizesPlan({ isQuick, only, profileFolder }: Omit<PlanChoice, "isHeapOnl
     edits: 20,
     scrapes: 10,
     restSeconds: only === undefined ? 60 : 5,
-    // The floor has no request budget either: the two are compared by their own work.
+    // The floor has no request budget, so the operator gets one without effect: the comparison is about their own work.
     settings: { CONTROL_PLANE_REQUESTS_PER_MINUTE: "1000000", CONTROL_PLANE_REQUESTS_PER_SECOND: "100000" },
     restSettings: { RESYNC_SECONDS: "20" },
     profileFolder,

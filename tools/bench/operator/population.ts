@@ -1,19 +1,20 @@
+/** Creates the resources that a benchmark brings up. */
 import { inParallel } from "./in-parallel.ts";
 import type { KubeClient } from "./kube-client.ts";
 
-/** A project of the sandbox; each of its branches gets one resource, which has the branch's name. */
+/** A project of the sandbox. Each of its branches gets one resource with the branch's name. */
 export interface BenchProject {
   readonly id: string;
   readonly branches: readonly string[];
 }
 
-/** Resources that are brought up together, in a namespace of their own. */
+/** Resources that are brought up together, in their own namespace. */
 export interface Population {
   readonly namespace: string;
   readonly projects: readonly BenchProject[];
 }
 
-/** A resource as far as it is read here. */
+/** The parts of a stored resource that the benchmark reads. */
 export interface StoredResource {
   readonly metadata: {
     readonly name: string;
@@ -35,7 +36,7 @@ export interface StoredResource {
 
 const apiVersion = "endpoint-operator.dev/v1alpha1";
 
-/** @param name unique among the populations of one API server; lower case. */
+/** Plans a population. @param name lower case, unique among the populations of one API server */
 export function planPopulation(
   name: string,
   size: { readonly resources: number; readonly projects: number },
@@ -53,7 +54,7 @@ export function sizeOf({ projects }: Population): number {
   return projects.reduce((sum, { branches }) => sum + branches.length, 0);
 }
 
-/** A fixture of the sandbox with the projects of all populations and no endpoint. */
+/** Returns a fixture of the sandbox with the projects of all populations and no endpoint. */
 export function fixtureOf(populations: readonly Population[]): string {
   const projects = populations
     .flatMap((population) => population.projects)
@@ -70,7 +71,7 @@ export function resourcesPath(namespace: string, name?: string): string {
   return `/apis/endpoint-operator.dev/v1alpha1/namespaces/${namespace}/computeendpoints${name === undefined ? "" : `/${name}`}`;
 }
 
-/** Creates namespace and resources before any operator runs. */
+/** Creates the namespace and the resources. No operator may run yet. */
 export async function createPopulation(kube: KubeClient, population: Population): Promise<void> {
   const { namespace, projects } = population;
   const metadata = { name: namespace };
@@ -94,7 +95,7 @@ export async function createPopulation(kube: KubeClient, population: Population)
   );
 }
 
-/** Never suspended, so that a settled endpoint stays as it is. */
+/** Returns a spec that never suspends the compute, so that a settled endpoint stays as it is. */
 function specOf(projectId: string, branchId: string): object {
   const compute = { minUnits: 0.25, maxUnits: 1 };
   return { projectId, branchId, type: "ReadWrite", compute, suspend: { mode: "Never" } };
@@ -103,13 +104,13 @@ function specOf(projectId: string, branchId: string): object {
 export async function listPopulation(kube: KubeClient, namespace: string): Promise<readonly StoredResource[]> {
   const { items } = await kube.request<{ readonly items: readonly StoredResource[] }>({
     method: "GET",
-    // From the API server's own cache, as a reflector lists.
+    // With this parameter the list comes from the API server's cache, like the list of a reflector.
     path: `${resourcesPath(namespace)}?resourceVersion=0`,
   });
   return items;
 }
 
-/** Whether it is Ready for the generation it has now. */
+/** Whether the resource is Ready for its present generation. */
 export function isReady({ metadata, status }: StoredResource): boolean {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   return ready?.status === "True" && ready.observedGeneration === metadata.generation;

@@ -1,13 +1,14 @@
+/** Writes the results of the benchmark as tables. */
 import { quantile } from "../common/load.ts";
 import type { BringUp } from "./bring-up.ts";
 import type { Edits } from "./measures.ts";
 import type { BenchResult, SizeResult } from "./run.ts";
 import { table } from "./table.ts";
 
-/** A figure that was promised. */
+/** A figure that the documentation promises. */
 export interface Target {
   readonly what: string;
-  /** As people read it. */
+  /** The promise as text. */
   readonly promised: string;
   readonly measured: string;
   readonly isMet: boolean;
@@ -16,7 +17,7 @@ export interface Target {
 const mebibyte = 2 ** 20;
 const kibibyte = 2 ** 10;
 
-/** The targets that the result has something to say about. */
+/** Returns the targets for which the result has a figure. */
 export function targetsOf(result: BenchResult): readonly Target[] {
   const { sizes } = result;
   const growth = heapGrowthBytes(sizes);
@@ -37,12 +38,13 @@ export function targetsOf(result: BenchResult): readonly Target[] {
     ...(growth === undefined
       ? []
       : [atMost("heap of a settled resource, KiB", { value: growth / kibibyte, limit: 13, isBelow: true })]),
+    ...sizes.flatMap(memoryTarget),
     ...sizes.flatMap(scrapeTarget),
     ...costTargets(result),
   ];
 }
 
-/** Everything as tables in Markdown. */
+/** Returns the whole result as tables in Markdown. */
 export function reportText(result: BenchResult): string {
   return [bringUpTable(result), settledTable(result), quickTable(result), targetTable(targetsOf(result))]
     .filter((part) => part !== "")
@@ -56,7 +58,14 @@ function ratioTarget(size: SizeResult): readonly Target[] {
     : [atMost(`time until ${size.resources} are Ready, by the floor's`, { value: ratio, limit: 1.25 })];
 }
 
-/** The least of all rounds, at each size. */
+/** Makes the target for the peak memory of the largest size. */
+function memoryTarget({ resources, operator }: SizeResult): readonly Target[] {
+  if (resources < 5_000 || operator.length === 0) return [];
+  const value = Math.max(...operator.map(({ peakRssBytes }) => peakRssBytes)) / mebibyte;
+  return [atMost(`peak RSS with ${resources}, MiB`, { value, limit: 256 })];
+}
+
+/** Makes one target for each size, from the lowest value of all rounds. */
 function eachTarget(
   what: string,
   limit: number,
@@ -84,7 +93,7 @@ function scrapeTarget({ resources, scrapes }: SizeResult): readonly Target[] {
   return [atMost(`event loop busy with a scrape of ${resources}, ms`, { value, limit: 250, isBelow: true })];
 }
 
-/** From the smallest size to the largest; a tenth more is within what two runs differ by. */
+/** Compares the smallest size with the largest. Two equal runs differ by up to a tenth. */
 function costTargets({ startCpuMs, sizes }: BenchResult): readonly Target[] {
   const measured = sizes.filter(({ floor }) => floor.length > 0).sort((a, b) => a.resources - b.resources);
   const [least, most] = [measured[0], measured.at(-1)];
@@ -105,7 +114,7 @@ function atMost(
   what: string,
   { value, limit, isBelow = false }: { readonly value: number; readonly limit: number; readonly isBelow?: boolean },
 ): Target {
-  // Judged as it is shown.
+  // The figure is judged with the digits that the table shows.
   const shown = Number(value.toFixed(2));
   return {
     what,
@@ -192,13 +201,13 @@ function targetTable(targets: readonly Target[]): string {
   return table(["target", "promised", "measured", "met"], rows);
 }
 
-/** `undefined` without a floor. */
+/** Returns how many times as long as the floor the operator took; `undefined` without a floor. */
 function timeRatio({ operator, floor }: SizeResult): number | undefined {
   if (floor.length === 0) return undefined;
   return leastOf(operator, ({ seconds }) => seconds) / leastOf(floor, ({ seconds }) => seconds);
 }
 
-/** What one more resource adds, by the smallest and the largest size whose heap was measured. */
+/** Returns the bytes that one further resource adds, from the smallest and the largest size whose heap was measured. */
 function heapGrowthBytes(sizes: readonly SizeResult[]): number | undefined {
   const measured = sizes.filter(({ fullHeapBytes }) => fullHeapBytes !== undefined);
   const [least, most] = [measured[0], measured.at(-1)];
@@ -214,7 +223,7 @@ function callsPerResource({ controlPlaneReads, controlPlaneWrites, resources }: 
   return (controlPlaneReads + controlPlaneWrites) / resources;
 }
 
-/** Of the round that was disturbed least: what else a machine does only ever adds. */
+/** Returns the lowest figure of all rounds, because other work of the machine only makes figures larger. */
 function leastOf(runs: readonly BringUp[], figureOf: (run: BringUp) => number): number {
   return Math.min(...runs.map(figureOf));
 }

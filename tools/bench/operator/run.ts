@@ -1,3 +1,4 @@
+/** Runs the plan of the benchmark. */
 import { type BringUp, type BringUpStage, bringUpByFloor, bringUpByOperator, startOperator } from "./bring-up.ts";
 import {
   type Edits,
@@ -14,56 +15,56 @@ import { createPopulation, planPopulation } from "./population.ts";
 import { SandboxServer } from "./sandbox-server.ts";
 import type { BenchWorld } from "./world.ts";
 
-/** One size at which everything is measured. */
+/** One number of resources at which everything is measured. */
 export interface BenchSize {
   readonly resources: number;
   readonly projects: number;
-  /** How often they are brought up, by operator and floor in turns. 0: only the time at rest is measured. */
+  /** The number of rounds; in each, operator and floor take turns. 0: only the time at rest is measured. */
   readonly rounds: number;
-  /** Restarts of each endpoint before the heap is measured; 0: it is not. */
+  /** The number of restarts of each endpoint before the heap is measured; 0: the heap is not measured. */
   readonly restarts: number;
 }
 
-/** What is to be measured. */
+/** The measurements of one run. */
 export interface BenchPlan {
-  /** The last one that is brought up in turns is the one at which edits and scrapes are measured. */
+  /** The sizes. Edits and scrapes are measured at the last size that has rounds. */
   readonly sizes: readonly BenchSize[];
   readonly edits: number;
   readonly scrapes: number;
   readonly restSeconds: number;
-  /** Environment of the operator. @default the defaults of its settings */
+  /** The environment of the operator. @default its default settings */
   readonly settings?: Readonly<Record<string, string>>;
-  /** More of it for the time at rest; resyncs are the reconciles of settled resources. */
+  /** Further environment for the time at rest. Its resyncs are the reconciles of settled resources. */
   readonly restSettings: Readonly<Record<string, string>>;
-  /** Where processor profiles of the bring-up are left. @default none are taken */
+  /** The folder for processor profiles of the bring-up. @default no profiles */
   readonly profileFolder?: string | undefined;
 }
 
-/** What was measured at one size. */
+/** The results of one size. */
 export interface SizeResult {
   readonly resources: number;
   readonly projects: number;
-  /** One for each round. */
+  /** The operator's bring-ups, one for each round. */
   readonly operator: readonly BringUp[];
   readonly floor: readonly BringUp[];
-  /** After a forced collection, with status full, in bytes. */
+  /** The heap after a forced garbage collection, with a full status, in bytes. */
   readonly fullHeapBytes: number | undefined;
   readonly edits: Edits | undefined;
-  /** The page of metrics was asked for as each edit was sent. */
+  /** The times of edits while the page of metrics was requested. */
   readonly editsWhileScraped: Edits | undefined;
   readonly scrapes: readonly ScrapeCost[];
   readonly restart: Restart;
   readonly rest: Rest;
 }
 
-/** What was measured. */
+/** The results of the benchmark. */
 export interface BenchResult {
-  /** What an operator with nothing to do has used when it is ready: a part of every other figure. */
+  /** The processor time of an operator without resources until it is ready. Every other figure includes it. */
   readonly startCpuMs: number;
   readonly sizes: readonly SizeResult[];
 }
 
-/** Runs the whole plan, one thing after the other. */
+/** Runs all measurements of the plan, one after the other. */
 export async function runBenchmark(
   world: BenchWorld,
   plan: BenchPlan,
@@ -132,7 +133,7 @@ class SizeBench {
     return { ...live, ...(await this.#measureAtRest(restStage)) };
   }
 
-  /** Which of the two comes first changes from round to round; they never run at once. */
+  /** Operator and floor begin in turns; they never run at the same time. */
   async #takeRound(stage: BringUpStage, floorStage: BringUpStage): Promise<void> {
     const isFloorFirst = this.#operatorRuns.length % 2 === 1;
     if (isFloorFirst) await this.#bringUpFloor(floorStage);
@@ -140,7 +141,7 @@ class SizeBench {
     if (!isFloorFirst) await this.#bringUpFloor(floorStage);
   }
 
-  /** Its operator goes on running, so it comes after the floor. */
+  /** The operator of this round goes on running, so it comes after the floor. */
   async #takeLastRound(stage: BringUpStage, floorStage: BringUpStage) {
     if (this.#options.size.rounds > 0) await this.#bringUpFloor(floorStage);
     const operator = await this.#bringUp(stage);

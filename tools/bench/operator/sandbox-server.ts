@@ -1,3 +1,4 @@
+/** Runs the sandbox of a benchmark. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -9,28 +10,28 @@ import { inParallel } from "./in-parallel.ts";
 import { type BenchProject, fixtureOf, type Population } from "./population.ts";
 import type { BenchWorld } from "./world.ts";
 
-/** Requests to the API since the start, by method and route. */
+/** The requests to the API since the start, by method and route. */
 export interface RequestCounts {
   readonly total: number;
   readonly reads: number;
   readonly writes: number;
 }
 
-/** A request as the sandbox logged it. */
+/** A request in the sandbox's log. */
 export interface LoggedRequest {
   readonly sequence: number;
-  /** ISO 8601, by the clock of this machine. */
+  /** The time by this machine's clock, ISO 8601. */
   readonly time: string;
   readonly method: string;
   readonly path: string;
-  /** Absent: no answer yet. */
+  /** The status of the answer; absent: there is no answer yet. */
   readonly status?: number;
 }
 
 const apiKey = "bench-key";
 const operationLatencyMs = 200;
 
-/** The sandbox as a process of its own, with the projects of some populations and no rate limit. */
+/** The sandbox as a process of its own, with the projects of some populations and without a rate limit. */
 export class SandboxServer {
   readonly apiKey = apiKey;
   readonly #server: BenchServer;
@@ -75,14 +76,14 @@ export class SandboxServer {
     return { total, reads, writes: total - reads };
   }
 
-  /** Requests that are younger than a sequence number, oldest first; the log holds some ten thousand. */
+  /** Returns the requests after a sequence number, oldest first. The log holds about ten thousand. */
   async requestsSince(sequence: number): Promise<readonly LoggedRequest[]> {
     return (await this.#control<{ requests: readonly LoggedRequest[] }>(`/requests?since=${sequence}`)).requests;
   }
 
   /**
-   * Restarts every endpoint of every project so often; a restart is two operations, and a project does one at a time.
-   *
+   * Restarts every endpoint of every project this many times. A restart is two operations, and a project carries out
+   * one at a time.
    * @returns the last operation of each endpoint, by its id.
    */
   async restartAll(projects: readonly BenchProject[], times: number): Promise<ReadonlyMap<string, string>> {
@@ -99,7 +100,10 @@ export class SandboxServer {
     return lastOperations;
   }
 
-  /** From now on no request to these paths is answered. @param path below `/api/v2`; `*` within a segment, `**` across. */
+  /**
+   * From now on, requests to these paths are not answered. @param path below `/api/v2`; `*` within a segment, `**`
+   * across segments
+   */
   async holdAnswers(path: string): Promise<void> {
     const headers = { "content-type": "application/json" };
     const body = JSON.stringify({ match: { method: "*", path }, effect: { kind: "hold" } });
@@ -120,7 +124,7 @@ export class SandboxServer {
     const restarted = await waitUntil(
       async () => {
         const { status, body } = await send(this.#server.pool, { method: "POST", path, headers });
-        // Locked, or not active again yet.
+        // The project is locked, or the compute is not active again yet.
         if (status === 423 || status === 422) return undefined;
         if (status >= 300) throw new Error(`restart: ${status} ${body}`);
         return JSON.parse(body.toString()) as { readonly operations: readonly { readonly id: string }[] };

@@ -1,3 +1,4 @@
+/** The API server and the users of a benchmark. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -5,24 +6,24 @@ import { writeKubeconfig } from "../../api-server/kubeconfig.ts";
 import { AuditTail } from "./audit-tail.ts";
 import { type KubeAccess, KubeClient, type ServiceAccount, userNameOf } from "./kube-client.ts";
 
-/** A Kubernetes API server in which `deploy/base` is installed, seen by its administrator. */
+/** A Kubernetes API server with `deploy/base` installed, and its administrator's access. */
 export interface BenchCluster extends KubeAccess {
-  /** JSON lines, each written before its request is answered. */
+  /** The audit log: JSON lines, each written before its request is answered. */
   readonly auditLogFile: string;
 }
 
-/** What everything is measured in: the API server, and two users of it, so that the writes of each can be counted. */
+/** The API server of the measurements, and two of its users, so that the writes of each can be counted. */
 export interface BenchWorld {
-  /** As administrator. */
+  /** The administrator's client. */
   readonly kube: KubeClient;
   readonly audit: AuditTail;
-  /** The bundle of the operator and the sandbox. */
+  /** The path of the bundle with operator and sandbox. */
   readonly program: string;
-  /** The dialect of the sandbox: `public` shows the names of endpoints, `seed` does not. */
+  /** The profile of the sandbox: `public` shows the names of endpoints, `seed` does not. */
   readonly sandboxProfile: "seed" | "public";
   readonly operator: { readonly user: string; readonly kubeconfigFile: string };
   readonly floor: { readonly user: string; readonly access: KubeAccess };
-  /** For files that the processes read their settings from. */
+  /** The folder for settings files of the processes. */
   readonly folder: string;
   close(): Promise<void>;
 }
@@ -30,7 +31,7 @@ export interface BenchWorld {
 const operatorAccount: ServiceAccount = { namespace: "endpoint-operator-system", name: "endpoint-operator" };
 const floorAccount: ServiceAccount = { namespace: "endpoint-operator-system", name: "bench-floor" };
 
-/** The floor gets the operator's own rights, so that the API server treats both alike. */
+/** Opens the world. The floor gets the operator's own rights, so that the API server treats both in the same way. */
 export async function openWorld(
   cluster: BenchCluster,
   { program, sandboxProfile }: Pick<BenchWorld, "program" | "sandboxProfile">,
@@ -77,7 +78,7 @@ async function createFloorAccount(kube: KubeClient): Promise<void> {
   });
 }
 
-/** Hands something to a process of its own. */
+/** Writes the task of another process into a file. */
 export async function writeTask(world: BenchWorld, name: string, task: object): Promise<string> {
   const file = path.join(world.folder, `${name}.json`);
   await writeFile(file, JSON.stringify(task), { mode: 0o600 });

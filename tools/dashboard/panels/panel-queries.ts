@@ -1,18 +1,19 @@
+/** Extracts the queries of a dashboard, for tests. */
 import type { Dashboard, Panel } from "@grafana/grafana-foundation-sdk/dashboard";
 import type { Dataquery } from "@grafana/grafana-foundation-sdk/prometheus";
 
-/** The values that are chosen above the panels. `All` is the pattern of its variable. */
+/** The values that a user has chosen above the panels. `All` is the pattern of its variable. */
 export interface Choice {
   readonly job: string;
   readonly namespace: string;
   readonly name: string;
-  /** Step of the graphs, seconds. */
+  /** The step of the graphs, in seconds. */
   readonly stepSeconds: number;
-  /** Scrape interval of the data source, seconds. */
+  /** The scrape interval of the data source, in seconds. */
   readonly scrapeSeconds: number;
 }
 
-/** A query of a panel, ready for Prometheus. */
+/** A query of a panel that Prometheus can run. */
 export interface PanelQuery {
   readonly panel: Panel;
   readonly target: Dataquery;
@@ -21,8 +22,7 @@ export interface PanelQuery {
 }
 
 /**
- * Every query of a dashboard as Grafana would send it.
- *
+ * Returns every query of a dashboard as Grafana would send it.
  * @throws Error that names a variable that the dashboard does not have.
  */
 export function panelQueries(dashboard: Pick<Dashboard, "panels">, choice: Choice): readonly PanelQuery[] {
@@ -31,17 +31,17 @@ export function panelQueries(dashboard: Pick<Dashboard, "panels">, choice: Choic
   );
 }
 
-/** The panels and rows of a dashboard. A row has no queries. */
+/** Returns the panels and rows of a dashboard. A row has no queries. */
 export function panelsOf({ panels = [] }: Pick<Dashboard, "panels">): readonly Panel[] {
   return panels as Panel[];
 }
 
-/** The queries of a panel, each for Prometheus. */
+/** Returns the queries of a panel. */
 export function targetsOf(panel: Panel): readonly Dataquery[] {
   return (panel.targets ?? []) as Dataquery[];
 }
 
-/** Puts values in the place of variables. `$__rate_interval` is what Grafana makes of step and scrape interval. */
+/** Replaces variables by values. Grafana computes `$__rate_interval` from step and scrape interval. */
 export function substitute(expr: string, { job, namespace, name, stepSeconds, scrapeSeconds }: Choice): string {
   const rateSeconds = Math.max(stepSeconds + scrapeSeconds, 4 * scrapeSeconds);
   const values: Readonly<Record<string, string>> = { job, namespace, name, __rate_interval: `${rateSeconds}s` };

@@ -1,8 +1,10 @@
-/** One query to Prometheus, with Grafana's variables in it. */
+/** The kinds of panels of the dashboard. */
+
+/** One query to Prometheus, with variables of Grafana. */
 export interface QuerySpec {
-  /** PromQL. */
+  /** The expression in PromQL. */
   readonly expr: string;
-  /** Name of each series: text with labels in `{{}}`. Empty in tables, where the labels are columns. */
+  /** The name of each series: text with labels in `{{}}`. It is empty in tables, where the labels are columns. */
   readonly legend: string;
   /** Whether single operations are shown as points. @default false */
   readonly hasExemplars?: boolean;
@@ -10,14 +12,14 @@ export interface QuerySpec {
 
 interface CommonSpec {
   readonly title: string;
-  /** What the panel shows and what to conclude from it. Grafana shows the text beside the title. */
+  /** Says what the panel shows and what to conclude from it. Grafana shows the text beside the title. */
   readonly description: string;
   readonly queries: readonly QuerySpec[];
-  /** In columns of 24. */
+  /** The width in columns; a line has 24. */
   readonly width: number;
 }
 
-/** A colour that means something. */
+/** A colour with a meaning. */
 export type Meaning = "green" | "orange" | "red";
 
 /** A colour, and the value from which it applies. */
@@ -26,14 +28,14 @@ export interface Threshold {
   readonly color: Meaning;
 }
 
-/** Names of units as Grafana has them. */
+/** The names of units in Grafana. */
 export type Unit = "short" | "s" | "bytes" | "reqps" | "opm" | "ops" | "percentunit";
 
-/** One number now, with its history as a line. */
+/** One present number, with its history as a line. */
 export interface StatSpec extends CommonSpec {
   readonly kind: "Stat";
   readonly unit: Unit;
-  /** Values below the first one have the colour of text. */
+  /** Values below the first threshold have the colour of text. */
   readonly thresholds: readonly Threshold[];
   /** Shows the series' names instead of their values. @default false */
   readonly showsName?: boolean;
@@ -43,13 +45,13 @@ export interface StatSpec extends CommonSpec {
 export interface TimeSeriesSpec extends CommonSpec {
   readonly kind: "TimeSeries";
   readonly unit: Unit;
-  /** Draws areas on top of each other, for parts of a whole. @default false */
+  /** Whether areas are drawn on top of each other, for parts of a whole. @default false */
   readonly isStacked?: boolean;
   /** Colours of series by their legend. Grafana chooses the others. */
   readonly colors?: Readonly<Record<string, Meaning>>;
 }
 
-/** Distribution of durations over time. Its query returns buckets by `le`. */
+/** The distribution of durations over time. Its query returns buckets by `le`. */
 export interface HeatmapSpec extends CommonSpec {
   readonly kind: "Heatmap";
   readonly unit: Unit;
@@ -74,7 +76,7 @@ export type PanelSpec = StatSpec | TimeSeriesSpec | HeatmapSpec | TableSpec | Ba
 /** A row with its panels. They fill lines of 24 columns in their order. */
 export interface Section {
   readonly title: string;
-  /** Height of each panel, in cells. */
+  /** The height of each panel, in cells. */
   readonly height: number;
   readonly panels: readonly PanelSpec[];
 }
@@ -86,9 +88,8 @@ export const ofOperator = 'job=~"$job"';
 export const ofResource = `${ofOperator}, namespace=~"$namespace", name=~"$name"`;
 
 /**
- * A quantile of a histogram over all replicas.
- *
- * @param by labels to keep apart beside the bucket's bound.
+ * Returns a quantile of a histogram over all replicas.
+ * @param by the labels that stay apart, beside the bucket's bound.
  */
 export function quantile(fraction: number, histogram: string, by: readonly string[] = []): string {
   const labels = ["le", ...by].join(", ");

@@ -1,9 +1,10 @@
+/** The section about requests to the control plane. */
 import { ofOperator, quantile, type Section } from "../panels/panel-spec.ts";
 
 const rateBy = (by: string, metric: string, more = "") =>
   `sum by (${by}) (rate(${metric}{${ofOperator}${more}}[$__rate_interval]))`;
 
-/** The operator as a client of the service's API. */
+/** Requests of the operator to the control plane. */
 export const controlPlane: Section = {
   title: "Control-plane API",
   height: 8,
@@ -34,7 +35,10 @@ export const controlPlane: Section = {
       unit: "reqps",
       width: 12,
       queries: [
-        { expr: rateBy("reason", "control_plane_throttled_total"), legend: "{{reason}}" },
+        {
+          expr: rateBy("reason, control_plane", "control_plane_throttled_total"),
+          legend: "{{reason}} {{control_plane}}",
+        },
         { expr: rateBy("reason", "control_plane_locked_total"), legend: "{{reason}}" },
       ],
     },

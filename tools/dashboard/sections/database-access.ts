@@ -1,9 +1,10 @@
+/** The section about DatabaseAccesses and API keys. */
 import { ofOperator, ofResource, type Section } from "../panels/panel-spec.ts";
 
 const perMinute = (by: string, metric: string) =>
   `60 * sum by (${by}) (rate(${metric}{${ofOperator}}[$__rate_interval]))`;
 
-/** What the DatabaseAccesses give to applications, and whether control planes accept the operator's keys. */
+/** Shows what DatabaseAccesses give to applications, and whether control planes accept the operator's keys. */
 export const databaseAccess: Section = {
   title: "Database access and credentials",
   height: 8,

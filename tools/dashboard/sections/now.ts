@@ -1,3 +1,4 @@
+/** The first section: whether anything needs attention. */
 import { ofOperator, ofResource, type Section } from "../panels/panel-spec.ts";
 
 const redFromOne = [
@@ -5,7 +6,7 @@ const redFromOne = [
   { from: 1, color: "red" },
 ] as const;
 
-/** Whether anything needs attention. */
+/** Shows whether a person must act now. */
 export const now: Section = {
   title: "Now",
   height: 4,

@@ -1,10 +1,11 @@
+/** The section about operations. */
 import { ofOperator, ofResource, quantile, type Section } from "../panels/panel-spec.ts";
 
 const duration = "compute_endpoint_operation_duration_seconds";
 const endedPerMinute = (by: string) =>
   `60 * sum by (${by}) (rate(compute_endpoint_operations_total{${ofOperator}}[$__rate_interval]))`;
 
-/** What the service does, by its own records. Of all resources, where no resource is named. */
+/** Operations by the control plane's own records. Panels without a resource name show all resources. */
 export const operations: Section = {
   title: "Operations",
   height: 8,

@@ -1,6 +1,7 @@
+/** The section about the operator's processes. */
 import { ofOperator, quantile, type Section } from "../panels/panel-spec.ts";
 
-/** The processes, one line for each replica. */
+/** The processes of the operator, one line for each replica. */
 export const replicas: Section = {
   title: "Replicas",
   height: 8,

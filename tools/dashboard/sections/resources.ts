@@ -1,3 +1,4 @@
+/** The section about the state of resources. */
 import { ofResource, type Section } from "../panels/panel-spec.ts";
 
 const troubledConditions = [
@@ -11,7 +12,7 @@ const failedWithEndpoint = [
   `max by (namespace, name, project_id, endpoint_id) (compute_endpoint_info{${ofResource}})`,
 ].join(" ");
 
-/** How the resources stand. */
+/** The state of the resources. */
 export const resources: Section = {
   title: "Resources",
   height: 8,

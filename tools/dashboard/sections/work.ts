@@ -1,3 +1,4 @@
+/** The section about the work queue. */
 import { ofOperator, quantile, type Section } from "../panels/panel-spec.ts";
 
 const rateOf = (metric: string) =>

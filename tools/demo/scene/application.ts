@@ -1,3 +1,4 @@
+/** Runs the example application of the demo. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -8,10 +9,10 @@ import type { Story } from "./story.ts";
 
 const script = "tools/demo/application.ts";
 
-/** The end of each answer of the application. */
+/** The last line of each answer of the application. */
 const answerEnd = /^\([\d.]+ s from connecting to the answer\)\n/m;
 
-/** A process that has a directory with its Secret, and nothing else of the demo. It ends with `stop`, or when the demo ends. */
+/** A process that gets only the directory with its Secret. It ends with `stop`, or when the demo ends. */
 export class Application {
   readonly #story: Story;
   readonly #root: string;
@@ -26,7 +27,7 @@ export class Application {
     this.#secretName = secretName;
   }
 
-  /** Shows how the application is started, and starts it. */
+  /** Shows the command that starts the application, and starts it. */
   start(): void {
     const { terminal, world } = this.#story;
     terminal.command([`SERVICE_BINDING_ROOT=${this.#root}`, "node", script]);
@@ -41,13 +42,13 @@ export class Application {
         this.#output += text;
       });
     }
-    // An end of the demo ends the application too; what follows fails by itself then.
+    // If the demo ends, the application ends too, and later steps fail by themselves.
     child.on("error", () => {});
     child.stdin.on("error", () => {});
     this.#child = child;
   }
 
-  /** Does as a kubelet does: writes each key of the Secret as a file, once the Secret is another one than before. */
+  /** Acts like a kubelet: when the Secret has changed, it writes each key of the Secret as a file. */
   async mountSecret(): Promise<void> {
     const { kubectl, world } = this.#story;
     const { data, metadata } = await waitUntil(
@@ -70,9 +71,8 @@ export class Application {
   }
 
   /**
-   * Gives the application a statement until its answer has these words, and quotes the last answer. A replica follows its primary
-   * a moment later.
-   *
+   * Sends a statement to the application until its answer contains these words, and quotes the last answer. A replica
+   * follows its primary a moment later.
    * @param hostKey the key of the Secret with the host name.
    * @returns what the application printed.
    */
@@ -105,7 +105,7 @@ export class Application {
     return this.#output;
   }
 
-  /** Ends the application and removes what was mounted. */
+  /** Ends the application and removes the mounted Secret. */
   async stop(): Promise<void> {
     this.#child?.stdin?.end();
     this.#child?.kill();

@@ -1,3 +1,4 @@
+/** Checks whether the demo can run PostgreSQL. */
 import { execFile } from "node:child_process";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -10,7 +11,7 @@ export type Computes =
   | { readonly kind: "Found"; readonly postgresBin: string }
   | { readonly kind: "Missing"; readonly why: string };
 
-/** Looks for PostgreSQL. Never throws: the demo goes on without it. */
+/** Looks for PostgreSQL. Never throws, because the demo works without it. */
 export async function findComputes(): Promise<Computes> {
   const user = chooseSystemUser(process.getuid?.());
   if (user === undefined) return { kind: "Missing", why: "PostgreSQL does not run as root" };
@@ -23,7 +24,10 @@ export async function findComputes(): Promise<Computes> {
   }
 }
 
-/** The servers of a demo that root has started are of another user, and their data is below the temporary directory. */
+/**
+ * Checks access for the servers' user. If root starts the demo, the servers run as another user, and their data is
+ * below the temporary directory.
+ */
 async function requirePassage({ uid, gid, name }: SystemUser): Promise<void> {
   if (uid === undefined || gid === undefined) return;
   const options = { uid, gid, cwd: "/", timeout: 10_000 };

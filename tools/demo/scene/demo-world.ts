@@ -1,3 +1,4 @@
+/** Starts and ends the programs of the demo. */
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -16,25 +17,25 @@ import type { Monitoring } from "./monitoring.ts";
 import { type Program, startProgram } from "./program.ts";
 import type { SandboxAddress } from "./sandbox-client.ts";
 
-/** The repository; commands of the story are typed there. */
+/** The repository's root. The commands of the demo are typed there. */
 export const repositoryRoot = fileURLToPath(new URL("../../..", import.meta.url));
 
 const operatorNamespace = "endpoint-operator-system";
 const operatorAccount = "endpoint-operator";
 
-/** What stands before anything of ours runs. */
+/** The parts that run before the operator and the sandbox. */
 export interface Cluster {
   readonly apiServer: ApiServer;
   readonly kubectl: Kubectl;
 }
 
 /**
- * The processes of the demo and the one temporary directory they use. Each method starts one part; `stop` ends them all,
- * the last one first, and removes the directory.
+ * The processes of the demo, and their one temporary directory. Each method starts one part. `stop` ends them all, the
+ * last one first, and removes the directory.
  */
 export class DemoWorld {
   readonly directory: string;
-  /** Aborted when the demo has to end, or when one of its programs ended by itself. */
+  /** Aborted when the demo must end, or when one of its programs has ended by itself. */
   readonly signal: AbortSignal;
   readonly #broken = new AbortController();
   readonly #parts = new AsyncDisposableStack();
@@ -47,17 +48,17 @@ export class DemoWorld {
     this.#parts.defer(() => rm(directory, { recursive: true, force: true }));
   }
 
-  /** An empty world. */
+  /** Makes a world without programs. */
   static async create(interruption: AbortSignal): Promise<DemoWorld> {
     return new DemoWorld(await mkdtemp(path.join(tmpdir(), "endpoint-operator-demo-")), interruption);
   }
 
-  /** A file or directory of this world. */
+  /** Returns the path of a file or directory of this world. */
   file(name: string): string {
     return path.join(this.directory, name);
   }
 
-  /** Finds the binaries, then starts an API server with its etcd. */
+  /** Finds the binaries, and starts an API server with its etcd. */
   async startCluster(progress: ProgressSink): Promise<Cluster> {
     const assets = await resolveAssets(apiServerAssets as readonly ["kube-apiserver", "etcd", "kubectl"], {
       progress,
@@ -69,7 +70,7 @@ export class DemoWorld {
     await symlink(assets.kubectl, this.file("bin/kubectl"));
     const kubectl = createKubectl({
       binary: assets.kubectl,
-      // Nothing of the user's own set-up reaches it, and it leaves nothing there.
+      // The programs see nothing of the user's own settings, and leave nothing there.
       env: {
         ...process.env,
         KUBECONFIG: apiServer.kubeconfigFile,
@@ -82,7 +83,7 @@ export class DemoWorld {
     return { apiServer, kubectl };
   }
 
-  /** Bundles the program, as it ships. */
+  /** Bundles the program as it is shipped. */
   async buildProgram(): Promise<string> {
     const { version } = JSON.parse(await readFile(path.join(repositoryRoot, "package.json"), "utf8")) as {
       readonly version: string;
@@ -91,7 +92,10 @@ export class DemoWorld {
     return (await buildBundle({ entry, outDir: this.file("dist"), version })).program;
   }
 
-  /** Starts the sandbox on a free port with a key it makes up. `args` follow `endpoint-operator sandbox`. */
+  /**
+   * Starts the sandbox on a free port with a random key.
+   * @param args the arguments after `endpoint-operator sandbox`
+   */
   async startSandbox(program: string, args: readonly string[]): Promise<SandboxAddress> {
     const sandbox = await this.#start({ name: "sandbox", file: program, args: ["sandbox", ...args], settings: {} });
     const address = await waitUntil(async () => sandboxAddress(await sandbox.readLog()), {
@@ -102,7 +106,7 @@ export class DemoWorld {
     return address;
   }
 
-  /** A kubeconfig that holds nothing but a token of the shipped service account. */
+  /** Writes a kubeconfig with a token of the shipped service account, and nothing else. */
   async writeOperatorKubeconfig({ apiServer, kubectl }: Cluster): Promise<string> {
     const token = await kubectl.run(["-n", operatorNamespace, "create", "token", operatorAccount, "--duration=24h"]);
     const file = this.file("operator-kubeconfig");
@@ -117,8 +121,7 @@ export class DemoWorld {
 
   /**
    * Starts the operator on free ports and waits until it is ready.
-   *
-   * @param settings without its addresses.
+   * @param settings its settings without addresses.
    * @returns the URL of its metrics page.
    */
   async startOperator(program: string, settings: Readonly<Record<string, string>>): Promise<string> {
@@ -134,12 +137,12 @@ export class DemoWorld {
     return `http://127.0.0.1:${metricsPort}/metrics`;
   }
 
-  /** Starts what watches the operator, and pages; a demo goes on without it where the programs cannot be had. */
+  /** Starts Prometheus and Alertmanager. If they are not available, the demo goes on without them. */
   async startMonitoring(metricsUrl: string, progress: ProgressSink): Promise<Monitoring> {
     try {
       const assets = await resolveAssets(monitoringAssets, { progress, signal: this.signal });
       const { host } = new URL(metricsUrl);
-      // As discovery in a cluster would set it: where the operator runs, which is not where the resources are.
+      // In a cluster, service discovery sets this label: the operator's own namespace, not that of the resources.
       const targetLabels = { namespace: operatorNamespace };
       const stack = await startMonitoringStack({ assets, targets: [host], targetLabels });
       this.#parts.defer(() => stack.stop());
@@ -150,12 +153,12 @@ export class DemoWorld {
     }
   }
 
-  /** Where our programs write. */
+  /** The files into which the programs of the demo write. */
   get logFiles(): readonly string[] {
     return this.#programs.map(({ logFile }) => logFile);
   }
 
-  /** The end of each program's log, for a person who has to find out what went wrong. */
+  /** Returns the last lines of each program's log, for a person who looks for the cause of a failure. */
   async logTails(): Promise<readonly { readonly name: string; readonly lines: readonly string[] }[]> {
     return await Promise.all(
       this.#programs.map(async ({ name, readLog }) => ({
@@ -169,7 +172,7 @@ export class DemoWorld {
     );
   }
 
-  /** Ends everything and waits until it is gone. */
+  /** Ends all programs and waits until they have ended. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#parts.disposeAsync();
@@ -215,7 +218,7 @@ function operatorPorts(log: string): { readonly metricsPort: string; readonly he
   return metricsPort === undefined || healthPort === undefined ? undefined : { metricsPort, healthPort };
 }
 
-/** `undefined`: not yet. */
+/** Whether the program is ready; `undefined`: not yet. */
 async function isReady(url: string): Promise<true | undefined> {
   const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
   return answer?.ok === true ? true : undefined;

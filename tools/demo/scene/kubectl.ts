@@ -1,20 +1,21 @@
+/** Runs the real kubectl. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { defaultTimeoutMs } from "../../process/wait-until.ts";
 
-/** The real kubectl as one user of one API server. */
+/** The real kubectl, as one user of one API server. */
 export interface Kubectl {
-  /** @returns standard output. @throws Error with what it wrote when it fails or takes too long */
+  /** Runs a command. @returns standard output. @throws Error with its output when it fails or takes too long */
   run(args: readonly string[]): Promise<string>;
-  /** As `run`, with `-o json`. */
+  /** Runs a command with `-o json`, and parses its output. */
   getJson<Value>(args: readonly string[]): Promise<Value>;
-  /** Runs it until `stop`; `onLine` gets each line of its output. */
+  /** Runs a command until `stop`. `onLine` receives each line of its output. */
   watch(args: readonly string[], onLine: (line: string) => void): KubectlWatch;
 }
 
-/** A kubectl that goes on until it is stopped. */
+/** A kubectl that runs until it is stopped. */
 export interface KubectlWatch {
-  /** Rejects when it ends by itself; resolves when it was stopped. */
+  /** Rejects if kubectl ends by itself; resolves after it was stopped. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -23,13 +24,13 @@ export interface KubectlWatch {
 export interface KubectlOptions {
   readonly binary: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Commands name files as a person in this directory would. */
+  /** The directory in which a person would type the commands. */
   readonly cwd: string;
-  /** Ends whatever runs. */
+  /** Ends everything that runs. */
   readonly signal: AbortSignal;
 }
 
-/** Binds kubectl to an environment. */
+/** Makes a kubectl for an environment. */
 export function createKubectl(options: KubectlOptions): Kubectl {
   const run = (args: readonly string[]) => runOnce(options, args);
   return {
@@ -77,7 +78,7 @@ function startWatch(
     if (isStopped) resolve();
     else reject(new Error(`kubectl ${args.join(" ")} ended by itself: ${stderr.trim()}`));
   });
-  // A caller that waits gets the error. Without one, the rejection must not end the process.
+  // A caller that waits receives the error. If no caller waits, the rejection must not end the process.
   ended.catch(() => {});
   return {
     ended,

@@ -1,10 +1,12 @@
-/** The samples' namespace, project and resources, and the files that hold them, from the root of the repository. */
+/** The names of the samples in the demo. */
+
+/** The namespace, project and resources of the samples, and their files, relative to the repository. */
 export const samples = {
   namespace: "shop",
   projectId: "green-fox-123456",
   primary: "orders",
   replicas: ["orders-replica-1", "orders-replica-2", "orders-replica-3"],
-  /** The replica that suspends first, and after how long. */
+  /** The replica that is suspended first, and its suspend delay. */
   sleeper: "orders-replica-3",
   sleeperSuspendSeconds: 60,
   namespaceFile: "deploy/samples/namespace.yaml",
@@ -16,15 +18,15 @@ export const samples = {
   columnsFile: "deploy/samples/operations.columns",
 } as const;
 
-/** Where the sandbox keeps the endpoints of the samples' project. */
+/** The path of the sandbox's API with the endpoints of the samples. */
 export const endpointsPath = `/api/v2/projects/${samples.projectId}/endpoints`;
 
-/** Arguments of `kubectl` in the samples' namespace. */
+/** Returns arguments of `kubectl` for the samples' namespace. */
 export function inNamespace(...args: readonly string[]): readonly string[] {
   return ["-n", samples.namespace, ...args];
 }
 
-/** Arguments that list the resources with the operation of each. */
+/** Returns arguments that list the resources with the operation of each. */
 export function operationColumns(...more: readonly string[]): readonly string[] {
   return inNamespace("get", "cpe", ...more, `-o=custom-columns-file=${samples.columnsFile}`);
 }

@@ -1,14 +1,15 @@
+/** Shows commands and their output in the demo. */
 import { waitUntil } from "../../process/wait-until.ts";
 import { curlWords, type SandboxRequest, send } from "./sandbox-client.ts";
 import { shellWords } from "./shell-words.ts";
 import type { Story } from "./story.ts";
 
-/** Seconds since `startMs` (of performance.now), as text. */
+/** Returns the seconds since `startMs` (of performance.now) as text. */
 export function secondsSince(startMs: number): string {
   return `${((performance.now() - startMs) / 1000).toFixed(1)} s`;
 }
 
-/** Types a kubectl command: shows it, runs it, quotes its answer. */
+/** Shows a kubectl command, runs it, and quotes its output. */
 export async function kubectl(
   { terminal, kubectl: { run } }: Pick<Story, "terminal" | "kubectl">,
   args: readonly string[],
@@ -17,7 +18,10 @@ export async function kubectl(
   terminal.quote(await run(args));
 }
 
-/** As `kubectl`, but repeats the command until its output is as expected, because kubectl may show a state of a moment ago. */
+/**
+ * Like `kubectl`, but repeats the command until its output is as expected, because kubectl may show a slightly older
+ * state.
+ */
 export async function kubectlUntil(
   { terminal, world, kubectl: { run } }: Story,
   args: readonly string[],
@@ -37,13 +41,13 @@ export async function kubectlUntil(
   }
 }
 
-/** Makes a request to the sandbox: shows the curl command that does the same, and makes it. @returns the answer */
+/** Shows a curl command, and makes the same request to the sandbox. @returns the answer */
 export async function curl({ terminal, sandbox }: Story, request: SandboxRequest): Promise<unknown> {
   terminal.command(curlWords(request));
   return await send(request, sandbox);
 }
 
-/** Shows the lines of the metrics page that a pattern fits, once they are as wanted. */
+/** Waits until the metrics page has the expected lines, and shows the lines that match a pattern. */
 export async function metricsUntil(
   { terminal, world, metricsUrl }: Story,
   pattern: string,

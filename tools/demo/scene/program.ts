@@ -1,28 +1,29 @@
+/** Runs the operator and the sandbox in the demo. */
 import { readFile } from "node:fs/promises";
 import { type GuardedProcess, startGuardedProcess } from "../../process/guarded-process.ts";
 
-/** One of our own programs, running as a process of its own. */
+/** A program of this repository, running as a process of its own. */
 export interface Program {
   readonly name: string;
   readonly process: GuardedProcess;
   readonly logFile: string;
-  /** All it has written to standard output and standard error. */
+  /** Returns everything that it has written to standard output and standard error. */
   readLog(): Promise<string>;
 }
 
-/** What to run. */
+/** The program to run. */
 export interface ProgramOptions {
-  /** For messages: "the operator". */
+  /** The name for messages: "the operator". */
   readonly name: string;
-  /** JavaScript file. */
+  /** The path of the JavaScript file. */
   readonly file: string;
   readonly args: readonly string[];
-  /** The whole environment: what the person who runs the demo has set for other operators must not reach ours. */
+  /** The whole environment. The user's settings for other operators must not reach ours. */
   readonly env: NodeJS.ProcessEnv;
   readonly logFile: string;
 }
 
-/** Starts a program under this Node. It ends with us, however we end. */
+/** Starts a program with this Node. It ends when this process ends in any way. */
 export async function startProgram({ name, file, args, env, logFile }: ProgramOptions): Promise<Program> {
   const child = await startGuardedProcess({
     command: process.execPath,

@@ -1,29 +1,30 @@
+/** Sends the requests of the demo to the sandbox. */
 import { shellWords } from "./shell-words.ts";
 
-/** A request as the story shows it and makes it. */
+/** A request that the demo shows and sends. */
 export interface SandboxRequest {
   readonly method: "GET" | "POST";
-  /** Below the sandbox's origin. */
+  /** The path below the sandbox's origin. */
   readonly path: string;
-  /** Sent as JSON. */
+  /** The body, sent as JSON. */
   readonly body?: object;
-  /** Whether the API key goes along: the API needs it, the control API does not. */
+  /** Whether the request has the API key: the API needs it, the control API does not. */
   readonly isAuthorized: boolean;
 }
 
-/** The running sandbox, as its clients know it. */
+/** The addresses of the running sandbox. */
 export interface SandboxAddress {
-  /** Without a path. */
+  /** The URL without a path. */
   readonly origin: string;
   readonly apiKey: string;
   /** The port of the databases; `undefined`: no database servers run. */
   readonly databasePort: string | undefined;
 }
 
-/** Name of the shell variable that holds the API key in commands for people. */
+/** The shell variable that holds the API key in commands for people. */
 export const keyVariable = "SANDBOX_KEY";
 
-/** The same request as a command for people, a word each; origin and key are shell variables. */
+/** Returns the request as the words of a curl command. Origin and key are shell variables. */
 export function curlWords({ method, path, body, isAuthorized }: SandboxRequest): readonly string[] {
   return [
     ...["curl", "-s"],
@@ -34,7 +35,7 @@ export function curlWords({ method, path, body, isAuthorized }: SandboxRequest):
   ];
 }
 
-/** Makes the request. @returns the parsed answer. @throws Error unless it answers 2xx */
+/** Sends the request. @returns the parsed answer. @throws Error for an answer that is not 2xx */
 export async function send(
   { method, path, body, isAuthorized }: SandboxRequest,
   { origin, apiKey }: SandboxAddress,

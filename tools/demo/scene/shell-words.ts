@@ -1,10 +1,12 @@
-/** Characters that a shell takes as they are. */
+/** Quotes the words of a command for a shell. */
+
+/** Words of these characters need no quotes. */
 const plain = /^[\w@%+=:,./-]+$/;
 
-/** An option with its value in one word: only the value needs quotes. */
+/** An option with its value in one word. Only the value needs quotes. */
 const optionWithValue = /^(--?[\w-]+=(?:[\w-]+=)?)(.+)$/s;
 
-/** The words of a command, each quoted where a shell would need it. */
+/** Returns the words of a command, with quotes if a shell needs them. */
 export function shellWords(words: readonly string[]): readonly string[] {
   return words.map((word) => {
     if (plain.test(word)) return word;

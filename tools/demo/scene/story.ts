@@ -1,29 +1,32 @@
+/** The steps of the demo, and what they use. */
 import type { DemoWorld } from "./demo-world.ts";
 import type { Kubectl } from "./kubectl.ts";
 import type { Monitoring } from "./monitoring.ts";
 import type { SandboxAddress } from "./sandbox-client.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What the first step leaves running. */
+/** The programs and addresses after the first step. */
 export interface Stage {
   readonly kubectl: Kubectl;
   readonly sandbox: SandboxAddress;
-  /** Kubeconfig of the administrator, who plays the user. */
+  /** The kubeconfig of the administrator, who acts as the user. */
   readonly kubeconfigFile: string;
-  /** URL of the operator's metrics page. */
+  /** The URL of the operator's metrics page. */
   readonly metricsUrl: string;
   readonly monitoring: Monitoring;
 }
 
-/** What a step works with. */
+/** Everything that a step uses. */
 export interface Story extends Stage {
   readonly terminal: Terminal;
   readonly world: DemoWorld;
 }
 
-/** One part of the story, once everything runs. */
+/** One step of the demo, after everything runs. */
 export interface Step {
   readonly title: string;
-  /** Prints what it does, does it, and waits for the expected result. @throws Error when that does not come */
+  /**
+   * Prints what the step does, does it, and waits for the expected result. @throws Error when the result does not come
+   */
   readonly play: (story: Story) => Promise<void>;
 }

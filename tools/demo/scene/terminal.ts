@@ -1,19 +1,20 @@
+/** Prints the demo. */
 import { stripVTControlCharacters, styleText } from "node:util";
 
-/** Where the demo writes, and how. */
+/** The output of the demo. */
 export interface TerminalOptions {
   readonly write: (text: string) => void;
-  /** No line is longer. */
+  /** The maximum length of a line. */
   readonly columns: number;
   readonly isColoured: boolean;
 }
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Commands, their output and explanations have one indentation each, so that a reader tells them apart. */
+/** Commands, output and explanations are indented differently, so that a reader can distinguish them. */
 const indents = { quote: "  ", continued: "    " } as const;
 
-/** Prints the story. Each call ends its line; nothing is longer than `columns`. */
+/** Prints the demo. Each call ends its line, and no line is longer than `columns`. */
 export class Terminal {
   readonly #options: TerminalOptions;
 
@@ -21,28 +22,27 @@ export class Terminal {
     this.#options = options;
   }
 
-  /** Opens a part of the story. */
+  /** Begins a step. */
   heading(text: string): void {
     this.#lines("", []);
     this.#lines(text, [""], "bold");
     this.#lines("", []);
   }
 
-  /** A sentence of ours. */
+  /** Prints a sentence of the demo. */
   say(text: string): void {
     this.#lines(text, [""]);
   }
 
   /**
-   * A command as a person would type it; a long one goes on in the next line, as a shell allows.
-   *
-   * @param words each as the shell reads it, quotes included, so that none is broken.
+   * Prints a command as a person would type it. A long command continues in the next line, as a shell allows.
+   * @param words the words with their quotes, so that no word is broken.
    */
   command(words: readonly string[]): void {
     this.#shell("$", words);
   }
 
-  /** A command for a person to copy: nothing stands before it that would not belong into a shell. */
+  /** Prints a command for a person to copy. Nothing stands before it that a shell would not accept. */
   offer(words: readonly string[]): void {
     this.#shell(" ", words);
   }
@@ -55,7 +55,7 @@ export class Terminal {
       const isFull = line.length + 1 + word.length > room;
       if (isFull) lines.push(`${line} \\`);
       line = isFull ? `${indents.continued}${word}` : `${line} ${word}`;
-      // A word that is too long by itself goes on at the very start of the next line, where the shell joins it.
+      // A word that is too long for a line continues at the very start of the next line, so that the shell joins it.
       for (; line.length > room; line = line.slice(room)) lines.push(`${line.slice(0, room)}\\`);
     }
     for (const each of [...lines, line]) this.#print(each, "cyan");
@@ -71,7 +71,7 @@ export class Terminal {
     this.#lines(text, ["ok  ", indents.continued], "green");
   }
 
-  /** Prints that it was not reached; further lines go below the first one. */
+  /** Prints that the expected state was not reached. Further lines stand below the first one. */
   failure(text: string): void {
     const [first = "", ...rest] = text.trimEnd().split("\n");
     this.#lines(first, ["FAILED  ", indents.continued], "red");
@@ -90,7 +90,10 @@ export class Terminal {
   }
 }
 
-/** Breaks a line at blanks, or anywhere if there is none, into lines of at most `columns`. Blanks inside are kept. */
+/**
+ * Breaks a line at blanks, or anywhere if there are none, into lines of at most `columns`. It keeps blanks inside
+ * lines.
+ */
 export function wrap(
   text: string,
   { columns, indents: [first, rest] }: { readonly columns: number; readonly indents: readonly [string, string] },
@@ -109,12 +112,15 @@ export function wrap(
   return [...lines, `${indent}${left}`.trimEnd()];
 }
 
-/** Takes out what would move the cursor. */
+/** Removes characters that would move the cursor. */
 function printable(text: string): string {
   return stripVTControlCharacters(text).replaceAll("\t", "  ").replaceAll("\r", "");
 }
 
-/** The terminal on standard output: at most 100 columns, coloured only where that can be seen and is wanted. */
+/**
+ * Makes the terminal for standard output. It has at most 100 columns, and colours only if the user can see and wants
+ * them.
+ */
 export function standardTerminal(stream: NodeJS.WriteStream): Terminal {
   const isTerminal = stream.isTTY === true;
   return new Terminal({

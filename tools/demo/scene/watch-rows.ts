@@ -1,3 +1,4 @@
+/** Watches resources with kubectl, as a person would. */
 import { waitUntil } from "../../process/wait-until.ts";
 import type { KubectlWatch } from "./kubectl.ts";
 import { shellWords } from "./shell-words.ts";
@@ -6,10 +7,10 @@ import type { Story } from "./story.ts";
 /** A row of `kubectl get --watch`, by column. */
 export type Row = Readonly<Record<string, string>>;
 
-/** Wide enough for what the columns hold in this story: kubectl itself widens a column only when it has to. */
+/** Widths for the values in this demo. kubectl itself widens a column only when it must. */
 const columnWidths: Readonly<Record<string, number>> = { NAME: 16, READY: 6, REASON: 17, STATE: 6, OPERATION: 15 };
 
-/** Watches the resources as a person in a second terminal would. */
+/** Watches the resources like a person in a second terminal. */
 export class RowWatch {
   readonly rows: Row[] = [];
   readonly #story: Story;
@@ -20,7 +21,10 @@ export class RowWatch {
   #failure: unknown;
   #isShown = false;
 
-  /** Starts watching; nothing is shown yet. `args` follow `kubectl` and hold `--watch`. */
+  /**
+   * Starts to watch, and shows nothing yet.
+   * @param args the arguments of `kubectl`, with `--watch`
+   */
   constructor(story: Story, args: readonly string[]) {
     this.#story = story;
     this.#args = args;
@@ -30,12 +34,12 @@ export class RowWatch {
     });
   }
 
-  /** Waits for the first rows: whatever changes from then on is seen. */
+  /** Waits for the first rows. Every later change is then seen. */
   async started(): Promise<void> {
     await this.#until("the first row", () => this.rows.length > 0);
   }
 
-  /** Shows the command and its rows, those so far and those to come, until they are as wanted. Ends the watch. */
+  /** Shows the command and its rows until they are as expected. Then it ends the watch. */
   async show(what: string, isWanted: (rows: readonly Row[]) => boolean): Promise<void> {
     const { terminal } = this.#story;
     terminal.command(shellWords(["kubectl", ...this.#args]));
@@ -71,7 +75,8 @@ export class RowWatch {
     if (this.#header === undefined) this.#header = cells;
     else {
       const row: Row = Object.fromEntries(header.map((name, index) => [name, cells[index] ?? ""]));
-      // kubectl prints a row for every change of the object; one that changed nothing we look at would only repeat.
+      // kubectl prints a row for every change of the object. A row without a visible change would only repeat the last
+      // one.
       const before = this.rows.findLast(({ NAME }) => NAME === row.NAME);
       if (before !== undefined && aligned(header, Object.values(before)) === line) return;
       this.rows.push(row);

@@ -1,15 +1,19 @@
+/** The step in which an application connects. */
 import { Application } from "../scene/application.ts";
 import { inNamespace, samples } from "../scene/names.ts";
 import { curl, kubectl, secondsSince } from "../scene/narrate.ts";
 import type { Step, Story } from "../scene/story.ts";
 
-/** As in the sample. */
+/** The suspend delay in the sample. */
 const suspendSeconds = 300;
 
 const words = "hello from before the suspend";
 const read = "SELECT text FROM greeting";
 
-/** An application that has only its Secret connects, wakes the endpoint and survives a rotation. For a sandbox with computes. */
+/**
+ * An application that has only its Secret connects, wakes the endpoint, and goes on after a rotation. The sandbox must
+ * run computes.
+ */
 export const connect: Step = {
   title: "An application connects, and has nothing but its Secret",
   async play(story) {

@@ -1,10 +1,11 @@
+/** The step that creates an endpoint. */
 import { inNamespace, operationColumns, samples } from "../scene/names.ts";
 import { kubectl, secondsSince } from "../scene/narrate.ts";
 import { isSettled } from "../scene/row-checks.ts";
 import type { Step } from "../scene/story.ts";
 import { RowWatch } from "../scene/watch-rows.ts";
 
-/** `kubectl apply` to a running endpoint. */
+/** Creates a resource with `kubectl apply`, and waits until its endpoint runs. */
 export const create: Step = {
   title: "An endpoint comes up",
   async play(story) {

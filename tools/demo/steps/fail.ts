@@ -1,3 +1,4 @@
+/** The steps in which an operation fails and the failure is cleared. */
 import { endpointsPath, inNamespace, samples } from "../scene/names.ts";
 import { curl, kubectl, kubectlUntil, metricsUntil, secondsSince } from "../scene/narrate.ts";
 import type { Step } from "../scene/story.ts";
@@ -7,7 +8,7 @@ const newSize = JSON.stringify({ spec: { compute: { minUnits: 1, maxUnits: 4 } }
 const resource = `cpe/${samples.primary}`;
 const failureMessage = '{.status.conditions[?(@.type=="LastOperationSucceeded")].message}{"\\n"}';
 
-/** A failed operation shows in status, conditions, events and metrics. */
+/** Shows a failed operation in status, conditions, events and metrics. */
 export const fail: Step = {
   title: "An operation fails, and shows",
   async play(story) {
@@ -43,7 +44,7 @@ export const fail: Step = {
   },
 };
 
-/** A failure stays in status until the same action succeeds or a person acknowledges it. */
+/** Shows that a failure stays in status until the same action succeeds or a person acknowledges it. */
 export const recover: Step = {
   title: "The next start ends the failure",
   async play(story) {

@@ -1,8 +1,9 @@
+/** The step that shows a suspended compute. */
 import { inNamespace, samples } from "../scene/names.ts";
 import { curl, kubectl, secondsSince } from "../scene/narrate.ts";
 import type { Step } from "../scene/story.ts";
 
-/** A suspended compute is healthy. */
+/** Shows that a suspended compute is healthy. */
 export const idle: Step = {
   title: "An idle endpoint stays Ready",
   async play(story) {

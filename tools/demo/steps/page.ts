@@ -1,9 +1,10 @@
+/** The last step: the alert. */
 import type { NotifiedAlert } from "../../prometheus/webhook-receiver.ts";
 import { failedAlert, type Monitoring } from "../scene/monitoring.ts";
 import type { Step } from "../scene/story.ts";
 import type { Terminal } from "../scene/terminal.ts";
 
-/** The alert that the failed operation led to, word for word. */
+/** Shows the text of the alert about the failed operation. */
 export const page: Step = {
   title: "What the person on call received",
   async play({ terminal, monitoring }) {
@@ -11,7 +12,7 @@ export const page: Step = {
   },
 };
 
-/** Prints every notification in the order in which they came; without monitoring, how to get them. */
+/** Prints every notification in the order of arrival. Without monitoring, it prints how to get notifications. */
 export function tellPages(terminal: Terminal, monitoring: Monitoring): void {
   if (monitoring.kind === "Missing") {
     terminal.say(

@@ -1,8 +1,9 @@
+/** The step that deletes everything. */
 import { endpointsPath, inNamespace } from "../scene/names.ts";
 import { curl, kubectl, kubectlUntil, secondsSince } from "../scene/narrate.ts";
 import type { Step } from "../scene/story.ts";
 
-/** Everything goes, in Kubernetes and at the service. */
+/** Deletes the resources, and shows that Kubernetes and the control plane have nothing left. */
 export const remove: Step = {
   title: "Everything is deleted",
   async play(story) {
@@ -25,7 +26,7 @@ export const remove: Step = {
       isAuthorized: true,
     })) as { readonly endpoints: readonly { readonly name?: string }[] };
     terminal.quote(JSON.stringify(answer));
-    // The project came with an endpoint on its primary branch, which no resource owns and the operator leaves alone.
+    // The project already had an endpoint on its primary branch. No resource owns it, and the operator leaves it alone.
     const left = answer.endpoints.filter(({ name }) => name?.includes("-k8s-"));
     if (left.length > 0) throw new Error("the sandbox still has endpoints that the operator created");
     terminal.success(`nothing is left in the cluster or in the sandbox (${secondsSince(startMs)})`);

@@ -1,10 +1,11 @@
+/** The step that creates read replicas. */
 import { operationColumns, samples } from "../scene/names.ts";
 import { kubectl, secondsSince } from "../scene/narrate.ts";
 import { isSettled } from "../scene/row-checks.ts";
 import type { Step } from "../scene/story.ts";
 import { RowWatch } from "../scene/watch-rows.ts";
 
-/** Read replicas of the same branch; the service works on one change of a project at a time. */
+/** Creates read replicas of one branch. The control plane carries out one change of a project at a time. */
 export const replicate: Step = {
   title: "Three read replicas follow",
   async play(story) {

@@ -1,3 +1,4 @@
+/** The step that changes a size. */
 import { inNamespace, operationColumns, samples } from "../scene/names.ts";
 import { kubectl, kubectlUntil, secondsSince } from "../scene/narrate.ts";
 import { isSettled } from "../scene/row-checks.ts";
@@ -6,7 +7,7 @@ import { RowWatch } from "../scene/watch-rows.ts";
 
 const newSize = JSON.stringify({ spec: { compute: { minUnits: 0.5, maxUnits: 4 } } });
 
-/** A size change restarts the compute, and an event says so before it happens. */
+/** Shows that another size restarts the compute, and that an event announces it. */
 export const resize: Step = {
   title: "Another size restarts the compute",
   async play(story) {

@@ -1,4 +1,7 @@
+/** The first step: starts everything. */
+
 import { writeFile } from "node:fs/promises";
+import { untilEstablished } from "../../api-server/established.ts";
 import type { Computes } from "../scene/computes.ts";
 import type { DemoWorld } from "../scene/demo-world.ts";
 import { kubectl as runKubectl, secondsSince } from "../scene/narrate.ts";
@@ -7,7 +10,7 @@ import { shellWords } from "../scene/shell-words.ts";
 import type { Stage } from "../scene/story.ts";
 import type { Terminal } from "../scene/terminal.ts";
 
-/** Slow enough to be seen in flight, quick enough for a demo. */
+/** The operations are slow enough to be seen while they run, and fast enough for a demo. */
 const commonArgs = ["--port", "0", "--profile", "public", "--operation-latency", "1500"];
 
 function sandboxArgsFor(computes: Computes): readonly string[] {
@@ -16,10 +19,12 @@ function sandboxArgsFor(computes: Computes): readonly string[] {
   return [...commonArgs, ...ofComputes, computes.postgresBin];
 }
 
-/** What the service does by itself is seen this soon; the default is 30 seconds. */
+/** Operations that the control plane starts by itself are seen this soon. The default is 30 seconds. */
 const projectPollSeconds = "1";
 
-/** How applications reach the databases, and by which certificate authority. None without database servers. */
+/**
+ * Returns how applications reach the databases, and with which certificate authority. Empty without database servers.
+ */
 async function databaseSettings(
   terminal: Terminal,
   world: DemoWorld,
@@ -33,7 +38,7 @@ async function databaseSettings(
   return { DATABASE_PORT: databasePort, DATABASE_CA_FILE: file, DATABASE_SSL_MODE: "verify-full" };
 }
 
-/** Starts the three parts, each a process of its own, and installs what a cluster needs. */
+/** Starts the three parts, each as a process of its own, and installs the operator in the cluster. */
 export async function startStage(terminal: Terminal, world: DemoWorld, computes: Computes): Promise<Stage> {
   const startMs = performance.now();
   const cluster = await world.startCluster((line) => terminal.say(line));
@@ -50,7 +55,7 @@ export async function startStage(terminal: Terminal, world: DemoWorld, computes:
   terminal.command([`${keyVariable}=$(cat ${world.file("sandbox-key")})`]);
 
   await runKubectl({ terminal, kubectl }, ["apply", "-k", "deploy/base"]);
-  await runKubectl({ terminal, kubectl }, ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+  await untilEstablished(kubectl);
   terminal.say("No node runs pods here: the operator runs beside, with nothing but its service account's token.");
   const settings = {
     CONTROL_PLANE_URL: `${sandbox.origin}/api/v2`,

@@ -1,3 +1,4 @@
+/** Keeps the history of the data of branches, so that earlier times can be recovered. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { link, rm } from "node:fs/promises";
 import path from "node:path";
@@ -8,7 +9,7 @@ import type { SystemUser } from "../postgres/system-user.ts";
 import { type ComputeDirectories, holderOfBranch } from "../storage/compute-directories.ts";
 import { copyAtRest, copyRunning } from "../storage/copy-data.ts";
 
-/** What the histories of branches are made with. */
+/** The parts that histories of branches need. */
 export interface HistoryParts {
   readonly directories: ComputeDirectories;
   readonly user: SystemUser;
@@ -26,8 +27,8 @@ export interface Period {
 }
 
 /**
- * A new period begins when the present one has this many megabytes of write-ahead log, or as much as its base if that
- * is more.
+ * A new period begins when the present one has this many megabytes of write-ahead log. If its base has more data, the
+ * size of the base counts instead.
  */
 const periodMb = 64;
 
@@ -35,10 +36,12 @@ const periodMb = 64;
 const keptPeriods = 2;
 
 /**
- * The history of the branches' data. Each branch has a base copy and the write-ahead log since then, from which every
- * later moment can be recovered. PostgreSQL's archiver links finished segments into the directory of the newest period.
- * `<branch>/history/<n>` is a period. It holds `wal`, `data` (absent: the template is the base), and `from`: the time
- * from which the base can be used. Without `from` the base is not complete, and the period before it continues.
+ * The history of the branches' data.
+ * Each branch has a base copy and the write-ahead log since then, from which every later moment can be recovered.
+ * PostgreSQL's archiver links finished segments into the directory of the newest period.
+ * `<branch>/history/<n>` is a period. It holds `wal`, `data` and `from`. If `data` is absent, the template is the base.
+ * `from` is the time from which the base can be used; without it the base is not complete, and the period before it
+ * continues.
  * `inherited` has the log of the branch from which the data was copied. So a branch whose base is the template needs no
  * base of its own.
  */
@@ -50,8 +53,8 @@ export class BranchHistory {
   }
 
   /**
-   * Notes in the staged directory of a branch that its data is a copy of the template. The template then serves as
-   * base.
+   * Notes in the staged directory of a branch that its data is a copy of the template. The template is then the base of
+   * its history.
    */
   async beginAtTemplate(staged: string): Promise<void> {
     const period = path.join(staged, "history", "1");
@@ -99,7 +102,7 @@ export class BranchHistory {
     if (last === undefined) return false;
     const folder = this.#pathOf(branchId, last);
     const logMb = (countOf(path.join(folder, "wal")) + countOf(path.join(folder, inheritedName))) * walSegmentMb;
-    return logMb >= periodMb && logMb >= sizeMb(path.join(folder, "data"));
+    return logMb >= periodMb && logMb >= sizeOfBaseMb(path.join(folder, "data"));
   }
 
   /** Makes the folder of a new period. Its archive must be in use before `completePeriod`. */
@@ -118,8 +121,8 @@ export class BranchHistory {
   }
 
   /**
-   * Returns the first time that can be recovered, in epoch milliseconds of the machine's clock; 0: the whole life of
-   * the branch.
+   * Returns the first time that can be recovered, in epoch milliseconds of the machine's clock. 0: every time since the
+   * branch was created.
    */
   firstMs(branchId: string): number {
     const [first] = this.#periods(branchId);
@@ -138,8 +141,8 @@ export class BranchHistory {
     const later = this.#folders(branchId).filter((folder) => folder >= number);
     return {
       base: existsSync(own) ? own : this.#templateData,
-      // Segments that are not archived yet are still in the server's directory. Inherited segments end where the branch
-      // was copied.
+      // Segments that are not archived yet are still in the server's directory. Inherited segments end at the time of
+      // the copy.
       logs: [
         ...later.map((folder) => path.join(this.#pathOf(branchId, folder), "wal")),
         path.join(directories.dataOf(holderOfBranch(branchId)), "pg_wal"),
@@ -213,7 +216,7 @@ async function linkLog(from: string, to: string): Promise<void> {
   if (!existsSync(from)) return;
   for (const name of readdirSync(from).filter((file) => /^[0-9A-F]{8}([0-9A-F]{16}|\.history)$/.test(file))) {
     await link(path.join(from, name), path.join(to, name)).catch((error: NodeJS.ErrnoException) => {
-      // The segment was removed meanwhile, because it was archived or is not needed any more, or it is linked already.
+      // PostgreSQL has removed the segment since the folder was read, or an earlier copy has linked it.
       if (error.code !== "ENOENT" && error.code !== "EEXIST") throw error;
     });
   }
@@ -223,10 +226,16 @@ function countOf(directory: string): number {
   return existsSync(directory) ? readdirSync(directory).length : 0;
 }
 
-/** Returns the size of the files in a directory, in megabytes; 0: there is none. */
-function sizeMb(directory: string): number {
+/**
+ * Returns the size of a base without its write-ahead log, in megabytes; 0: there is none. The log holds what was written
+ * during the copy. If it counted, a copy on a slow disk would make the next period longer.
+ */
+function sizeOfBaseMb(directory: string): number {
   if (!existsSync(directory)) return 0;
-  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const log = path.join(directory, "pg_wal");
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && entry.parentPath !== log,
+  );
   const bytes = files.map(({ parentPath, name }) => statSync(path.join(parentPath, name)).size);
   return bytes.reduce((sum, size) => sum + size, 0) / 1_000_000;
 }

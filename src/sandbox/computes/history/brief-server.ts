@@ -1,3 +1,4 @@
+/** Runs a server for a short piece of work. */
 import { writeOwned } from "../postgres/copy-tree.ts";
 import { PostgresServer, type ServerPlace } from "../postgres/postgres-server.ts";
 import { type ServerNeeds, serverSettings } from "../postgres/server-settings.ts";

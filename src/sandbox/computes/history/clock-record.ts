@@ -1,3 +1,4 @@
+/** Remembers how the sandbox's clock ran, to convert its times to the machine's clock. */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import type { ClockAnchor } from "../../engine/clock.ts";
@@ -13,7 +14,7 @@ export interface ClockSpan {
 }
 
 /**
- * This is added to a whole millisecond, because the time of a commit is finer than the time that a request can name.
+ * This part of a millisecond is added to a whole one, because the time of a commit is finer than the time in a request.
  */
 const wholeMs = 0.999;
 
@@ -51,8 +52,8 @@ export function sandboxTimeOf(spans: readonly ClockSpan[], wallMs: number): numb
 const mostSpans = 1_000;
 
 /**
- * Stores in a file how the sandbox's clock ran. So the part of the write-ahead log that belongs to a time of the
- * sandbox can be found.
+ * Stores in a file how the sandbox's clock ran. With it, a time of the sandbox leads to the right part of the
+ * write-ahead log.
  */
 export class ClockRecord {
   #spans: readonly ClockSpan[] = [];

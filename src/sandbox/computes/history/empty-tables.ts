@@ -1,9 +1,10 @@
+/** Removes all rows from a server. */
 import { AdminConnection } from "../postgres/admin-connection.ts";
 import type { PostgresServer } from "../postgres/postgres-server.ts";
 
 /**
- * Removes every row from every database of a server. All definitions stay, with privileges, policies and comments.
- * Tables of extensions keep their rows, because the extension made them.
+ * Empties every table of every database. All definitions stay, with privileges, policies and comments. Tables of
+ * extensions keep their rows, because the extension made them.
  * @throws PostgresError
  */
 export async function emptyTables(server: PostgresServer): Promise<void> {

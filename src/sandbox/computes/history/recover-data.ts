@@ -1,3 +1,4 @@
+/** Recovers the data of an earlier time. */
 import path from "node:path";
 import { ComputeError } from "../postgres/compute-error.ts";
 import { writeOwned } from "../postgres/copy-tree.ts";
@@ -23,13 +24,14 @@ export async function recoverData({ period, wallMs, ...place }: RecoveryOrder): 
   const { dataDirectory, user } = place;
   await copyAtRest({ source: period.base, target: dataDirectory, user });
   await writeOwned(path.join(dataDirectory, "recovery.signal"), "", user);
-  // Unfinished data is thrown away after a crash of the machine, like any unfinished copy.
+  // Nothing waits for the disk here. After a crash of the machine, the unfinished data is thrown away, like any
+  // unfinished copy.
   const recover = (targetMs: number | undefined) =>
     withBriefServer({ ...place, isTemporary: true, recovery: { logs: period.logs, targetMs } }, async () => {});
   try {
     await recover(Number.isFinite(wallMs) ? wallMs : undefined);
   } catch (error) {
-    // PostgreSQL finds the target time by the first later commit. If there is none, the whole log belongs to the
+    // PostgreSQL stops at the first commit after the target time. If there is none, the whole log belongs to the
     // target.
     if (!(error instanceof ComputeError) || !error.message.includes(targetNotReached)) throw error;
     await recover(undefined);

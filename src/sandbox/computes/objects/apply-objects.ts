@@ -1,3 +1,4 @@
+/** Changes roles and databases on a server. */
 import path from "node:path";
 import { AdminConnection, PostgresError, quoteName, quoteText } from "../postgres/admin-connection.ts";
 import { ComputeError } from "../postgres/compute-error.ts";
@@ -6,8 +7,8 @@ import { makeVerifier, verifierText } from "../protocol/scram.ts";
 import type { ObjectStep } from "./plan-objects.ts";
 
 /**
- * Carries out the steps on the server of a primary. Each step may be repeated after a crash: what exists already, or is
- * gone already, is left as it is.
+ * Carries out the steps on the server of a primary. Each step may be repeated after a crash: it leaves as it is what
+ * exists already or is gone already.
  * @throws ComputeError with PostgreSQL's message
  */
 export async function applyObjects(server: PostgresServer, steps: readonly ObjectStep[]): Promise<void> {
@@ -88,8 +89,8 @@ async function renameDatabase(
 }
 
 /**
- * Drops a role. Its objects go to the owner of their database. Databases that it made by SQL go to the sandbox's own
- * role.
+ * Drops a role. The owner of a database gets the role's objects in it. The sandbox's own role gets the databases that
+ * the role made by SQL.
  */
 async function dropRole(server: PostgresServer, name: string): Promise<void> {
   const { admin } = server;

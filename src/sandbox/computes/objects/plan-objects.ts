@@ -1,3 +1,4 @@
+/** Plans how the roles and databases of a server become those of the API. */
 import { createHash } from "node:crypto";
 import type { DatabaseRecord, RoleRecord } from "../../engine/records.ts";
 
@@ -38,8 +39,8 @@ function hashOf(password: string | undefined): string | null {
 }
 
 /**
- * Returns the steps from the applied to the wanted objects, in an order in which each step is possible. Roles and
- * databases that a client made by SQL are in neither list, and stay.
+ * Returns the steps that turn the applied objects into the wanted ones, in an order in which each step is possible.
+ * Roles and databases that a client made by SQL are in neither list, and stay.
  */
 export function planObjects(applied: AppliedObjects, wanted: WantedObjects): readonly ObjectStep[] {
   const goal = appliedForm(wanted);

@@ -1,3 +1,4 @@
+/** The sandbox's own connection to one of its servers. */
 import { connect, type Socket } from "node:net";
 import { type Message, MessageReader, message, readErrorFields, zeroTerminated } from "../protocol/messages.ts";
 import { protocolVersion3, startupPacket } from "../protocol/startup.ts";
@@ -30,10 +31,7 @@ interface Statement {
   error: PostgresError | undefined;
 }
 
-/**
- * A connection of the sandbox to one of its servers, as superuser over the server's Unix socket. Statements run one
- * after the other.
- */
+/** A connection as superuser over the server's Unix socket. Statements run one after the other. */
 export class AdminConnection {
   readonly #socket: Socket;
   readonly #reader = new MessageReader(longestAnswerBytes);

@@ -1,3 +1,4 @@
+/** Checks the settings of a user with PostgreSQL. */
 import type { PostgresBinaries } from "./binaries.ts";
 import { ComputeError } from "./compute-error.ts";
 import { GuardedProcess } from "./guarded-process.ts";
@@ -5,7 +6,7 @@ import { userSettings } from "./server-settings.ts";
 import type { SystemUser } from "./system-user.ts";
 
 /**
- * Lets PostgreSQL check the settings of a user. A running server is not affected.
+ * Starts PostgreSQL once to check the settings. A running server is not affected.
  * @param dataDirectory any data directory.
  * @throws ComputeError with PostgreSQL's message when it refuses a setting
  */

@@ -1,3 +1,4 @@
+/** Copies directories for the servers. */
 import { constants, type Dirent } from "node:fs";
 import { chown, copyFile, mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -17,8 +18,8 @@ export interface CopyOptions {
 const width = 4;
 
 /**
- * Copies a directory with all its content. If the file system can share blocks of files (reflink), the copy shares
- * them.
+ * Copies a directory with all its content. If the file system can share blocks between files (reflink), the copy uses
+ * that.
  * @param target must not exist.
  * @throws Error of the file system
  */
@@ -68,7 +69,7 @@ export async function copyOne(
   await giveTo(target, user);
 }
 
-/** Writes a file that belongs to the servers' user. After a crash it is complete or absent. */
+/** Writes a file that belongs to the servers' user. After a crash the file is complete or absent. */
 export async function writeOwned(file: string, text: string, user: SystemUser): Promise<void> {
   await writeFile(`${file}.new`, text, { mode: 0o600 });
   await giveTo(`${file}.new`, user);

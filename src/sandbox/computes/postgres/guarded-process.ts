@@ -1,15 +1,23 @@
+/** Runs a server process that never outlives the sandbox. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { SystemUser } from "./system-user.ts";
 
 /**
- * The text of a shell script that runs between the sandbox and a server. When its standard input ends, it asks the
- * server for a fast shutdown. The input ends when the sandbox wants it or was killed, so no server outlives the
- * sandbox.
+ * The text of a shell script that runs between the sandbox and a server. When its standard input ends, it sends the
+ * server the signals that are its first argument, in their order. The input ends when the sandbox closes it or is
+ * killed, so no server outlives the sandbox.
  */
 const guard =
-  'exec 3<&0; "$@" </dev/null 3<&- & server=$!; exec >/dev/null 2>&1; read -r line <&3; kill -INT $server; wait $server';
+  'ends=$1; shift; exec 3<&0; "$@" </dev/null 3<&- & server=$!; exec >/dev/null 2>&1; read -r line <&3; ' +
+  "for each in $ends; do kill -$each $server; done; wait $server";
 
-/** The number of bytes of its last output that are kept. */
+/**
+ * The signals that end a program. INT is a fast shutdown of PostgreSQL. But the shell starts its child with INT ignored, so
+ * INT alone would be lost if it came before PostgreSQL has its own signal handlers. TERM ends the child at that time.
+ */
+const signals = { inOrder: "TERM INT", atOnce: "KILL" } as const;
+
+/** The number of bytes that are kept of the process's last output. */
 const keptBytes = 8_192;
 
 /** The program to run. */
@@ -17,6 +25,8 @@ export interface GuardedCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly user: SystemUser;
+  /** How the program is ended. @default "inOrder" */
+  readonly ends?: keyof typeof signals;
 }
 
 /** A server process that always ends when the sandbox ends. */
@@ -28,12 +38,12 @@ export class GuardedProcess {
   #hasEnded = false;
   #exitCode: number | null = null;
 
-  constructor({ program, args, user: { uid, gid } }: GuardedCommand) {
+  constructor({ program, args, user: { uid, gid }, ends = "inOrder" }: GuardedCommand) {
     const identity = uid === undefined || gid === undefined ? {} : { uid, gid };
-    this.#shell = spawn("/bin/sh", ["-c", guard, "sh", program, ...args], {
+    this.#shell = spawn("/bin/sh", ["-c", guard, "sh", signals[ends], program, ...args], {
       ...identity,
       cwd: "/",
-      // Ctrl-C in a terminal then reaches the sandbox only, and the sandbox stops its servers in order.
+      // So Ctrl-C in a terminal reaches only the sandbox, and the sandbox stops its servers in order.
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
       env: { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" },
@@ -43,7 +53,8 @@ export class GuardedProcess {
     };
     this.#shell.stdout?.on("data", keep);
     this.#shell.stderr?.on("data", keep);
-    // Every process that could write to it has ended: the server ended by itself, or the shell's work is done.
+    // The output ends when every process that can write to it has ended. Either the server ended by itself, or the
+    // shell's work is done.
     this.#shell.stderr?.on("end", () => this.#shell.stdin?.end());
     this.#shell.stdin?.on("error", () => {});
     this.ended = new Promise((resolve) => {
@@ -69,7 +80,7 @@ export class GuardedProcess {
     return this.#exitCode;
   }
 
-  /** Asks the process to end in order. */
+  /** Asks the process to end. */
   stop(): void {
     this.#shell.stdin?.end();
   }

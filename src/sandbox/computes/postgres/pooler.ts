@@ -1,3 +1,4 @@
+/** Runs PgBouncer in front of a server. */
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -53,7 +54,8 @@ export class Pooler {
     const settings = path.join(directory, "pgbouncer.ini");
     await writeOwned(path.join(directory, "users.txt"), `"${adminRole}" ""\n`, user);
     await writeOwned(settings, poolerSettings(directory, server), user);
-    const process = new GuardedProcess({ program, args: ["-q", settings], user });
+    // By a softer signal, PgBouncer waits until running transactions have ended. It has no data that could be lost.
+    const process = new GuardedProcess({ program, args: ["-q", settings], user, ends: "atOnce" });
     const socketPath = path.join(directory, ".s.PGSQL.6432");
     const deadlineMs = performance.now() + startDeadlineMs;
     while (!process.hasEnded && performance.now() < deadlineMs) {

@@ -1,3 +1,4 @@
+/** Starts and stops one PostgreSQL server. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { kill as signalProcess } from "node:process";
@@ -19,7 +20,7 @@ export interface ServerPlace {
   readonly maxConnections: number;
 }
 
-/** How long a server may take for each action, in milliseconds. */
+/** The time limits for the start and the stop of a server, in milliseconds. */
 const deadlines = { start: 60_000, fastStop: 20_000, immediateStop: 5_000 } as const;
 
 /** A running PostgreSQL server that accepts connections. */
@@ -109,7 +110,7 @@ async function endsWithin(server: GuardedProcess, milliseconds: number): Promise
   return isEnded;
 }
 
-/** Sends a signal to a server that this sandbox started and that has not ended, so the pid in its file is right. */
+/** Sends a signal to a server that this sandbox started and that has not ended. So the pid in its file is right. */
 async function signalServer(dataDirectory: string, signal: NodeJS.Signals): Promise<void> {
   const text = await readFile(path.join(dataDirectory, "postmaster.pid"), "utf8").catch(() => "");
   const pid = Number(text.split("\n")[0]);

@@ -1,6 +1,8 @@
+/** The SQL query that reads the schema of a database. */
+
 /**
- * A query that returns the SQL statements which make the schema of a database, in an order in which they can run:
- * schemas, extensions, types, sequences, functions, tables, views, constraints, indexes, triggers.
+ * A query that returns SQL statements. They make the schema of a database, in an order in which they can run: schemas,
+ * extensions, types, sequences, functions, tables, views, constraints, indexes, triggers.
  * It leaves out objects of extensions, the sandbox's own view, privileges, comments, policies and rules.
  */
 export const schemaStatements = `

@@ -1,6 +1,7 @@
+/** Writes the configuration of a server. */
 import { sharedBuffersMb } from "../../engine/compute-sizes.ts";
 
-/** What the configuration of one server is made from. */
+/** The values that the configuration of one server depends on. */
 export interface ServerNeeds {
   readonly maxConnections: number;
   /** The settings that the user has given. Settings that the control plane owns are left out. */
@@ -84,8 +85,8 @@ export function maxConnectionsIn(settings: string): number {
 }
 
 /**
- * Settings for data that is thrown away at the end. The system does not write it to disk early, because its removal
- * would wait for that.
+ * Settings for data that is thrown away at the end. The system then writes the data to disk late, because removing it
+ * would have to wait for that.
  */
 const temporarySettings = {
   fsync: "off",
@@ -94,7 +95,10 @@ const temporarySettings = {
   bgwriter_flush_after: "0",
 };
 
-/** Returns the text of `postgresql.conf`. The control plane's settings come last, so that they win. */
+/**
+ * Returns the text of `postgresql.conf`. The control plane's settings come last, because PostgreSQL uses the last
+ * value.
+ */
 export function serverSettings(needs: ServerNeeds): string {
   const { socketDirectory, primarySocketDirectory, isTemporary } = needs;
   const owned: Readonly<Record<string, string | number>> = {
@@ -119,7 +123,7 @@ export function serverSettings(needs: ServerNeeds): string {
     ...recoverySettings(needs.recovery),
   };
   const defaults = {
-    // With a short interval, a new standby follows at once, and so does one whose primary comes back.
+    // With a short interval, a new standby follows its primary at once. So does a standby whose primary comes back.
     wal_retrieve_retry_interval: "500ms",
     log_min_messages: "warning",
     timezone: "UTC",

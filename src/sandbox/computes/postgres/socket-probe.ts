@@ -1,3 +1,4 @@
+/** Checks whether a process listens on a Unix socket. */
 import { connect } from "node:net";
 
 /** The result of connecting to a Unix socket. `Unclear`: the error does not prove that no process listens. */

@@ -1,3 +1,4 @@
+/** Chooses the system user that runs the servers. */
 import { readFileSync } from "node:fs";
 
 /** The system user that runs PostgreSQL. `undefined` fields: the user of the sandbox. */
@@ -12,8 +13,7 @@ export interface SystemUser {
 const unprivilegedNames = ["postgres", "nobody"];
 
 /**
- * Chooses the user of the servers. PostgreSQL refuses to run as root, so under root an unprivileged user runs the
- * servers.
+ * Chooses the user. PostgreSQL refuses to run as root, so under root an unprivileged user runs the servers.
  * @param passwd returns the text of /etc/passwd; called only if the sandbox runs as root.
  * @returns `undefined`: the sandbox runs as root, and there is no unprivileged user.
  */

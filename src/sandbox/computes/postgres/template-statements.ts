@@ -1,8 +1,10 @@
+/** The SQL statements that fill the template. */
+
 /**
  * Returns the SQL statements for the databases of the template.
- * They make the view of the file cache, which shows what the server did since its start. It covers all databases,
- * because the sandbox removes the statistics of the run before. Pages have 8 KB. `file_cache_used` is the number of
- * pages that were read into the cache, at most as many as fit.
+ * They make the view of the file cache. The view shows what the server did since its start in all databases, because
+ * the sandbox removes earlier statistics. Pages have 8 KB. `file_cache_used` is the number of pages that were read into
+ * the cache, at most as many as fit.
  * @param version the major version of PostgreSQL.
  * @see docs/sandbox.md, "Compute sizes"
  */

@@ -1,3 +1,4 @@
+/** Checks passwords by SCRAM-SHA-256, as PostgreSQL does. */
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 
@@ -6,7 +7,10 @@ const derive = promisify(pbkdf2);
 /** The number of iterations that PostgreSQL uses by default. */
 const defaultIterations = 4096;
 
-/** What a server stores instead of a password, as in `pg_authid.rolpassword`. @see RFC 5802, part 3 */
+/**
+ * The data that a server stores instead of a password, as in `pg_authid.rolpassword`.
+ * @see RFC 5802, part 3
+ */
 export interface ScramVerifier {
   readonly iterations: number;
   readonly salt: Buffer;
@@ -38,7 +42,7 @@ export function parseVerifier(text: string): ScramVerifier | undefined {
   return { iterations: Number(iterations), salt, storedKey, serverKey };
 }
 
-/** Returns a verifier for a role that does not exist: it looks real, and no password fits it. */
+/** Returns a verifier for a role that does not exist. It looks like a real one, and no password matches it. */
 export function impossibleVerifier(): ScramVerifier {
   return {
     iterations: defaultIterations,
@@ -48,7 +52,7 @@ export function impossibleVerifier(): ScramVerifier {
   };
 }
 
-/** Whether a password in clear text fits the verifier. */
+/** Whether a password in clear text matches the verifier. */
 export async function isPassword(password: string, verifier: ScramVerifier): Promise<boolean> {
   const salted = await derive(password.normalize("NFKC"), verifier.salt, verifier.iterations, 32, "sha256");
   return timingSafeEqual(sha256(hmac(salted, "Client Key")), verifier.storedKey);
@@ -95,7 +99,7 @@ export class ScramExchange {
     if (match === null) throw new ScramError("malformed SCRAM message");
     const [, header = "", binding, bare = "", nonce = ""] = match;
     if ((binding !== undefined) !== (this.#method === "SCRAM-SHA-256-PLUS")) {
-      throw new ScramError("the SCRAM method and the channel binding do not fit");
+      throw new ScramError("the SCRAM method and the channel binding do not match");
     }
     if (binding !== undefined && binding !== "tls-server-end-point") {
       throw new ScramError("unsupported SCRAM channel-binding type");

@@ -31,7 +31,8 @@ const codes = { cancel: 80877102, tls: 80877103, gss: 80877104 } as const;
 export function readFirstPacket(bytes: Buffer): { readonly packet: FirstPacket; readonly length: number } | undefined {
   if (bytes.length < 4) return undefined;
   const length = bytes.readUInt32BE(0);
-  if (length < 8 || length > longestStartupBytes) throw new ProtocolError("the first packet is not of PostgreSQL");
+  if (length < 8 || length > longestStartupBytes)
+    throw new ProtocolError("the first packet is not one of PostgreSQL's protocol");
   if (bytes.length < length) return undefined;
   return { packet: parsePacket(bytes.subarray(0, length)), length };
 }

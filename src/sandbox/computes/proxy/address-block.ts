@@ -1,3 +1,4 @@
+/** Gives each endpoint a loopback address of its own. */
 import { lookup } from "node:dns/promises";
 import { createServer, type Server } from "node:net";
 import { ComputeSetupError } from "../postgres/compute-error.ts";
@@ -6,8 +7,8 @@ import { ComputeSetupError } from "../postgres/compute-error.ts";
 const blocks = { first: 64, last: 127 } as const;
 
 /**
- * A block of loopback addresses that belongs to one sandbox. Each endpoint gets its own address in it. So a client that
- * cannot resolve the endpoint's name still reaches the right endpoint.
+ * A block of loopback addresses that belongs to one sandbox. Each endpoint gets its own address in the block. So a
+ * client that cannot resolve the endpoint's name still reaches the right endpoint.
  */
 export interface AddressBlock {
   /** The number of the block: its addresses are `127.<number>.x.y`. */
@@ -17,7 +18,7 @@ export interface AddressBlock {
 }
 
 /**
- * Takes a block that no other sandbox of this machine has, by listening on its first address.
+ * Claims a block that no other sandbox of this machine has, by listening on its first address.
  * @param port the port for clients of databases; not 0.
  * @throws ComputeSetupError when no block is free
  */

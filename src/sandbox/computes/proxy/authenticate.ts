@@ -1,3 +1,4 @@
+/** Checks the password of a client. */
 import type { Duplex } from "node:stream";
 import { int32, type Message, message, ProtocolError, zeroTerminated } from "../protocol/messages.ts";
 import {
@@ -26,7 +27,10 @@ export async function askPassword({ stream, source }: LoginClient): Promise<stri
   return body.toString("utf8").replace(/\0.*$/s, "");
 }
 
-/** Checks a password in clear text. @throws ClientError when it is wrong */
+/**
+ * Checks a password in clear text.
+ * @throws ClientError when it is wrong
+ */
 export async function checkPassword(password: string, verifier: ScramVerifier, user: string): Promise<void> {
   if (!(await isPassword(password, verifier))) throw wrongPassword(user);
 }

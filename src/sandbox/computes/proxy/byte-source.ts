@@ -1,9 +1,9 @@
+/** Reads what a client sends before its session begins. */
 import type { Duplex } from "node:stream";
 import { ProtocolError } from "../protocol/messages.ts";
 
 /**
- * Reads what a client sends before its session begins. It holds at most `limitBytes`. If the client sends more, ends or
- * fails, the waiting read fails.
+ * The bytes of a client, at most `limitBytes` of them. If the client sends more, ends or fails, the waiting read fails.
  */
 export class ByteSource {
   readonly #stream: Duplex;
@@ -13,7 +13,7 @@ export class ByteSource {
   #wake: (() => void) | undefined;
   readonly #onData = (bytes: Buffer): void => {
     this.#bytes = Buffer.concat([this.#bytes, bytes]);
-    if (this.#bytes.length > this.#limitBytes) this.fail(new ProtocolError("more bytes than a login has"));
+    if (this.#bytes.length > this.#limitBytes) this.fail(new ProtocolError("more bytes than a login needs"));
     this.#wake?.();
   };
   readonly #onEnd = (): void => this.fail(new ProtocolError("the client closed the connection"));

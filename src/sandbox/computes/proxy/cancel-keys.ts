@@ -1,10 +1,11 @@
+/** Passes requests to cancel a statement to the right server. */
 import { connect } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** How long a server may take to handle a cancel request, in milliseconds. */
+/** The time limit of a server for a cancel request, in milliseconds. */
 const deadlineMs = 10_000;
 
-/** Remembers which server knows which cancel key. Keys may have any length. */
+/** Remembers for each cancel key the server that gave it. Keys may have any length. */
 export class CancelKeys {
   readonly #socketPaths = new Map<string, string>();
 

@@ -1,3 +1,4 @@
+/** Serves one client of a database, from its first byte to its end. */
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
@@ -23,7 +24,7 @@ export interface SessionTarget {
   join(client: TLSSocket, unread: Buffer, startup: StartupMessage): Promise<void>;
 }
 
-/** What a session needs from the proxy. */
+/** The functions of the proxy that a session uses. */
 export interface SessionParts {
   /** Accepts a TLS handshake on a connection whose first bytes were put back. */
   upgrade(socket: Socket): Promise<TLSSocket>;
@@ -38,7 +39,7 @@ export interface SessionParts {
   endpointOfAddress(localAddress: string | undefined): EndpointName | undefined;
 }
 
-/** How long a client may take to send its login data, in milliseconds. The start of the compute does not count. */
+/** The time limit for a client's login data, in milliseconds. The time to start the compute does not count. */
 const loginDeadlineMs = 30_000;
 
 /** The maximum number of bytes that a client may send before its session begins. */
@@ -118,7 +119,7 @@ async function openConnection(socket: Socket, opening: Deadline, parts: SessionP
       continue;
     }
     const isDirect = "isDirect" in packet;
-    // Bytes that the client sends unencrypted after its request for TLS would look as if they came over TLS.
+    // The client has sent unencrypted bytes after its request for TLS. They would look as if they came over TLS.
     if (!isDirect && unread.length > 0) throw new ProtocolError("bytes before the TLS handshake");
     if (isDirect) socket.unshift(unread);
     else socket.write("S");
@@ -182,8 +183,8 @@ async function verifierOrNone(target: SessionTarget, user: string): Promise<Scra
 }
 
 /**
- * Returns the hash of the certificate for channel binding. By RFC 5929 it uses the hash algorithm of the certificate's
- * signature, which is SHA-256 for the sandbox's own certificates.
+ * Returns the hash of the certificate for channel binding. RFC 5929 requires the hash algorithm of the certificate's
+ * signature. This is SHA-256 for the sandbox's own certificates.
  */
 function endPointOf(client: TLSSocket): Buffer {
   const certificate = client.getCertificate();

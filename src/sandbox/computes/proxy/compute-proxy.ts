@@ -1,9 +1,10 @@
+/** The proxy through which clients reach the servers. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import { ProtocolError } from "../protocol/messages.ts";
 import { type SessionParts, serveClient } from "./client-session.ts";
 
-/** What the proxy is made from. */
+/** The options and parts of the proxy. */
 export interface ProxyParts extends Omit<SessionParts, "upgrade"> {
   /** Returns a certificate for host names or addresses, as PEM. */
   readonly certificateFor: (names: readonly string[]) => { readonly cert: string; readonly key: string };
@@ -55,7 +56,7 @@ export class ComputeProxy {
   #serve(socket: Socket): void {
     this.#clients.add(socket);
     socket.once("close", () => this.#clients.delete(socket));
-    // An error of a connection ends it; a read that is pending at that moment fails with it.
+    // An error ends the connection, and a read that is waiting then fails. So nothing has to be done here.
     socket.on("error", () => {});
     const parts: SessionParts = { ...this.#parts, upgrade: (plain) => this.#upgrade(plain) };
     serveClient(socket, parts).catch(this.#parts.onBug);

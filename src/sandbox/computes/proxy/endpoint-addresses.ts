@@ -1,9 +1,10 @@
+/** Listens on the addresses of endpoints. */
 import type { EndpointRecord } from "../../engine/records.ts";
 import { ComputeError } from "../postgres/compute-error.ts";
 import type { ComputeProxy } from "./compute-proxy.ts";
 import type { EndpointName } from "./endpoint-name.ts";
 
-/** The endpoints that have their own loopback address as host. The proxy listens on these addresses. */
+/** The endpoints that have their own loopback address as host. */
 export class EndpointAddresses {
   readonly #port: number;
   readonly #endpoints = new Map<string, string>();

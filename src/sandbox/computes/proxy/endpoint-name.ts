@@ -1,3 +1,5 @@
+/** Finds out which endpoint a client asks for. */
+
 /** The endpoint that a client names, and by which of its two host names. */
 export interface EndpointName {
   readonly endpointId: string;

@@ -1,3 +1,4 @@
+/** Connects a client with its server. */
 import { connect, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { MessageReader } from "../protocol/messages.ts";
@@ -8,7 +9,7 @@ import { ClientError } from "./client-error.ts";
 /** The maximum number of bytes of a message at the start of a session. Such messages are short. */
 const longestOpeningBytes = 1024 * 1024;
 
-/** One session: a client that has logged in, and the server to connect it with. */
+/** The two sides of a session: a client that has logged in, and its server. */
 export interface Joint {
   readonly client: TLSSocket;
   /** The bytes that the client has sent after its login. */
@@ -19,7 +20,7 @@ export interface Joint {
 }
 
 /**
- * Connects a client with a server until one of them ends.
+ * Passes bytes between a client and a server until one of them ends.
  * @throws ClientError when the server cannot be reached
  */
 export async function joinServer({ client, unread, socketPath, startup, cancelKeys }: Joint): Promise<void> {
@@ -55,8 +56,8 @@ export async function joinServer({ client, unread, socketPath, startup, cancelKe
 }
 
 /**
- * Reads the cancel key from the server's messages before it is ready. @returns a function to call at the end of the
- * session
+ * Reads the cancel key from the server's first messages.
+ * @returns a function to call at the end of the session
  */
 function rememberKey(server: Socket, socketPath: string, cancelKeys: CancelKeys): () => void {
   const reader = new MessageReader(longestOpeningBytes);

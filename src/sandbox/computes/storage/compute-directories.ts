@@ -1,3 +1,4 @@
+/** The directories of all computes. */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -20,8 +21,8 @@ export const holderOfBranch = (id: string): Holder => ({ kind: "branches", id })
 
 /**
  * The directories of all computes in the sandbox's data directory.
- * `branches/<id>`, `replicas/<id>` and `snapshots/<id>` each hold `data`, PostgreSQL's own directory. They exist
- * completely or not at all: an unfinished one is in `new`, which is emptied at each start.
+ * `branches/<id>`, `replicas/<id>` and `snapshots/<id>` each hold `data`, which is PostgreSQL's own directory. Such a
+ * directory exists completely or not at all. An unfinished one is in `new`, which is emptied at each start.
  */
 export class ComputeDirectories {
   readonly root: string;
@@ -107,7 +108,7 @@ export class ComputeDirectories {
     await rename(staged, place);
   }
 
-  /** Removes a directory. After a crash it is complete or gone. */
+  /** Removes a directory. After a crash the directory is complete or gone. */
   async remove(directory: string): Promise<void> {
     if (!existsSync(directory)) return;
     const doomed = this.#unusedName();
@@ -123,7 +124,7 @@ export class ComputeDirectories {
     return directory;
   }
 
-  /** Returns a random name, because a server of a killed sandbox may still write to its own directory for a moment. */
+  /** Returns a random name, because for a moment a server of a killed sandbox may still write to its own directory. */
   #unusedName(): string {
     return path.join(this.#staging, randomUUID());
   }
@@ -146,7 +147,7 @@ export function dataVersionOf(dataDirectory: string): number | undefined {
   return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : undefined;
 }
 
-/** Lets the group of PostgreSQL's user enter a data directory that belongs to root, and allows nothing more. */
+/** Lets the group of PostgreSQL's user pass through a data directory that belongs to root, and allows nothing more. */
 function letThrough(data: string, { uid, gid }: SystemUser): void {
   if (uid === undefined || gid === undefined) return;
   const { uid: owner, mode } = lstatSync(data);

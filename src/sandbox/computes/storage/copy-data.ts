@@ -1,3 +1,4 @@
+/** Copies the data of a server. */
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { AdminConnection } from "../postgres/admin-connection.ts";
@@ -14,7 +15,7 @@ export interface DataCopy {
   readonly user: SystemUser;
 }
 
-/** Files that belong to one server only. */
+/** Files that belong to one server and are not copied. */
 const ofTheServer =
   /^(postmaster\.(pid|opts)|standby\.signal|pg_replslot\/.+|pg_stat\/.+|pg_stat_tmp\/.+|postgresql\.auto\.conf\.tmp)$/;
 
@@ -34,7 +35,7 @@ export async function copyAtRest({ source, target, user }: DataCopy): Promise<vo
  */
 export async function copyRunning(server: PostgresServer, { target, user }: Omit<DataCopy, "source">): Promise<void> {
   const source = server.place.dataDirectory;
-  // The backup belongs to this connection, and ends with it if something fails.
+  // The backup belongs to this connection. If something fails, the backup ends with the connection.
   const backup = await AdminConnection.open(server.socketPath);
   try {
     await backup.query("SELECT pg_backup_start('sandbox', true)");

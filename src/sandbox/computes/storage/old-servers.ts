@@ -1,3 +1,4 @@
+/** Ends servers that a killed sandbox has left behind. */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -8,12 +9,12 @@ import { ComputeSetupError } from "../postgres/compute-error.ts";
 
 const run = promisify(execFile);
 
-/** How long an old server may take to end after each signal, in milliseconds. */
+/** The time limit for an old server to end after each signal, in milliseconds. */
 const patienceMs = 10_000;
 
 /**
- * Ends the server that a killed sandbox has left on a data directory, if there is one. No committed data is lost: the
- * next server recovers it from the write-ahead log.
+ * Ends the server that still uses a data directory, if there is one. No committed data is lost: the next server
+ * recovers it from the write-ahead log.
  * @throws ComputeSetupError when the server does not end
  */
 export async function endOldServer(dataDirectory: string): Promise<void> {
@@ -35,7 +36,7 @@ function pidOf(dataDirectory: string): number | undefined {
   return Number.isInteger(pid) && pid > 1 ? pid : undefined;
 }
 
-/** Whether the process still is the server of the directory. Another process may have the pid by now. */
+/** Whether the process is still the server of the directory. Another process may have the pid by now. */
 async function isServerOf(pid: number, dataDirectory: string): Promise<boolean> {
   try {
     const { stdout } = await run("ps", ["-o", "command=", "-ww", "-p", String(pid)], { timeout: 5_000 });

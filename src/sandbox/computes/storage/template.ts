@@ -1,3 +1,4 @@
+/** Makes the template from which new branches are copied. */
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { AdminConnection, adminRole } from "../postgres/admin-connection.ts";
@@ -11,7 +12,7 @@ import type { SystemUser } from "../postgres/system-user.ts";
 import { templateStatements } from "../postgres/template-statements.ts";
 import type { ComputeDirectories } from "./compute-directories.ts";
 
-/** What the template is made with. */
+/** The parts from which the template is made. */
 export interface TemplateParts {
   readonly directories: ComputeDirectories;
   readonly binaries: PostgresBinaries;
@@ -19,8 +20,8 @@ export interface TemplateParts {
 }
 
 /**
- * Makes the template: the data directory that new branches are copied from. It holds an empty PostgreSQL with the
- * sandbox's own role, and the view of the file cache in every database. If it exists, nothing happens.
+ * Makes the data directory of the template. It holds an empty PostgreSQL with the sandbox's own role, and the view of
+ * the file cache in every database. If it exists, nothing happens.
  * @throws ComputeError
  */
 export async function ensureTemplate(parts: TemplateParts): Promise<void> {

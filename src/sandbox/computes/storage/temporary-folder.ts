@@ -1,3 +1,4 @@
+/** Makes temporary folders, and removes those of killed processes. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,12 +12,14 @@ export interface TemporaryFolder {
   remove(): void;
 }
 
-/** A younger folder without a socket may just be being made. In milliseconds. */
+/**
+ * A folder that is younger than this, in milliseconds, stays even without a socket: its process may be just making it.
+ */
 const youngMs = 60_000;
 
 /**
- * Makes a folder, and removes the folders of killed processes. A living process listens on a socket in its folder,
- * which the kernel closes with the process.
+ * Makes a folder, and removes the folders of killed processes. A living process listens on a socket in its folder; the
+ * kernel closes that socket when the process ends.
  * @param prefix the start of the folder's name, such as `sandbox-sockets-`.
  */
 export async function makeTemporaryFolder(prefix: string): Promise<TemporaryFolder> {

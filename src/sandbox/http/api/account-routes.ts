@@ -1,3 +1,4 @@
+/** Routes for the account, its regions and its API keys. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -35,7 +36,7 @@ const userBody = z.object({
 
 const authBody = z.object({ account_id: z.string(), auth_method: z.string() });
 
-/** Adds the routes about the account and the regions. */
+/** Adds the routes for the account and the regions. */
 export function accountRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const largest = Math.max(...engine.profile.sizes.scalable);
@@ -76,14 +77,14 @@ export function accountRoutes(app: FastifyInstance, { engine }: ServerParts): vo
   routes.get(
     "/auth",
     {
-      config: { summary: "Tell how the request is authenticated" },
+      config: { summary: "Show how the request is authenticated" },
       schema: { response: { 200: authBody, ...errorResponses } },
     },
     async () => ({ account_id: accountId, auth_method: "api_key_user" }),
   );
 }
 
-/** Shows a region. A region that only a fixture names has no place on the map. */
+/** Shows a region. A region that only a fixture names has no coordinates. */
 function regionView(id: string, index: number): z.output<typeof regionBody> {
   const known: Region | undefined = regions.find((region) => region.id === id);
   return {

@@ -1,3 +1,4 @@
+/** Routes for roles, databases and connection strings. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";

@@ -1,3 +1,4 @@
+/** Routes for branches. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -34,7 +35,7 @@ const listBody = z.object({
 const listQuery = pageQuery(10_000).extend({
   cursor: z
     .string()
-    .regex(/^[\w-]{1,400}$/, "is not one that a page of this list has given")
+    .regex(/^[\w-]{1,400}$/, "is not the cursor of an earlier page of this list")
     .optional(),
   sort_by: z.enum(["name", "created_at", "updated_at"]).optional(),
   sort_order: z.enum(["asc", "desc"]).optional(),

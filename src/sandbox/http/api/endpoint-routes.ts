@@ -1,3 +1,4 @@
+/** Routes for compute endpoints. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";

@@ -1,3 +1,4 @@
+/** The steps that every API request passes before and after its route. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
@@ -11,12 +12,12 @@ import type { ServerParts } from "../parts/server-parts.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What is known about the request; `undefined`: it is not a request of the API. */
+    /** The state of the request; `undefined`: it is not a request of the API. */
     passage: Passage | undefined;
   }
 }
 
-/** What is known about a request under `/api/v2` since its arrival. */
+/** What the steps remember of a request under `/api/v2`. */
 interface Passage {
   readonly entry: RequestEntry | undefined;
   readonly hit: FaultHit | undefined;
@@ -26,8 +27,8 @@ interface Passage {
 const replayHeader = "x-sandbox-replay";
 
 /**
- * The steps before and after the route of every API request: log the request, apply faults, check its key, the rate
- * limit and the rights of the key, and refuse fields that the sandbox does not support.
+ * The steps before and after the route of every API request. They log the request, apply faults, and check the key,
+ * its rights and the rate limit. They refuse fields that the sandbox does not support.
  */
 export class Lifecycle {
   readonly #app: FastifyInstance;
@@ -46,7 +47,8 @@ export class Lifecycle {
   install(): void {
     this.#app.decorateRequest("apiKey", undefined);
     this.#app.decorateRequest("passage", undefined);
-    // A hook continues with `done` or with the promise that it returns. Only a request with a fault needs a promise.
+    // A hook that calls `done` costs less than a hook that returns a promise. Only a request with a fault needs a
+    // promise.
     this.#app.addHook("onRequest", (request, reply, done) => this.#admit(request, reply, done));
     this.#app.addHook("preValidation", (request, reply, done) => {
       if (!this.#setAside(request, reply)) done(notPlayedProblem(request));
@@ -140,8 +142,8 @@ export class Lifecycle {
   }
 
   /**
-   * Waits on the machine's clock, because this imitates the network; the sandbox's own clock may stand still. A stop
-   * ends the wait.
+   * Waits by the machine's clock, because this imitates the network; the sandbox's own clock may stand still. A stop of
+   * the sandbox ends the wait.
    */
   async #wait(milliseconds: number): Promise<void> {
     await wait(milliseconds, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
@@ -160,7 +162,10 @@ export class Lifecycle {
     return undefined;
   }
 
-  /** Applies faults to the answer of a request that was carried out. @returns the answer to send */
+  /**
+   * Applies faults to the answer of a request that was carried out.
+   * @returns the answer to send
+   */
   async #spoilAnswer(
     hit: FaultHit,
     { request, reply, payload }: { request: FastifyRequest; reply: FastifyReply; payload: unknown },
@@ -194,8 +199,8 @@ export class Lifecycle {
 const asksForNothing: readonly unknown[] = [null, false, "", "false"];
 
 /**
- * Returns the error 501 for a field that the sandbox would have to ignore. A field that asks for nothing (null, false,
- * "") is allowed.
+ * Returns the error 501 if the request has a field that the sandbox would have to ignore. A value that asks for nothing
+ * (null, false, "") is allowed.
  */
 function notPlayedProblem({ routeOptions, body, query }: FastifyRequest): ApiError | undefined {
   const isGiven = (field: string): boolean => {
@@ -207,7 +212,9 @@ function notPlayedProblem({ routeOptions, body, query }: FastifyRequest): ApiErr
     return value === undefined ? given !== undefined && !asksForNothing.includes(given) : given === value;
   };
   const field = routeOptions.config.notPlayed?.find(isGiven);
-  return field === undefined ? undefined : new ApiError(501, `${field}: is not played, see ${notPlayedSection}`);
+  return field === undefined
+    ? undefined
+    : new ApiError(501, `${field}: is not supported by the sandbox, see ${notPlayedSection}`);
 }
 
 function callOf({ method, routeOptions, params }: FastifyRequest): CallToJudge {

@@ -1,3 +1,4 @@
+/** Routes of the operation log. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -11,7 +12,7 @@ import type { ServerParts } from "../parts/server-parts.ts";
 /** The page size if the client names none. */
 const defaultLimit = 100;
 
-const notACursor = "is not one that a page of operations has given";
+const notACursor = "is not the cursor of an earlier page";
 
 const pageQuery = z.object({
   limit: queryInteger(1, 1000).default(defaultLimit),
@@ -43,7 +44,7 @@ export function operationRoutes(app: FastifyInstance, { engine }: ServerParts): 
       if (query.cursor !== undefined && after === undefined) {
         throw new Refusal("Invalid", `cursor: ${notACursor}`);
       }
-      // One more operation than requested shows whether another page follows.
+      // The sandbox reads one operation more than requested. If there is one, another page follows.
       const found = engine.operations(params.project_id, { limit: query.limit + 1, after });
       const page = found.slice(0, query.limit);
       const last = page.at(-1);

@@ -1,3 +1,4 @@
+/** Routes for projects. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -100,7 +101,7 @@ function createRoute(app: FastifyInstance, { engine, databaseAddress }: ServerPa
         provisioner: asked.provisioner,
         storePasswords: asked.store_passwords,
         settings: asked.settings,
-        // A size beside the name counts more than a size in the defaults.
+        // A size beside the name has priority over a size in the defaults.
         endpointDefaults: sizes === undefined ? defaults : { ...defaults, ...sizes },
       });
       return reply.code(201).send({

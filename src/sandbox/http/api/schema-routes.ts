@@ -1,6 +1,6 @@
 /**
- * Routes that read the schema of a database, and compare it with the schema on another branch. They exist only if
- * computes run.
+ * Routes that read the schema of a database, and compare it with the schema on another branch. They exist only if the
+ * sandbox runs computes.
  */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";

@@ -1,6 +1,5 @@
 /**
- * Routes for snapshots of branches, as in the public API. The snapshots of `/sandbox/v1` hold the whole sandbox
- * instead.
+ * Routes for snapshots of branches, as in the public API. A snapshot of `/sandbox/v1` holds the whole sandbox instead.
  */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";

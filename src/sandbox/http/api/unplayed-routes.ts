@@ -1,7 +1,8 @@
+/** Routes of the public API that the sandbox does not support. */
 import type { FastifyInstance } from "fastify";
 import { ApiError, notPlayedSection } from "../parts/errors.ts";
 
-/** Routes of the public API that the sandbox does not support. `*` at the end stands for everything below. */
+/** The paths that the sandbox answers with 501. `*` at the end stands for every path below. */
 const unplayed = [
   "/consumption_history/*",
   "/organizations/*",
@@ -42,14 +43,17 @@ const unplayed = [
   ].map((path) => `/projects/:project_id/branches/:branch_id/${path}`),
 ];
 
-/** Without computes there are no schemas. */
+/** Schemas exist only if computes run. */
 const schemas = ["schema", "compare_schema"].map((path) => `/projects/:project_id/branches/:branch_id/${path}`);
 
-/** Adds routes that answer 501 to every method: the real control plane would do something, the sandbox does nothing. */
+/**
+ * Adds routes that answer 501 to every method. The real control plane would do something here; the sandbox does
+ * nothing.
+ */
 export function unplayedRoutes(app: FastifyInstance, { playsSchemas }: { readonly playsSchemas: boolean }): void {
   for (const url of playsSchemas ? unplayed : [...unplayed, ...schemas]) {
     app.all(url, { config: { isUndocumented: true, ignoresBody: true } }, () => {
-      throw new ApiError(501, `this route of the public API is not played, see ${notPlayedSection}`);
+      throw new ApiError(501, `the sandbox does not support this route of the public API, see ${notPlayedSection}`);
     });
   }
 }

@@ -1,3 +1,4 @@
+/** Shows roles, databases and connections in answers, and parses requests about them. */
 import { z } from "zod";
 import type { Connection, DatabaseAddress } from "../../engine/branch-objects.ts";
 import { type DatabaseRecord, nameText, type RoleRecord } from "../../engine/records.ts";
@@ -15,7 +16,7 @@ const role = codecOf<RoleRecord>()({
   ...stampFields<RoleRecord>(),
 });
 
-/** A role in an answer. Only the answer to the request that made the password contains the password. */
+/** A role in an answer. The password is only in the answer to the request that made the password. */
 export const roleBody = role.body;
 /** Shows a role without its password. */
 export const roleView = role.viewer(["password"]);
@@ -97,7 +98,7 @@ export function connectionUri(
   const host = isPooled ? poolerHost(endpoint) : endpoint.host;
   const database = encodeURIComponent(databaseName);
   if (address === undefined) return `postgresql://${user}@${host}/${database}?sslmode=require`;
-  // Many systems cannot resolve the host names of endpoints, so this text names the endpoint in another way.
+  // Many systems cannot resolve the host names of endpoints, so this option names the endpoint in another way.
   const name = isPooled ? `${endpoint.id}-pooler` : endpoint.id;
   return `postgresql://${user}@${address.host}:${address.port}/${database}?sslmode=require&options=endpoint%3D${name}`;
 }

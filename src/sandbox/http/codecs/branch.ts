@@ -1,3 +1,4 @@
+/** Shows branches in answers, and parses requests about them. */
 import { z } from "zod";
 import type { DatabaseAddress } from "../../engine/branch-objects.ts";
 import type { NewBranch } from "../../engine/branches.ts";
@@ -52,7 +53,7 @@ export const branchBody = branch.body;
 
 const annotationValue = z.record(z.string().max(256), z.string().max(1024));
 
-/** The annotation of a branch: what users noted about it. */
+/** The annotation of a branch: notes of a user. */
 export const annotationBody = z.object({
   object: z.object({ type: z.string(), id: z.string() }),
   value: annotationValue,
@@ -122,7 +123,7 @@ export function firstEndpointFields(profile: Profile) {
   });
 }
 
-/** Returns the request body that creates a branch. A missing body counts as null. */
+/** Returns the request body that creates a branch. If the request has no body, it counts as `null`. */
 export function branchCreateBody(profile: Profile) {
   return z
     .object({

@@ -1,3 +1,4 @@
+/** The pieces from which answers and request bodies are made. */
 import { z } from "zod";
 import type { Usage } from "../../engine/usage.ts";
 
@@ -7,9 +8,9 @@ export interface ShownField<R, S extends z.ZodType = z.ZodType> {
   readonly of: (record: R) => z.output<S>;
 }
 
-/** Shows records of one kind in answers. */
+/** Shows the records of one kind in answers. */
 export interface Codec<R, B extends z.ZodRawShape> {
-  /** The schema of the answer. */
+  /** The schema of a shown record. */
   readonly body: z.ZodObject<B>;
   /**
    * Returns a function that shows a record. Its result depends on the record alone. @param hidden the fields to leave
@@ -61,7 +62,7 @@ export function optionalTime(epochMs: number | undefined): string | undefined {
   return epochMs === undefined ? undefined : timeText(epochMs);
 }
 
-/** Returns the fields for when a record was created and last changed, which almost every object has at its end. */
+/** Returns the fields `created_at` and `updated_at`, which almost every object has at its end. */
 export function stampFields<R extends { readonly createdMs: number; readonly updatedMs: number }>() {
   const field = fieldsOf<R>();
   return {
@@ -70,7 +71,7 @@ export function stampFields<R extends { readonly createdMs: number; readonly upd
   };
 }
 
-/** Returns the fields for how long computes ran, in whole seconds, which projects and branches have. */
+/** Returns the fields with the running time of computes, in whole seconds. Projects and branches have them. */
 export function usageFields<R extends { readonly usage: Usage }>() {
   const field = fieldsOf<R>();
   const computeSeconds = field(z.int(), ({ usage }) => Math.floor(usage.unitMs / 1000));

@@ -1,3 +1,4 @@
+/** Shows endpoints in answers, and parses requests about them. */
 import { z } from "zod";
 import type { EndpointChanges } from "../../engine/endpoint-changes.ts";
 import type { Mutation } from "../../engine/endpoints.ts";
@@ -95,9 +96,7 @@ export function mutationView({ endpoint: changed, operations }: Mutation, profil
 
 const nameField = { name: z.string().min(1).max(64).optional() };
 
-/**
- * For the compiler this is an optional field that never has a value. For zod it is an unknown field, which is dropped.
- */
+/** For the compiler this is an optional field without a value. For zod it is an unknown field, which is dropped. */
 const withoutName = {} as typeof nameField;
 
 /**
@@ -149,14 +148,14 @@ export function updateBody(profile: Profile) {
   return z.object({ endpoint: endpointFields(profile).extend({ branch_id: z.string().optional() }) });
 }
 
-/** The fields of an endpoint in either request body, after the checks. */
+/** The endpoint's fields of a request body, after the checks. */
 export type EndpointFields = z.output<ReturnType<typeof endpointFields>> & {
   readonly branch_id?: string | undefined;
 };
 
 /**
- * Returns the settings of a request. They replace all former settings: a setting that the request does not name is
- * empty afterwards.
+ * Returns the settings of a request. They replace all former settings: settings that the request does not name are
+ * removed.
  */
 function settingsOf(
   settings: EndpointFields["settings"],
@@ -169,7 +168,7 @@ function settingsOf(
   };
 }
 
-/** Converts the fields of a request into the engine's words. */
+/** Converts the fields of a request into changes for the engine. */
 export function changesOf(fields: EndpointFields): EndpointChanges {
   return {
     branchId: fields.branch_id,

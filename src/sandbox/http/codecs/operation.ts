@@ -1,3 +1,4 @@
+/** Shows operations in answers. */
 import { z } from "zod";
 import { operationExtras, type Profile, profiles } from "../../engine/profile.ts";
 import type { OperationRecord } from "../../engine/records.ts";

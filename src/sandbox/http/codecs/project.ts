@@ -1,3 +1,4 @@
+/** Shows projects in answers, and parses requests about them. */
 import { z } from "zod";
 import type { Engine } from "../../engine/engine.ts";
 import type { Profile } from "../../engine/profile.ts";
@@ -12,7 +13,7 @@ import { operationBody } from "./operation.ts";
 /** The id of the one account that owns everything. */
 export const accountId = "user-sandbox";
 
-/** A project, with what follows from its endpoints. */
+/** A project, and the values that are computed from its endpoints. */
 export interface ShownProject extends ProjectRecord {
   readonly proxyHost: string;
   /** The usage in the present month. */
@@ -63,7 +64,7 @@ const project = codecOf<ShownProject>()({
   ...stampFields<ShownProject>(),
 });
 
-/** Shows the values that endpoints get if a request does not set them. */
+/** Shows the endpoint defaults of a project. An endpoint gets them if its request does not set them. */
 function shownDefaults(defaults: EndpointDefaults | undefined): z.output<typeof defaultsBody> | undefined {
   if (defaults === undefined) return undefined;
   const { minUnits, maxUnits, suspendTimeoutSeconds, pgSettings, pgbouncerSettings } = defaults;
@@ -77,7 +78,7 @@ function shownDefaults(defaults: EndpointDefaults | undefined): z.output<typeof 
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
 }
 
-/** Converts the endpoint defaults of a request into the engine's words. */
+/** Converts the endpoint defaults of a request into defaults for the engine. */
 export function endpointDefaultsOf(
   given: z.output<ReturnType<typeof endpointDefaults>> | undefined,
 ): EndpointDefaults | undefined {
@@ -111,7 +112,7 @@ export const newProjectBody = newBranchBody.extend({ project: projectBody });
 
 const historyRetention = z.int().min(0).max(2_592_000);
 
-/** Returns the request fields for the values that endpoints of a project get if a request does not set them. */
+/** Returns the request fields for the endpoint defaults of a project. */
 function endpointDefaults(profile: Profile) {
   const { pg_settings, pgbouncer_settings } = defaultsBody.shape;
   return firstEndpointFields(profile)

@@ -1,9 +1,10 @@
+/** The route that returns the certificate of the sandbox's own authority. */
 import type { FastifyInstance } from "fastify";
 import type { ServerParts } from "../parts/server-parts.ts";
 
 /**
- * Adds the route of the certificate of the sandbox's own authority, as PEM. The certificate is public, so every client
- * that reaches the port may read it, even if the control API is off.
+ * Adds the route. It answers with PEM. The certificate is public, so every client that reaches the port may read it,
+ * even if the control API is off.
  */
 export function authorityRoute(app: FastifyInstance, { authority }: ServerParts): void {
   app.get("/ca.crt", { config: { isUndocumented: true } }, async (_request, reply) => {

@@ -1,3 +1,4 @@
+/** Routes that read and change the sandbox's clock. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -5,7 +6,9 @@ import { errorResponses, timeText } from "../codecs/codec.ts";
 import { ApiError } from "../parts/errors.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
-/** The longest step of the clock in milliseconds: ten years. Everything that becomes due on the way is carried out. */
+/**
+ * The longest step of the clock in milliseconds: ten years. Everything that becomes due within the step is carried out.
+ */
 export const longestStepMs = 10 * 365 * 86_400_000;
 
 const clockBody = z.object({ mode: z.enum(["real", "scaled", "stepped"]), scale: z.number(), now: z.string() });
@@ -24,7 +27,7 @@ export function clockRoutes(app: FastifyInstance, { clock, engine, pacemaker }: 
     const { mode, scale, nowMs } = clock.state();
     return { mode, scale, now: timeText(nowMs) };
   };
-  /** Changes the clock. Everything that becomes due by it is carried out before the answer. */
+  /** Changes the clock. Everything that becomes due by the change is carried out before the answer. */
   const settled = (change: () => void): z.output<typeof clockBody> => {
     try {
       change();

@@ -1,3 +1,4 @@
+/** Routes that imitate a client of a database. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -35,14 +36,14 @@ const computeBody = z.object({
     .optional(),
 });
 
-/** Adds routes that imitate a client of the database: it connects, and it reads statistics of the compute. */
+/** Adds the routes. The imitated client connects, and reads statistics of the compute. */
 export function computeRoutes(app: FastifyInstance, { engine, pacemaker }: ServerParts): void {
   const { profile } = engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.post(
     "/endpoints/:endpoint_id/connect",
     {
-      config: { summary: "Play a connection, which wakes an idle compute" },
+      config: { summary: "Imitate a connection, which wakes an idle compute" },
       schema: {
         params: computePath,
         body: connectBody,

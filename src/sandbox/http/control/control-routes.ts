@@ -1,3 +1,4 @@
+/** The control API for tests, and the check that only this machine uses it. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { KnownMethods } from "../openapi/route-list.ts";
 import { ApiError, answerErrors } from "../parts/errors.ts";
@@ -46,7 +47,7 @@ function requireAccess(parts: ServerParts, request: FastifyRequest): void {
   if (parts.controlAccess === "none") {
     throw new ApiError(403, "the control API is off: the sandbox is not bound to a loopback address");
   }
-  // A web page could reach the sandbox under its own name, if that name resolves to a loopback address.
+  // A web page could reach the sandbox under the page's own host name, if that name resolves to a loopback address.
   if (!isLoopback(hostnameOf(request.headers.host))) {
     throw new ApiError(403, "the control API answers to a loopback host name only");
   }

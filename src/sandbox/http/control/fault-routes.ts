@@ -1,3 +1,4 @@
+/** Routes that add, list and remove faults. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -10,7 +11,7 @@ const idPath = z.object({ id: z.string() });
 const stateBody = z.looseObject({ id: z.string(), seen: z.int(), hits: z.int(), held: z.int() });
 const removedBody = z.object({ removed: z.int() });
 
-/** Adds the routes for faults: errors between client and control plane that a test asks for. */
+/** Adds the routes. A fault is an error between client and control plane that a test asks for. */
 export function faultRoutes(app: FastifyInstance, { faults }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.post(

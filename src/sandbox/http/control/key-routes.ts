@@ -1,3 +1,4 @@
+/** Routes for API keys of any scope. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -13,7 +14,7 @@ const scopeSchema = z.object({
 
 const keyBody = z.object({ id: z.string(), name: z.string(), scope: scopeSchema });
 
-/** Adds the routes for API keys of any scope. A test imitates another client by another key. */
+/** Adds the routes. With another key, a test can imitate another client. */
 export function controlKeyRoutes(app: FastifyInstance, { keyRing }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.post(

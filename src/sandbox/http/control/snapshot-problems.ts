@@ -1,3 +1,4 @@
+/** Checks the records of a snapshot before the sandbox takes them over. */
 import type { StoreContent as Content } from "../../engine/records.ts";
 
 /**
@@ -30,15 +31,15 @@ function referenceProblems(content: Content): readonly string[] {
   return [
     ...content.branches
       .filter(({ projectId }) => !isLive(projectId))
-      .map(({ id }) => `branches: ${id} is of a project that is not there`),
+      .map(({ id }) => `branches: ${id} names a project that does not exist`),
     ...Object.entries(onBranch).flatMap(([name, records]) =>
       records
         .filter(({ projectId, branchId }) => branches.get(branchId)?.projectId !== projectId)
-        .map(({ id }) => `${name}: ${id} is on a branch that is not there`),
+        .map(({ id }) => `${name}: ${id} names a branch that does not exist`),
     ),
     ...content.operations
       .filter(({ projectId }) => !projects.has(projectId))
-      .map(({ id }) => `operations: ${id} is of a project that is not there`),
+      .map(({ id }) => `operations: ${id} names a project that does not exist`),
   ].slice(0, 1);
 }
 

@@ -1,3 +1,4 @@
+/** Routes that export and import the whole state of the sandbox. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -20,7 +21,7 @@ const snapshotBody = z.object({
 /** The maximum size of a snapshot in bytes. It may be much larger than any other body. */
 const snapshotLimit = 64 * 1024 * 1024;
 
-/** Adds the routes that export and import everything that is stored. */
+/** Adds the routes. */
 export function snapshotRoutes(app: FastifyInstance, { engine, clock, restore }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const profile = engine.profile.name;
@@ -30,14 +31,14 @@ export function snapshotRoutes(app: FastifyInstance, { engine, clock, restore }:
       config: { summary: "Take a snapshot of everything that is stored" },
       schema: { response: { 200: snapshotBody, ...errorResponses } },
     },
-    // JSON text and back makes a copy without undefined members, as the schema requires.
+    // Writing and parsing JSON makes a copy without `undefined` members, as the schema requires.
     async () => ({ version: 1, profile, content: JSON.parse(JSON.stringify(engine.snapshot())) }) as const,
   );
   routes.put(
     "/snapshot",
     {
       bodyLimit: snapshotLimit,
-      config: { summary: "Put a snapshot in the place of everything that is stored" },
+      config: { summary: "Replace everything that is stored by a snapshot" },
       schema: {
         body: snapshotBody.extend({ profile: z.literal(profile, `this sandbox speaks ${profile}`) }),
         response: { 200: z.object({}), ...errorResponses },

@@ -1,3 +1,4 @@
+/** Routes for planned failures, the list lag, the request log and the reset. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -31,7 +32,7 @@ const entryBody = z.object({
 
 const countBody = z.object({ method: z.string(), route: z.string(), count: z.int() });
 
-/** Adds the routes for planned failures, list lag, the request log, and the reset. */
+/** Adds the routes. */
 export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { engine, requestLog } = parts;
   const routes = app.withTypeProvider<ZodTypeProvider>();
@@ -39,7 +40,7 @@ export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
   routes.post(
     "/operations/fail-next",
     {
-      config: { summary: "Make operations fail that start from now on" },
+      config: { summary: "Plan failures of operations that start from now on" },
       schema: { body: failNextBody, response: nothing },
     },
     async ({ body: { action, endpointId, times, error } }) => {
@@ -72,7 +73,7 @@ export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
   routes.put(
     "/lists/lag",
     {
-      config: { summary: "Let lists of endpoints and operations show the past" },
+      config: { summary: "Make lists of endpoints and operations show an earlier state" },
       schema: { body: lagBody, response: { 200: lagBody, ...errorResponses } },
     },
     async ({ body }) => {

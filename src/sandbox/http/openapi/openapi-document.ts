@@ -1,3 +1,4 @@
+/** Makes the OpenAPI document of the sandbox. */
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type {
@@ -9,7 +10,7 @@ import type {
 } from "./openapi-types.ts";
 import type { DocumentedRoute } from "./route-list.ts";
 
-/** What a document needs besides its routes. */
+/** The options of a document besides its routes. */
 export interface DocumentOptions {
   readonly profile: string;
   /** Routes below this prefix need a key. */
@@ -49,7 +50,7 @@ function operationOf(route: DocumentedRoute, path: string, { keyedPrefix }: Docu
   };
 }
 
-/** Returns the kind of object that a route is about: the last word of its path that names a kind. */
+/** Returns the kind of object that a route is about: the last segment of its path that names a kind. */
 function tagOf(path: string, isKeyed: boolean): string {
   if (!isKeyed) return "control";
   const kinds =

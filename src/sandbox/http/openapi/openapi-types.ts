@@ -1,3 +1,5 @@
+/** The types of an OpenAPI 3.1 document. */
+
 /** A JSON schema of draft 2020-12, the version that OpenAPI 3.1 uses. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 

@@ -1,3 +1,4 @@
+/** Lists the routes of the server, and answers requests that have no route. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { ApiError } from "../parts/errors.ts";
@@ -61,7 +62,7 @@ export class KnownMethods {
     const methods = this.#methodsAt(request.url.split("?")[0] ?? "");
     if (methods.length === 0) throw new ApiError(404, "this route does not exist");
     reply.header("allow", methods.join(", "));
-    throw new ApiError(405, `this route does not know the method ${request.method}`);
+    throw new ApiError(405, `this route does not support the method ${request.method}`);
   }
 
   #methodsAt(path: string): readonly string[] {

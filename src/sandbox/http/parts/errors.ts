@@ -1,3 +1,4 @@
+/** Answers errors in the one form of the API. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
 import type { Profile } from "../../engine/profile.ts";
@@ -30,11 +31,11 @@ export const notPlayedSection = "docs/sandbox.md#not-played";
 /** The message for a missing, a wrong or a revoked key: it is the same for all three. */
 export const unauthenticatedMessage = "supplied credentials do not pass authentication";
 
-/** Answers every error in the one form. An unexpected error is given to `onBug` and answered with 500. */
+/** Answers every error in the same form. An unexpected error is passed to `onBug` and answered with 500. */
 export function answerErrors(app: FastifyInstance, onBug: (error: unknown) => void): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const answer = answerTo(error);
-    // A refusal, and a 5xx that a fault asked for, are intended. Any other 5xx is a bug of the sandbox.
+    // A refusal is intended, and so is a 5xx that a fault asked for. Any other 5xx is a bug of the sandbox.
     const isMeant = answer === (error as unknown) || (error as unknown) instanceof Refusal;
     if (answer.statusCode >= 500 && !isMeant) onBug(error);
     return sendError(request, reply, answer);
@@ -42,7 +43,7 @@ export function answerErrors(app: FastifyInstance, onBug: (error: unknown) => vo
   app.setNotFoundHandler((request, reply) => sendError(request, reply, new ApiError(404, "this route does not exist")));
 }
 
-/** Sends an error in the one form. `request_id` is the client's own, or a random one. */
+/** Sends an error. `request_id` is the client's own id, or a random one. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
   if (error.retryAfterSeconds !== undefined) reply.header("retry-after", String(error.retryAfterSeconds));
   // The answer is written as text, because a request without a route has no response schema.
@@ -77,11 +78,11 @@ function validationMessage(error: FastifyError): string {
 export interface Deletion<B> {
   /** Deletes the object. @throws Refusal */
   readonly remove: () => B;
-  /** Throws if the parent of the object does not exist. That is an error in every profile. */
+  /** Throws if the parent of the object does not exist. This is an error in every profile. */
   readonly requireParent: () => unknown;
 }
 
-/** Deletes and answers. If the object does not exist, the profile decides about the answer. */
+/** Deletes the object and answers. If the object does not exist, the answer depends on the profile. */
 export function answerDelete<B>(reply: FastifyReply, profile: Profile, { remove, requireParent }: Deletion<B>) {
   try {
     return reply.send(remove());

@@ -1,3 +1,4 @@
+/** Faults: errors between client and control plane that tests ask for. */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { controlLimit, requireRoom } from "../../engine/settings.ts";
@@ -60,7 +61,7 @@ export interface FaultTarget {
   readonly query: string;
 }
 
-/** Whether a fault is about this request. `skip` and `times` are not considered. */
+/** Whether a request matches a fault, without regard to `skip` and `times`. */
 export function isTargetOf({ method, path, query = {} }: FaultSpec["match"], target: FaultTarget): boolean {
   if (method !== "*" && method.toUpperCase() !== target.method) return false;
   const pattern = path.startsWith("/api/v2/") ? path : `/api/v2${path.startsWith("/") ? "" : "/"}${path}`;
@@ -154,7 +155,7 @@ export class FaultRegistry {
     return this.#replaced.signal;
   }
 
-  /** Must be called when all records are replaced: requests that were to be applied late are dropped. */
+  /** Must be called when all records are replaced. It drops requests that were to be carried out late. */
   forgetLate(): void {
     this.#replaced.abort();
     this.#replaced = new AbortController();
@@ -183,7 +184,7 @@ async function holdOn(fault: Fault, until: Promise<void>): Promise<void> {
  * Its time grows linearly with pattern and path, whatever they contain.
  */
 export function fitsPattern(pattern: string, path: string): boolean {
-  // All positions in the path where the part of the pattern read so far can end, ascending.
+  // All positions in the path at which the part of the pattern so far can end, ascending.
   let ends: readonly number[] = [0];
   for (const part of pattern.split(/(\*\*|\*)/)) {
     if (part === "**") ends = from(ends[0], path.length);
@@ -200,7 +201,7 @@ function from(first: number | undefined, last: number): readonly number[] {
 function withinSegments(ends: readonly number[], path: string): readonly number[] {
   const reached: number[] = [];
   for (const end of ends) {
-    // Only positions after the last one are new: the rest of this segment was reached already.
+    // Only positions after the last one are new. The earlier positions of this segment are in the list already.
     for (let at = Math.max(end, (reached.at(-1) ?? -1) + 1); at <= path.length; at += 1) {
       if (at > end && path[at - 1] === "/") break;
       reached.push(at);

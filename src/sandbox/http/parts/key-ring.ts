@@ -1,3 +1,4 @@
+/** The API keys of the sandbox, and what each key may do. */
 import { hash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import type { KeyAccess, KeyRecord } from "../../engine/records.ts";
 import { controlLimit, requireRoom } from "../../engine/settings.ts";
@@ -72,7 +73,7 @@ export class KeyRing {
   authenticate(authorization: string | undefined, address = ""): KeyRecord | undefined {
     const presented = Buffer.from(hashOf(/^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? ""));
     let found: KeyRecord | undefined;
-    // Every key is compared, so that the time reveals nothing about the keys.
+    // Every key is compared, so that the time of the answer reveals nothing about the keys.
     for (const record of this.#store.keys.list()) {
       if (timingSafeEqual(Buffer.from(record.hash), presented)) found = record;
     }
@@ -125,7 +126,7 @@ declare module "fastify" {
     /** What the route does, in a few words, for the API reference. */
     summary?: string;
     /**
-     * Parts of a request that the real control plane supports and the sandbox does not: fields of the body
+     * Parts of a request that the real control plane supports and the sandbox does not. These are fields of the body
      * (`branch.parent_lsn`), query parameters, or single values (`granularity=hourly`).
      */
     notPlayed?: readonly string[];

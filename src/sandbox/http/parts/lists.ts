@@ -1,3 +1,4 @@
+/** Lists in answers: pages, sorting, cursors, and fast JSON. */
 import { z } from "zod";
 import { cursorModulus, type OperationPosition } from "../../engine/store.ts";
 import { ApiError } from "./errors.ts";
@@ -20,7 +21,7 @@ export const pageQuery = (longest: number) =>
     limit: queryInteger(1, longest).optional(),
     cursor: z
       .string()
-      .regex(/^\d{1,15}$/, "is not one that a page of this list has given")
+      .regex(/^\d{1,15}$/, "is not the cursor of an earlier page of this list")
       .optional(),
     search: z.string().max(256).optional(),
   });
@@ -119,7 +120,7 @@ function placeOf(cursor: string): Place {
     const [key, sequence] = shape.parse(JSON.parse(Buffer.from(cursor, "base64url").toString()));
     return { key, sequence };
   } catch {
-    throw new ApiError(400, "cursor: is not one that a page of this list has given");
+    throw new ApiError(400, "cursor: is not the cursor of an earlier page of this list");
   }
 }
 
@@ -134,9 +135,9 @@ export interface ListShape<R> {
 }
 
 /**
- * Writes lists of records as JSON. Because records never change in place, each record is shown, checked and written
- * only once. The bytes of an unchanged list are sent again. Otherwise a list would cost as much as reading each of its
- * records.
+ * Writes lists of records as JSON.
+ * Records never change in place, so each record is shown, checked and written only once, and the bytes of an unchanged
+ * list are sent again. Otherwise a list would cost as much as reading each of its records.
  */
 export class ListBody<R extends object> {
   readonly #shape: ListShape<R>;
@@ -180,8 +181,9 @@ export class ListBody<R extends object> {
 export const jsonType = "application/json; charset=utf-8";
 
 /**
- * Writes a position as a timestamp with nine fractional digits: three for milliseconds, then the last six digits of the
- * sequence number, which differ for operations of one millisecond. A query may contain all its characters unescaped.
+ * Writes a position as a timestamp with nine fractional digits. The first three are milliseconds. The other six are the
+ * last digits of the sequence number, which differ for operations of one millisecond. A query may contain all its
+ * characters unescaped.
  */
 export function cursorOf({ createdMs, sequence }: OperationPosition): string {
   const tail = String(sequence % cursorModulus).padStart(6, "0");

@@ -1,3 +1,5 @@
+/** The rate limit of the sandbox's API. */
+
 /** The maximum number of requests of all keys together, per minute and per second. */
 export interface RateLimitRules {
   readonly perMinute: number;
@@ -16,7 +18,10 @@ export class RateLimit {
     this.#rules = rules;
   }
 
-  /** Counts a request. @returns `undefined` if it is allowed, else after how many whole seconds to try again */
+  /**
+   * Counts a request.
+   * @returns `undefined` if it is allowed, else the whole seconds after which the client may try again
+   */
   take(nowMs: number): number | undefined {
     const inMinute = this.#admittedMs.findIndex((atMs) => atMs > nowMs - 60_000);
     this.#admittedMs = inMinute === -1 ? [] : this.#admittedMs.slice(inMinute);

@@ -1,3 +1,5 @@
+/** The log of the requests to the sandbox's API. */
+
 /** The log entry of one request under `/api/v2`. */
 export interface RequestEntry {
   /** A number that rises by one with every request. */
@@ -39,7 +41,7 @@ export class RequestLog {
     this.#sequence += 1;
     const entry: RequestEntry = { sequence: this.#sequence, ...request, status: undefined, fault: undefined };
     this.#entries.push(entry);
-    // The log is shortened in large steps: moving it for each request would cost as much as the request.
+    // The log is shortened in large steps. Moving all entries for each request would cost as much as the request.
     if (this.#entries.length >= this.#capacity * 2) this.#entries = this.#entries.slice(-this.#capacity);
     this.#count(request.method, request.route ?? "unknown");
     return entry;

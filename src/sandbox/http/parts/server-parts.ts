@@ -1,3 +1,4 @@
+/** The parts that all routes of the sandbox share. */
 import type { CertificateAuthority } from "../../certificates/certificate-authority.ts";
 import type { DatabaseAddress } from "../../engine/branch-objects.ts";
 import type { SandboxClock } from "../../engine/clock.ts";
@@ -9,7 +10,7 @@ import type { KeyRing } from "./key-ring.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { RequestLog } from "./request-log.ts";
 
-/** The ways to reach the sandbox besides its own port. */
+/** The addresses of the sandbox besides its own port. */
 export interface Entrances {
   /** The address of the proxy; `undefined`: there is none. */
   readonly proxyUrl: string | undefined;
@@ -17,7 +18,7 @@ export interface Entrances {
   readonly proxyHostName: string;
 }
 
-/** What the HTTP side of a sandbox is made from. */
+/** The parts of the HTTP side of a sandbox. */
 export interface ServerParts {
   readonly engine: Engine;
   readonly clock: SandboxClock;
@@ -37,8 +38,8 @@ export interface ServerParts {
    */
   readonly written: () => Promise<void> | undefined;
   /**
-   * Which clients may call `/sandbox/v1`. `loopback`: clients of this machine, under a loopback host name. `anybody`:
-   * all. `nobody`: none, because the sandbox does not listen on loopback.
+   * Which clients may call `/sandbox/v1`. `loopback`: clients of this machine, under a loopback host name. `everyone`:
+   * all clients. `none`: no client, because the sandbox does not listen on loopback.
    */
   readonly controlAccess: "loopback" | "everyone" | "none";
   /** Returns the sandbox's own certificate authority. The first call makes it. @throws AuthorityFileError */
@@ -50,7 +51,7 @@ export interface ServerParts {
    * the client
    */
   readonly schemaOf?: ((branchId: string, database: string) => Promise<string>) | undefined;
-  /** Returns the other ways to reach the sandbox. They are known after it listens. */
+  /** Returns the other addresses of the sandbox. They are known after it listens. */
   readonly entrances: () => Entrances;
   /** Called with errors that are bugs of the sandbox. */
   readonly onBug: (error: unknown) => void;

@@ -1,3 +1,5 @@
+/** Compares two texts line by line. */
+
 /** Two texts to compare. */
 export interface Comparison {
   /** The name in the head of the diff, after `a/` and `b/`. */
@@ -10,8 +12,8 @@ export interface Comparison {
 const context = 3;
 
 /**
- * The maximum number of pairs of lines that are compared. Above it, everything between the first and the last
- * difference counts as changed.
+ * The maximum number of pairs of lines that are compared. Above it, all lines between the first and the last difference
+ * count as changed.
  */
 const mostPairs = 16_000_000;
 
@@ -66,7 +68,10 @@ function changes(before: readonly string[], after: readonly string[]): readonly 
   return [...edits, ...after.slice(j).map(added)];
 }
 
-/** Returns a function of i and j: the number of lines that `before` from i on and `after` from j on have in common. */
+/**
+ * Returns a function of i and j. It gives the number of lines that `before` from i on and `after` from j on have in
+ * common.
+ */
 function commonLines(before: readonly string[], after: readonly string[]): (i: number, j: number) => number {
   const width = after.length + 1;
   const counts = new Uint16Array((before.length + 1) * width);

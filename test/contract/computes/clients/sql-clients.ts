@@ -1,3 +1,4 @@
+/** The client libraries of PostgreSQL that tests use, with one interface. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -100,6 +101,61 @@ export const postgresJs: SqlClient = {
       return (error as { readonly code: string }).code;
     } finally {
       await Promise.all(pools.map((sql) => sql.end({ timeout: 1 })));
+    }
+  },
+};
+
+/** The message of libpq stands for a SQLSTATE, because psql does not print the code of a refused connection. */
+const tooMany = /too many clients already|remaining connection slots are reserved/;
+
+/** Starts psql with one statement that waits. Resolves once the connection is open or refused. */
+async function psqlThatWaits(uri: string) {
+  const statements = ["SELECT 'open'", "SELECT pg_sleep(60)"].flatMap((each) => ["-c", each]);
+  const child = spawn("psql", ["-X", "-q", "-A", "-t", uri, ...statements], { timeout: 90_000 });
+  let said = "";
+  child.stderr.on("data", (bytes: Buffer) => {
+    said += bytes.toString("utf8");
+  });
+  const closed = once(child, "close");
+  const isOpen = await Promise.race([once(child.stdout, "data").then(() => true), closed.then(() => false)]);
+  const end = async () => {
+    child.kill("SIGTERM");
+    await closed;
+  };
+  return { isOpen, closed, said: () => said, end };
+}
+
+/** psql, of the Debian package. `run` returns errors after all rows. */
+export const psql: SqlClient = {
+  async run(uri, ...statements) {
+    const commands = statements.flatMap((each) => ["-c", each]);
+    const args = ["-X", "-q", "-A", "-t", "-v", "VERBOSITY=sqlstate", uri, ...commands];
+    const { stdout, stderr } = await execute("psql", args, { timeout: 60_000 }).catch(
+      (error: { readonly stdout: string; readonly stderr: string }) => error,
+    );
+    const errors = [...stderr.matchAll(/ERROR:\s+(\w{5})/g)].map(([, code = ""]) => code);
+    return [...stdout.split("\n").filter((line) => line !== ""), ...errors];
+  },
+  async hold(uri) {
+    const { isOpen, closed, said } = await psqlThatWaits(uri);
+    if (!isOpen) throw new Error(said());
+    return {
+      dropped: closed.then(() => {
+        if (!/terminating connection|closed the connection/.test(said())) throw new Error(`not dropped: ${said()}`);
+      }),
+    };
+  },
+  async exhaust(uri) {
+    const held: Awaited<ReturnType<typeof psqlThatWaits>>[] = [];
+    try {
+      while (held.length < 130) {
+        const next = await psqlThatWaits(uri);
+        if (!next.isOpen) return tooMany.test(next.said()) ? "53300" : next.said();
+        held.push(next);
+      }
+      return "none was refused";
+    } finally {
+      await Promise.all(held.map((each) => each.end()));
     }
   },
 };

@@ -1,3 +1,4 @@
+/** Makes random values that fit a JSON schema, or break it in one place. */
 import fc from "fast-check";
 import { isObject, misfit, type Schema } from "./json-schema.ts";
 
@@ -48,7 +49,7 @@ export function fitting(schema: Schema, name = ""): fc.Arbitrary<unknown> {
   if (choices !== undefined && schema.type === undefined) return fc.oneof(...choices.map((choice) => fitting(choice)));
   if ("const" in schema) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
-  // What is made of parts fits when they do; and a part that stands for an id does not look like one yet.
+  // A value fits if its parts fit. A part that stands for an id does not look like an id yet.
   if (schema.type === "object" || schema.type === "array") return ofType(schema);
   return ofType(schema).filter((value) => misfit(schema, value) === undefined);
 }

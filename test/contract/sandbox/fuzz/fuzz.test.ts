@@ -1,3 +1,4 @@
+/** Tests the sandbox with random requests made from its own OpenAPI document. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { OpenApiDocument } from "../../../../src/sandbox/http/openapi/openapi-types.ts";

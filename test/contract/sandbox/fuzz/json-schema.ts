@@ -1,3 +1,5 @@
+/** Checks a value against a JSON schema. */
+
 /** The part of JSON Schema that the sandbox's document uses. Written here so that nothing of the server judges itself. */
 export interface Schema {
   readonly type?: string | readonly string[];

@@ -1,3 +1,4 @@
+/** Makes random requests from an OpenAPI document. */
 import fc from "fast-check";
 import type { OpenApiDocument, OpenApiOperation } from "../../../../src/sandbox/http/openapi/openapi-types.ts";
 import { breakages, FromPool, fitting } from "./arbitraries.ts";

@@ -1,3 +1,4 @@
+/** Makes one decision, as a reconcile does. */
 import type { Observation } from "../../../../src/decide/observation.ts";
 import type { Plan } from "../../../../src/decide/plan.ts";
 import { planLocal } from "../../../../src/decide/plan-local.ts";

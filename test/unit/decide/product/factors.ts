@@ -1,3 +1,5 @@
+/** The factors of a decision, and all their combinations. */
+
 /**
  * The factors on which the next step depends, and their levels. A factor that has no meaning in a branch of the product
  * has one level there.

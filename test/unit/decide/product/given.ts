@@ -1,3 +1,4 @@
+/** Makes the observation of a combination of factors. */
 import type { Claim } from "../../../../src/decide/claims.ts";
 import { desiredChanges, hashOf } from "../../../../src/decide/desired-endpoint.ts";
 import type { Observation } from "../../../../src/decide/observation.ts";

@@ -1,3 +1,4 @@
+/** The rules that every plan must keep. */
 import type { Observation } from "../../../../src/decide/observation.ts";
 import type { Plan } from "../../../../src/decide/plan.ts";
 import { timeAt } from "../builders.ts";

@@ -1,3 +1,4 @@
+/** Tests the rules for every combination of the factors of a decision. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Outcome } from "../../../../src/decide/outcome.ts";
 import type { Plan } from "../../../../src/decide/plan.ts";

@@ -1,6 +1,6 @@
+/** Tests the event recorder with more events than it can send. */
 import { describe, expect, it } from "vitest";
-import type { ResourceEvent } from "../../../../src/domain/event-recorder.ts";
-import { KubernetesError } from "../../../../src/domain/resource-store.ts";
+import { KubernetesError, type ResourceEvent } from "../../../../src/domain/resource-store.ts";
 import { settlePromises } from "../../../support/fake-clock.ts";
 import { created, orders, startRecorder } from "./event-scene.ts";
 

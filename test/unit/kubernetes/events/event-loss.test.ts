@@ -1,6 +1,6 @@
+/** Tests which events are lost, and what a later equal event does. */
 import { describe, expect, it } from "vitest";
-import type { ResourceEvent } from "../../../../src/domain/event-recorder.ts";
-import { KubernetesError } from "../../../../src/domain/resource-store.ts";
+import { KubernetesError, type ResourceEvent } from "../../../../src/domain/resource-store.ts";
 import { settlePromises } from "../../../support/fake-clock.ts";
 import { created, orders, startRecorder } from "./event-scene.ts";
 
@@ -67,7 +67,7 @@ describe("events that are lost", () => {
     await clock.advance(29_000);
     expect(warnings).toEqual([]);
     await clock.advance(1_000);
-    // 400 of those that waited had left by then; the warnings put 1,600 pieces of good news out.
+    // 400 of the waiting events were sent by then. The warnings have pushed out 1,600 normal events.
     expect(warnings).toEqual([{ lost: 1_900, message: lossMessage }]);
     await clock.advance(600_000);
     expect(warnings).toHaveLength(1);

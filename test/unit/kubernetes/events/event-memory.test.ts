@@ -1,3 +1,4 @@
+/** Tests the memory of sent events. */
 import { expect, it } from "vitest";
 import { EventMemory } from "../../../../src/kubernetes/events/event-memory.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";

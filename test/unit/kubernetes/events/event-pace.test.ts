@@ -1,10 +1,11 @@
+/** Tests the rate of events. */
 import { expect, it } from "vitest";
-import { createEventPace } from "../../../../src/kubernetes/events/event-pace.ts";
+import { EventPace } from "../../../../src/kubernetes/events/event-pace.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 function start() {
   const clock = new FakeClock();
-  const pace = createEventPace({ clock, burst: 3, perSecond: 2 });
+  const pace = new EventPace({ clock, burst: 3, perSecond: 2 });
   const turns: number[] = [];
   const take = async (count: number) => {
     for (let taken = 0; taken < count; taken += 1) {

@@ -1,3 +1,4 @@
+/** Tests the order of waiting events. */
 import { expect, it } from "vitest";
 import { EventQueue, type QueuedEvent } from "../../../../src/kubernetes/events/event-queue.ts";
 

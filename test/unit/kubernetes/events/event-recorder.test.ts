@@ -1,3 +1,4 @@
+/** Tests the event recorder. */
 import { describe, expect, it } from "vitest";
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
 import { eventName } from "../../../../src/kubernetes/events/event-sender.ts";
@@ -34,6 +35,16 @@ describe("the event recorder", () => {
         resourceVersion: "7",
       },
     });
+  });
+
+  it("an event of an object without a namespace → in default, about an object without a namespace", async () => {
+    const { connection, recorder } = startRecorder();
+    recorder.record({ ...orders, kind: "ClusterControlPlane", key: { namespace: "", name: "analytics" } }, created);
+    await recorder.flush(1_000);
+    const [call] = connection.calls;
+    expect(call?.path).toBe("/apis/events.k8s.io/v1/namespaces/default/events");
+    expect(call?.body).toMatchObject({ metadata: { namespace: "default" }, regarding: { name: "analytics" } });
+    expect(call?.body).not.toHaveProperty("regarding.namespace");
   });
 
   it("an event of a resource of another kind → about that kind", async () => {

@@ -1,6 +1,7 @@
-import type { ResourceEvent } from "../../../../src/domain/event-recorder.ts";
+/** Events and a recorder, for tests. */
 import type { LogFields } from "../../../../src/domain/logger.ts";
-import { createEventRecorder } from "../../../../src/kubernetes/events/event-recorder.ts";
+import type { ResourceEvent } from "../../../../src/domain/resource-store.ts";
+import { QueuedEventRecorder } from "../../../../src/kubernetes/events/event-recorder.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { quietLogger } from "../../../support/quiet-logger.ts";
 import { ScriptedConnection } from "../scripted-connection.ts";
@@ -8,7 +9,7 @@ import { ScriptedConnection } from "../scripted-connection.ts";
 /** What events are about, unless a test says otherwise. */
 export const orders = { key: { namespace: "shop", name: "orders" }, uid: "u1", resourceVersion: "7" };
 
-/** Good news. */
+/** A normal event. */
 export const created: ResourceEvent = {
   type: "Normal",
   reason: "EndpointCreated",
@@ -21,7 +22,7 @@ export function startRecorder(options: { readonly mayAct?: () => boolean; readon
   const clock = new FakeClock();
   const connection = new ScriptedConnection();
   const warnings: (LogFields & { readonly message: string })[] = [];
-  const recorder = createEventRecorder({
+  const recorder = new QueuedEventRecorder({
     connection,
     fence: { mayStartEffect: options.mayAct ?? (() => true) },
     clock,
@@ -31,12 +32,12 @@ export function startRecorder(options: { readonly mayAct?: () => boolean; readon
   });
   const sent = () =>
     connection.calls.map(({ method, body }) => [method, (body as { series?: { count: number } }).series?.count]);
-  /** Of whom was spoken, in the order of the calls that created an event. */
+  /** The objects of the created events, in the order of the calls. */
   const uids = () =>
     connection.calls
       .filter(({ method }) => method === "POST")
       .map(({ body }) => (body as { regarding: { uid: string } }).regarding.uid);
-  /** Says it of so many other resources. */
+  /** Records the event for this number of other resources. */
   const recordMany = (count: number, event: ResourceEvent = created, prefix = "u") => {
     for (let index = 0; index < count; index += 1) {
       recorder.record({ ...orders, uid: `${prefix}${index}` }, event);

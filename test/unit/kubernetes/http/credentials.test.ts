@@ -1,3 +1,4 @@
+/** Tests the credentials of a kubeconfig. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
 import { KubeconfigError, loadCredentialSource } from "../../../../src/kubernetes/http/credentials.ts";

@@ -1,5 +1,6 @@
+/** Tests how one value of a Secret is read. */
 import { expect, test } from "vitest";
-import { readSecret } from "../../../../src/kubernetes/http/read-secret.ts";
+import { readSecret } from "../../../../src/kubernetes/secret-watch.ts";
 import { ScriptedConnection } from "../scripted-connection.ts";
 
 const address = { namespace: "ops", name: "control-plane-api-key", key: "api-key" };

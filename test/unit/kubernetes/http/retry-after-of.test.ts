@@ -1,3 +1,4 @@
+/** Tests how long the API server asks to wait. */
 import { expect, test } from "vitest";
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
 import { retryAfterMsOf } from "../../../../src/kubernetes/http/answer-error.ts";

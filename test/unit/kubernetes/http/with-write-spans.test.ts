@@ -1,3 +1,4 @@
+/** Tests the spans of writes to the API server. */
 import { describe, expect, test } from "vitest";
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
 import type { KubernetesCall } from "../../../../src/kubernetes/http/connection.ts";

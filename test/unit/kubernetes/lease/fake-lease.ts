@@ -1,3 +1,4 @@
+/** A Lease in memory whose calls can be lost. */
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
 import type { LeaseClaim, LeaseClient, StoredLease } from "../../../../src/kubernetes/lease/lease-client.ts";
 import type { FakeClock } from "../../../support/fake-clock.ts";

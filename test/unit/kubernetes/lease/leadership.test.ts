@@ -1,3 +1,4 @@
+/** Tests leadership with and without an election. */
 import { describe, expect, it } from "vitest";
 import { electedLeadership, soleLeadership } from "../../../../src/kubernetes/lease/leadership.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -105,6 +106,6 @@ describe("elected leadership", () => {
   );
 
   it("a longest call that the lease cannot cover → refused at the start", () => {
-    expect(() => start(new ScriptedConnection(), 12_000)).toThrow("the lease must cover the longest call");
+    expect(() => start(new ScriptedConnection(), 12_000)).toThrow("at least as long as the longest call");
   });
 });

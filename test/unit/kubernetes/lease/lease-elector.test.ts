@@ -1,3 +1,4 @@
+/** Tests the election of a leader. */
 import { describe, expect, it } from "vitest";
 import { LeaseElector } from "../../../../src/kubernetes/lease/lease-elector.ts";
 import { checkLeaseTiming, defaultLeaseTiming } from "../../../../src/kubernetes/lease/lease-timing.ts";
@@ -265,7 +266,7 @@ describe("the permit", () => {
   it("the process was stopped for longer than its lease → does nothing when it wakes, not even a renewal", async () => {
     const clock = new FakeClock();
     const lease = new FakeLease(clock);
-    // The stopped process sees no timer fire; its clock goes on all the same.
+    // In the stopped process no timer fires, but its clock goes on.
     let isStopped = false;
     const held: (() => void)[] = [];
     const after: FakeClock["after"] = (delayMs, callback) =>
@@ -375,9 +376,9 @@ describe("the times", () => {
   });
 
   it.each([
-    [{ ...defaultLeaseTiming, durationMs: 12_000 }, "cover the longest call"],
+    [{ ...defaultLeaseTiming, durationMs: 12_000 }, "at least as long as the longest call"],
     [{ ...defaultLeaseTiming, renewDeadlineMs: 15_000 }, "shorter than the lease"],
-    [{ ...defaultLeaseTiming, retryPeriodMs: 5_000 }, "room for two renewals"],
+    [{ ...defaultLeaseTiming, retryPeriodMs: 5_000 }, "long enough for two renewals"],
     [{ ...defaultLeaseTiming, retryPeriodMs: 0 }, "above 0"],
   ])("%j → refused at the start", (timing, rule) => {
     expect(() => checkLeaseTiming(timing, effectMs)).toThrow(rule);

@@ -1,9 +1,10 @@
+/** Tests the store of one kind. */
 import { describe, expect, it } from "vitest";
 import { LeaderFenceError } from "../../../../src/domain/leader-fence.ts";
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
-import { computeEndpointKind } from "../../../../src/kubernetes/store/compute-endpoint-kind.ts";
 import { createKindParser } from "../../../../src/kubernetes/store/kind-parser.ts";
 import { createKindStore } from "../../../../src/kubernetes/store/kind-store.ts";
+import { computeEndpointKind } from "../../../../src/kubernetes/store/resource-kinds.ts";
 import { ResourceCache } from "../../../../src/kubernetes/watch/resource-cache.ts";
 import { type ComputeEndpoint, projectsOf } from "../../../../src/resource/compute-endpoint.ts";
 import { quietLogger } from "../../../support/quiet-logger.ts";
@@ -29,13 +30,17 @@ function createStore(options: { mayAct?: boolean } = {}) {
     askedMs.push(timeoutMs);
     return options.mayAct ?? true;
   };
-  const store = createKindStore({ kind: computeEndpointKind, connection, cache, parser, fence: { mayStartEffect } });
+  const restores: string[] = [];
+  const store = createKindStore({
+    ...{ kind: computeEndpointKind, connection, cache, parser, fence: { mayStartEffect } },
+    onRestored: () => restores.push("restored"),
+  });
   const put = (object: unknown) => {
     const resource = parser.parse(object);
     cache.scope(undefined).applyChange(resource);
     return resource;
   };
-  return { connection, store, put, askedMs };
+  return { connection, store, put, askedMs, restores };
 }
 
 describe("the store", () => {
@@ -227,6 +232,18 @@ describe("the store", () => {
       await expect(store.patchStatus(resource, { state: "x" })).rejects.toMatchObject({ reason: "UnreadableAnswer" });
       await expect(store.read(key)).rejects.toMatchObject({ reason: "UnreadableAnswer" });
     }
+  });
+
+  it.each([
+    ["older than the cached object", "9", 1],
+    ["the cached object", "10", 0],
+    ["newer than the cached object", "11", 0],
+  ])("a read that is %s → reports a restore of etcd only if it is older", async (_what, version, count) => {
+    const { connection, store, put, restores } = createStore();
+    put(stored({ host: "h" }));
+    connection.respond = () => stored({ host: "h" }, version);
+    await store.read(key);
+    expect(restores).toHaveLength(count);
   });
 
   it("a name that is no path segment → is escaped", async () => {

@@ -1,3 +1,4 @@
+/** Tests merge patches with random objects. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isSameStored } from "../../../../src/domain/same-stored.ts";

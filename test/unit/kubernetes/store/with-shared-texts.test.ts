@@ -1,6 +1,7 @@
+/** Tests that statuses share equal texts. */
 import { describe, expect, it } from "vitest";
 import { createTextPool } from "../../../../src/domain/text-pool.ts";
-import { withSharedTexts } from "../../../../src/kubernetes/store/compute-endpoint-kind.ts";
+import { withSharedTexts } from "../../../../src/kubernetes/store/resource-kinds.ts";
 import type { ComputeEndpointStatus } from "../../../../src/resource/status-schema.ts";
 import { condition, operation, ownership, timeAt } from "../../decide/builders.ts";
 

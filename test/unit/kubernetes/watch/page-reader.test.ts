@@ -1,3 +1,4 @@
+/** Tests lists without an end. */
 import { expect, it } from "vitest";
 import { OutOfSyncError } from "../../../../src/kubernetes/watch/list-watch.ts";
 import { PageReader } from "../../../../src/kubernetes/watch/page-reader.ts";

@@ -1,3 +1,4 @@
+/** Tests how a stream is split into lines. */
 import { describe, expect, it } from "vitest";
 import { LineTooLongError, readLines, TruncatedLineError } from "../../../../src/kubernetes/watch/list-watch.ts";
 

@@ -1,3 +1,4 @@
+/** Tests that the reflector keeps what other informers keep. */
 import { describe, expect, it } from "vitest";
 import { settlePromises } from "../../../support/fake-clock.ts";
 import {

@@ -1,3 +1,4 @@
+/** A reflector over a scripted API server, for tests. */
 import { KubernetesError, type KubernetesReason, type StoredIdentity } from "../../../../src/domain/resource-store.ts";
 import type { WatchEvent } from "../../../../src/kubernetes/watch/list-watch.ts";
 import { Reflector } from "../../../../src/kubernetes/watch/reflector.ts";

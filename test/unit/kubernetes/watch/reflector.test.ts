@@ -1,3 +1,4 @@
+/** Tests how the reflector lists and watches. */
 import { describe, expect, it } from "vitest";
 import { settlePromises } from "../../../support/fake-clock.ts";
 import {

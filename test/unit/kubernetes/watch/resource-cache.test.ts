@@ -1,3 +1,4 @@
+/** Tests the cache of resources. */
 import { describe, expect, it } from "vitest";
 import type { StoredIdentity } from "../../../../src/domain/resource-store.ts";
 import { ResourceCache } from "../../../../src/kubernetes/watch/resource-cache.ts";

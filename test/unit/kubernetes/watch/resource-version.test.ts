@@ -1,5 +1,6 @@
+/** Tests the comparison of resourceVersions. */
 import { describe, expect, it } from "vitest";
-import { compareResourceVersions, isOlder, newerOf } from "../../../../src/kubernetes/watch/resource-version.ts";
+import { compareResourceVersions, isOlder, newerOf } from "../../../../src/kubernetes/watch/tombstones.ts";
 
 describe("resource versions", () => {
   it("are compared as numbers, of any length", () => {

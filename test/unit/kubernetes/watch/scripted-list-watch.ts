@@ -1,3 +1,4 @@
+/** List and watch calls that a test answers. */
 import type { ListPage, ListWatch, WatchEvent, WatchRequest } from "../../../../src/kubernetes/watch/list-watch.ts";
 
 /** A list call that waits for the test to answer it. */

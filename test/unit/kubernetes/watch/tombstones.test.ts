@@ -1,3 +1,4 @@
+/** Tests the memory of deleted objects. */
 import { expect, it } from "vitest";
 import { Tombstones } from "../../../../src/kubernetes/watch/tombstones.ts";
 

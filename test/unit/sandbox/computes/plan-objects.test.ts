@@ -1,3 +1,4 @@
+/** Tests the steps that change roles and databases on a server. */
 import { describe, expect, test } from "vitest";
 import {
   type AppliedObjects,

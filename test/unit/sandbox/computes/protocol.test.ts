@@ -1,3 +1,4 @@
+/** Tests PostgreSQL's protocol: messages, first packets and SCRAM. */
 import { createHmac, pbkdf2Sync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { serverSettings, userSettings } from "../../../../src/sandbox/computes/postgres/server-settings.ts";

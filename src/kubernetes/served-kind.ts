@@ -1,0 +1,119 @@
+/** Watches a kind whose CustomResourceDefinition may be applied later, and tells what the operator knows of it. */
+import type { Timer } from "../domain/clock.ts";
+import { type KindStanding, KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
+
+import { group, version } from "../resource/names.ts";
+import { createKindWatch, type KindWatch, type ResourceWatchOptions } from "./resource-watch.ts";
+import type { ResourceKind, StoredResource } from "./store/kind-parser.ts";
+
+/** What to watch, and what to call. */
+export interface ServedKindOptions extends ResourceWatchOptions {
+  /** Called each time the standing has changed. Must not throw. */
+  readonly onStanding: () => void;
+}
+
+/**
+ * If the cluster does not serve the kind, or the operator may not read it, the operator asks again after this many
+ * milliseconds.
+ */
+const askAgainMs = 30_000;
+/** After another failure, the operator lists again after this many milliseconds. */
+const listAgainMs = 5_000;
+const askTimeoutMs = 8_000;
+
+/** One kind. It begins when `start` is called, because only the leader acts on its resources. */
+export class ServedKind<Resource extends StoredResource<Status>, Status extends object> {
+  readonly #kind: ResourceKind<Resource, Status>;
+  readonly #options: ServedKindOptions;
+  readonly #watch: KindWatch<Resource, Status>;
+  #standing: KindStanding = "NotAsked";
+  #timer: Timer | undefined;
+  #isStopped = false;
+  #isFailureLogged = false;
+
+  constructor(kind: ResourceKind<Resource, Status>, options: ServedKindOptions) {
+    this.#kind = kind;
+    this.#options = options;
+    this.#watch = createKindWatch(kind, options);
+  }
+
+  get standing(): KindStanding {
+    return this.#standing;
+  }
+
+  /** The resources. Only a kind that is `Listed` has all of them. */
+  get store(): ResourceStore<Resource, Status> {
+    return this.#watch.store;
+  }
+
+  /** Asks whether the cluster serves the kind, and lists it, again and again until it is listed. Call it once. */
+  start(): void {
+    void this.#list();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    await this.#watch.stop();
+  }
+
+  async #list(): Promise<void> {
+    const before = this.#standing;
+    const { standing, againMs } = await this.#ask();
+    if (this.#isStopped) {
+      return;
+    }
+    this.#standing = standing;
+    if (againMs !== undefined) {
+      this.#timer = this.#options.clock.after(againMs, () => void this.#list());
+    }
+    if (before !== standing) {
+      this.#options.onStanding();
+    }
+  }
+
+  /** @returns the standing, and when to ask again; `againMs` is `undefined` if the kind is listed */
+  async #ask(): Promise<{ readonly standing: KindStanding; readonly againMs?: number }> {
+    try {
+      if (!(await this.#isServed())) {
+        return { standing: "NotServed", againMs: askAgainMs };
+      }
+      if (this.#isStopped) {
+        return { standing: this.#standing };
+      }
+      this.#watch.start();
+      // A new leader acts from what the API server stores now, not from what a watch saw before.
+      await this.#watch.listConsistently();
+      return { standing: "Listed" };
+    } catch (error) {
+      this.#logOnce(error);
+      const isForbidden = error instanceof KubernetesError && error.reason === "Forbidden";
+      return isForbidden
+        ? { standing: "Forbidden", againMs: askAgainMs }
+        : { standing: this.#standing, againMs: listAgainMs };
+    }
+  }
+
+  async #isServed(): Promise<boolean> {
+    const { connection } = this.#options;
+    const path = `/apis/${group}/${version}`;
+    try {
+      const call = { what: `find the kinds of ${group}`, method: "GET", path, timeoutMs: askTimeoutMs } as const;
+      const { resources } = ((await connection.request(call)) ?? {}) as { readonly resources?: unknown };
+      return Array.isArray(resources) && resources.some(({ name }) => name === this.#kind.plural);
+    } catch (error) {
+      if (error instanceof KubernetesError && error.reason === "NotFound") {
+        return false;
+      }
+      throw error;
+    }
+  }
+
+  #logOnce(error: unknown): void {
+    if (!this.#isFailureLogged) {
+      this.#isFailureLogged = true;
+      const { many: kind } = this.#kind;
+      this.#options.logger.warn({ err: error, kind }, "cannot list the resources of a kind; the operator tries again");
+    }
+  }
+}

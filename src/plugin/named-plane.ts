@@ -1,0 +1,106 @@
+/** Finds the control plane that a resource or an option names, for `kubectl endpoints`. */
+import type { Plan } from "../decide/plan.ts";
+import { keyText } from "../domain/resource-store.ts";
+import * as messages from "../planes/messages.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { conditionOf } from "../resource/conditions.ts";
+import type { PlaneResource } from "../resource/control-plane-resource.ts";
+import { type ControlPlaneRef, planeIdOf, planeName } from "../resource/project-key.ts";
+import { PluginError } from "./plugin-error.ts";
+
+/** A control plane that a resource or an option names. */
+export interface NamedPlane {
+  readonly ref: ControlPlaneRef;
+  /** The namespace of the resource that names it. */
+  readonly namespace: string;
+}
+
+/** What the user may see of a control plane. */
+export type PlaneReading =
+  | { readonly kind: "Found"; readonly plane: PlaneResource }
+  | { readonly kind: "Absent" }
+  | { readonly kind: "Forbidden" };
+
+/** Reads control planes with the rights of the user. */
+export interface PlaneReads {
+  getPlane(named: NamedPlane): Promise<PlaneReading>;
+}
+
+/** Returns the reference of a resource; `undefined`: it names the control plane of the settings. @throws PluginError */
+export function namedBy({ spec, key }: ComputeEndpoint): NamedPlane | undefined {
+  const ref = spec.kind === "Valid" ? spec.spec.controlPlaneRef : spec.controlPlaneRef;
+  if (ref === "Unreadable") throw new PluginError(messages.refUnreadable);
+  return ref && { ref, namespace: key.namespace };
+}
+
+/** Parses `controlplane/NAME`, `clustercontrolplane/NAME` or a short name. @throws PluginError */
+export function parsePlaneName(text: string): ControlPlaneRef {
+  const [, kind = "", name = ""] = /^([a-z]+)\/([^/]+)$/i.exec(text) ?? [];
+  const found = Object.entries(words).find(([, known]) => known.includes(kind.toLowerCase()));
+  if (found === undefined) {
+    throw new PluginError(`${text} names no control plane: write controlplane/NAME or clustercontrolplane/NAME.`);
+  }
+  return { kind: found[0] as ControlPlaneRef["kind"], name };
+}
+
+const words: Readonly<Record<ControlPlaneRef["kind"], readonly string[]>> = {
+  ControlPlane: ["controlplane", "controlplanes", "cpl"],
+  ClusterControlPlane: ["clustercontrolplane", "clustercontrolplanes", "ccpl"],
+};
+
+/** Whether a name such as `cpl/own` means a control plane. Pure. */
+export function isPlaneName(text: string): boolean {
+  return Object.values(words).some((known) => known.includes(text.split("/")[0]?.toLowerCase() ?? ""));
+}
+
+/**
+ * Returns a plan if something prevents the operator from using the control plane; `undefined`: the user can see no such
+ * reason. Pure.
+ */
+export function planWithout(reading: PlaneReading, { ref, namespace }: NamedPlane): Plan | undefined {
+  const planeId = planeIdOf(ref, namespace);
+  if (reading.kind === "Absent") {
+    const place = ref.kind === "ControlPlane" ? namespace : undefined;
+    return { kind: "Stall", reason: "ControlPlaneNotFound", message: messages.planeNotFound(planeId, place) };
+  }
+  if (reading.kind === "Forbidden") return undefined;
+  const { spec, status } = reading.plane;
+  const stalled = conditionOf(status.conditions, "Stalled");
+  // A refused key stalls the control plane too, but its resources report the refusal themselves.
+  const isUnusable = spec.kind === "Invalid" || (stalled?.status === "True" && stalled.reason !== "Unauthorized");
+  return isUnusable
+    ? { kind: "Stall", reason: "ControlPlaneNotReady", message: messages.planeNotReady(planeId) }
+    : undefined;
+}
+
+/**
+ * Compares CONTROL_PLANE_URL with the URL of a control plane. Pure.
+ *
+ * @param serviceUrl CONTROL_PLANE_URL in the form of ownership records
+ * @returns whether they were compared; false: the user may not read the control plane
+ * @throws PluginError when they differ
+ */
+export function requireSameUrl(reading: PlaneReading, { ref, namespace }: NamedPlane, serviceUrl: string): boolean {
+  if (reading.kind !== "Found") return false;
+  const { spec } = reading.plane;
+  if (spec.kind !== "Valid" || new URL(spec.spec.url).href === new URL(serviceUrl).href) return true;
+  const name = planeName(planeIdOf(ref, namespace));
+  throw new PluginError(
+    `CONTROL_PLANE_URL is ${serviceUrl}, but the url of ${name} is ${spec.spec.url}. Set CONTROL_PLANE_URL and the key to those of ${name}.`,
+  );
+}
+
+/**
+ * Compares CONTROL_PLANE_URL with the URL in the record of a resource, for a control plane whose URL the plugin cannot
+ * read. Pure.
+ *
+ * @throws PluginError when they differ, although the operator accepts the record
+ */
+export function requireRecordedUrl({ key, status }: ComputeEndpoint, serviceUrl: string): void {
+  const recorded = (status.ownership ?? status.createIntent)?.serviceUrl ?? serviceUrl;
+  const isRefused = conditionOf(status.conditions, "Stalled")?.reason === "IdentityUnproven";
+  if (recorded === serviceUrl || isRefused) return;
+  throw new PluginError(
+    `CONTROL_PLANE_URL is ${serviceUrl}, but the operator works on ${keyText(key)} at ${recorded}. Set CONTROL_PLANE_URL and the key to those of that control plane.`,
+  );
+}

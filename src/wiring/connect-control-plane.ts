@@ -1,0 +1,122 @@
+/** Connects to a control plane: the client, its gates and its budget. */
+import type { Config } from "../config.ts";
+import { createControlPlane } from "../control-plane/create-control-plane.ts";
+import { createCredentialGate } from "../control-plane/credential-gate.ts";
+import { budgetGuards, fenceGuard, throttleGuard } from "../control-plane/guard-calls.ts";
+import { createRequestBudget } from "../control-plane/request-budget.ts";
+import { withUnreadableReport } from "../control-plane/unreadable-objects.ts";
+import { withCallSpans, withRequestAttributes } from "../control-plane/with-call-spans.ts";
+import { type BranchObjects, guardBranchObjects } from "../domain/branch-objects.ts";
+import type { Clock } from "../domain/clock.ts";
+import { type CallGuard, type CallGuards, type ControlPlane, guardCalls } from "../domain/control-plane.ts";
+import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane-requests.ts";
+import type { LeaderFence } from "../domain/leader-fence.ts";
+import type { Logger } from "../domain/logger.ts";
+import type { Tracer } from "../domain/tracer.ts";
+import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
+import type { ControlPlaneAccess } from "../reconcile/control-plane-access.ts";
+
+/** The time limit of one write, to the control plane or to Kubernetes. The lease must last longer than that. */
+export const writeTimeoutMs = 8_000;
+
+/** What the connections to all control planes have in common. */
+export interface ConnectOptions {
+  readonly config: Pick<Config, "requestsPerSecond" | "requestsPerMinute">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly clusterId: string;
+  readonly version: string;
+  readonly tracer?: Tracer | undefined;
+  readonly observer: ControlPlaneObserver & PlaneObserver;
+  readonly fence: LeaderFence;
+}
+
+/** The control plane to connect to. That of the settings is described by no resource, and nothing watches its calls. */
+export interface ConnectTarget
+  extends Pick<PlaneTarget, "url" | "keys" | "onNewKey">,
+    Partial<Pick<PlaneTarget, "requestsPerMinute" | "mayBeNearby" | "controlPlane" | "watchCalls" | "isInUse">> {
+  /** The client; tests pass one in. @default the HTTP client */
+  readonly client?: (ControlPlane & { readonly objects?: BranchObjects }) | undefined;
+}
+
+/**
+ * Connects to a control plane; the caller must close it. It makes the client, and what all its callers share.
+ * @throws Error when the URL is not valid
+ */
+export function connectControlPlane(options: ConnectOptions, target: ConnectTarget): PlaneConnection {
+  const { config, clock, logger, clusterId, tracer, fence } = options;
+  const { keys, controlPlane: describedBy, onNewKey, watchCalls = (call) => call() } = target;
+  const { requestsPerMinute = config.requestsPerMinute, isInUse = () => true } = target;
+  const name = describedBy ?? "settings";
+  // A call of a former connection that ends later must not bring back its metrics.
+  const ifInUse = (report: () => void) => {
+    if (isInUse()) report();
+  };
+  const observer: ControlPlaneObserver = {
+    ...options.observer,
+    throttled: (reason) => ifInUse(() => options.observer.throttledAt(name, reason)),
+  };
+  const { client, close: closeClient } = createClient({ ...options, observer }, target);
+  const { controlPlane: reporting, unreadableCount } = withUnreadableReport(client, { clock, logger });
+  const calls = tracer === undefined ? reporting : withCallSpans(reporting, tracer);
+  const throttle = throttleGuard({ clock, observer });
+  const onJudged = (isAccepted: boolean) => ifInUse(() => options.observer.keyJudged(name, isAccepted));
+  const counted: CallGuard = (call) => {
+    ifInUse(() => options.observer.callBegan(name));
+    return throttle(call);
+  };
+  const credentials = createCredentialGate({ clock, keys, onNewKey, onJudged });
+  const gated: CallGuard = (call) => watchCalls(() => credentials.guard(() => counted(call)));
+  const fenced = fenceGuard(fence, writeTimeoutMs);
+  const gates: CallGuards = { read: gated, write: (call) => fenced(() => gated(call)) };
+  const controlPlane = guardCalls(calls, gates);
+  const objects = client.objects && guardBranchObjects(client.objects, gates);
+  const { requestsPerSecond } = config;
+  const budget = createRequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
+  const { serviceUrl } = client;
+  const access: ControlPlaneAccess = {
+    identity:
+      describedBy === undefined ? { clusterId, serviceUrl } : { clusterId, serviceUrl, controlPlane: describedBy },
+    forCaller: (caller) => guardCalls(controlPlane, budgetGuards(budget, caller)),
+    reserve: (caller) => budget.take(caller),
+    reserved: controlPlane,
+    get pollsPerMinute() {
+      return budget.pollsPerMinute;
+    },
+    hurry: (projectId) => budget.hurry(projectId),
+    stopWaiting: () => budget.close(),
+    objects: objects && {
+      reserved: objects,
+      forCaller: (caller) => guardBranchObjects(objects, budgetGuards(budget, caller)),
+    },
+  };
+  const close = async () => {
+    credentials.stop();
+    await closeClient();
+  };
+  const setRequestsPerMinute: PlaneConnection["setRequestsPerMinute"] = (limit) =>
+    budget.setRequestsPerMinute(limit ?? config.requestsPerMinute);
+  return { access, unreadableCount, setRequestsPerMinute, close };
+}
+
+/** The control plane that was injected, else the HTTP client. */
+function createClient(
+  options: Omit<ConnectOptions, "observer"> & { readonly observer: ControlPlaneObserver },
+  { url, keys, mayBeNearby, client: injected }: ConnectTarget,
+) {
+  const { clock, version, tracer, observer, fence } = options;
+  if (injected !== undefined) {
+    return { client: injected, close: async () => {} };
+  }
+  const client = createControlPlane({
+    baseUrl: url,
+    keys,
+    clock,
+    observer: tracer === undefined ? observer : withRequestAttributes(observer, tracer),
+    userAgent: `endpoint-operator/${version}`,
+    writeTimeoutMs,
+    mayBeNearby,
+    fence,
+  });
+  return { client, close: () => client.close() };
+}

@@ -1,0 +1,163 @@
+/** Wires the control planes that resources describe: their watches, their queue, and the keeper of their status. */
+import type { ConnectionSettings } from "../access/binding.ts";
+import type { Logger } from "../domain/logger.ts";
+import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
+import { ServedKind, type ServedKindOptions } from "../kubernetes/served-kind.ts";
+import { clusterControlPlaneKind, controlPlaneKind } from "../kubernetes/store/resource-kinds.ts";
+import { createSecretStore } from "../kubernetes/store/secret-store.ts";
+import { PlaneKeeper, type PlaneKeeperOptions } from "../planes/plane-keeper.ts";
+import { Planes, type PlanesOptions } from "../planes/planes.ts";
+import { idOfPlane, kindOfPlane, namespaceOfPlane, type PlaneResource } from "../resource/control-plane-resource.ts";
+import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
+import { settingsPlane } from "../resource/project-key.ts";
+import { WorkQueue } from "../runtime/work-queue.ts";
+import { WorkerPool } from "../runtime/worker-pool.ts";
+
+/** The options of the parts. */
+export interface ControlPlanesOptions
+  extends Omit<PlanesOptions, "secrets" | "standingOf" | "onNews">,
+    Pick<PlaneKeeperOptions, "usersOf" | "events">,
+    Pick<ServedKindOptions, "fence" | "random"> {
+  readonly connection: KubernetesConnection;
+  readonly logger: Logger;
+  /** The watched namespaces. Empty: all namespaces. */
+  readonly watchNamespaces: readonly string[];
+  /** How applications connect, if a control plane does not name it. */
+  readonly connectionSettings: ConnectionSettings;
+}
+
+/** One of the two kinds in one place. */
+interface PlaceOfKind {
+  readonly kind: PlaneResource["kind"];
+  /** `undefined`: the whole cluster. */
+  readonly namespace: string | undefined;
+  readonly served: ServedKind<PlaneResource, ControlPlaneStatus>;
+}
+
+const workers = 4;
+
+/** The control planes of the cluster. Their resources are watched while this process leads. */
+export class ControlPlanes {
+  readonly planes: Planes;
+  readonly #connectionSettings: ConnectionSettings;
+  /** A right that is missing in one namespace concerns the control planes of that namespace alone. */
+  readonly #places: readonly PlaceOfKind[];
+  readonly #queue;
+  readonly #pool;
+  #isLeading = false;
+
+  constructor(options: ControlPlanesOptions) {
+    const { connection, clock, logger, fence, watchNamespaces, onUsable } = options;
+    this.#connectionSettings = options.connectionSettings;
+    this.#queue = new WorkQueue({ clock });
+    const namespaces = watchNamespaces.length === 0 ? [undefined] : [...new Set(watchNamespaces)];
+    this.#places = [
+      ...namespaces.map((namespace) => this.#placeOf("ControlPlane", namespace, options)),
+      this.#placeOf("ClusterControlPlane", undefined, options),
+    ];
+    const secrets = createSecretStore({ connection, fence });
+    this.planes = new Planes({
+      ...{ ...options, secrets },
+      onNews: (planeId) => this.usersChanged(planeId),
+      onUsable: (planeId) => {
+        if (this.#isLeading) onUsable(planeId);
+      },
+      standingOf: (planeId) => this.#find(planeId)?.standing ?? "NotAsked",
+    });
+    const { planes } = this;
+    const storeOf = (planeId: string) => {
+      const served = this.#find(planeId);
+      return served?.standing === "Listed" ? served.store : undefined;
+    };
+    const keeper = new PlaneKeeper({
+      ...options,
+      planes,
+      secrets,
+      storeOf,
+      mayRecordOfCluster: options.watchNamespaces.length === 0,
+    });
+    this.#pool = new WorkerPool({
+      ...{ clock, queue: this.#queue, workers },
+      work: (planeId) => keeper.reconcile(planeId),
+      onError: (planeId, error) => logger.error({ planeId, err: error }, "reconcile of a control plane failed"),
+    });
+  }
+
+  /** Returns how applications connect to the databases of a control plane. */
+  settingsOf(planeId: string): ConnectionSettings {
+    const settings = this.#connectionSettings;
+    if (planeId === settingsPlane) {
+      return settings;
+    }
+    const { resource, key } = this.planes.of(planeId);
+    const { port, sslMode, caSecretRef } =
+      (resource?.spec.kind === "Valid" ? resource.spec.spec.connection : undefined) ?? {};
+    const authority = key.known?.kind === "Read" ? key.known.authority : undefined;
+    return {
+      port: port ?? settings.port,
+      sslMode: sslMode ?? settings.sslMode,
+      certificateAuthority: caSecretRef === undefined ? settings.certificateAuthority : authority,
+    };
+  }
+
+  /** A resource that names the control plane was created, changed or deleted, or its own status may have changed. */
+  usersChanged(planeId: string): void {
+    if (this.#isLeading && planeId !== settingsPlane) this.#queue.add(planeId, "Urgent");
+  }
+
+  /** Something that concerns all control planes has changed: grants or labels of Namespaces, or which users can be counted. */
+  allChanged(): void {
+    for (const planeId of this.planes.ids()) {
+      this.usersChanged(planeId);
+    }
+  }
+
+  /** This process has become the leader, so it may act. */
+  lead(): void {
+    this.#isLeading = true;
+    for (const { served } of this.#places) {
+      served.start();
+    }
+    this.#pool.start();
+  }
+
+  /** Starts no further reconcile of a control plane. @returns whether the running reconciles ended in time */
+  stopWork(timeoutMs: number): Promise<boolean> {
+    return this.#pool.stop(timeoutMs);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#places.map(({ served }) => served.stop()), this.planes.close()]);
+  }
+
+  /** Finds where the control plane with this id would be listed. */
+  #find(planeId: string): PlaceOfKind["served"] | undefined {
+    const wanted = kindOfPlane(planeId);
+    const place = namespaceOfPlane(planeId);
+    return this.#places.find(
+      ({ kind, namespace }) => kind === wanted && (namespace === undefined || namespace === place),
+    )?.served;
+  }
+
+  #placeOf(
+    kind: PlaneResource["kind"],
+    namespace: string | undefined,
+    options: Omit<ServedKindOptions, "onChange" | "onStanding" | "namespaces"> & Pick<ControlPlanesOptions, "onUsable">,
+  ): PlaceOfKind {
+    const parts = kind === "ControlPlane" ? controlPlaneKind : clusterControlPlaneKind;
+    const served: PlaceOfKind["served"] = new ServedKind(parts, {
+      ...options,
+      namespaces: namespace === undefined ? [] : [namespace],
+      onChange: (key) => {
+        const planeId = idOfPlane({ kind, key });
+        this.planes.note(planeId, served.store.get(key));
+        this.usersChanged(planeId);
+      },
+      onStanding: () => {
+        this.allChanged();
+        this.planes.ids().forEach(options.onUsable);
+      },
+    });
+    return { kind, namespace, served };
+  }
+}

@@ -1,0 +1,400 @@
+/** Wires the parts of the operator. */
+import type { Config } from "../config.ts";
+import type { KeySource } from "../control-plane/key-source.ts";
+import { usersAmong } from "../decide/plane-users.ts";
+import type { BranchObjects } from "../domain/branch-objects.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { ControlPlane } from "../domain/control-plane.ts";
+import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
+import type { Logger } from "../domain/logger.ts";
+import type { ResourceKey } from "../domain/resource-store.ts";
+import type { Tracer } from "../domain/tracer.ts";
+import { QueuedEventRecorder } from "../kubernetes/events/event-recorder.ts";
+import { ownNamespace } from "../kubernetes/http/cluster.ts";
+import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
+import type { CredentialSource } from "../kubernetes/http/credentials.ts";
+import { electedLeadership, type Leadership, soleLeadership } from "../kubernetes/lease/leadership.ts";
+import { createNamespaceWatch, type NamespaceWatch } from "../kubernetes/namespace-watch.ts";
+import { createResourceWatch, type ResourceWatch } from "../kubernetes/resource-watch.ts";
+import { ProjectOperations } from "../operations/reader.ts";
+import type { PlaneConnection } from "../planes/plane.ts";
+import type { ControlPlaneUnit } from "../reconcile/control-plane-access.ts";
+import { ProjectKeys } from "../reconcile/project-keys.ts";
+import { ProjectReconciler } from "../reconcile/project-reconciler.ts";
+import { Projects } from "../reconcile/projects.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { parseProjectKey, planeLabel } from "../resource/project-key.ts";
+import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
+import { type WorkPriority, WorkQueue } from "../runtime/work-queue.ts";
+import { WorkerPool } from "../runtime/worker-pool.ts";
+import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
+import { connectControlPlane, writeTimeoutMs } from "./connect-control-plane.ts";
+import { ControlPlanes } from "./control-planes.ts";
+import { DatabaseAccesses } from "./database-accesses.ts";
+
+/** The options of the operator. Everything that differs between tests and production is passed in here. */
+export interface OperatorOptions {
+  readonly config: Config;
+  readonly credentials: CredentialSource;
+  readonly keys: KeySource;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly version: string;
+  /** The name of this process among its replicas, for instance the pod's name. */
+  readonly instance: string;
+  /** Returns a random number from 0 up to 1. */
+  readonly random: () => number;
+  /**
+   * Called with each API key of a control plane that a resource describes, so that logs can leave it out. @default
+   * nothing
+   */
+  readonly onKey?: ((key: string) => void) | undefined;
+  /** The client for the control plane of the settings. @default the HTTP client */
+  readonly controlPlane?: ControlPlane & { readonly objects?: BranchObjects };
+  /** The certificate authority of the databases as PEM. @default public authorities */
+  readonly databaseAuthority?: string | undefined;
+  /** Records spans. @default nothing is traced */
+  readonly tracer?: Tracer | undefined;
+  /** Sends the last traces; never rejects. @default there are none */
+  readonly flushTraces?: (() => Promise<void>) | undefined;
+}
+
+/** If the lease is too short for an effect, the reconcile is tried again after this many milliseconds. */
+const notPermittedPauseMs = 1_000;
+
+/**
+ * The longest interval between two reads of Namespaces that are read by name, in milliseconds, so that a withdrawn
+ * grant soon has an effect.
+ */
+const longestReadAgainMs = 10_000;
+
+/** All parts of an operator, wired and not started. */
+export interface OperatorParts {
+  readonly watch: ResourceWatch;
+  readonly metrics: Metrics;
+  readonly liveness: LivenessWatchdog;
+  readonly leadership: Leadership;
+  readonly gate: ClosableFence;
+  readonly events: QueuedEventRecorder;
+  /** Resolves with the reason when the work had to stop for good. Never rejects. */
+  readonly failed: Promise<string>;
+  start(): void;
+  /** Stops taking keys from the queue. @returns whether the running reconciles ended in time */
+  stopWork(timeoutMs: number): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** The options, and the connections that all parts use. */
+export type Foundation = OperatorOptions & {
+  readonly connection: KubernetesConnection;
+  readonly leaseConnection: KubernetesConnection;
+  readonly clusterId: string;
+  readonly identity: string;
+};
+
+/**
+ * Wires the parts of the operator.
+ * @throws Error when the times of the lease do not fit, or the URL of the control plane is not valid.
+ */
+export function assembleOperator(foundation: Foundation): OperatorParts {
+  return new Assembly(foundation);
+}
+
+/** The parts. Each one is made after those that it is made from; callbacks reach the parts that are made later. */
+class Assembly implements OperatorParts {
+  readonly leadership: Leadership;
+  readonly gate: ClosableFence;
+  readonly watch: ResourceWatch;
+  readonly metrics: Metrics;
+  readonly events: OperatorParts["events"];
+  readonly liveness: LivenessWatchdog;
+  readonly #foundation: Foundation;
+  readonly #failed = Promise.withResolvers<string>();
+  readonly #projectKeys = new ProjectKeys();
+  readonly #grants: NamespaceWatch;
+  readonly #queue: WorkQueue;
+  /** The projects of the control plane of the settings, and its connection. */
+  readonly #projects: Projects;
+  readonly #settings: PlaneConnection;
+  readonly #planes: ControlPlanes;
+  readonly #accesses: DatabaseAccesses;
+  readonly #pool: WorkerPool;
+  #isLeading = false;
+
+  constructor(foundation: Foundation) {
+    const { config, clock, logger, connection, random, instance } = foundation;
+    this.#foundation = foundation;
+    this.leadership = this.#createLeadership();
+    this.gate = new ClosableFence(this.leadership);
+    const watched = { connection, clock, logger, random, namespaces: config.watchNamespaces };
+    this.watch = createResourceWatch({
+      ...{ ...watched, fence: this.gate, onList: () => this.leadership.nudge() },
+      // A new leader reconciles every resource, so a standby does not have to remember changes.
+      onChange: (key, origin) => this.#isLeading && this.#changed(key, origin === "Listed" ? "Background" : "Urgent"),
+    });
+    this.#grants = createNamespaceWatch({
+      ...{ ...watched, readAgainMs: Math.min(longestReadAgainMs, config.projectPollMs) },
+      onChange: (namespace) => this.#grantsChanged(namespace),
+    });
+    this.metrics = this.#createMetrics();
+    this.#queue = new WorkQueue({
+      ...{ clock, observer: this.metrics.queue },
+      // Namespaces take turns, so that a namespace with thousands of resources does not delay the others.
+      groupOf: (project) => this.#projectKeys.namespaceOf(project),
+    });
+    this.events = new QueuedEventRecorder({ connection, fence: this.gate, clock, logger, instance, random });
+    this.#projects = this.#newProjects();
+    this.#settings = this.#connectSettings();
+    this.#planes = this.#createPlanes();
+    this.#accesses = this.#createAccesses();
+    this.#pool = this.#createPool();
+    this.liveness = new LivenessWatchdog({
+      ...{ clock, workers: config.workers, queueStats: () => this.#queue.stats() },
+      activeWorkers: () => this.#pool.activeWorkers(),
+    });
+  }
+
+  get failed(): Promise<string> {
+    return this.#failed.promise;
+  }
+
+  start(): void {
+    for (const part of [this.liveness, this.watch, this.#grants, this.leadership]) {
+      part.start();
+    }
+  }
+
+  async stopWork(timeoutMs: number): Promise<boolean> {
+    const stopping = [this.#pool.stop(timeoutMs), this.#planes.stopWork(timeoutMs)];
+    // A reconcile that waits for the request budget has nothing to finish. The wait can be longer than the shutdown.
+    for (const { access } of this.#units()) {
+      access?.stopWaiting();
+    }
+    const stopped = await Promise.all(stopping);
+    return stopped.every((isInTime) => isInTime);
+  }
+
+  async close(): Promise<void> {
+    this.liveness.stop();
+    await Promise.all([this.watch, this.#grants, this.#accesses, this.#planes].map((part) => part.stop()));
+    await this.#settings.close();
+  }
+
+  #createLeadership(): Leadership {
+    const { config, leaseConnection: connection, identity, clock, logger, random } = this.#foundation;
+    const callbacks = {
+      mayLead: () => this.watch.hasSynced(),
+      onLeading: () => void this.#lead(),
+      onLost: (why: string) => this.#stopForGood(why),
+    };
+    if (!config.leaderElection) {
+      return soleLeadership(callbacks);
+    }
+    const namespace = config.leaseNamespace ?? ownNamespace(connection);
+    return electedLeadership({
+      ...{ ...callbacks, connection, namespace, name: config.leaseName, identity, clock, logger, random },
+      ...{ longestEffectMs: writeTimeoutMs },
+    });
+  }
+
+  async #lead(): Promise<void> {
+    try {
+      // A watch may have missed events before. The first effect needs the resources as they are stored now (S5 in
+      // docs/reliability.md).
+      await Promise.all([this.watch.listConsistently(), this.#grants.readNow()]);
+      this.#isLeading = true;
+      for (const { key } of this.watch.store.list()) {
+        this.#changed(key, "Background");
+      }
+      this.#accesses.lead();
+      this.#planes.lead();
+      this.#pool.start();
+    } catch (error) {
+      this.#foundation.logger.error(
+        { err: error },
+        "cannot list the resources after winning the lease; the process stops",
+      );
+      this.#stopForGood("the resources could not be listed after winning the lease");
+    }
+  }
+
+  #stopForGood(why: string): void {
+    this.gate.close();
+    void this.#pool.stop(0);
+    this.#failed.resolve(why);
+  }
+
+  /** Returns the resources to reconcile and to count: none while this process does not lead. */
+  #resources(): readonly ComputeEndpoint[] {
+    return this.#isLeading ? this.watch.store.list() : [];
+  }
+
+  /** Reconciles the projects of a ComputeEndpoint, and of the DatabaseAccesses that name it. */
+  #changed(key: ResourceKey, priority: WorkPriority): void {
+    for (const project of this.#projectKeys.noteChange(key, this.watch.store.get(key))) {
+      this.#enqueue(project, priority);
+    }
+    this.#accesses.endpointChanged(key, priority);
+  }
+
+  #enqueue(project: string, priority: WorkPriority): void {
+    const { planeId, projectId } = parseProjectKey(project);
+    this.#queue.add(project, priority);
+    if (priority === "Urgent") {
+      this.#planes.planes.unitOf(planeId).access?.hurry(projectId);
+    }
+    this.#planes.usersChanged(planeId);
+  }
+
+  /** @param namespace `undefined`: the grants of every namespace have changed */
+  #grantsChanged(namespace: string | undefined): void {
+    this.#planes.allChanged();
+    for (const { key } of this.#resources()) {
+      if (namespace === undefined || key.namespace === namespace) {
+        this.#changed(key, "Urgent");
+      }
+    }
+  }
+
+  #createMetrics(): Metrics {
+    const { version, config, clock } = this.#foundation;
+    const units = () => this.#units();
+    return createMetrics({
+      ...{ version, workers: config.workers, resources: () => this.#resources() },
+      accesses: { resources: () => this.#accesses.resources(), nowMs: () => clock.nowMs() },
+      orphanCount: () => units().reduce((sum, { projects }) => sum + projects.orphanCount(), 0),
+      unreadableCount: () => this.#settings.unreadableCount() + this.#planes.planes.unreadableCount(),
+      serviceNowMs(key) {
+        const { planeId, projectId } = parseProjectKey(key);
+        return units()
+          .find(({ id }) => id === planeId)
+          ?.projects.serviceNowMs(projectId);
+      },
+      operationsAges: () =>
+        units().flatMap(({ id, projects }) =>
+          projects.operationsAges().map((age) => ({ ...age, controlPlane: planeLabel(id) })),
+        ),
+      queueStats: () => this.#queue.stats(),
+      watchStats: () => this.watch.stats(),
+      // Only the leader reports: otherwise two replicas would both report every resource.
+      leader: { leaseName: config.leaseName, isLeader: () => this.gate.mayStartEffect(0) },
+    });
+  }
+
+  #units(): readonly ControlPlaneUnit[] {
+    return this.#planes.planes.units();
+  }
+
+  #newProjects(): Projects {
+    const { clock } = this.#foundation;
+    const operationsOf = (projectId: string) => new ProjectOperations({ clock, ...this.#logReports(projectId) });
+    return new Projects({ clock, operationsOf });
+  }
+
+  /** Logs and counts the parts of an operation log that could not be read. */
+  #logReports(projectId: string) {
+    const { logger } = this.#foundation;
+    const { operations } = this.metrics;
+    return {
+      onGap({ fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number }) {
+        operations.logCutShort();
+        const [fromTime, untilTime] = [fromMs, untilMs].map((ms) => new Date(ms).toISOString());
+        logger.warn(
+          { projectId, fromTime, untilTime },
+          "operations of this time range were not read and are not counted",
+        );
+      },
+      onLost(operationId: string) {
+        logger.warn(
+          { projectId, operationId },
+          "the control plane does not show this operation; the operator no longer waits for it",
+        );
+      },
+    };
+  }
+
+  #connectSettings(): PlaneConnection {
+    const { config, keys, controlPlane: client } = this.#foundation;
+    return this.#connect({
+      ...{ url: config.controlPlaneUrl, keys, client },
+      onNewKey: () => {
+        // Projects that were refused with the former key do not wait for their next try.
+        for (const projectId of this.#projects.retryRefused()) {
+          this.#queue.add(projectId, "Urgent");
+        }
+      },
+    });
+  }
+
+  #connect(target: Parameters<typeof connectControlPlane>[1]): PlaneConnection {
+    return connectControlPlane({ ...this.#foundation, observer: this.metrics.controlPlane, fence: this.gate }, target);
+  }
+
+  #createPlanes(): ControlPlanes {
+    const { config, connection, clock, logger, random, onKey = () => {}, databaseAuthority } = this.#foundation;
+    const { databasePort: port, databaseSslMode: sslMode, tenantLimits, watchNamespaces, projectGrants } = config;
+    return new ControlPlanes({
+      ...{ connection, clock, logger, random, onKey, tenantLimits, watchNamespaces, fence: this.gate },
+      ...{ namespaces: this.#grants, grantMode: projectGrants, events: this.events },
+      settings: { access: this.#settings.access, projects: this.#projects },
+      onUnused: (planeId) => this.metrics.controlPlane.keyForgotten(planeId),
+      newProjects: () => this.#newProjects(),
+      connect: (target) => this.#connect(target),
+      onUsable: (planeId) => {
+        for (const { key } of this.watch.store.inProject(planeId)) {
+          this.#changed(key, "Urgent");
+        }
+        this.#accesses.planeChanged(planeId);
+      },
+      usersOf: (planeId) => {
+        const { grantOf } = this.#planes.planes.unitOf(planeId);
+        const endpoints = usersAmong(this.watch.store.inProject(planeId), grantOf).length;
+        return { count: endpoints + this.#accesses.usersOf(planeId), isComplete: this.#accesses.isCounted() };
+      },
+      connectionSettings: { port, sslMode, certificateAuthority: databaseAuthority },
+    });
+  }
+
+  /** Returns what the reconcile of every kind is made from. */
+  #common() {
+    const { config, clock, logger, random } = this.#foundation;
+    const { createSettleMs, operationPollMs, resyncMs } = config;
+    return { clock, logger, random, events: this.events, policy: { createSettleMs, operationPollMs, resyncMs } };
+  }
+
+  #createAccesses(): DatabaseAccesses {
+    const { config, connection } = this.#foundation;
+    return new DatabaseAccesses({
+      ...{ ...this.#common(), connection, fence: this.gate, namespaces: config.watchNamespaces },
+      ...{ endpoints: this.watch.store, observer: this.metrics.access },
+      settingsOf: (planeId) => this.#planes.settingsOf(planeId),
+      enqueue: (project, priority) => this.#enqueue(project, priority),
+      onCounted: () => this.#planes.allChanged(),
+    });
+  }
+
+  #createPool(): WorkerPool {
+    const { config, clock, logger, tracer } = this.#foundation;
+    const { planes } = this.#planes;
+    const reconciler = new ProjectReconciler({
+      ...{ ...this.#common(), tracer, projectPollMs: config.projectPollMs, kinds: [this.#accesses] },
+      ...{ store: this.watch.store, metrics: this.metrics.operations },
+      unitOf: (planeId) => planes.unitOf(planeId),
+    });
+    return new WorkerPool({
+      ...{ clock, queue: this.#queue, workers: config.workers, observer: this.metrics.reconciles },
+      // While the lease is too short for any effect, a reconcile could only read.
+      work: async (project, slot) => {
+        try {
+          if (this.gate.mayStartEffect(writeTimeoutMs)) {
+            return await reconciler.reconcile(project, slot);
+          }
+        } catch (error) {
+          if (!(error instanceof PutOffError)) throw error;
+        }
+        return { kind: "RequeueAfter", delayMs: notPermittedPauseMs };
+      },
+      onError: (project, error) => logger.error({ project, err: error }, "reconcile of a project failed"),
+    });
+  }
+}

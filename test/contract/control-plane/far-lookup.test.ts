@@ -1,0 +1,83 @@
+/** Names that lead to this machine or link, in connections that must not go there. */
+import type { lookup } from "node:dns";
+import { expect, onTestFinished, test } from "vitest";
+import { farLookup } from "../../../src/http/far-lookup.ts";
+import { createHttpTransport } from "../../../src/http/transport.ts";
+import { systemClock } from "../../../src/runtime/system-clock.ts";
+import { connectControlPlane } from "../../../src/wiring/connect-control-plane.ts";
+import { quietLogger } from "../../support/quiet-logger.ts";
+import { startRawService } from "./raw-service.ts";
+
+/** What the lookup gives for a name with these addresses: all of them, then the one for a client that asks for one. */
+async function lookedUp(...addresses: readonly string[]) {
+  const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+  const resolve = ((_name: string, _options: object, callback: (error: null, all: typeof found) => void) =>
+    callback(null, found)) as unknown as typeof lookup;
+  const ask = (all: boolean) =>
+    new Promise<unknown>((settle) => {
+      farLookup(resolve)("name.example", { all }, (error, address) => settle(error ?? address));
+    });
+  return [await ask(true), await ask(false)];
+}
+
+test.each([
+  ["127.0.0.1"],
+  ["127.8.8.8"],
+  ["0.0.0.0"],
+  ["169.254.169.254"],
+  ["::1"],
+  ["::"],
+  ["fe80::1%eth0"],
+  ["::ffff:127.0.0.1"],
+  ["::ffff:a9fe:a9fe"],
+])("a name that leads to %s alone → refused", async (address) => {
+  const refused = { code: "ERR_NEARBY_ADDRESS" };
+  expect(await lookedUp(address)).toMatchObject([refused, refused]);
+});
+
+test("a name with near and far addresses → only the far ones are used", async () => {
+  const far = { address: "10.0.0.7", family: 4 };
+  expect(await lookedUp("127.0.0.1", "10.0.0.7", "::1")).toEqual([[far], "10.0.0.7"]);
+});
+
+test.each([
+  [true, "Answered"],
+  [false, "NotSent"],
+])("localhost, mayBeNearby %s → %s, by kept and by new connections", async (mayBeNearby, want) => {
+  await using service = await startRawService();
+  const { port } = new URL(service.url);
+  const transport = createHttpTransport({
+    ...{ origin: `http://localhost:${port}`, clock: systemClock, mayBeNearby },
+    ...{ connectTimeoutMs: 2_000, maxResponseBytes: 1_000, connections: 1 },
+  });
+  onTestFinished(() => transport.close());
+  const request = { method: "GET", path: "/v2", headers: {} } as const;
+  const outcomes = [await transport.sendPooled(request, 2_000), await transport.sendFresh(request, 2_000)];
+  expect(outcomes.map(({ kind }) => kind)).toEqual([want, want]);
+  expect(service.requests.length).toBe(want === "Answered" ? 2 : 0);
+});
+
+test("a control plane of a team whose name leads to this machine → no call reaches it, and the error says why", async () => {
+  await using service = await startRawService();
+  const { port } = new URL(service.url);
+  const observer = { throttledAt: () => {}, callBegan: () => {}, budgetWaited: () => {}, requestEnded: () => {} };
+  const connection = connectControlPlane(
+    {
+      ...{ clock: systemClock, logger: quietLogger, clusterId: "c", version: "0.0.0" },
+      ...{ config: { requestsPerMinute: 700, requestsPerSecond: 40 }, fence: { mayStartEffect: () => true } },
+      observer: observer as never,
+    },
+    {
+      ...{ url: `http://localhost:${port}/v2`, keys: { current: async () => "key" }, onNewKey: () => {} },
+      mayBeNearby: false,
+    },
+  );
+  onTestFinished(() => connection.close());
+  const caller = { urgency: "Urgent", namespace: "shop", project: "green-fox-123456" } as const;
+  const called = connection.access.forCaller(caller).listEndpoints("green-fox-123456");
+  await expect(called).rejects.toMatchObject({
+    reason: "Unreachable",
+    message: expect.stringContaining("the host name leads to this machine or link"),
+  });
+  expect(service.requests).toEqual([]);
+});

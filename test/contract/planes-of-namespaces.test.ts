@@ -1,0 +1,175 @@
+/** Tests the operator when it may not list the ControlPlanes of one namespace. */
+import type { ServerResponse } from "node:http";
+import { expect, onTestFinished, test } from "vitest";
+import { FakeClock } from "../support/fake-clock.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { type RawService, startRawService } from "./control-plane/raw-service.ts";
+import { type ReceivedRequest, sendJson, startFakeApiServer } from "./kubernetes/fake-api-server.ts";
+import { startOperatorAt } from "./start-operator-at.ts";
+
+/*
+ * The whole operator on simulated time, with two namespaces. The ControlPlanes of the namespace crm cannot be listed, for instance
+ * because its Role is older.
+ */
+
+const apiKey = Buffer.from("key-of-a-team").toString("base64");
+const path = "/apis/endpoint-operator.dev/v1alpha1";
+const kinds = ["computeendpoints", "databaseaccesses", "controlplanes", "clustercontrolplanes"];
+
+interface Stored {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly generation: number;
+    readonly deletionTimestamp?: string;
+    readonly finalizers?: readonly string[];
+  };
+  readonly [part: string]: unknown;
+}
+
+const stored = (namespace: string, name: string, spec: object, metadata: object = {}): Stored => ({
+  metadata: { namespace, name, uid: `uid-${name}`, resourceVersion: "4", generation: 1, ...metadata },
+  spec,
+});
+
+const endpointSpec = (projectId: string) => ({
+  ...{ projectId, branchId: "br-1", type: "ReadWrite" },
+  controlPlaneRef: { kind: "ControlPlane", name: "own" },
+});
+
+/** A ComputeEndpoint in each namespace that uses the ControlPlane `own` there, and one in crm that is being deleted. */
+function resourcesOf(service: RawService): Map<string, Stored[]> {
+  const planeSpec = { url: `${service.url}`, apiKeySecretRef: { name: "key", key: "api-key" } };
+  const leaving = {
+    ...{ deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["endpoint-operator.dev/endpoint"] },
+  };
+  return new Map([
+    [
+      "computeendpoints",
+      [
+        stored("shop", "orders", endpointSpec("orders-1")),
+        stored("crm", "leads", endpointSpec("leads-1")),
+        stored("crm", "kept", { ...endpointSpec("kept-1"), deletionPolicy: "Retain" }, leaving),
+      ],
+    ],
+    [
+      "controlplanes",
+      ["shop", "crm"].map((namespace) => stored(namespace, "own", planeSpec, { uid: `own-${namespace}` })),
+    ],
+  ]);
+}
+
+type Answer = readonly [status: number, body: object];
+
+/** An API server with these resources. A watch stays open and sends nothing. */
+class ResourceServer {
+  /** The status of the answer to a list of the ControlPlanes of crm; `undefined`: it is answered. */
+  refusal: number | undefined;
+  readonly #resources: Map<string, Stored[]>;
+  #version = 10;
+
+  constructor(resources: Map<string, Stored[]>) {
+    this.#resources = resources;
+  }
+
+  find(kind: string, namespace: string, name: string): Stored | undefined {
+    return this.#of(kind).find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
+  }
+
+  answer(request: ReceivedRequest, response: ServerResponse): void {
+    const [, namespace = "", kind = "", name] =
+      /\/namespaces\/([^/]+)\/([a-z]+)(?:\/([^/]+))?/.exec(request.path) ?? [];
+    if (namespace === "crm" && kind === "controlplanes" && this.refusal !== undefined) {
+      const reason = this.refusal === 403 ? "Forbidden" : "InternalError";
+      sendJson(response, this.refusal, { reason, message: "no" });
+    } else if (request.query.watch !== undefined) {
+      response.writeHead(200).flushHeaders();
+    } else {
+      const found = name === undefined ? undefined : this.find(kind, namespace, name);
+      sendJson(response, ...(found ? this.#ofOne(request, kind, found) : this.#ofMany(request.path, namespace, kind)));
+    }
+  }
+
+  #ofMany(requested: string, namespace: string, kind: string): Answer {
+    if (requested === path) return [200, { resources: kinds.map((each) => ({ name: each })) }];
+    if (kind === "secrets")
+      return [200, { ...stored(namespace, "key", {}), type: "Opaque", data: { "api-key": apiKey } }];
+    const items = this.#of(kind).filter(({ metadata }) => metadata.namespace === namespace);
+    return [200, { metadata: { resourceVersion: "5" }, items }];
+  }
+
+  #ofOne({ method, body }: ReceivedRequest, kind: string, found: Stored): Answer {
+    if (method !== "PATCH") return [200, found];
+    const { metadata, ...change } = body as { readonly metadata?: object; readonly status?: object };
+    this.#version += 1;
+    const next = {
+      ...found,
+      ...change,
+      metadata: { ...found.metadata, ...metadata, resourceVersion: `${this.#version}` },
+    };
+    const { deletionTimestamp, finalizers } = next.metadata as Stored["metadata"];
+    const isGone = deletionTimestamp !== undefined && finalizers?.length === 0;
+    const others = this.#of(kind).filter((each) => each !== found);
+    this.#resources.set(kind, isGone ? others : [...others, next]);
+    return [200, next];
+  }
+
+  #of(kind: string): readonly Stored[] {
+    return this.#resources.get(kind) ?? [];
+  }
+}
+
+async function start(refused: number) {
+  const clock = new FakeClock();
+  const api = await startFakeApiServer();
+  const service = await startRawService((response) => sendJson(response, 200, { endpoints: [], operations: [] }));
+  const server = new ResourceServer(resourcesOf(service));
+  server.refusal = refused;
+  api.answer((request, response) => server.answer(request, response));
+  const operator = await startOperatorAt(
+    { api, service, clock },
+    { LEADER_ELECTION: "false", WATCH_NAMESPACES: "shop,crm", TENANT_CONTROL_PLANE_HOSTS: "127.0.0.1" },
+  );
+  onTestFinished(async () => {
+    await service[Symbol.asyncDispose]();
+    await api.stop();
+    await operator.stop();
+  });
+  const find = (name: string) => server.find("computeendpoints", name === "orders" ? "shop" : "crm", name);
+  const until = (what: string, isSo: () => boolean) =>
+    waitUntil(
+      async () => {
+        if (isSo()) return true;
+        await clock.advance(1_000);
+        return undefined;
+      },
+      {
+        what,
+        lastSeen: () => [find("orders"), find("leads"), find("kept")],
+      },
+    );
+  const isCreated = (projectId: string) =>
+    service.requests.some(({ method, url }) => method === "POST" && url.includes(`/${projectId}/`));
+  return { server, find, until, isCreated, statusOf: (name: string) => JSON.stringify(find(name)?.status ?? {}) };
+}
+
+test("the ControlPlanes of one namespace may not be listed → those of the other one work; Retain is carried out; the right is given → they work too", async () => {
+  const { server, find, until, isCreated, statusOf } = await start(403);
+  await until("the deletion with Retain ends", () => find("kept") === undefined);
+  await until("orders is created", () => isCreated("orders-1"));
+  await until("leads says why it waits", () => statusOf("leads").includes("ControlPlaneNotReady"));
+  expect(statusOf("leads")).toContain("may not read resources of the kind ControlPlane");
+  server.refusal = undefined;
+  await until("leads is created", () => isCreated("leads-1"));
+});
+
+test("the API server fails at that list → Retain is carried out, and the others show nothing that may be wrong", async () => {
+  const { server, find, until, isCreated, statusOf } = await start(500);
+  await until("the deletion with Retain ends", () => find("kept") === undefined);
+  await until("orders is created", () => isCreated("orders-1"));
+  expect(statusOf("leads")).toBe("{}");
+  server.refusal = undefined;
+  await until("leads is created", () => isCreated("leads-1"));
+});

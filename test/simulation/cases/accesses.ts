@@ -1,0 +1,140 @@
+/** Named cases of DatabaseAccesses. */
+import { passwordOf } from "../oracles/accesses.ts";
+import { annotations } from "../ports.ts";
+import type { World } from "../run/world.ts";
+import { rightServiceClock } from "../service/calendar.ts";
+import { world as places } from "../service/engine.ts";
+import { branch, readWrite } from "../workloads/specs.ts";
+import { type NamedCase, planOf, scripted } from "./named-case.ts";
+
+const endpoint = (atMs: number, branchId = branch(1)) =>
+  ({ atMs, action: { kind: "Apply", name: "orders", spec: readWrite(branchId) } }) as const;
+
+interface AccessParts {
+  readonly name?: string;
+  readonly role?: "Delete";
+  readonly database?: "Delete";
+}
+
+const access = (atMs: number, { name = "app", role, database }: AccessParts = {}) => {
+  const spec = {
+    endpointRef: { name: "orders" },
+    role: { name: "orders_app", ...(role && { deletionPolicy: role }) },
+    database: { name: "orders", ...(database && { deletionPolicy: database }) },
+  };
+  return { atMs, action: { kind: "ApplyAccess", name, spec } } as const;
+};
+
+const annotate = (atMs: number, annotation: string, value: string | null, name = "app") =>
+  ({ atMs, action: { kind: "AnnotateAccess", name, annotations: { [annotation]: value } } }) as const;
+
+const remove = (atMs: number) => ({ atMs, action: { kind: "DeleteAccess", name: "app" } }) as const;
+
+const personsRole = (atMs: number, branchId = branch(1)) =>
+  ({ atMs, action: { kind: "PersonCreatesRole", branchId, roleName: "orders_app" } }) as const;
+
+function hasRole(world: World): boolean {
+  return passwordOf(world, { projectId: places.project, branchId: branch(1), roleName: "orders_app" }) !== undefined;
+}
+
+function hasDatabase(world: World): boolean {
+  return world.service.databases(places.project, branch(1)).some(({ name }) => name === "orders");
+}
+
+const inSmallBudget = {
+  world: {
+    hasAccesses: true,
+    settings: { CONTROL_PLANE_REQUESTS_PER_MINUTE: "15", CONTROL_PLANE_REQUESTS_PER_SECOND: "5" },
+  },
+  quietFromMs: 600_000,
+} as const;
+
+/** Role and database are made, and go with the resource. */
+const deletion = [endpoint(1_000), access(100_000, { role: "Delete", database: "Delete" }), remove(400_000)] as const;
+
+/** Where a DatabaseAccess meets an edit, a wait or a refusal at the moment of an effect. */
+export const accessCases: readonly NamedCase[] = [
+  {
+    id: "role and edit",
+    name: "the resource is edited while its role is created → the role counts as created, and goes with the resource",
+    why: "a login stays valid after the application is gone",
+    plan: planOf({
+      world: { hasAccesses: true },
+      faults: scripted({ "patch status of DatabaseAccess shop/app #2": { kind: "Refused", status: 409 } }),
+      steps: [endpoint(1_000), access(20_000, { database: "Delete" }), remove(60_000)],
+    }),
+    judge: (world) => (hasRole(world) ? ["S4: the role is left"] : []),
+  },
+  {
+    id: "role refused",
+    name: "every create of the role is refused, and a person creates it → it is theirs, and stays",
+    why: "a person's role is deleted with a resource that never created one",
+    plan: planOf({
+      world: { hasAccesses: true },
+      faults: scripted({ [`POST role of ${places.project} #1`]: { kind: "Refused", status: 422 } }),
+      steps: [
+        endpoint(1_000),
+        access(20_000, { role: "Delete", database: "Delete" }),
+        personsRole(20_800),
+        remove(60_000),
+      ],
+    }),
+  },
+  {
+    id: "rotation and move",
+    name: "a reset is refused, and the endpoint moves to a branch with the same role → the password there is reset",
+    why: "the leaked password still works, and status says that it was replaced",
+    plan: planOf({
+      world: { hasAccesses: true },
+      faults: scripted({ [`POST password of ${places.project} #1`]: { kind: "Refused", status: 503 } }),
+      steps: [
+        endpoint(1_000),
+        access(10_000),
+        personsRole(20_000, branch(2)),
+        annotate(40_000, annotations.rotateRequestedAt, "1"),
+        endpoint(40_200, branch(2)),
+      ],
+    }),
+    judge: (world) => {
+      const asks = "asks the control plane to reset the role's password";
+      const resets = world.log.entries.filter(({ text }) => text === asks).length;
+      return resets === 2 ? [] : [`S8: ${resets} resets were sent, the refused one included`];
+    },
+  },
+  {
+    id: "pause and budget",
+    name: "a pause comes while the deletion of a database waits for the request budget → nothing is deleted",
+    why: "the data of a database is gone although a person stopped the deletion",
+    plan: planOf({ ...inSmallBudget, steps: [...deletion, annotate(401_000, annotations.paused, "true")] }),
+    judge: (world) => (hasRole(world) && hasDatabase(world) ? [] : ["S6: role or database is gone"]),
+  },
+  {
+    id: "deletion and budget",
+    name: "the request budget is small → the reads before a deletion are urgent, and go before polls",
+    why: "a rotation or deletion waits for minutes behind polls of other projects",
+    plan: planOf({ ...inSmallBudget, steps: deletion }),
+    judge: (world) => {
+      const sent = world.log.entries.find(({ text }) => text === "asks the control plane to delete the database");
+      return (sent?.atMs ?? Number.POSITIVE_INFINITY) < 410_000 ? [] : [`it was sent at ${sent?.atMs} ms`];
+    },
+  },
+  {
+    id: "two resets in a second",
+    name: "two resources share a role, and their resets fall into one second of whole-second times → both Secrets follow",
+    why: "an application is locked out, and its Secret never gets the password that works",
+    plan: planOf({
+      world: {
+        hasAccesses: true,
+        serviceClock: { ...rightServiceClock, wholeSeconds: true },
+        operationLatencyMs: { min: 50, max: 100 },
+      },
+      steps: [
+        endpoint(1_000),
+        access(10_000),
+        access(11_000, { name: "jobs" }),
+        annotate(40_000, annotations.rotateRequestedAt, "1"),
+        annotate(40_000, annotations.rotateRequestedAt, "1", "jobs"),
+      ],
+    }),
+  },
+];

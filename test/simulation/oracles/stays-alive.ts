@@ -1,0 +1,14 @@
+/** The kubelet must not restart a process that does its work. */
+import type { World } from "../run/world.ts";
+import type { Oracle } from "./oracle.ts";
+
+/** L4: a process that goes on calling the control plane passes the check of its work queue. */
+export function staysAlive(world: World): Oracle {
+  return {
+    onServiceCall({ process }) {
+      const { parts } = world.replicas.find((replica) => replica.process === process) ?? {};
+      const problem = parts?.liveness.checks.find(({ name }) => name === "work-queue")?.problem();
+      if (problem !== undefined) world.violate("L4", `the kubelet restarts a working process: ${problem}`);
+    },
+  };
+}
