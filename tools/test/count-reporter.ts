@@ -1,15 +1,15 @@
 /** The reporter that counts the tests of a run. */
 import { writeFileSync } from "node:fs";
-import { type CountedModule, countModules } from "./test-counts.ts";
+import { type CountedModule, countModules, type ReportedError } from "./test-counts.ts";
 
 /** The environment variable with the file that the reporter writes to. */
 export const reportFileVariable = "TIER_REPORT_FILE";
 
 /** Writes the counts of a run as JSON (`TierReport`) for `npm test`. People read another reporter. */
 class CountReporter {
-  onTestRunEnd(modules: readonly CountedModule[], unhandledErrors: readonly unknown[]): void {
+  onTestRunEnd(modules: readonly CountedModule[], unhandledErrors: readonly ReportedError[]): void {
     const file = process.env[reportFileVariable];
-    if (file !== undefined) writeFileSync(file, JSON.stringify(countModules(modules, unhandledErrors.length)));
+    if (file !== undefined) writeFileSync(file, JSON.stringify(countModules(modules, unhandledErrors)));
   }
 }
 

@@ -27,21 +27,31 @@ export interface TierReport {
   readonly files: number;
   /** The reasons of skipped tests, each once; absent: none was given. */
   readonly skipReasons?: readonly string[];
+  /** Where each failure is and the first line of its message; absent: nothing failed. */
+  readonly failures?: readonly string[];
+}
+
+/** An error as vitest reports it. */
+export interface ReportedError {
+  readonly message?: string;
 }
 
 /** The result of one test. A skipped test may give a reason. */
 export interface TestOutcome {
   readonly state: "passed" | "failed" | "skipped" | "pending";
   readonly note?: string | undefined;
+  readonly errors?: readonly ReportedError[] | undefined;
 }
 
 /** The part of vitest's TestModule that is counted, so that counting can be tested without vitest. */
 export interface CountedModule {
+  /** The path of the file, from the root of the repository. */
+  readonly relativeModuleId: string;
   /** Returns errors outside of tests: the file does not load, or a hook of it fails. */
-  errors(): readonly unknown[];
+  errors(): readonly ReportedError[];
   readonly children: {
-    allTests(): Iterable<{ result(): TestOutcome }>;
-    allSuites(): Iterable<{ errors(): readonly unknown[] }>;
+    allTests(): Iterable<{ readonly fullName: string; result(): TestOutcome }>;
+    allSuites(): Iterable<{ readonly fullName: string; errors(): readonly ReportedError[] }>;
   };
 }
 
@@ -49,26 +59,48 @@ export interface CountedModule {
  * Counts one run of vitest.
  * A test that never ended counts as failed. So does each error outside of tests, and each file without a test.
  */
-export function countModules(modules: readonly CountedModule[], unhandledErrors: number): TierReport {
-  let counts: TestCounts = { ...noTests, failed: unhandledErrors };
-  const skipReasons = new Set<string>();
-  for (const module of modules) {
-    let outside = module.errors().length;
-    for (const suite of module.children.allSuites()) outside += suite.errors().length;
-    counts = addCounts(counts, { ...noTests, failed: outside });
-    const tests = [...module.children.allTests()];
-    for (const { state, note } of tests.map((test) => test.result())) {
-      counts = addCounts(counts, countOf(state));
-      if (state === "skipped" && note !== undefined) skipReasons.add(note);
-    }
-    if (tests.length === 0 && outside === 0) counts = addCounts(counts, { ...noTests, failed: 1 });
-  }
-  return { counts, files: modules.length, ...(skipReasons.size > 0 && { skipReasons: [...skipReasons] }) };
+export function countModules(modules: readonly CountedModule[], unhandledErrors: readonly ReportedError[]): TierReport {
+  const outcomes = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result()));
+  const failures = [
+    ...unhandledErrors.map((error) => failureLine(["outside of tests"], error)),
+    ...modules.flatMap((module) => [...failuresOutside(module), ...failuresOfTests(module)]),
+  ];
+  const countOf = (state: TestOutcome["state"]) => outcomes.filter((outcome) => outcome.state === state).length;
+  const skipReasons = new Set(outcomes.flatMap(({ state, note }) => (state === "skipped" && note ? [note] : [])));
+  return {
+    counts: { passed: countOf("passed"), failed: failures.length, skipped: countOf("skipped") },
+    files: modules.length,
+    ...(skipReasons.size > 0 && { skipReasons: [...skipReasons] }),
+    ...(failures.length > 0 && { failures }),
+  };
 }
 
-function countOf(state: TestOutcome["state"]): TestCounts {
-  if (state === "passed") return { ...noTests, passed: 1 };
-  return state === "skipped" ? { ...noTests, skipped: 1 } : { ...noTests, failed: 1 };
+function failuresOutside(module: CountedModule): readonly string[] {
+  const { relativeModuleId: file, children } = module;
+  const failures = [
+    ...module.errors().map((error) => failureLine([file], error)),
+    ...[...children.allSuites()].flatMap((suite) =>
+      suite.errors().map((error) => failureLine([file, suite.fullName], error)),
+    ),
+  ];
+  const isEmpty = [...children.allTests()].length === 0 && failures.length === 0;
+  return isEmpty ? [failureLine([file], { message: "it holds no test" })] : failures;
+}
+
+function failuresOfTests({ relativeModuleId: file, children }: CountedModule): readonly string[] {
+  return [...children.allTests()].flatMap((test) => {
+    const { state, errors = [] } = test.result();
+    if (state === "passed" || state === "skipped") return [];
+    return [failureLine([file, test.fullName], errors[0] ?? { message: "it never ended" })];
+  });
+}
+
+/** The limit for the message of one failure at the end of a run. The whole message stands where the test ran. */
+const shownMessageLength = 300;
+
+function failureLine(place: readonly string[], { message = "an error without a message" }: ReportedError): string {
+  const [firstLine = ""] = message.split("\n");
+  return `${place.join(" > ")}: ${firstLine.slice(0, shownMessageLength)}`;
 }
 
 /** How a run of vitest ended. */
@@ -80,9 +112,10 @@ export interface TierRun {
   readonly endedBecause?: string | undefined;
 }
 
-/** The counts of one tier, a sentence for each failure outside of tests, and the reasons of skipped tests. */
+/** The counts of one tier, what failed, and the reasons of skipped tests. */
 export interface TierVerdict {
   readonly counts: TestCounts;
+  /** A line each. The run prints them at its end, where a reader of a long output looks first. */
   readonly problems: readonly string[];
 }
 
@@ -90,9 +123,19 @@ export interface TierVerdict {
 export function judgeTier(run: TierRun): TierVerdict {
   const counts = run.report?.counts ?? noTests;
   const skips = (run.report?.skipReasons ?? []).map((reason) => `skipped, because ${reason}`);
+  const problems = [...skips, ...shortened(run.report?.failures ?? [])];
   const problem = problemOf(run, counts);
-  if (problem === undefined) return { counts, problems: skips };
-  return { counts: addCounts(counts, { ...noTests, failed: 1 }), problems: [...skips, problem] };
+  if (problem === undefined) return { counts, problems };
+  return { counts: addCounts(counts, { ...noTests, failed: 1 }), problems: [...problems, problem] };
+}
+
+/** The limit for the failures of one tier at the end of a run. */
+const shownFailures = 30;
+
+function shortened(failures: readonly string[]): readonly string[] {
+  const shown = failures.slice(0, shownFailures).map((failure) => `failed: ${failure}`);
+  const hidden = failures.length - shown.length;
+  return hidden === 0 ? shown : [...shown, `failed: and ${hidden} more, listed where the tests ran`];
 }
 
 function problemOf(run: TierRun, counts: TestCounts): string | undefined {

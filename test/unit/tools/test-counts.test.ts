@@ -12,11 +12,14 @@ import {
 type State = "passed" | "failed" | "skipped" | "pending";
 
 function moduleOf(states: readonly State[], errors = 0, suiteErrors = 0): CountedModule {
+  const errorsOf = (length: number) => Array.from({ length }, () => ({ message: "it broke\nin line 3" }));
+  const outcomeOf = (state: State) => ({ state, ...(state === "failed" && { errors: errorsOf(2) }) });
   return {
-    errors: () => Array.from({ length: errors }),
+    relativeModuleId: "test/a.test.ts",
+    errors: () => errorsOf(errors),
     children: {
-      allTests: () => states.map((state) => ({ result: () => ({ state }) })),
-      allSuites: () => [{ errors: () => Array.from({ length: suiteErrors }) }],
+      allTests: () => states.map((state) => ({ fullName: `a > ${state}`, result: () => outcomeOf(state) })),
+      allSuites: () => [{ fullName: "a", errors: () => errorsOf(suiteErrors) }],
     },
   };
 }
@@ -33,34 +36,42 @@ describe("summaryLine", () => {
 
 describe("countModules", () => {
   it("passed, failed and skipped tests → each in its column", () => {
-    const report = countModules([moduleOf(["passed", "passed", "failed"]), moduleOf(["skipped"])], 0);
-    expect(report).toEqual({ counts: { passed: 2, failed: 1, skipped: 1 }, files: 2 });
+    const report = countModules([moduleOf(["passed", "passed", "failed"]), moduleOf(["skipped"])], []);
+    const failures = ["test/a.test.ts > a > failed: it broke"];
+    expect(report).toEqual({ counts: { passed: 2, failed: 1, skipped: 1 }, files: 2, failures });
   });
 
   it("skipped tests that say why → each reason once", () => {
     const module = moduleOf(["skipped", "skipped", "passed"]);
     const notes = ["no browser", "no browser", undefined];
     const tests = [...module.children.allTests()].map((test, index) => ({
+      ...test,
       result: () => ({ ...test.result(), note: notes[index] }),
     }));
     const noted = { ...module, children: { ...module.children, allTests: () => tests } };
-    expect(countModules([noted, moduleOf(["skipped"])], 0).skipReasons).toEqual(["no browser"]);
+    expect(countModules([noted, moduleOf(["skipped"])], []).skipReasons).toEqual(["no browser"]);
   });
 
   it("a test that never ended → failed", () => {
-    expect(countModules([moduleOf(["pending"])], 0).counts).toEqual({ ...noTests, failed: 1 });
+    expect(countModules([moduleOf(["pending"])], []).counts).toEqual({ ...noTests, failed: 1 });
   });
 
   it("a file without a test beside one with tests → failed", () => {
-    expect(countModules([moduleOf([]), moduleOf(["passed"])], 0).counts).toEqual({ passed: 1, failed: 1, skipped: 0 });
+    expect(countModules([moduleOf([]), moduleOf(["passed"])], []).counts).toEqual({ passed: 1, failed: 1, skipped: 0 });
   });
 
   it("a file that does not load → counted once", () => {
-    expect(countModules([moduleOf([], 1)], 0).counts).toEqual({ ...noTests, failed: 1 });
+    expect(countModules([moduleOf([], 1)], []).counts).toEqual({ ...noTests, failed: 1 });
   });
 
   it("a file that does not load, a suite whose hook fails, an unhandled error → one failure each", () => {
-    expect(countModules([moduleOf(["passed"], 1, 1)], 1).counts).toEqual({ passed: 1, failed: 3, skipped: 0 });
+    const report = countModules([moduleOf(["passed"], 1, 1)], [{ message: "a rejection nobody handled" }]);
+    expect(report.counts).toEqual({ passed: 1, failed: 3, skipped: 0 });
+    expect(report.failures).toEqual([
+      "outside of tests: a rejection nobody handled",
+      "test/a.test.ts: it broke",
+      "test/a.test.ts > a: it broke",
+    ]);
   });
 });
 
@@ -98,6 +109,15 @@ describe("judgeTier", () => {
   it("a failed test and its exit code → counted once", () => {
     const report = { counts: { passed: 1, failed: 1, skipped: 0 }, files: 1 };
     expect(judgeTier({ report, exitCode: 1 })).toEqual({ counts: report.counts, problems: [] });
+  });
+
+  it("failures → named, the first thirty of them", () => {
+    const failures = Array.from({ length: 40 }, (_, index) => `test ${index}: it broke`);
+    const report = { counts: { ...noTests, failed: 40 }, files: 1, failures };
+    const { problems } = judgeTier({ report, exitCode: 1 });
+    expect(problems).toHaveLength(31);
+    expect(problems[0]).toBe("failed: test 0: it broke");
+    expect(problems.at(-1)).toBe("failed: and 10 more, listed where the tests ran");
   });
 
   it("ended by us → a failure, whatever was counted", () => {
