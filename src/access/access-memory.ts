@@ -12,8 +12,8 @@ export interface PendingPassword {
 }
 
 /**
- * What this process knows of the creates of one role or database since status records that a create may have been sent:
- * none took effect, one was accepted, or the result of one is unknown.
+ * What this process knows of the creates of one role or database that it has sent. `NotApplied`: none of them took
+ * effect. `Accepted`: the control plane accepted one. `Unknown`: the result of one is unknown.
  */
 export type CreateResult = "NotApplied" | "Accepted" | "Unknown";
 

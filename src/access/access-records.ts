@@ -47,8 +47,9 @@ export function objectOf(
 
 /**
  * Returns the records after a read of the branch's lists. Pure.
- * An object that is listed and was requested is ours if a create of it was accepted, and existed before if every create
- * of it was refused. It is presumed ours if an answer was lost. An object that is listed and not recorded existed before.
+ * The rules are for an object that the lists show. If no create of it is recorded, it existed before. If a create is
+ * recorded, the answers decide. If one create was accepted, it is ours. If every create was refused, it existed before.
+ * If an answer was lost, it is presumed ours.
  */
 export function observedObjects(observation: AccessObservation): readonly AccessObject[] {
   const { roles, databases, spec } = observation;

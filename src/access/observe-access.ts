@@ -107,8 +107,8 @@ export async function observeAccess(
 const oneMomentMs = 2_000;
 
 /**
- * Whether a role may have changed again without another `updatedTime`: its time has whole seconds, and an operation
- * changed roles of the branch in about the same second. Pure.
+ * Whether a role may have changed again and still have the same `updatedTime`. That can be if its time has whole
+ * seconds, and an operation changed roles of the branch in about the same second. Pure.
  */
 function mayBeOfOneMoment(updatedTime = "", operationTime = ""): boolean {
   const updatedMs = Date.parse(updatedTime);

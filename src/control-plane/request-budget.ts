@@ -40,8 +40,8 @@ const maxWaiting = 10_000;
  * Makes a budget.
  * Guarantees: in any second and in any minute, no more requests are sent than allowed. The budget starts empty, because
  * another process may have used its whole budget right before this one started. Background requests use at most half of
- * it. Urgent requests go first, and namespaces take turns. The limits hold for the time at which a request is allowed: a
- * change that was reserved before the reads of its reconcile is sent after them.
+ * it. Urgent requests go first, and namespaces take turns. The limits count the time at which a request is allowed.
+ * A change that was allowed before the reads of its reconcile is sent after them.
  */
 export function createRequestBudget(options: RequestBudgetOptions): AdjustableBudget {
   return new FairRequestBudget(options);

@@ -33,8 +33,8 @@ export interface Attribution {
 const controlPlaneActions: readonly string[] = ["check_availability", "suspend_compute", "start_compute"];
 
 /**
- * The first start of an endpoint that the operator created begins within this many milliseconds before or after the
- * endpoint's creation, because clocks of the control plane's machines differ.
+ * A start within this many milliseconds before or after the creation of its endpoint belongs to the create. The times
+ * may differ, because clocks of the control plane's machines differ.
  */
 export const createdTogetherMs = 2_000;
 

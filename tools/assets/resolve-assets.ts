@@ -37,8 +37,8 @@ export interface ResolveOptions {
 export type AssetPaths<Name extends AssetName = AssetName> = Readonly<Record<Name, string>>;
 
 /**
- * Finds the binaries, or makes them. It tries in this order: KUBEBUILDER_ASSETS, the PATH if a system package is good
- * enough, the cache, the official download, and a build from Go modules.
+ * Finds the binaries, or makes them. It tries in this order: KUBEBUILDER_ASSETS, the PATH (if a system package will
+ * do), the cache, the official download, a build from Go modules.
  * Guarantees: a returned path is a complete, executable file of the version in the table. Files of KUBEBUILDER_ASSETS
  * and the PATH are used without a check. Only one process at a time changes the cache. An interrupted run leaves
  * nothing that a later run would use.

@@ -33,8 +33,8 @@ async function branchId(client: ComputeClient, name: string): Promise<string> {
 }
 
 /**
- * Writes about 100 MB of write-ahead log: more than one period has, and less than two. In small parts, because a base that
- * is copied meanwhile has the present part, and the next period must get as much log as its base has data.
+ * Writes about 100 MB of write-ahead log: more than one period has, and less than two. It writes in
+ * small parts, so that a base that is copied meanwhile holds one part only. A large base would make the period longer.
  */
 async function writeOnePeriod(uri: string): Promise<void> {
   for (let part = 0; part < 4; part++) {

@@ -10,8 +10,9 @@ const runs = process.env.LONG === "1" ? 200 : 6;
 const seeds = only === undefined ? Array.from({ length: runs }, (_, index) => index + 1) : [Number(only)];
 
 /**
- * Users, foreign clients, failing operations, lists that lag, a service that fails, restarts and failovers, in an order
- * that the seed chooses; LEDGER_SEED=N runs one of them alone. At the end the service's own log is the judge.
+ * Each seed chooses an order of events: users, other clients, failing operations, lists that lag, a failing control
+ * plane, restarts and failovers. LEDGER_SEED=N runs one seed alone. At the end the operator's counts must equal those of
+ * the control plane's own log.
  */
 test.concurrent.for(seeds)(
   "seed %i, restarts and failovers → counted exactly what ended",

@@ -89,8 +89,9 @@ export class ObjectStore {
   }
 
   /**
-   * Goes back to what a backup holds, its revision included. In a real cluster other clients write all the time, so no
-   * object gets the very revision that it had before the restore: revisions after each restore leave another remainder.
+   * Goes back to the objects and the revision of a backup. In a real cluster other clients write all the time, so no
+   * object gets exactly the revision that it had before the restore. So after each restore, revisions have another
+   * remainder when divided by `revisionStep`.
    */
   restore({ revision, objects }: Backup): void {
     this.#restores += 1;

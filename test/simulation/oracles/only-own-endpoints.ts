@@ -57,8 +57,8 @@ function wasRecorded({ history, service, time }: World, endpointId: string): boo
 }
 
 /**
- * The time until the operator has listed again. A watch says nothing of a restore, so an operator that writes nothing to the
- * resource learns of it at its next regular list, ten minutes later at most.
+ * The time until the operator has listed again. A watch does not report a restore of etcd. If the operator writes nothing
+ * to the resource, it learns of the restore at its next regular list, at most ten minutes later.
  */
 const unseenRestoreMs = 690_000;
 

@@ -5,7 +5,7 @@ import { WorkQueue } from "../../../src/runtime/work-queue.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 
 /*
- * What client-go and controller-runtime test their queues for, in our own words:
+ * The rules of the queue, which client-go and controller-runtime test too. The names of the tests begin with these numbers.
  *   1  a key added twice is handed out once
  *   2  a key added while a worker holds it is handed out again, after the worker lets go, and not before
  *   3  a key added many times while held is handed out once more, not many times

@@ -1,4 +1,4 @@
-/** Tests that the reflector keeps what other informers keep. */
+/** Tests that the reflector gives the same guarantees as other informers. */
 import { describe, expect, it } from "vitest";
 import { settlePromises } from "../../../support/fake-clock.ts";
 import {

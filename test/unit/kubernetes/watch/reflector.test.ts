@@ -15,8 +15,8 @@ import {
 import type { ScriptedListWatch } from "./scripted-list-watch.ts";
 
 /*
- * How it works, by number; which test shows what client-go tests for, or that a fault of other informers is not ours,
- * stands in reflector-conformance.test.ts:
+ * The rules of the reflector. The names of the tests begin with these numbers. reflector-conformance.test.ts says which
+ * of them client-go tests too, and which known faults of other informers they exclude.
  *   1  list, replace, watch from the list's version; hasSynced only after the list
  *   2  pages: all of them, or nothing
  *   3  events change the cache; the watch resumes from the last version seen, bookmarks included
