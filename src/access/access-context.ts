@@ -4,7 +4,7 @@ import type { GrantOf } from "../decide/project-grant.ts";
 import type { Policy } from "../decide/resource-memory.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
-import type { EventRecorder, ResourceStore } from "../domain/resource-store.ts";
+import type { EventRecorder, KindStanding, ResourceStore } from "../domain/resource-store.ts";
 import type { SecretObserver, SecretStore } from "../domain/secret-store.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
@@ -20,7 +20,10 @@ export interface AccessContext {
   readonly logger: Logger;
   readonly events: EventRecorder;
   readonly observer: SecretObserver;
+  /** The DatabaseAccesses of the namespaces that are listed. The others are not reconciled. */
   readonly store: ResourceStore<DatabaseAccess, DatabaseAccessStatus>;
+  /** Returns the watched namespaces whose DatabaseAccesses are not listed yet, or may not be listed. */
+  readonly unlistedNamespaces: () => ReadonlyMap<string, KindStanding>;
   readonly endpoints: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
   readonly secrets: SecretStore;
   /** Returns what a namespace may do in a project, by the grants as they are now. */
@@ -32,8 +35,6 @@ export interface AccessContext {
 
 /** The parts that all control planes have in common. */
 export interface AccessKindContext extends Omit<AccessContext, "grantOf" | "identity" | "settings"> {
-  /** Whether `store` holds all resources. Before that, none of them is reconciled. */
-  readonly isListed: () => boolean;
   /** Returns how applications connect to the databases of a control plane. The parameter is its id. */
   readonly settingsOf: (planeId: string) => ConnectionSettings;
 }

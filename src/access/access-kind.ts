@@ -23,13 +23,16 @@ export class AccessKind implements ProjectKind {
     const resources = this.#resourcesOf(start);
     this.#forgetOthers(start.key, new Set(resources.map(({ uid }) => uid)));
     const find = this.#find;
+    const unlisted = [...this.#context.unlistedNamespaces().keys()].join();
     const decidable = resources.filter(({ deletionTimestamp }) => isSettled || deletionTimestamp !== undefined);
     const worked = decidable.map((resource): WorkedAccess => {
       const entry = this.#entryOf(resource, start);
       const { mayChange, mayAdopt } = start.grantOf(resource.key.namespace, projectId);
       const { serviceUrl } = identity;
       const ofPlane = `${mayChange} ${mayAdopt} ${isSettled} ${serviceUrl} ${problem?.message ?? ""}`;
-      const mark = `${endpointMark(resource, find, start.endpoints)} ${ofPlane}`;
+      // A deletion may wait until another namespace is listed.
+      const ofOthers = resource.deletionTimestamp === undefined ? "" : unlisted;
+      const mark = `${endpointMark(resource, find, start.endpoints)} ${ofPlane} ${ofOthers}`;
       const hasMoved = entry.endpointMark !== mark;
       entry.endpointMark = mark;
       return { resource, entry, hasMoved };
@@ -46,8 +49,8 @@ export class AccessKind implements ProjectKind {
   readonly #find = (key: Parameters<AccessKindContext["endpoints"]["get"]>[0]) => this.#context.endpoints.get(key);
 
   #resourcesOf({ key: project, endpoints }: KindRoundStart): readonly DatabaseAccess[] {
-    const { store, isListed } = this.#context;
-    const indexes = isListed() ? [recordIndex(project), ...endpoints.map(({ key }) => endpointIndex(key))] : [];
+    const { store } = this.#context;
+    const indexes = [recordIndex(project), ...endpoints.map(({ key }) => endpointIndex(key))];
     const found = indexes.flatMap((index) => store.inProject(index));
     const byUid = new Map(found.map((resource) => [resource.uid, resource]));
     return [...byUid.values()].filter((resource) => accessKeyOf(resource, this.#find) === project);

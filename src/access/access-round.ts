@@ -7,6 +7,7 @@ import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { inParallel } from "../reconcile/in-parallel.ts";
 import type { KindChange, KindLook, KindRound, KindRoundStart, KindSent } from "../reconcile/project-kind.ts";
 import { isTrue } from "../resource/conditions.ts";
+import { namespaceOfPlane } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject } from "../resource/database-access-schema.ts";
 import { annotations, databaseAccessNames } from "../resource/names.ts";
@@ -310,7 +311,23 @@ export class AccessRound implements KindRound {
       const message = notGrantedMessage(namespace, refused.projectId, "deleteAdopted");
       return { summary: stalled("ProjectNotGranted", message) };
     }
-    return undefined;
+    return this.#unlistedStep(doomed);
+  }
+
+  /** Another namespace may use the same role or database. Until its DatabaseAccesses are listed, nothing is deleted. */
+  #unlistedStep(doomed: readonly AccessObject[]): AccessStep | undefined {
+    if (namespaceOfPlane(this.#start.planeId) !== undefined) {
+      return undefined;
+    }
+    const { grantOf, unlistedNamespaces } = this.#context;
+    const unlisted = [...unlistedNamespaces()].filter(([namespace]) =>
+      doomed.some(({ projectId }) => grantOf(namespace, projectId).mayChange),
+    );
+    if (unlisted.length === 0) {
+      return undefined;
+    }
+    const isForbidden = unlisted.some(([, standing]) => standing === "Forbidden");
+    return { summary: isForbidden ? progressing("Deleting", messages.usersUnlisted) : { kind: "Unchanged" } };
   }
 
   /** While the records name another control plane or URL, nothing is read or changed: their objects are not here. */

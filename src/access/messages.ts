@@ -84,3 +84,7 @@ export const ready = "Role and database exist, and the Secret holds the connecti
 
 /** Says that the deletion waits for the control plane. */
 export const deleting = "The operator deletes what this resource created, and then the Secret.";
+
+/** Says that the deletion waits, because another namespace may use the same role or database. */
+export const usersUnlisted =
+  "The deletion waits: the operator may not list the DatabaseAccesses of another namespace, which may use the same role or database. The log of the operator names the right and the namespace. Give it that right. Or set both deletionPolicy fields to Retain.";

@@ -1,5 +1,6 @@
 /** Records each call of the control plane as a span of a trace. */
-import type { ControlPlane, Mutation } from "../domain/control-plane.ts";
+import type { BranchObjects } from "../domain/branch-objects.ts";
+import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-requests.ts";
 import type { Operation } from "../domain/operation.ts";
@@ -15,27 +16,7 @@ const maxOperations = 20;
  * trace by the id in the resource's status. `withRequestAttributes` adds how each request ended.
  */
 export function withCallSpans(inner: ControlPlane, tracer: Tracer): ControlPlane {
-  const call = <Answer>(route: Route, ids: CallIds, make: () => Promise<Answer>): Promise<Answer> =>
-    tracer.inSpan(spanOf(route, ids), async () => {
-      try {
-        return await make();
-      } catch (error) {
-        if (error instanceof ControlPlaneError && error.retryAfterMs !== undefined) {
-          tracer.annotate({ "retry_after.seconds": error.retryAfterMs / 1_000 });
-        }
-        throw error;
-      }
-    });
-  const write = async <Answer extends Mutation | undefined>(
-    route: Route,
-    ids: CallIds,
-    make: () => Promise<Answer>,
-  ): Promise<Answer> =>
-    call(route, ids, async () => {
-      const mutation = await make();
-      noteOperations(tracer, mutation?.operations ?? []);
-      return mutation;
-    });
+  const { call, write } = callSpans(tracer);
   return {
     serviceUrl: inner.serviceUrl,
     listEndpoints: (projectId) => call(routes.listEndpoints, { projectId }, () => inner.listEndpoints(projectId)),
@@ -60,6 +41,48 @@ export function withCallSpans(inner: ControlPlane, tracer: Tracer): ControlPlane
   };
 }
 
+/** Returns the client for roles and databases with the same spans for its calls. */
+export function withObjectSpans(inner: BranchObjects, tracer: Tracer): BranchObjects {
+  const { call, write } = callSpans(tracer);
+  return {
+    listRoles: (branch) => call(routes.listRoles, branch, () => inner.listRoles(branch)),
+    createRole: (branch, name) => write(routes.createRole, branch, () => inner.createRole(branch, name)),
+    deleteRole: (branch, name) => write(routes.deleteRole, branch, () => inner.deleteRole(branch, name)),
+    revealPassword: (branch, name) => call(routes.revealPassword, branch, () => inner.revealPassword(branch, name)),
+    resetPassword: (branch, name) => write(routes.resetPassword, branch, () => inner.resetPassword(branch, name)),
+    listDatabases: (branch) => call(routes.listDatabases, branch, () => inner.listDatabases(branch)),
+    createDatabase: (branch, database) =>
+      write(routes.createDatabase, branch, () => inner.createDatabase(branch, database)),
+    deleteDatabase: (branch, name) => write(routes.deleteDatabase, branch, () => inner.deleteDatabase(branch, name)),
+  };
+}
+
+/** Returns the functions that make a call within a span. `write` also adds the operations of the answer. */
+function callSpans(tracer: Tracer) {
+  const call = <Answer>(route: Route, ids: CallIds, make: () => Promise<Answer>): Promise<Answer> =>
+    tracer.inSpan(spanOf(route, ids), async () => {
+      try {
+        return await make();
+      } catch (error) {
+        if (error instanceof ControlPlaneError && error.retryAfterMs !== undefined) {
+          tracer.annotate({ "retry_after.seconds": error.retryAfterMs / 1_000 });
+        }
+        throw error;
+      }
+    });
+  const write = <Answer extends { readonly operations: readonly Operation[] } | undefined>(
+    route: Route,
+    ids: CallIds,
+    make: () => Promise<Answer>,
+  ): Promise<Answer> =>
+    call(route, ids, async () => {
+      const answer = await make();
+      noteOperations(tracer, answer?.operations ?? []);
+      return answer;
+    });
+  return { call, write };
+}
+
 /** Returns an observer that adds the result of each request to the span of its call. */
 export function withRequestAttributes(inner: ControlPlaneObserver, tracer: Tracer): ControlPlaneObserver {
   return {
@@ -76,11 +99,12 @@ export function withRequestAttributes(inner: ControlPlaneObserver, tracer: Trace
 
 interface CallIds {
   readonly projectId: string;
+  readonly branchId?: string;
   readonly endpointId?: string;
   readonly operationId?: string;
 }
 
-function spanOf(route: Route, { projectId, endpointId, operationId }: CallIds) {
+function spanOf(route: Route, { projectId, branchId, endpointId, operationId }: CallIds) {
   return {
     name: `${route.method} ${route.template}`,
     kind: "Client",
@@ -88,6 +112,7 @@ function spanOf(route: Route, { projectId, endpointId, operationId }: CallIds) {
       "http.request.method": route.method,
       "url.template": route.template,
       "project.id": projectId,
+      "branch.id": branchId,
       "endpoint.id": endpointId,
       "operation.ids": operationId === undefined ? undefined : [operationId],
     },

@@ -29,7 +29,7 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
   #standing: KindStanding = "NotAsked";
   #timer: Timer | undefined;
   #isStopped = false;
-  #isFailureLogged = false;
+  readonly #logged = new Set<string>();
 
   constructor(kind: ResourceKind<Resource, Status>, options: ServedKindOptions) {
     this.#kind = kind;
@@ -109,9 +109,11 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
     }
   }
 
+  /** Logs each kind of failure once. The message of the API server names the right that is missing, and where. */
   #logOnce(error: unknown): void {
-    if (!this.#isFailureLogged) {
-      this.#isFailureLogged = true;
+    const reason = error instanceof KubernetesError ? error.reason : "";
+    if (!this.#logged.has(reason)) {
+      this.#logged.add(reason);
       const { many: kind } = this.#kind;
       this.#options.logger.warn({ err: error, kind }, "cannot list the resources of a kind; the operator tries again");
     }

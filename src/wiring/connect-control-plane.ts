@@ -5,7 +5,7 @@ import { createCredentialGate } from "../control-plane/credential-gate.ts";
 import { budgetGuards, fenceGuard, throttleGuard } from "../control-plane/guard-calls.ts";
 import { createRequestBudget } from "../control-plane/request-budget.ts";
 import { withUnreadableReport } from "../control-plane/unreadable-objects.ts";
-import { withCallSpans, withRequestAttributes } from "../control-plane/with-call-spans.ts";
+import { withCallSpans, withObjectSpans, withRequestAttributes } from "../control-plane/with-call-spans.ts";
 import { type BranchObjects, guardBranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
 import { type CallGuard, type CallGuards, type ControlPlane, guardCalls } from "../domain/control-plane.ts";
@@ -59,6 +59,7 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
   const { client, close: closeClient } = createClient({ ...options, observer }, target);
   const { controlPlane: reporting, unreadableCount } = withUnreadableReport(client, { clock, logger });
   const calls = tracer === undefined ? reporting : withCallSpans(reporting, tracer);
+  const objectCalls = tracer === undefined ? client.objects : client.objects && withObjectSpans(client.objects, tracer);
   const throttle = throttleGuard({ clock, observer });
   const onJudged = (isAccepted: boolean) => ifInUse(() => options.observer.keyJudged(name, isAccepted));
   const counted: CallGuard = (call) => {
@@ -70,7 +71,7 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
   const fenced = fenceGuard(fence, writeTimeoutMs);
   const gates: CallGuards = { read: gated, write: (call) => fenced(() => gated(call)) };
   const controlPlane = guardCalls(calls, gates);
-  const objects = client.objects && guardBranchObjects(client.objects, gates);
+  const objects = objectCalls && guardBranchObjects(objectCalls, gates);
   const { requestsPerSecond } = config;
   const budget = createRequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const { serviceUrl } = client;

@@ -1,8 +1,10 @@
 /** Wires the control planes that resources describe: their watches, their queue, and the keeper of their status. */
 import type { ConnectionSettings } from "../access/binding.ts";
 import type { Logger } from "../domain/logger.ts";
+import type { KindStanding, ResourceKey } from "../domain/resource-store.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
-import { ServedKind, type ServedKindOptions } from "../kubernetes/served-kind.ts";
+import { KindPlaces } from "../kubernetes/kind-places.ts";
+import type { ServedKindOptions } from "../kubernetes/served-kind.ts";
 import { clusterControlPlaneKind, controlPlaneKind } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { PlaneKeeper, type PlaneKeeperOptions } from "../planes/plane-keeper.ts";
@@ -26,13 +28,7 @@ export interface ControlPlanesOptions
   readonly connectionSettings: ConnectionSettings;
 }
 
-/** One of the two kinds in one place. */
-interface PlaceOfKind {
-  readonly kind: PlaneResource["kind"];
-  /** `undefined`: the whole cluster. */
-  readonly namespace: string | undefined;
-  readonly served: ServedKind<PlaneResource, ControlPlaneStatus>;
-}
+type PlanePlaces = KindPlaces<PlaneResource, ControlPlaneStatus>;
 
 const workers = 4;
 
@@ -40,8 +36,7 @@ const workers = 4;
 export class ControlPlanes {
   readonly planes: Planes;
   readonly #connectionSettings: ConnectionSettings;
-  /** A right that is missing in one namespace concerns the control planes of that namespace alone. */
-  readonly #places: readonly PlaceOfKind[];
+  readonly #kinds: Readonly<Record<PlaneResource["kind"], PlanePlaces>>;
   readonly #queue;
   readonly #pool;
   #isLeading = false;
@@ -50,11 +45,10 @@ export class ControlPlanes {
     const { connection, clock, logger, fence, watchNamespaces, onUsable } = options;
     this.#connectionSettings = options.connectionSettings;
     this.#queue = new WorkQueue({ clock });
-    const namespaces = watchNamespaces.length === 0 ? [undefined] : [...new Set(watchNamespaces)];
-    this.#places = [
-      ...namespaces.map((namespace) => this.#placeOf("ControlPlane", namespace, options)),
-      this.#placeOf("ClusterControlPlane", undefined, options),
-    ];
+    this.#kinds = {
+      ControlPlane: this.#placesOf("ControlPlane", watchNamespaces, options),
+      ClusterControlPlane: this.#placesOf("ClusterControlPlane", [], options),
+    };
     const secrets = createSecretStore({ connection, fence });
     this.planes = new Planes({
       ...{ ...options, secrets },
@@ -62,12 +56,12 @@ export class ControlPlanes {
       onUsable: (planeId) => {
         if (this.#isLeading) onUsable(planeId);
       },
-      standingOf: (planeId) => this.#find(planeId)?.standing ?? "NotAsked",
+      standingOf: (planeId) => this.#standingOf(planeId),
     });
     const { planes } = this;
     const storeOf = (planeId: string) => {
-      const served = this.#find(planeId);
-      return served?.standing === "Listed" ? served.store : undefined;
+      const kind = this.#standingOf(planeId) === "Listed" ? kindOfPlane(planeId) : undefined;
+      return kind && this.#kinds[kind].store;
     };
     const keeper = new PlaneKeeper({
       ...options,
@@ -115,8 +109,8 @@ export class ControlPlanes {
   /** This process has become the leader, so it may act. */
   lead(): void {
     this.#isLeading = true;
-    for (const { served } of this.#places) {
-      served.start();
+    for (const places of Object.values(this.#kinds)) {
+      places.start();
     }
     this.#pool.start();
   }
@@ -127,37 +121,39 @@ export class ControlPlanes {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#places.map(({ served }) => served.stop()), this.planes.close()]);
+    await Promise.all([...Object.values(this.#kinds).map((places) => places.stop()), this.planes.close()]);
   }
 
-  /** Finds where the control plane with this id would be listed. */
-  #find(planeId: string): PlaceOfKind["served"] | undefined {
-    const wanted = kindOfPlane(planeId);
-    const place = namespaceOfPlane(planeId);
-    return this.#places.find(
-      ({ kind, namespace }) => kind === wanted && (namespace === undefined || namespace === place),
-    )?.served;
+  /** Returns what the operator knows of the kind in the place where the control plane with this id would be. */
+  #standingOf(planeId: string): KindStanding {
+    const kind = kindOfPlane(planeId);
+    return kind === undefined ? "NotAsked" : this.#kinds[kind].standingIn(namespaceOfPlane(planeId));
   }
 
-  #placeOf(
+  #placesOf(
     kind: PlaneResource["kind"],
-    namespace: string | undefined,
+    namespaces: readonly string[],
     options: Omit<ServedKindOptions, "onChange" | "onStanding" | "namespaces"> & Pick<ControlPlanesOptions, "onUsable">,
-  ): PlaceOfKind {
+  ): PlanePlaces {
     const parts = kind === "ControlPlane" ? controlPlaneKind : clusterControlPlaneKind;
-    const served: PlaceOfKind["served"] = new ServedKind(parts, {
-      ...options,
-      namespaces: namespace === undefined ? [] : [namespace],
+    const note = (key: ResourceKey) => {
+      const planeId = idOfPlane({ kind, key });
+      this.planes.note(planeId, places.store.get(key));
+      this.usersChanged(planeId);
+    };
+    const places: PlanePlaces = new KindPlaces(parts, {
+      ...{ ...options, namespaces },
       onChange: (key) => {
-        const planeId = idOfPlane({ kind, key });
-        this.planes.note(planeId, served.store.get(key));
-        this.usersChanged(planeId);
+        if (places.standingIn(key.namespace) === "Listed") note(key);
       },
-      onStanding: () => {
+      onStanding: (resources) => {
+        for (const { key } of resources) {
+          note(key);
+        }
         this.allChanged();
         this.planes.ids().forEach(options.onUsable);
       },
     });
-    return { kind, namespace, served };
+    return places;
   }
 }

@@ -5,30 +5,31 @@ import { endpointIndex, indexesOf, planeIndex } from "../access/endpoint-referen
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
-import { ServedKind } from "../kubernetes/served-kind.ts";
+import { KindPlaces } from "../kubernetes/kind-places.ts";
 import { databaseAccessKind } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import type { KindRound, KindRoundStart, ProjectKind } from "../reconcile/project-kind.ts";
+import { namespaceOfPlane } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import type { WorkPriority } from "../runtime/work-queue.ts";
 
 /** The options of the parts of DatabaseAccess. */
-export interface DatabaseAccessesOptions extends Omit<AccessKindContext, "store" | "secrets" | "isListed"> {
+export interface DatabaseAccessesOptions extends Omit<AccessKindContext, "store" | "secrets" | "unlistedNamespaces"> {
   readonly connection: KubernetesConnection;
   readonly fence: LeaderFence;
   /** The watched namespaces. Empty: all namespaces. */
   readonly namespaces: readonly string[];
   /** Adds a project to the work queue, by its key. */
   readonly enqueue: (project: string, priority: WorkPriority) => void;
-  /** Called when `isCounted` may have changed. Must not throw. */
+  /** Called when a result of `isCounted` may have changed. Must not throw. */
   readonly onCounted: () => void;
 }
 
 /** The DatabaseAccesses of the cluster. They are watched while this process leads and the API server serves the kind. */
 export class DatabaseAccesses implements ProjectKind {
   readonly #enqueue: DatabaseAccessesOptions["enqueue"];
-  readonly #served: ServedKind<DatabaseAccess, DatabaseAccessStatus>;
+  readonly #places: KindPlaces<DatabaseAccess, DatabaseAccessStatus>;
   readonly #kind: AccessKind;
   /** The projects of each resource at its last change, by the text of its key. */
   readonly #projects = new Map<string, readonly string[]>();
@@ -36,29 +37,33 @@ export class DatabaseAccesses implements ProjectKind {
   constructor(options: DatabaseAccessesOptions) {
     const { connection, fence, onCounted } = options;
     this.#enqueue = options.enqueue;
-    this.#served = new ServedKind(databaseAccessKind(indexesOf), {
+    this.#places = new KindPlaces(databaseAccessKind(indexesOf), {
       ...options,
       onChange: (key, origin) => this.#changed([key], origin === "Listed" ? "Background" : "Urgent"),
-      onStanding: () => {
+      onStanding: (resources) => {
         onCounted();
         this.#changed(
-          this.resources().map(({ key }) => key),
+          // A deletion may have waited until this namespace was listed.
+          [...resources, ...this.resources().filter(({ deletionTimestamp }) => deletionTimestamp !== undefined)].map(
+            ({ key }) => key,
+          ),
           "Background",
         );
       },
     });
-    const { store } = this.#served;
+    const { store } = this.#places;
     const secrets = createSecretStore({ connection, fence });
-    this.#kind = new AccessKind({ ...options, store, secrets, isListed: () => this.#isListed });
+    const unlistedNamespaces = () => this.#places.unlistedNamespaces();
+    this.#kind = new AccessKind({ ...options, store, secrets, unlistedNamespaces });
   }
 
   begin(start: KindRoundStart): KindRound {
     return this.#kind.begin(start);
   }
 
-  /** Returns the resources from the cache. The list is empty while this process does not lead. */
+  /** Returns the resources of the listed namespaces. The list is empty while this process does not lead. */
   resources(): readonly DatabaseAccess[] {
-    return this.#isListed ? this.#served.store.list() : [];
+    return this.#places.store.list();
   }
 
   /** A ComputeEndpoint changed, so the DatabaseAccesses that name it are reconciled. */
@@ -76,32 +81,34 @@ export class DatabaseAccesses implements ProjectKind {
     return this.#keysIn(planeIndex(planeId)).length;
   }
 
-  /** Whether `usersOf` counts every resource: they are listed, or the cluster does not serve the kind. */
-  isCounted(): boolean {
-    return this.#isListed || this.#served.standing === "NotServed";
+  /**
+   * Whether `usersOf` counts every resource that may name the control plane: they are listed, or the cluster does not
+   * serve the kind. Only the resources of its namespace name a ControlPlane.
+   */
+  isCounted(planeId: string): boolean {
+    const namespace = namespaceOfPlane(planeId);
+    return namespace === undefined
+      ? this.#places.isKnown()
+      : ["Listed", "NotServed"].includes(this.#places.standingIn(namespace));
   }
 
   /** This process has become the leader. It acts as soon as it has listed the resources. */
   lead(): void {
-    this.#served.start();
+    this.#places.start();
   }
 
   stop(): Promise<void> {
-    return this.#served.stop();
-  }
-
-  get #isListed(): boolean {
-    return this.#served.standing === "Listed";
+    return this.#places.stop();
   }
 
   #keysIn(index: string): readonly ResourceKey[] {
-    return this.#served.store.inProject(index).map(({ key }) => key);
+    return this.#places.store.inProject(index).map(({ key }) => key);
   }
 
   /** Reconciles the projects of these resources: those that they had before, and those that they have now. */
   #changed(keys: readonly ResourceKey[], priority: WorkPriority): void {
-    for (const key of this.#isListed ? keys : []) {
-      const resource = this.#served.store.get(key);
+    for (const key of keys) {
+      const resource = this.#places.store.get(key);
       const now = resource === undefined ? [] : this.#kind.projectsOf(resource);
       const before = this.#projects.get(keyText(key)) ?? [];
       if (resource === undefined) {

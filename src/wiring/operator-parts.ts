@@ -349,7 +349,7 @@ class Assembly implements OperatorParts {
       usersOf: (planeId) => {
         const { grantOf } = this.#planes.planes.unitOf(planeId);
         const endpoints = usersAmong(this.watch.store.inProject(planeId), grantOf).length;
-        return { count: endpoints + this.#accesses.usersOf(planeId), isComplete: this.#accesses.isCounted() };
+        return { count: endpoints + this.#accesses.usersOf(planeId), isComplete: this.#accesses.isCounted(planeId) };
       },
       connectionSettings: { port, sslMode, certificateAuthority: databaseAuthority },
     });

@@ -1,15 +1,17 @@
-/** Tests the operator when it may not list the ControlPlanes of one namespace. */
+/** Tests the operator when it may not list the ControlPlanes or the DatabaseAccesses of one namespace. */
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
+import type { LogFields } from "../../src/domain/logger.ts";
 import { FakeClock } from "../support/fake-clock.ts";
+import { quietLogger } from "../support/quiet-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { type RawService, startRawService } from "./control-plane/raw-service.ts";
 import { type ReceivedRequest, sendJson, startFakeApiServer } from "./kubernetes/fake-api-server.ts";
 import { startOperatorAt } from "./start-operator-at.ts";
 
 /*
- * The whole operator on simulated time, with two namespaces. The ControlPlanes of the namespace crm cannot be listed, for instance
- * because its Role is older.
+ * The whole operator on simulated time, with two namespaces. One kind cannot be listed in the namespace crm, for instance because
+ * its Role is older.
  */
 
 const apiKey = Buffer.from("key-of-a-team").toString("base64");
@@ -39,7 +41,12 @@ const endpointSpec = (projectId: string) => ({
   controlPlaneRef: { kind: "ControlPlane", name: "own" },
 });
 
-/** A ComputeEndpoint in each namespace that uses the ControlPlane `own` there, and one in crm that is being deleted. */
+const accessSpec = { endpointRef: { name: "none" }, database: { name: "orders" }, role: { name: "orders_app" } };
+
+/**
+ * A ComputeEndpoint in each namespace that uses the ControlPlane `own` there, and one in crm that is being deleted. A
+ * DatabaseAccess in each namespace whose ComputeEndpoint does not exist.
+ */
 function resourcesOf(service: RawService): Map<string, Stored[]> {
   const planeSpec = { url: `${service.url}`, apiKeySecretRef: { name: "key", key: "api-key" } };
   const leaving = {
@@ -55,6 +62,10 @@ function resourcesOf(service: RawService): Map<string, Stored[]> {
       ],
     ],
     [
+      "databaseaccesses",
+      ["shop", "crm"].map((namespace) => stored(namespace, "app", accessSpec, { uid: `app-${namespace}` })),
+    ],
+    [
       "controlplanes",
       ["shop", "crm"].map((namespace) => stored(namespace, "own", planeSpec, { uid: `own-${namespace}` })),
     ],
@@ -65,13 +76,15 @@ type Answer = readonly [status: number, body: object];
 
 /** An API server with these resources. A watch stays open and sends nothing. */
 class ResourceServer {
-  /** The status of the answer to a list of the ControlPlanes of crm; `undefined`: it is answered. */
+  /** The status of the answer to a list of the refused kind in crm; `undefined`: it is answered. */
   refusal: number | undefined;
+  readonly #refusedKind: string;
   readonly #resources: Map<string, Stored[]>;
   #version = 10;
 
-  constructor(resources: Map<string, Stored[]>) {
+  constructor(resources: Map<string, Stored[]>, refusedKind: string) {
     this.#resources = resources;
+    this.#refusedKind = refusedKind;
   }
 
   find(kind: string, namespace: string, name: string): Stored | undefined {
@@ -81,9 +94,9 @@ class ResourceServer {
   answer(request: ReceivedRequest, response: ServerResponse): void {
     const [, namespace = "", kind = "", name] =
       /\/namespaces\/([^/]+)\/([a-z]+)(?:\/([^/]+))?/.exec(request.path) ?? [];
-    if (namespace === "crm" && kind === "controlplanes" && this.refusal !== undefined) {
+    if (namespace === "crm" && kind === this.#refusedKind && this.refusal !== undefined) {
       const reason = this.refusal === 403 ? "Forbidden" : "InternalError";
-      sendJson(response, this.refusal, { reason, message: "no" });
+      sendJson(response, this.refusal, { reason, message: `cannot list ${kind} in ${namespace}` });
     } else if (request.query.watch !== undefined) {
       response.writeHead(200).flushHeaders();
     } else {
@@ -121,15 +134,17 @@ class ResourceServer {
   }
 }
 
-async function start(refused: number) {
+async function start(refused: number, refusedKind = "controlplanes") {
   const clock = new FakeClock();
   const api = await startFakeApiServer();
   const service = await startRawService((response) => sendJson(response, 200, { endpoints: [], operations: [] }));
-  const server = new ResourceServer(resourcesOf(service));
+  const server = new ResourceServer(resourcesOf(service), refusedKind);
   server.refusal = refused;
   api.answer((request, response) => server.answer(request, response));
+  const warnings: string[] = [];
+  const warn = ({ err }: LogFields) => void warnings.push(err instanceof Error ? err.message : "");
   const operator = await startOperatorAt(
-    { api, service, clock },
+    { api, service, clock, logger: { ...quietLogger, warn } },
     { LEADER_ELECTION: "false", WATCH_NAMESPACES: "shop,crm", TENANT_CONTROL_PLANE_HOSTS: "127.0.0.1" },
   );
   onTestFinished(async () => {
@@ -152,7 +167,14 @@ async function start(refused: number) {
     );
   const isCreated = (projectId: string) =>
     service.requests.some(({ method, url }) => method === "POST" && url.includes(`/${projectId}/`));
-  return { server, find, until, isCreated, statusOf: (name: string) => JSON.stringify(find(name)?.status ?? {}) };
+  return {
+    server,
+    find,
+    until,
+    isCreated,
+    warnings,
+    statusOf: (name: string) => JSON.stringify(find(name)?.status ?? {}),
+  };
 }
 
 test("the ControlPlanes of one namespace may not be listed → those of the other one work; Retain is carried out; the right is given → they work too", async () => {
@@ -172,4 +194,15 @@ test("the API server fails at that list → Retain is carried out, and the other
   expect(statusOf("leads")).toBe("{}");
   server.refusal = undefined;
   await until("leads is created", () => isCreated("leads-1"));
+});
+
+test("the DatabaseAccesses of one namespace may not be listed → those of the other one work, and the log says where the right is missing; given → all work", async () => {
+  const { server, until, warnings } = await start(403, "databaseaccesses");
+  const reasonIn = (namespace: string) =>
+    JSON.stringify(server.find("databaseaccesses", namespace, "app")?.status ?? {});
+  await until("the access of shop is reconciled", () => reasonIn("shop").includes("EndpointNotFound"));
+  expect(reasonIn("crm")).toBe("{}");
+  expect(warnings).toContain("cannot list DatabaseAccesses of namespace crm: cannot list databaseaccesses in crm");
+  server.refusal = undefined;
+  await until("the access of crm is reconciled", () => reasonIn("crm").includes("EndpointNotFound"));
 });

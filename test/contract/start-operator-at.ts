@@ -2,6 +2,7 @@
 import { parseConfig } from "../../src/config.ts";
 import { createKeySource } from "../../src/control-plane/key-source.ts";
 import type { Clock } from "../../src/domain/clock.ts";
+import type { Logger } from "../../src/domain/logger.ts";
 import { type RunningOperator, startOperator } from "../../src/wiring/operator.ts";
 import { quietLogger } from "../support/quiet-logger.ts";
 import { countingCredentials } from "./kubernetes/fake-api-server.ts";
@@ -11,11 +12,13 @@ export interface Surroundings {
   readonly api: { readonly url: string };
   readonly service: { readonly url: string };
   readonly clock: Clock;
+  /** @default a logger without output */
+  readonly logger?: Logger;
 }
 
 /** The whole operator in this process, on the clock given. @param environment settings over the defaults */
 export function startOperatorAt(
-  { api, service, clock }: Surroundings,
+  { api, service, clock, logger = quietLogger }: Surroundings,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningOperator> {
   const config = parseConfig({
@@ -26,7 +29,7 @@ export function startOperatorAt(
     HEALTH_ADDR: "127.0.0.1:0",
     ...environment,
   });
-  const parts = { config, clock, logger: quietLogger, version: "0.0.0", instance: "test", random: () => 0.5 };
+  const parts = { config, clock, logger, version: "0.0.0", instance: "test", random: () => 0.5 };
   const keys = createKeySource({ key: "unused" });
   return startOperator({ ...parts, keys, credentials: countingCredentials(api.url) });
 }

@@ -7,7 +7,13 @@ import { type BranchObjects, type ObservedDatabase, Password } from "../../../sr
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
-import { KubernetesError, keyText, type ResourceKey, type ResourceStore } from "../../../src/domain/resource-store.ts";
+import {
+  type KindStanding,
+  KubernetesError,
+  keyText,
+  type ResourceKey,
+  type ResourceStore,
+} from "../../../src/domain/resource-store.ts";
 import type { SecretStore, StoredSecret } from "../../../src/domain/secret-store.ts";
 import { createSnapshot } from "../../../src/operations/known-operations.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
@@ -63,6 +69,8 @@ export class AccessScene {
   isCurrent = true;
   revealsPasswords = true;
   isRoleInUse = false;
+  /** The watched namespaces whose DatabaseAccesses are not listed. */
+  unlisted: ReadonlyMap<string, KindStanding> = new Map();
   operations: readonly Operation[] = [];
   /** Fails the effect: `Before` it happens, or `After`. */
   failAt: (effect: Effect) => "Before" | "After" | undefined = () => undefined;
@@ -214,7 +222,7 @@ export class AccessScene {
         ComputeEndpointStatus
       >,
       secrets: this.#secretStore(),
-      isListed: () => true,
+      unlistedNamespaces: () => this.unlisted,
       settingsOf: () => ({ port: 5432, sslMode: "require", certificateAuthority: undefined }),
     });
   }

@@ -389,6 +389,28 @@ describe("deletion", () => {
     expect(scene.role(main, "orders_app")).toBeUndefined();
   });
 
+  test.each([
+    ["may not be listed, and may use the project", "Forbidden", fullGrant, "Deleting"],
+    ["are not listed yet, and may use the project", "NotAsked", fullGrant, "UpToDate"],
+    ["may not be listed, and may not use the project", "Forbidden", noGrant, undefined],
+  ] as const)(
+    "the accesses of another namespace %s → the role is only deleted if none of them can use it",
+    async (_, standing, grant, reason) => {
+      const scene = await readyScene(deletedWhole);
+      scene.unlisted = new Map([["crm", standing]]);
+      scene.grantOf = (namespace) => (namespace === "crm" ? grant : fullGrant);
+      scene.delete("app");
+      await scene.settle();
+      expect([scene.reasonOf("app"), scene.role(main, "orders_app") !== undefined]).toEqual([
+        reason,
+        reason !== undefined,
+      ]);
+      scene.unlisted = new Map();
+      await scene.settle();
+      expect([scene.access("app"), scene.role(main, "orders_app")]).toEqual([undefined, undefined]);
+    },
+  );
+
   test("it is not known yet what the control plane is → Retain ends, Delete waits and shows nothing", async () => {
     const retains = { deletionPolicy: "Retain" };
     const scene = await readyScene({

@@ -1,6 +1,7 @@
 /** Tests the spans of calls to the control plane. */
 import { describe, expect, test } from "vitest";
-import { withCallSpans, withRequestAttributes } from "../../../src/control-plane/with-call-spans.ts";
+import { withCallSpans, withObjectSpans, withRequestAttributes } from "../../../src/control-plane/with-call-spans.ts";
+import { type BranchObjects, Password } from "../../../src/domain/branch-objects.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { ControlPlaneRequest } from "../../../src/domain/control-plane-requests.ts";
 import { recordSpans } from "../../support/recorded-spans.ts";
@@ -87,6 +88,51 @@ describe("withCallSpans", () => {
     await traced.updateEndpoint(project, "ep-one-1", {});
     expect(spans()[0]?.attributes["operation.ids"]).toHaveLength(20);
     expect(spans()[0]?.events).toHaveLength(20);
+  });
+});
+
+describe("withObjectSpans", () => {
+  const branch = { projectId: project, branchId: "br-one-1" };
+  const base = "/projects/{project_id}/branches/{branch_id}";
+  const role = { name: "app", isProtected: false, updatedTime: "" };
+  const change = { role, password: new Password("made-up-password"), operations: [operation(1)] };
+  const inner: BranchObjects = {
+    listRoles: async () => [role],
+    createRole: async () => change,
+    deleteRole: async () => undefined,
+    revealPassword: async () => change.password,
+    resetPassword: async () => change,
+    listDatabases: async () => [],
+    createDatabase: async () => change,
+    deleteDatabase: async () => change,
+  };
+
+  test("every call → a span by its route with project and branch; a change also has its operations; no password", async () => {
+    const { tracer, spans } = recordSpans();
+    const traced = withObjectSpans(inner, tracer);
+    expect(await traced.createRole(branch, "app")).toBe(change);
+    expect(await traced.resetPassword(branch, "app")).toBe(change);
+    expect(await traced.createDatabase(branch, { name: "orders", ownerName: "app" })).toBe(change);
+    expect(await traced.deleteDatabase(branch, "orders")).toBe(change);
+    expect(await traced.deleteRole(branch, "app")).toBeUndefined();
+    expect(await traced.revealPassword(branch, "app")).toBe(change.password);
+    expect(await traced.listRoles(branch)).toEqual([role]);
+    expect(await traced.listDatabases(branch)).toEqual([]);
+    const shown = spans().map(({ name, attributes }) => [name, attributes["operation.ids"]]);
+    expect(shown).toEqual([
+      [`POST ${base}/roles`, ["op-1"]],
+      [`POST ${base}/roles/{role_name}/reset_password`, ["op-1"]],
+      [`POST ${base}/databases`, ["op-1"]],
+      [`DELETE ${base}/databases/{database_name}`, ["op-1"]],
+      [`DELETE ${base}/roles/{role_name}`, undefined],
+      [`GET ${base}/roles/{role_name}/reveal_password`, undefined],
+      [`GET ${base}/roles`, undefined],
+      [`GET ${base}/databases`, undefined],
+    ]);
+    for (const { attributes } of spans()) {
+      expect(attributes).toMatchObject({ "project.id": project, "branch.id": "br-one-1" });
+    }
+    expect(JSON.stringify(spans())).not.toContain("made-up-password");
   });
 });
 
