@@ -37,6 +37,59 @@ export async function operationsInFlight(world: World): Promise<number> {
   return (await listOperations(world)).filter((operation) => !isEnded(operation)).length;
 }
 
+/**
+ * Stops the sandbox's clock while no operation is in flight, and waits until the operator has stored every operation
+ * that has ended. Without this an operation that ends by itself, such as a suspend after idle time, may end between two
+ * operators. Then the next operator counts it, and no test can say which of them should have.
+ */
+export async function standStill(world: World): Promise<void> {
+  await waitUntil(
+    async () => {
+      await stopClock(world);
+      if ((await operationsInFlight(world)) === 0) return true;
+      await startClock(world);
+      return undefined;
+    },
+    { what: "no operation is in flight", timeoutMs: 60_000 },
+  );
+  let unseen: readonly string[] = [];
+  await waitUntil(
+    async () => {
+      unseen = await unseenOperations(world);
+      return unseen.length === 0 ? true : undefined;
+    },
+    { what: "status shows the newest operation of each sample", timeoutMs: 60_000, lastSeen: () => unseen },
+  );
+}
+
+/** Stops the time of the sandbox, so that no operation ends. */
+export async function stopClock({ sandbox }: World): Promise<void> {
+  await sandbox.control("PUT", "/clock", { mode: "stepped" });
+}
+
+/** Lets the time of the sandbox pass again. */
+export async function startClock({ sandbox }: World): Promise<void> {
+  await sandbox.control("PUT", "/clock", { mode: "real" });
+}
+
+/** The newest operation of each sample that its status does not show as ended. */
+async function unseenOperations(world: World): Promise<readonly string[]> {
+  const operations = await listOperations(world);
+  const { items } = await world.kubectl.getJson<{ items: readonly Sample[] }>(["-n", "shop", "get", "cpe"]);
+  return items.flatMap(({ status }) => {
+    const newest = operations.find(({ endpoint_id }) => endpoint_id === status?.ownership?.endpointId);
+    const shown = status?.operations?.find(({ id }) => id === newest?.id);
+    return newest === undefined || shown?.status === newest.status ? [] : [newest.id];
+  });
+}
+
+interface Sample {
+  readonly status?: {
+    readonly ownership?: { readonly endpointId: string };
+    readonly operations?: readonly { readonly id: string; readonly status: string }[];
+  };
+}
+
 /** What the control plane says has ended on the endpoints of the samples. */
 export async function endedOperations(world: World, owned: readonly string[]): Promise<Counts> {
   const ended = (await listOperations(world)).filter(

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { withCacheLock } from "../../tools/assets/cache-lock.ts";
 import { runCommand } from "../../tools/assets/run-command.ts";
 import { buildImage } from "../../tools/image/build-image.ts";
 import type { Buildah } from "../../tools/image/buildah.ts";
@@ -73,8 +74,23 @@ export async function storyImages(previous: string, progress: (line: string) => 
   const archives = ["endpoint-operator", "previous", "pause", "application"].map((name) =>
     path.join(target, `${name}.tar`),
   );
-  if (await exists(target)) return archives;
-  await mkdir(cache, { recursive: true });
+  // Another run on this machine may build the same images, and each run removes what it does not know.
+  await withCacheLock(cache, { progress }, async () => {
+    if (!(await exists(target))) await buildImages({ cache, target, previous, progress });
+  });
+  return archives;
+}
+
+interface Build {
+  readonly cache: string;
+  readonly target: string;
+  readonly previous: string;
+  readonly progress: (line: string) => void;
+}
+
+/** Builds the images into the folder `target`, and removes the images of other sources. */
+async function buildImages({ cache, target, previous, progress }: Build): Promise<void> {
+  const outdated = (await readdir(cache)).filter((name) => !name.startsWith("lock."));
   const work = await mkdtemp(path.join(cache, "partial-"));
   try {
     const image = await buildImage({
@@ -90,13 +106,11 @@ export async function storyImages(previous: string, progress: (line: string) => 
       },
     });
     await rename(image.archive, path.join(work, "endpoint-operator.tar"));
-    for (const name of await readdir(cache))
-      if (path.join(cache, name) !== work) await rm(path.join(cache, name), { recursive: true, force: true });
+    for (const name of outdated) await rm(path.join(cache, name), { recursive: true, force: true });
     await rename(work, target);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
-  return archives;
 }
 
 interface Previous {

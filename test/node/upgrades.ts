@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { parseAllDocuments } from "yaml";
 import { waitUntil } from "../support/wait-until.ts";
-import { endedOperations, expectCounted, operationsInFlight } from "./counts.ts";
+import { endedOperations, expectCounted, operationsInFlight, standStill, startClock } from "./counts.ts";
 import {
   inOperator,
   operatorPods,
@@ -71,7 +71,7 @@ function backStep(way: Way): Step {
     name: `the version before is installed by ${way.name} → it reads what the newer one wrote, creates nothing, and counts every operation once`,
     run: async (world) => {
       const before = await remoteState(world);
-      await stopClock(world);
+      await standStill(world);
       const ended = await endedOperations(world, before.owned);
       await way.goBack(world);
       await untilRolledOut(world, "previous");
@@ -89,7 +89,7 @@ function upgradeStep(way: Way): Step {
     name: `an upgrade from it by ${way.name} with an operation in flight → nothing is created twice; old and new counts together are the control plane's list`,
     run: async (world) => {
       const before = await remoteState(world);
-      await stopClock(world);
+      await standStill(world);
       const ended = await endedOperations(world, before.owned);
       await resize(world, 3);
       await waitUntil(async () => ((await operationsInFlight(world)) > 0 ? true : undefined), {
@@ -106,15 +106,6 @@ function upgradeStep(way: Way): Step {
       await expectStatusComplete(world);
     },
   };
-}
-
-/** No operation ends while the sandbox's clock stands, so each version counts all of its own. */
-async function stopClock({ sandbox }: World): Promise<void> {
-  await sandbox.control("PUT", "/clock", { mode: "stepped" });
-}
-
-async function startClock({ sandbox }: World): Promise<void> {
-  await sandbox.control("PUT", "/clock", { mode: "real" });
 }
 
 /** Waits until both replicas run this image and no other pod is left. */
