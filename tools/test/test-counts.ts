@@ -27,7 +27,7 @@ export interface TierReport {
   readonly files: number;
   /** The reasons of skipped tests, each once; absent: none was given. */
   readonly skipReasons?: readonly string[];
-  /** Where each failure is and the first line of its message; absent: nothing failed. */
+  /** Where each failure is and the begin of its message, on one line; absent: nothing failed. */
   readonly failures?: readonly string[];
 }
 
@@ -99,8 +99,7 @@ function failuresOfTests({ relativeModuleId: file, children }: CountedModule): r
 const shownMessageLength = 300;
 
 function failureLine(place: readonly string[], { message = "an error without a message" }: ReportedError): string {
-  const [firstLine = ""] = message.split("\n");
-  return `${place.join(" > ")}: ${firstLine.slice(0, shownMessageLength)}`;
+  return `${place.join(" > ")}: ${message.replaceAll(/\s+/g, " ").slice(0, shownMessageLength)}`;
 }
 
 /** How a run of vitest ended. */

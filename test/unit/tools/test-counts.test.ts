@@ -37,7 +37,7 @@ describe("summaryLine", () => {
 describe("countModules", () => {
   it("passed, failed and skipped tests → each in its column", () => {
     const report = countModules([moduleOf(["passed", "passed", "failed"]), moduleOf(["skipped"])], []);
-    const failures = ["test/a.test.ts > a > failed: it broke"];
+    const failures = ["test/a.test.ts > a > failed: it broke in line 3"];
     expect(report).toEqual({ counts: { passed: 2, failed: 1, skipped: 1 }, files: 2, failures });
   });
 
@@ -69,8 +69,8 @@ describe("countModules", () => {
     expect(report.counts).toEqual({ passed: 1, failed: 3, skipped: 0 });
     expect(report.failures).toEqual([
       "outside of tests: a rejection nobody handled",
-      "test/a.test.ts: it broke",
-      "test/a.test.ts > a: it broke",
+      "test/a.test.ts: it broke in line 3",
+      "test/a.test.ts > a: it broke in line 3",
     ]);
   });
 });
