@@ -12,7 +12,8 @@ export type EndpointReference =
   /** The ComputeEndpoint has no endpoint with a host name yet. */
   | { readonly kind: "Waiting" }
   /**
-   * Its ownership record was not made for it, in this cluster, with this control plane. So its endpoint is not here.
+   * The ComputeEndpoint's ownership record was made for another resource, cluster or control plane. So its endpoint is
+   * not in this control plane.
    */
   | { readonly kind: "Unproven" }
   | { readonly kind: "Named"; readonly projectId: string; readonly endpointId: string };

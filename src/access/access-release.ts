@@ -11,10 +11,7 @@ import { wantedBranchOf } from "./endpoint-reference.ts";
 import { type BranchContents, type BranchReader, readOwnSecret } from "./observe-access.ts";
 import { objectsToDelete, ownedDatabases, type ReleaseMutation, usesOf } from "./plan-release.ts";
 
-/**
- * Returns the objects to delete with the resource, in whichever control plane they are. It needs no read of the control
- * plane.
- */
+/** Returns the objects to delete with the resource, in any control plane. It needs no read of the control plane. */
 export function doomedObjects(context: AccessContext, { resource }: WorkedAccess): readonly AccessObject[] {
   return doomedAmong(recordedObjects(resource, context.identity), context, resource);
 }

@@ -52,7 +52,7 @@ export async function storeStep(
   entry.version = worked.resource.resourceVersion;
   entry.storeFailures = 0;
   if (summary.kind === "Ready") {
-    // Until status says that the Secret holds the password, it may have to be compared with the Secret once more.
+    // Until status says that the Secret holds the password, the next reconcile may have to compare the two once more.
     entry.pendingPassword = undefined;
   }
 }
@@ -176,7 +176,7 @@ function passwordStatus({ clock }: AccessContext, observation: AccessObservation
   };
 }
 
-/** Returns the earlier time. A clock that was ahead would put the next rotation off for as long as it was ahead. */
+/** Returns the earlier time. If the clock was ahead at the last reset, the later time would delay the next rotation. */
 function notLater(time: string, now: string): string {
   return Date.parse(time) > Date.parse(now) ? now : time;
 }

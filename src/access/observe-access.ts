@@ -99,7 +99,7 @@ export async function observeAccess(
     ? await readPassword(context, worked, observation, reader)
     : { kind: "NotRead" };
   worked.entry.passwordMark = isReadable ? mark : undefined;
-  // A control plane that does not reveal passwords cannot remove the doubt.
+  // If the control plane does not reveal passwords, a read of the password cannot remove the doubt.
   return { ...observation, password: isNeeded || password.kind === "Known" ? password : { kind: "NotRead" } };
 }
 

@@ -65,7 +65,7 @@ export interface UnrecordedEndpoints {
 export function unrecordedOwn(observation: Observation): UnrecordedEndpoints {
   const { project, claims, resource } = observation;
   const unowned = [...project.endpoints.values()].filter(({ id }) => claims.ownerOf(id, resource.uid) === undefined);
-  // In a burst every endpoint has an owner, and the token would be hashed in vain.
+  // In a burst every endpoint has an owner, so computing the token would be wasted work.
   const token = unowned.length === 0 ? "" : tokenOf(observation);
   const own = unowned.filter(({ name }) => tokenIn(name) === token).sort(byCreation);
   const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;

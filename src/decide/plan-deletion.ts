@@ -19,7 +19,8 @@ export function planDeletion({ endpointId }: Ownership, observation: Observation
   const remote = remoteStateOf(project, endpointId, memory);
   switch (remote.kind) {
     case "Absent":
-      // A restore of etcd can bring an older record back, and the endpoint that came after it would live on.
+      // A restore of etcd can bring back an older record. Then the endpoint that replaced the recorded one would never
+      // be deleted.
       return planNamesake(observation) ?? { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };
     case "Unproven":
       return waitForProof(observation);

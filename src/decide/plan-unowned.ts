@@ -54,8 +54,8 @@ export function planTokenSearch(observation: Observation): Plan | undefined {
 }
 
 /**
- * Waits while an endpoint with this resource's token cannot be parsed. It may belong to the resource: a second endpoint
- * would stand beside it, and a deletion would leave it behind. Other resources of the project go on.
+ * Waits while an endpoint with this resource's token cannot be parsed. It may belong to the resource. A create would
+ * make a second endpoint, and a deletion would leave this one behind. Other resources of the project go on.
  */
 function planUnreadableOwn(observation: Observation): Plan | undefined {
   const name = unreadableOwnName(observation);

@@ -8,8 +8,8 @@ export interface LeaderFence {
 }
 
 /**
- * Nothing was sent, for a reason that concerns neither the resource nor the control plane. The status stays as it is, and
- * the reconcile comes again.
+ * Nothing was sent, for a reason that concerns neither the resource nor the control plane. The status stays as it is,
+ * and the reconcile is repeated.
  */
 export class PutOffError extends Error {
   override readonly name: string = "PutOffError";
@@ -24,7 +24,7 @@ export class LeaderFenceError extends PutOffError {
   }
 }
 
-/** A leader fence that this process can also close for good, when it stops or has lost the Lease. */
+/** A leader fence that this process can also close permanently, when it stops or has lost the Lease. */
 export class ClosableFence implements LeaderFence {
   readonly #behind: LeaderFence | undefined;
   #isOpen = true;

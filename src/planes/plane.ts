@@ -64,7 +64,10 @@ const closeAfterMs = 30_000;
 
 /** The URL and the key of a connection. If one of them changes, the connection is made again. */
 interface Target {
-  /** The control plane as spec describes it. If the resource is deleted and created again, it is another place. */
+  /**
+   * The control plane as spec describes it. A resource that is deleted and created again counts as another control
+   * plane.
+   */
   readonly place: string;
   /** The place, and the Secrets whose values may be sent there. */
   readonly keyPlace: string;

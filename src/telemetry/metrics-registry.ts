@@ -5,7 +5,8 @@ import { Gauge, type OpenMetricsContentType, Registry } from "prom-client";
 export type MetricsRegistry = Registry<OpenMetricsContentType>;
 
 /**
- * Makes an empty registry. Its own `metrics()` is not used, because it renames counters for good. @see render-scrape.ts
+ * Makes an empty registry. Its own `metrics()` is not used, because it renames counters permanently.
+ * @see render-scrape.ts
  */
 export function createMetricsRegistry(): MetricsRegistry {
   const registry = new Registry<OpenMetricsContentType>();

@@ -61,9 +61,9 @@ const openMetricsText: Dialect = {
 const dialects: Readonly<Record<ScrapeFormat, Dialect>> = { Prometheus: prometheusText, OpenMetrics: openMetricsText };
 
 /**
- * Renders the whole registry as one scrape, in either format.
- * prom-client itself can write only one format for a registry. Its OpenMetrics output removes `_total` from the names
- * of counters for good, and writes bounds and quotes in a wrong form.
+ * Renders the whole registry as one scrape, in either format. prom-client itself can write only one format for a
+ * registry. Its OpenMetrics output removes `_total` from the names of counters permanently, and writes bounds and
+ * quotes in a wrong form.
  */
 export async function renderScrape(
   registry: Pick<MetricsRegistry, "getMetricsAsJSON">,

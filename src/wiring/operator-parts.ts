@@ -76,7 +76,7 @@ export interface OperatorParts {
   readonly leadership: Leadership;
   readonly gate: ClosableFence;
   readonly events: QueuedEventRecorder;
-  /** Resolves with the reason when the work had to stop for good. Never rejects. */
+  /** Resolves with the reason when the work had to stop finally. Never rejects. */
   readonly failed: Promise<string>;
   start(): void;
   /** Stops taking keys from the queue. @returns whether the running reconciles ended in time */

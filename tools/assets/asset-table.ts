@@ -67,7 +67,10 @@ const kubernetesVersion = "v1.35.4";
 const etcdVersion = "v3.6.16";
 /** Prometheus 3.x is the Go module v0.3xx. */
 const prometheusVersion = "v3.13.5";
-/** The newest version whose Go module can be built without changes. Later ones lack the files of their web page. */
+/**
+ * The newest version whose Go module can be built without changes. The modules of later versions lack the files of
+ * their web page.
+ */
 const alertmanagerVersion = "v0.30.0";
 const helmVersion = "v3.22.0";
 const cosignVersion = "v3.1.3";
@@ -114,7 +117,7 @@ function prometheusBuild(command: string, roughly: string): GoBuild {
     moduleDirectory: moduleDirectory("prometheus"),
     packagePath: `github.com/prometheus/prometheus/cmd/${command}`,
     linkerFlags: `-s -w -X github.com/prometheus/common/version.Version=${prometheusVersion.slice(1)}`,
-    // Leaves out the clients of many clouds, because targets are given by address here.
+    // Leaves out the clients of many clouds, because here the targets are given by address.
     tags: "remove_all_sd",
     roughly,
   };

@@ -22,8 +22,8 @@ export async function makeCgroups(name: string): Promise<void> {
 }
 
 /**
- * Removes the cgroups of this name and all below them, in every hierarchy, because runc makes one in that of cgroup v2
- * too. Their processes must have ended.
+ * Removes the cgroups of this name and all below them, in every hierarchy. It includes cgroup v2, because runc makes a
+ * cgroup there too. Their processes must have ended.
  */
 export async function removeCgroups(name: string): Promise<void> {
   for (const directory of await cgroupsNamed(name)) await removeTree(directory);

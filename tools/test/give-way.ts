@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 
 /**
- * Lowers the priority of a process and of the processes that it starts. Linux compares the priorities of processes only
- * within a session, and those of sessions by themselves (autogroup), so both are lowered.
+ * Lowers the priority of a process and of the processes that it starts. Linux compares priorities of processes only
+ * within a session, and it gives each session a priority of its own (autogroup). So both are lowered.
  */
 export function giveWay(pid: number): void {
   try {

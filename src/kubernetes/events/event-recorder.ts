@@ -39,8 +39,8 @@ interface Unsent {
 }
 
 /**
- * An equal event within this time after the last one is not sent as a new event: it raises the count of that one. In
- * milliseconds.
+ * If an equal event comes within this time after the last one, it is not sent as a new event. It raises the count of
+ * the earlier event. In milliseconds.
  */
 const repeatMs = 360_000;
 /** The maximum number of events that wait to be sent. */

@@ -54,8 +54,8 @@ export function errorForStatus(what: string, status: StatusAnswer): KubernetesEr
 }
 
 function reasonFor(status: StatusAnswer): KubernetesReason {
-  // The patch named another uid. The API server refuses that like a change of the uid, so another object has this name
-  // now.
+  // The patch named the uid of another object that had this name before. The API server refuses that like a change of
+  // the uid.
   if (status.code === 422 && status.fields.includes("metadata.uid")) {
     return "Conflict";
   }

@@ -81,7 +81,8 @@ export class BranchData {
 
   /**
    * Copies the data of a branch or a snapshot.
-   * @param objects the roles and databases of a new branch by the API; `undefined`: the copy is for no new branch.
+   * @param objects the roles and databases that the API shows for a new branch; `undefined`: the copy is for no new
+   * branch.
    * @throws ComputeError, PostgresError, or Error of the file system
    */
   async copy(

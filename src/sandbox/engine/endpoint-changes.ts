@@ -98,8 +98,8 @@ export interface UpdatePlan {
 
 /**
  * Returns the operations of an update.
- * A move suspends an active compute. Another size restarts it: apply_config first, then suspend and start. Nothing else
- * restarts a compute, and nothing starts an idle one.
+ * A move suspends an active compute, and so does a request that disables it. Another size restarts it: apply_config
+ * first, then suspend and start. Nothing else restarts a compute, and nothing starts an idle one.
  * @see docs/sandbox.md "What is started by what"
  */
 export function planUpdate(before: EndpointRecord, after: EndpointRecord): UpdatePlan {

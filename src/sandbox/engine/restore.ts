@@ -11,7 +11,7 @@ import { branchLimits, requireRoom, snapshotLimit } from "./settings.ts";
 import { armExpiry, disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
-/** Where a restored branch gets its data. */
+/** Where a restored branch gets its data, and what keeps its former data. */
 export interface BranchRestore {
   readonly sourceBranchId: string;
   /** The time of the data, in epoch milliseconds. `undefined`: the present state. */

@@ -8,7 +8,7 @@ import { isReady, listPopulation, type Population, sizeOf } from "./population.t
 import type { SandboxServer } from "./sandbox-server.ts";
 import { type BenchWorld, writeTask } from "./world.ts";
 
-/** The costs of bringing up resources that no operator had seen before. */
+/** The costs of the bring-up of resources that no operator has seen before. */
 export interface BringUp {
   readonly resources: number;
   /** The time from the first request for the resources to the answer of the last write, by the API server's clock. */

@@ -8,7 +8,7 @@ export interface AppliedObjects {
   readonly databases: readonly { readonly id: string; readonly name: string; readonly ownerName: string }[];
 }
 
-/** The roles and databases that a branch should have by the API. */
+/** The roles and databases that a branch should have according to the API. */
 export interface WantedObjects {
   readonly roles: readonly Pick<RoleRecord, "name" | "password">[];
   readonly databases: readonly Pick<DatabaseRecord, "id" | "name" | "ownerName">[];
@@ -22,7 +22,7 @@ export type ObjectStep =
   | { readonly kind: "RenameDatabase"; readonly from: string; readonly to: string }
   | { readonly kind: "DropDatabase"; readonly name: string };
 
-/** The value for a server to which nothing was applied yet. */
+/** What is stored for a server to which no role or database was applied yet. */
 export const nothingApplied: AppliedObjects = { roles: [], databases: [] };
 
 /** Returns the form in which applied roles and databases are stored. */

@@ -13,7 +13,8 @@ export interface TemporaryFolder {
 }
 
 /**
- * A folder that is younger than this, in milliseconds, stays even without a socket: its process may be just making it.
+ * A folder that is younger than this, in milliseconds, stays even without a socket: its process may be about to make
+ * the socket.
  */
 const youngMs = 60_000;
 

@@ -1,4 +1,4 @@
-/** Checks the records of a snapshot before the sandbox takes them over. */
+/** Checks the records of a snapshot before the sandbox uses them. */
 import type { StoreContent as Content } from "../../engine/records.ts";
 
 /**
