@@ -6,17 +6,21 @@ import { startRawService } from "./control-plane/raw-service.ts";
 import { sendJson, startFakeApiServer } from "./kubernetes/fake-api-server.ts";
 import { startOperatorAt } from "./start-operator-at.ts";
 
-/*
- * The whole operator on simulated time, with a Lease: whether it is handed over when the process is asked to stop.
+/**
+ * The whole operator on simulated time, with a Lease. The tests ask the process to stop, and check when it releases the
+ * Lease.
  */
 
-/** Its reconcile changes the status and needs no call to the control plane. */
+/** A resource with an invalid spec. Its reconcile changes the status and needs no call to the control plane. */
 const unreadable = {
   metadata: { namespace: "n", name: "orders", uid: "u", resourceVersion: "4", generation: 1, finalizers: [] },
   spec: {},
 };
 
-/** Leads, and has one event to send. @param doesAnswerEvents otherwise a call to record one hangs */
+/**
+ * Starts an operator that leads and has one event to send.
+ * @param doesAnswerEvents false: a call that records an event never gets an answer
+ */
 async function startLeader(doesAnswerEvents: boolean) {
   const clock = new FakeClock();
   const api = await startFakeApiServer();

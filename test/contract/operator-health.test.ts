@@ -8,8 +8,9 @@ import { startRawService } from "./control-plane/raw-service.ts";
 import { type FakeApiServer, sendJson, startFakeApiServer } from "./kubernetes/fake-api-server.ts";
 import { startOperatorAt } from "./start-operator-at.ts";
 
-/*
- * The whole operator on simulated time, with one worker: what its probes say while a server that it calls does not answer.
+/**
+ * The whole operator on simulated time, with one worker. The tests check its probes while a server that it calls does
+ * not answer.
  */
 
 interface Stored {
@@ -22,7 +23,7 @@ const stored = (name: string, finalizers: readonly string[]): Stored => ({
   spec: { projectId: `project-${name}`, branchId: "b", type: "ReadWrite" },
 });
 
-/** An API server with these resources, and a watch that stays open and sends nothing. */
+/** Starts an API server with these resources. Its watch stays open and sends nothing. */
 function answerFrom(api: FakeApiServer, resources: Map<string, Stored>, doesWrite = true): void {
   api.answer((request, response: ServerResponse) => {
     const name = /\/computeendpoints\/([^/]+)/.exec(request.path)?.[1] ?? "";
@@ -52,7 +53,7 @@ async function start(items: readonly Stored[], doesWrite = true) {
     {
       LEADER_ELECTION: "false",
       WORKERS: "1",
-      // Only passes ask the service.
+      // Only reconciles call the control plane.
       PROJECT_POLL_SECONDS: "3600",
     },
   );

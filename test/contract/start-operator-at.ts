@@ -16,7 +16,10 @@ export interface Surroundings {
   readonly logger?: Logger;
 }
 
-/** The whole operator in this process, on the clock given. @param environment settings over the defaults */
+/**
+ * Starts the whole operator in this process, with the given clock.
+ * @param environment settings that replace the defaults
+ */
 export function startOperatorAt(
   { api, service, clock, logger = quietLogger }: Surroundings,
   environment: Readonly<Record<string, string>> = {},

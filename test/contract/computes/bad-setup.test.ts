@@ -13,7 +13,7 @@ function newFolder(): string {
   return folder;
 }
 
-/** Programs that print a version, or fail. */
+/** Writes programs that print a version, or fail. */
 function binariesThat(script: string): string {
   const folder = newFolder();
   for (const name of ["postgres", "initdb"])
@@ -21,7 +21,10 @@ function binariesThat(script: string): string {
   return folder;
 }
 
-/** Runs the command, which must end by itself. @returns exit code and what it wrote to stderr. */
+/**
+ * Runs the command until it ends by itself.
+ * @returns the exit code, and what it wrote to stderr
+ */
 async function refusal(...args: readonly string[]): Promise<string> {
   let err = "";
   const io = {

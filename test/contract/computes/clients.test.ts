@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { jdbc, nodePostgres, pgx, postgresJs, psql, psycopg, type SqlClient } from "./clients/sql-clients.ts";
 import { ComputeScene, primary, replica } from "./compute-scene.ts";
 
-/** The last three are downloaded, and one of them is built: for `npm run test:long`. */
+/** Only `npm run test:long` runs the last three: they are downloaded, and one of them is built. */
 const clients: readonly (readonly [name: string, make: (folder: string) => Promise<SqlClient>])[] = [
   ["pg", async () => nodePostgres],
   ["postgres.js", async () => postgresJs],

@@ -15,7 +15,7 @@ export const replica = "ep-replica";
 /** The key that clients send. */
 export const clientKey = "not-a-real-key";
 
-/** What exists at the start. */
+/** The projects and endpoints that exist at the start. */
 export const fixture = {
   projects: [
     {
@@ -39,7 +39,7 @@ export const fixture = {
   ],
 } as const satisfies SandboxOptions["fixture"];
 
-/** A busy disk copies a data directory slowly. The test's own deadline may be shorter. */
+/** A long time limit, because a busy disk copies a data directory slowly. The test's own time limit may be shorter. */
 const longestOperationMs = 90_000;
 
 /** An answer of the API, its body read as JSON. */
@@ -86,7 +86,7 @@ export class ComputeClient {
     return this.write("POST", `/endpoints/${endpointId}/${verb}`);
   }
 
-  /** Errors of failed operations, newest first; profile `public` shows them. */
+  /** The errors of failed operations, newest first. Only profile `public` shows them. */
   async failures(): Promise<readonly string[]> {
     const { body } = await this.api("GET", "/operations?limit=100");
     return body.operations.flatMap(({ error }: { readonly error?: string }) => (error === undefined ? [] : [error]));
@@ -96,7 +96,7 @@ export class ComputeClient {
     return (await this.api("GET", `/endpoints/${endpointId}`)).body.endpoint.current_state;
   }
 
-  /** The connection string that the API gives. */
+  /** Returns the connection string that the API shows. */
   async uri(endpointId: string, parameters: Readonly<Record<string, string>> = {}): Promise<string> {
     const query = new URLSearchParams({
       endpoint_id: endpointId,
@@ -168,7 +168,11 @@ export class ComputeScene extends ComputeClient {
   }
 }
 
-/** Runs statements with psql. @returns what it prints, trimmed. @throws Error with what it writes to stderr */
+/**
+ * Runs statements with psql.
+ * @returns its trimmed output
+ * @throws Error with what it writes to stderr
+ */
 export async function psql(uri: string, ...statements: readonly string[]): Promise<string> {
   const commands = statements.flatMap((statement) => ["-c", statement]);
   const { stdout } = await run("psql", ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", ...commands, uri], {

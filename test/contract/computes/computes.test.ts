@@ -214,7 +214,7 @@ describe("a sandbox with computes", () => {
   });
 });
 
-/** The postmaster of a backend. */
+/** Returns the process id of the postmaster to which a backend belongs. */
 async function parentOf(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   return Number(/^PPid:\t(\d+)$/m.exec(status)?.[1]);

@@ -7,7 +7,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ComputeScene, primary, psql } from "./compute-scene.ts";
 
-/** Sends bytes, and collects what comes back until the connection closes. */
+/** Sends bytes, and returns everything that arrives until the connection closes. */
 function send(port: number, ...parts: readonly Buffer[]): Promise<Buffer> {
   return new Promise((resolve) => {
     const received: Buffer[] = [];
@@ -110,19 +110,19 @@ describe("connecting to a compute", () => {
         () => "ended",
         (error: Error) => error.message,
       );
-      // The client of the same server sends the cancel request of the other one, as psql does on Ctrl-C.
+      // Another client of the same server sends the cancel request, as psql does on Ctrl-C.
       const { processID, secretKey } = client as unknown as { readonly processID: number; readonly secretKey: number };
       const request = Buffer.alloc(16);
       request.writeUInt32BE(16, 0);
       request.writeUInt32BE(80877102, 4);
       request.writeInt32BE(processID, 8);
       request.writeInt32BE(secretKey, 12);
-      // PgBouncer ends a client whose cancel request comes while the client still waits for a server.
+      // If the cancel request comes while the client still waits for a server, PgBouncer ends that client.
       const active = "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(20)' AND state = 'active'";
       await scene.until("running", async () => (await other.query(active)).rows.length > 0);
       await send(port, request);
       const words = await slow;
-      // PgBouncer 1.18.0, the one of Debian 12, sometimes crashes when it cancels. Then the next connection starts it again.
+      // PgBouncer 1.18.0 of Debian 12 sometimes crashes when it cancels. The next connection then starts it again.
       const hasCrashed = pooled === "true" && words === "Connection terminated unexpectedly";
       if (!hasCrashed) {
         expect(words).toMatch(/canceling statement due to user request/);

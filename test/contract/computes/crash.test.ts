@@ -39,7 +39,7 @@ async function startOn(folder: string): Promise<Started> {
   return { program, client: new ComputeClient({ url, controlUrl: url.replace("/api/v2", "/sandbox/v1") }) };
 }
 
-/** Command lines of processes that belong to the folder, other than the sandbox itself. */
+/** Returns the command lines of all processes that use the folder, except that of the sandbox. */
 function serversIn(folder: string): readonly string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -55,7 +55,7 @@ function commandLineOf(pid: string): string {
   }
 }
 
-/** What the sandbox is killed in the middle of. */
+/** The work during which the sandbox is killed. */
 const works: Readonly<Record<string, (client: ComputeClient, round: number) => Promise<ApiAnswer>>> = {
   wake: (client) => client.api("POST", `/endpoints/${primary}/start`),
   suspend: async (client) => {
@@ -94,7 +94,7 @@ async function query(uri: string, sql: string): Promise<readonly Record<string, 
   }
 }
 
-/** Every operation ends, and every branch that has data has it whole. */
+/** Checks that every operation has ended, and that every branch with data has all of its data. */
 async function expectSound(client: ComputeClient, folder: string): Promise<void> {
   await client.until("all operations ended", async () => {
     const { body } = await client.api("GET", "/operations?limit=1000");
@@ -115,7 +115,7 @@ test(`kill -9 in the middle of real work, ${rounds} times → no data lost, no p
 }, async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "computes-kill-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  // As root, PostgreSQL runs as another user, which has to pass.
+  // If root runs the test, PostgreSQL runs as another user. That user must be able to enter the folder.
   chmodSync(folder, 0o755);
   mkdirSync(path.join(folder, "tmp"));
   writeFileSync(path.join(folder, "fixture.json"), JSON.stringify(fixture));

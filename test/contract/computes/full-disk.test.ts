@@ -6,7 +6,10 @@ import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ComputeScene, mainBranch, primary, psql } from "./compute-scene.ts";
 
-/** A small file system for the data of the servers. @returns `undefined`: this user may mount nothing. */
+/**
+ * Mounts a small file system for the data of the servers.
+ * @returns `undefined`: this user has no right to mount
+ */
 function smallDisk(megabytes: number): string | undefined {
   const data = mkdtempSync(path.join(tmpdir(), "computes-full-"));
   const computes = path.join(data, "computes");

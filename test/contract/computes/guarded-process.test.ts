@@ -8,8 +8,8 @@ const user = { uid: undefined, gid: undefined, name: "" };
 test.each(["inOrder", "atOnce"] as const)(
   "a program without signal handlers is ended %s → it ends, so nothing that has just started outlives the sandbox",
   async (ends) => {
-    // A shell starts its children with INT ignored. That stays so until the program installs its own signal handlers, as
-    // PostgreSQL does a moment after its start.
+    // A shell starts its children with INT ignored. INT stays ignored until the program installs its own signal
+    // handlers, as PostgreSQL does shortly after its start.
     const args = ["-c", "echo started; exec sleep 600"];
     const program = new GuardedProcess({ program: "/bin/sh", args, user, ends });
     await waitUntil(() => program.lastWords() === "started" || undefined, { what: "the program has started" });

@@ -7,12 +7,15 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { startSandbox } from "../../../src/sandbox/index.ts";
 import { ComputeClient, ComputeScene, clientKey, fixture, mainBranch, primary, psql } from "./compute-scene.ts";
 
-/** Data directories have a thousand files each, which a busy disk copies and removes slowly. */
+/** A long time limit: a data directory has a thousand files, and a busy disk copies and removes them slowly. */
 const slowMs = 120_000;
 
 const allNames = "SELECT string_agg(name, ' ' ORDER BY name) FROM item";
 
-/** A moment that no other statement shares. @returns ISO 8601, milliseconds */
+/**
+ * Returns a time at which no other statement runs.
+ * @returns ISO 8601, in milliseconds
+ */
 async function moment(): Promise<string> {
   await wait(2);
   const now = new Date().toISOString();
@@ -43,7 +46,7 @@ async function writeOnePeriod(uri: string): Promise<void> {
   }
 }
 
-/** The number of the newest complete period in the history of the main branch. */
+/** Returns the number of the newest complete period in the history of the main branch. */
 function lastPeriodIn(folder: string): number {
   const history = path.join(folder, "computes", "branches", mainBranch, "history");
   const isComplete = (period: string): boolean => existsSync(path.join(history, period, "from"));
@@ -230,7 +233,7 @@ test(
     const uri = await client.uri(primary);
     await psql(uri, "CREATE TABLE item (name text)", "INSERT INTO item VALUES ('a')");
     const early = await moment();
-    // The name is taken: 409 as long as the time is in the history.
+    // The name is taken, so the answer is 409. When the time is no longer in the history, the answer is 422 instead.
     const fromEarly = () =>
       client.api("POST", `/branches/${mainBranch}/restore`, {
         source_branch_id: mainBranch,
@@ -238,7 +241,7 @@ test(
         preserve_under_name: "main",
       });
     expect((await fromEarly()).status).toBe(409);
-    // The sandbox keeps two periods, so the third one ends the first.
+    // The sandbox keeps two periods, so it removes the first one when the third one begins.
     for (const period of [2, 3]) {
       await writeOnePeriod(uri);
       await client.until(`in period ${period}`, async () => lastPeriodIn(folder) === period, slowMs);

@@ -14,7 +14,7 @@ import { ComputeScene, mainBranch, primary } from "./compute-scene.ts";
 
 const execute = promisify(execFile);
 
-/** Of the Debian packages libpostgresql-jdbc-java and default-jdk-headless. */
+/** The driver of the Debian package libpostgresql-jdbc-java. The test also needs default-jdk-headless. */
 const driver = "/usr/share/java/postgresql.jar";
 const canRun =
   existsSync(driver) &&
@@ -26,11 +26,11 @@ const note = canRun ? "" : " (skipped: run apt-get install default-jdk-headless 
 
 const page = await readFile(fileURLToPath(new URL("../../../docs/connect.md", import.meta.url)), "utf8");
 
-/** The manifest of the DatabaseAccess on the page. */
+/** Returns the manifest of the DatabaseAccess from the page. */
 const { spec: pageSpec } = parse(/```yaml\n(.*?)```/s.exec(page)?.[1] ?? "") as { spec: unknown };
 const spec = databaseAccessSpecSchema.parse(pageSpec);
 
-/** The environment variable that a property of the page refers to. */
+/** Returns the environment variable that a property on the page names. */
 function variableOf(property: string): string {
   const [, name] = new RegExp(`^spring\\.datasource\\.${property}=\\$\\{(\\w+)\\}$`, "m").exec(page) ?? [];
   if (name === undefined) throw new Error(`docs/connect.md has no property ${property}`);
@@ -59,7 +59,10 @@ describe.skipIf(!canRun)(`JDBC as docs/connect.md says${note}`, () => {
   const rolePath = `/branches/${mainBranch}/roles/${spec.role.name}`;
   const passwordNow = async () => (await scene.api("GET", `${rolePath}/reveal_password`)).body.password as string;
 
-  /** Runs the application in the environment that the page's Deployment gives it. @returns what it prints */
+  /**
+   * Runs the application with the environment variables that the page's Deployment sets.
+   * @returns its output
+   */
   async function connect(settings: Partial<ConnectionSettings>, password: string, properties: readonly string[] = []) {
     const { host } = (await scene.api("GET", `/endpoints/${primary}`)).body.endpoint as { host: string };
     const hosts = { host, pooledHost: host, readHosts: [] };
@@ -67,7 +70,7 @@ describe.skipIf(!canRun)(`JDBC as docs/connect.md says${note}`, () => {
     const all = { port, sslMode: "require", certificateAuthority: undefined, ...settings };
     const secret = bindingOf({ hosts, settings: all, spec, password });
     const fromSecret = Object.entries(secret).map(([key, value]) => [`DB_${key}`, value]);
-    // The names of endpoints are below localhost, and not every resolver knows these.
+    // The host names of endpoints end in `.localhost`, and not every resolver knows such names.
     const names = path.join(folder, "hosts");
     await writeFile(names, `127.0.0.1 ${host}\n`);
     const program = ["-cp", `${folder}:${driver}`, `-Djdk.net.hosts.file=${names}`, "Binding"];

@@ -11,17 +11,20 @@ import { ComputeScene, clientKey, mainBranch, primary, projectId, psql } from ".
 
 const neonctl = fileURLToPath(new URL("../../../node_modules/neonctl/bin/cli.js", import.meta.url));
 
-/** The public CLI as a user runs it. @returns what it prints */
+/**
+ * Runs the public CLI as a user runs it.
+ * @returns its output
+ */
 async function cli(scene: ComputeScene, ...args: readonly string[]): Promise<string> {
   const home = mkdtempSync(path.join(tmpdir(), "computes-cli-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const common = ["--project-id", projectId, "--api-host", scene.url, "--api-key", clientKey];
-  // What follows `--` is for psql.
+  // psql gets the arguments after `--`.
   const [own, rest] = args.includes("--")
     ? [args.slice(0, args.indexOf("--")), args.slice(args.indexOf("--"))]
     : [args, []];
   const all = [neonctl, ...own, ...common, "--no-analytics", "--config-dir", home, ...rest];
-  // The port is not 5432, and `*.localhost` does not resolve everywhere.
+  // The port is not 5432, and not every system resolves `*.localhost`.
   const address = { PGHOSTADDR: "127.0.0.1", PGPORT: String(scene.sandbox.databaseAddress?.port) };
   const env = { PATH: process.env.PATH, HOME: home, CI: "1", ...address };
   return (await promisify(execFile)(process.execPath, all, { env, timeout: 60_000 })).stdout;
@@ -142,7 +145,7 @@ describe("restore, reset, recovery and schemas with real data", () => {
 
   test("a deleted project is recovered → its branches have their data", async () => {
     await scene.api("DELETE", "");
-    // Until its computes have ended, the project is locked.
+    // The project is locked until its computes have ended.
     await scene.until("recovered", async () => (await scene.api("POST", "/recover")).status === 200);
     expect(await psql(await scene.uri(primary), "SELECT count(*) FROM item")).toBe("2");
   });

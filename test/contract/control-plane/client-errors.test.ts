@@ -414,7 +414,7 @@ describe("an answer that does not come", () => {
     await using client = clientOf(service.url, { ...fast, connections: 1 });
     const failures = await Promise.all([1, 2, 3].map(() => failureOf(client.listEndpoints(project))));
     const reasons = failures.map(({ reason }) => reason);
-    // The deadlines pass in the same moment: a read may still get the connection that the one before it gave up.
+    // All deadlines pass at the same moment. A read may still get the connection that the read before it has given up.
     expect(reasons.every((reason) => reason === "TimedOut" || reason === "Unreachable")).toBe(true);
     expect(reasons[0]).toBe("TimedOut");
     service.answerWith(json(200, { endpoints: [] }));
@@ -453,7 +453,7 @@ describe("a secret in an answer", () => {
   });
 });
 
-/** JSON in the right form for every call, with one name that is not UTF-8. */
+/** Returns an answer that fits every call. One name in it is not valid UTF-8. */
 function notUtf8(): Answer {
   const mark = "NAME";
   const endpoint = { ...leanEndpoint, name: mark };

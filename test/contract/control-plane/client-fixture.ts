@@ -11,7 +11,7 @@ import { systemClock } from "../../../src/runtime/system-clock.ts";
 export const project = "green-fox-123456";
 export const branch = "br-quiet-sun-123456";
 
-/** An endpoint with only the fields that both profiles of the service always give. */
+/** An endpoint with only the fields that both profiles always send. */
 export const leanEndpoint = {
   id: "ep-cool-dawn-123456",
   host: "ep-cool-dawn-123456.eu-1.local.example",
@@ -32,7 +32,7 @@ export const leanEndpoint = {
   updated_at: "2026-11-20T10:00:01.5Z",
 };
 
-/** An operation with only the fields that both profiles always give. */
+/** An operation with only the fields that both profiles always send. */
 export const leanOperation = {
   id: "a07f8772-1877-4da9-a939-3a3ae62d1d8d",
   project_id: project,
@@ -42,7 +42,7 @@ export const leanOperation = {
   updated_at: "2026-11-20T10:00:01Z",
 };
 
-/** Records what the client reports. */
+/** Remembers what the client reports to its observer. */
 export function recordingObserver() {
   const reported: string[] = [];
   const observer: ControlPlaneObserver = {
@@ -54,7 +54,7 @@ export function recordingObserver() {
   return { reported, observer };
 }
 
-/** A client of the service at `baseUrl`, disposed of with `await using`. */
+/** A client of the control plane at `baseUrl`, for `await using`. */
 export function clientOf(
   baseUrl: string,
   options: Partial<ControlPlaneClientOptions> = {},
@@ -70,7 +70,7 @@ export function clientOf(
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }
 
-/** The error of a call that must fail. */
+/** Returns the error of a call that must fail. */
 export async function failureOf(call: Promise<unknown>): Promise<ControlPlaneError> {
   try {
     await call;
@@ -83,7 +83,7 @@ export async function failureOf(call: Promise<unknown>): Promise<ControlPlaneErr
   throw new Error("the call succeeded");
 }
 
-/** Every method of the port, called with something plausible. */
+/** Every method of the port, with a call that has plausible arguments. */
 export const everyCall: readonly (readonly [
   name: string,
   kind: "read" | "write",

@@ -14,7 +14,7 @@ const creation = {
   maxUnits: 2,
 } as const;
 
-/** A sandbox whose time stands still until it is moved, and a client of it. */
+/** Starts a sandbox whose clock stands still until the test moves it, and a client of it. */
 async function startPair(profile: "seed" | "public") {
   const sandbox = await startSandbox({
     profile,

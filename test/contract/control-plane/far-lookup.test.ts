@@ -1,4 +1,4 @@
-/** Names that lead to this machine or link, in connections that must not go there. */
+/** Tests that names which lead to this machine or link are refused. */
 import type { lookup } from "node:dns";
 import { expect, onTestFinished, test } from "vitest";
 import { farLookup } from "../../../src/http/far-lookup.ts";
@@ -8,7 +8,10 @@ import { connectControlPlane } from "../../../src/wiring/connect-control-plane.t
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { startRawService } from "./raw-service.ts";
 
-/** What the lookup gives for a name with these addresses: all of them, then the one for a client that asks for one. */
+/**
+ * Looks up a name that has these addresses.
+ * @returns two results: of a lookup for all addresses, and of a lookup for one
+ */
 async function lookedUp(...addresses: readonly string[]) {
   const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   const resolve = ((_name: string, _options: object, callback: (error: null, all: typeof found) => void) =>

@@ -2,31 +2,31 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-/** One request as it came over the wire. */
+/** One request as the bytes that arrived. */
 export interface SeenRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
-  /** Counts connections from 1. */
+  /** The number of the connection, from 1. */
   readonly connection: number;
 }
 
-/** Answers one request, in any way a socket allows. */
+/** Answers one request with any bytes. */
 export type Answer = (response: ServerResponse, request: SeenRequest) => void;
 
-/** A server that does exactly what a test tells it, to the byte. */
+/** A server that sends exactly the bytes that a test gives it. */
 export interface RawService extends AsyncDisposable {
   /** Base URL, ends in /v2. */
   readonly url: string;
   readonly requests: readonly SeenRequest[];
-  /** How every request is answered from now on. */
+  /** Sets the answer to every later request. */
   answerWith(answer: Answer): void;
-  /** Ends every open connection, idle ones too. */
+  /** Closes every open connection, idle ones too. */
   dropConnections(): void;
 }
 
-/** Listens on a free port of loopback. */
+/** Starts the server on a free port of loopback. */
 export async function startRawService(first: Answer = json(200, {})): Promise<RawService> {
   const requests: SeenRequest[] = [];
   const connections = new Map<Socket, number>();
@@ -81,13 +81,13 @@ export function refusal(status: number, message: string, headers: Readonly<Recor
   return json(status, { request_id: crypto.randomUUID(), code: "", message }, headers);
 }
 
-/** Takes the request and never answers. */
+/** Reads the request and never answers. */
 export const silence: Answer = () => undefined;
 
-/** Takes the request and cuts the connection. */
+/** Reads the request and cuts the connection. */
 export const cut: Answer = (response) => void response.socket?.destroy();
 
-/** Promises more of the body than it sends, then cuts the connection. */
+/** Announces a longer body than it sends, and then cuts the connection. */
 export function cutInBody(status: number, part: string): Answer {
   return (response) => {
     response.writeHead(status, { "content-type": "application/json", "content-length": String(part.length + 100) });
@@ -95,7 +95,7 @@ export function cutInBody(status: number, part: string): Answer {
   };
 }
 
-/** Sends the head and a part of the body, then nothing more. */
+/** Sends the head and a part of the body, and nothing after that. */
 export function stallInBody(status: number, part: string): Answer {
   return (response) => {
     response.writeHead(status, { "content-type": "application/json", "content-length": String(part.length + 100) });

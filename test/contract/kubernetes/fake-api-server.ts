@@ -1,4 +1,4 @@
-/** A server that answers as a test says, in place of the API server. */
+/** A server in place of the API server. It gives the answers that a test sets. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { CredentialSource } from "../../../src/kubernetes/http/credentials.ts";
@@ -9,22 +9,22 @@ export interface ReceivedRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: IncomingMessage["headers"];
-  /** Parsed; `undefined` when there was none. */
+  /** The parsed body; `undefined` when there was none. */
   readonly body: unknown;
-  /** Of the socket: equal ports mean one connection. */
+  /** The port of the client's socket. Equal ports mean the same connection. */
   readonly remotePort: number | undefined;
 }
 
-/** An HTTP server on loopback that answers as a test says. */
+/** An HTTP server on loopback. It gives the answers that a test sets. */
 export interface FakeApiServer {
   readonly url: string;
   readonly requests: readonly ReceivedRequest[];
-  /** The answer to everything from now on. */
+  /** Sets the answer to every later request. */
   answer(handler: (request: ReceivedRequest, response: ServerResponse) => void): void;
   stop(): Promise<void>;
 }
 
-/** Starts one that answers 404 until a test sets another answer. */
+/** Starts a server that answers 404 until a test sets another answer. */
 export async function startFakeApiServer(): Promise<FakeApiServer> {
   const requests: ReceivedRequest[] = [];
   let handler: Parameters<FakeApiServer["answer"]>[0] = (_request, response) => response.writeHead(404).end();
@@ -57,7 +57,7 @@ export function sendJson(
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
-/** Credentials whose token counts its reloads: `token-1`, `token-2`, … */
+/** Credentials with a token that counts how often they were read: `token-1`, `token-2`, … */
 export function countingCredentials(server: string): CredentialSource & { reloads(): number } {
   let reloads = 0;
   return {

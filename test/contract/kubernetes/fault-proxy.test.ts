@@ -7,19 +7,20 @@ import { bookmark, errorEvent, requestFaults, streamFaults } from "../../support
 import { parseProxiedRequest } from "../../support/fault-proxy/proxied-request.ts";
 import { type FakeApiServer, sendJson, startFakeApiServer } from "./fake-api-server.ts";
 
-/*
- * Each fault bites, and does what its name says: a proxy that does nothing would make every test behind it pass.
+/**
+ * Each fault must have an effect, and the effect that its name says. With a proxy that does nothing, every test behind
+ * the proxy would pass.
  */
 
 const list = "/apis/endpoint-operator.dev/v1alpha1/computeendpoints";
 const watch = `${list}?watch=true`;
 const event = (type: string, name: string) => JSON.stringify({ type, object: { metadata: { name } } });
 
-/** What a client has received for one request so far. */
+/** What a client has received so far for one request. */
 interface Heard {
   status: number | undefined;
   text: string;
-  /** "Open" until it ends; what the socket said when it broke. */
+  /** "Open" until the answer ends. If the connection breaks, the error of the socket. */
   end: string;
   leave(): void;
 }
@@ -140,7 +141,7 @@ describe("faults of requests", () => {
       const injected = proxy.inject({ match: { verb: "list" }, fault, times: 1 });
       const heard = ask(list);
       await until("it has bitten", () => injected.bites === 1);
-      // A later watch has no part in the fault; by then the first one has received every event.
+      // The fault does not apply to a later watch. By then the first watch has received every event.
       expect(await answerTo(list)).toMatchObject({ status: 200, end: "Ended" });
       await until("what was to be heard", () =>
         Object.entries(expected).every(([key, value]) => heard[key as keyof Heard] === value),
@@ -222,7 +223,7 @@ describe("faults of watches", () => {
     emit(event("ADDED", "b"));
     await until("it has bitten", () => injected.bites === 1);
     await until("what was to be heard", () => heard.text === expected.text && heard.end === expected.end);
-    // The next watch is spared.
+    // The fault does not apply to the next watch.
     heard.leave();
     await until("the watch is gone", () => proxy.stats().openStreams === 0);
     const next = await openWatch();

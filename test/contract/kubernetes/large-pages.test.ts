@@ -17,7 +17,7 @@ function stored(name: string, annotationBytes: number) {
   };
 }
 
-/** A watch on a server that has these resources, and pages them as it is asked to. */
+/** Starts a watch on a server that has these resources. The server makes pages of the size that the client asks for. */
 async function startWatch(resources: ReturnType<typeof stored>[]) {
   const clock = new FakeClock();
   const server = await startFakeApiServer();
@@ -61,7 +61,8 @@ test("one object alone is too long → a pause and another try, no storm; it shr
   const resources = [stored("good", 10), stored("huge", 2 * maxBodyBytes)];
   const { clock, watch, lists } = await startWatch(resources);
   await waitUntil(() => clock.nextTimerInMs === 400 || undefined, { what: "a pause", lastSeen: () => lists().length });
-  // Eight sizes down to one, which brings the good one; then the other one.
+  // Eight requests with smaller and smaller pages, down to one object, return the good object. The ninth request is for
+  // the other object.
   expect(lists()).toHaveLength(9);
   expect(watch.hasSynced()).toBe(false);
   resources[1] = stored("huge", 10);

@@ -10,9 +10,10 @@ import { errorEvent, refuse, requestFaults, streamFaults } from "../../support/f
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { countingCredentials, sendJson, startFakeApiServer } from "./fake-api-server.ts";
 
-/*
- * What a permanent fault costs the API server, on simulated time. The clock moves only when nothing else happens, so
- * a storm would be an endless number of requests at one moment. And what comes after it has gone.
+/**
+ * What a permanent fault costs the API server, on simulated time. The clock moves only when nothing else happens, so a
+ * storm would be an endless number of requests at one moment. The tests also check what happens after the fault has
+ * ended.
  */
 
 const minutes = 10;
@@ -25,7 +26,10 @@ function stored(name: string, version: number) {
   };
 }
 
-/** A connection that knows how many calls wait for an answer, and what has been read of the open streams. */
+/**
+ * Wraps a connection. It counts the calls that wait for an answer, the open streams, and the bytes that were read from
+ * streams.
+ */
 function observed(connection: KubernetesConnection) {
   const state = { waiting: 0, openStreams: 0, streamBytes: 0 };
   const counted = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
@@ -56,7 +60,7 @@ function observed(connection: KubernetesConnection) {
   return { state, wrapped };
 }
 
-/** A watch on everything through a proxy with these faults, before a server that has one resource, and later two. */
+/** Starts a watch of all namespaces through a proxy with these faults. The server has one resource, and later two. */
 async function startBehind(rules: readonly FaultRule[]) {
   const clock = new FakeClock();
   const server = await startFakeApiServer();
@@ -96,7 +100,8 @@ async function startBehind(rules: readonly FaultRule[]) {
   });
   const isQuiet = () => {
     const { held, openStreams, streamBytes } = proxy.stats();
-    // A watch may be held after its headers: open for the one side, and not for the other.
+    // The proxy may hold a watch after its headers were sent. Then the watch is open for the client, and not yet for
+    // the proxy.
     return state.waiting + state.openStreams === held + openStreams && state.streamBytes === streamBytes;
   };
   return { clock, proxy, watch, appear, injected, isQuiet };
@@ -104,7 +109,7 @@ async function startBehind(rules: readonly FaultRule[]) {
 
 type Scene = Awaited<ReturnType<typeof startBehind>>;
 
-/** Until nothing happens any more without time going by. */
+/** Waits until nothing more happens at this simulated time. */
 async function settle({ proxy, isQuiet }: Scene): Promise<void> {
   const before = proxy.requests.length;
   const deadlineMs = performance.now() + 15_000;
@@ -122,7 +127,7 @@ async function drive(scene: Scene, durationMs: number): Promise<void> {
   }
 }
 
-/** Requests of each minute, from the first on. */
+/** Returns the number of requests in each minute, from the first minute on. */
 function perMinute({ proxy }: Scene, startMs: number): readonly number[] {
   const minuteOf = ({ atMs }: { readonly atMs: number }) => Math.floor((atMs - startMs) / 60_000);
   return Array.from(

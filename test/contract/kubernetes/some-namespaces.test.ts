@@ -1,4 +1,4 @@
-/** Tests a watch of two namespaces when the rights in one of them come and go. */
+/** Tests a watch of two namespaces while the rights in one of them are removed and given back. */
 import { expect, onTestFinished, test } from "vitest";
 import type { LogFields } from "../../../src/domain/logger.ts";
 import { createConnection } from "../../../src/kubernetes/http/connection.ts";
@@ -15,7 +15,9 @@ function stored(namespace: string) {
   };
 }
 
-/** A watch on two namespaces, each with one resource; the rights of one come and go. */
+/**
+ * Starts a watch of two namespaces, each with one resource. The test removes and restores the rights in one of them.
+ */
 async function startWatch() {
   const clock = new FakeClock();
   const server = await startFakeApiServer();

@@ -42,7 +42,10 @@ export class AdmissionWebhook {
     return new AdmissionWebhook(component, url, directory);
   }
 
-  /** Whether a PrometheusRule may be created. @throws Error when the webhook does not answer as Kubernetes asks */
+  /**
+   * Whether the webhook allows a PrometheusRule.
+   * @throws Error when its answer does not have the form that Kubernetes requires
+   */
   async isAllowed(object: unknown): Promise<boolean> {
     const request = { uid: "uid-1", operation: "CREATE", resource, kind, object };
     const answer = await fetch(`${this.#url}/admission-prometheusrules/validate`, {

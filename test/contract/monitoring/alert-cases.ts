@@ -187,5 +187,5 @@ const accesses: readonly AlertCase[] = [
   },
 ];
 
-/** For each alert: it fires, it does not, it resolves. */
+/** The cases of each alert: it fires, it does not fire, it resolves. */
 export const alertCases: readonly AlertCase[] = [...operationFailed, ...resources, ...accesses, ...operatorAlertCases];

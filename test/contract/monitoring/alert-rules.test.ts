@@ -18,7 +18,11 @@ const rules: ReadonlyMap<string, Rule> = new Map(
   ruleGroups().flatMap((group) => group.rules.map((rule) => [rule.alert, rule])),
 );
 
-/** @returns what promtool wrote. @throws Error with that when it finds something */
+/**
+ * Runs promtool.
+ * @returns its output
+ * @throws Error with the output when promtool reports a problem
+ */
 async function promtool(binary: string, ...args: readonly string[]): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(binary, args, { timeout: 60_000 }).catch((error) => {
     throw new Error(`promtool ${args[0]} ${args[1]}:\n${error.stdout}${error.stderr}`);
@@ -32,7 +36,7 @@ async function temporaryDirectory(): Promise<string> {
   return directory;
 }
 
-/** The text that a template gives; a case says what `$value` reads like. */
+/** Returns the text of a template for a firing alert. The case gives the text for `$value`. */
 function textOf(template: string, { labels = {}, value }: Firing): string {
   const text = template
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_all, label: string) => labels[label] ?? `no label ${label}`)
@@ -41,7 +45,7 @@ function textOf(template: string, { labels = {}, value }: Firing): string {
   return text;
 }
 
-/** One case as a file of `promtool test rules`. */
+/** Returns one case in the form of a file for `promtool test rules`. */
 function testFile({ alert, series, firing }: AlertCase): object {
   const rule = rules.get(alert);
   if (rule === undefined) throw new Error(`no rule ${alert}`);
@@ -80,7 +84,7 @@ describe("deploy/monitoring/rules.yaml", () => {
     const [, config = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
     const directory = await temporaryDirectory();
     await copyFile(rulesFile, path.join(directory, "rules.yaml"));
-    // Debian's promtool is built without service discovery. All other parts of the file are checked.
+    // Debian's promtool is built without service discovery, so that part of the file is not checked.
     const discovery = /kubernetes_sd_configs: .*$/m;
     expect(config).toMatch(discovery);
     await writeFile(path.join(directory, "prometheus.yml"), config.replace(discovery, "static_configs: []"));

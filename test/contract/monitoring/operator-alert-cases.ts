@@ -15,12 +15,12 @@ const credentials = (controlPlane: string, target: string) =>
 const ofSettings = { job: "operator", control_plane: "settings" };
 const rejected = { labels: ofSettings };
 
-/** One operator among those that share a Prometheus. */
+/** The labels of one of several operators that share a Prometheus. */
 const ofOperator = { labels: { job: "operator" } };
-/** Another team's operator, at which all is well. */
+/** The labels of another team's operator, which has no problem. */
 const well = 'job="theirs",namespace="theirs",instance="d"';
 
-/** For each alert about the operator: it fires, it does not, it resolves. */
+/** The cases of each alert about the operator: it fires, it does not fire, it resolves. */
 export const operatorAlertCases: readonly AlertCase[] = [
   {
     alert: "EndpointOperatorDown",

@@ -1,4 +1,4 @@
-/** An operator that has just started, in memory, to compare with the plugin's plan. */
+/** Runs a freshly started operator in memory, to compare it with the plugin's plan. */
 import type { Claim } from "../../../src/decide/claims.ts";
 import type { Observation } from "../../../src/decide/observation.ts";
 import { fullGrant, type GrantOf } from "../../../src/decide/project-grant.ts";
@@ -15,19 +15,19 @@ import { quietLogger } from "../../support/quiet-logger.ts";
 import { settingsUnit } from "../../support/settings-unit.ts";
 import { identity, nowMs, ownership, policy, project, resource } from "../../unit/decide/builders.ts";
 
-/** A write to the control plane: the method and what it was called with. */
+/** A change that the operator asked the control plane for: the method and its arguments. */
 export type Call = readonly [method: "create" | "update" | "delete" | "power", ...parameters: readonly unknown[]];
 
 const leftAlone = new KubernetesError("Forbidden", "this resource is left alone");
 
-/** A cluster and a control plane in memory, as an observation describes them. Nothing has been read yet. */
+/** A cluster and a control plane in memory, with the content of an observation. The operator has read nothing yet. */
 export class ObservedWorld {
   readonly clock = new FakeClock(nowMs);
   readonly store = new FakeResourceStore();
   readonly resource: ComputeEndpoint;
-  /** The other resource of the project, if any claims something. */
+  /** The other resource of the project, if the observation has a claim of one. */
   readonly siblings: readonly ComputeEndpoint[];
-  /** Writes to the control plane, in order. */
+  /** The changes that the operator asked the control plane for, in order. */
   readonly calls: Call[] = [];
   readonly controlPlane: ControlPlane;
 
@@ -35,7 +35,7 @@ export class ObservedWorld {
     this.resource = this.store.put(given.resource);
     this.siblings = claims.map((claim) => this.store.put(siblingOf(claim)));
     this.controlPlane = controlPlaneOf(given, this.calls);
-    // The sibling claims and does nothing: the API server refuses every write to it.
+    // The other resource must not change, so the API server refuses every write to it.
     this.store.beforeWrite = (_write, { uid }) => {
       if (uid !== this.resource.uid) throw leftAlone;
     };
@@ -46,7 +46,10 @@ export class ObservedWorld {
     return this.store.get(this.resource.key);
   }
 
-  /** Runs one reconcile of an operator that has just started. @param grantOf what each namespace may do. @default everything */
+  /**
+   * Runs one reconcile of a freshly started operator.
+   * @param grantOf what each namespace may do. @default everything
+   */
   async reconcile(grantOf: GrantOf = () => fullGrant): Promise<void> {
     const { clock, store, controlPlane } = this;
     const access = { identity, forCaller: () => controlPlane, reserve: async () => {}, reserved: controlPlane };
@@ -62,7 +65,10 @@ export class ObservedWorld {
   }
 }
 
-/** The stored resource behind a claim. It has no finalizer, so that the operator would have to write to it first. */
+/**
+ * Returns the stored resource that has a claim. It has no finalizer, so the operator would have to write to it before
+ * anything else.
+ */
 function siblingOf({ key, uid, creationTimestamp, ownedEndpointId, openCreate, wish }: Claim): ComputeEndpoint {
   const record =
     ownedEndpointId === undefined ? undefined : ownership({ endpointId: ownedEndpointId, resourceUid: uid });

@@ -14,18 +14,18 @@ import { type Factors, product } from "../../unit/decide/product/factors.ts";
 import { claimsOf, createGiven } from "../../unit/decide/product/given.ts";
 import { type Call, ObservedWorld } from "./fresh-operator.ts";
 
-/** All of them take half a minute of one core. */
+/** A long time limit: all cases take half a minute on one core. */
 const timeoutMs = 300_000;
 
 const { wakeRequestedAt: wake, suspendRequestedAt: suspend } = annotations;
 
-/** What a plan does, or what one reconcile did: the request, the write, or what status says. */
+/** The effect of a plan, or of one reconcile: calls, writes, and the reason in status. */
 interface Effect {
   readonly calls: readonly Call[];
   readonly finalizer: "Added" | "Removed" | "Kept";
   readonly ownership: unknown;
   readonly hasIntent: boolean;
-  /** Reason of Ready, if the plan states one. */
+  /** The reason of Ready, if the plan sets one. */
   readonly reason: string | undefined;
 }
 
@@ -34,12 +34,15 @@ const kinds = new Map<Plan["kind"], number>();
 const differences: string[] = [];
 const writes: string[] = [];
 
-/** What only a running process knows cannot be in a plan: an answer that is not stored, refused posts, elapsed time. */
+/**
+ * Whether a new process could know this case. It cannot know an answer that is not stored, refused POSTs, or elapsed
+ * time.
+ */
 function isFresh({ isAnswered, posts, isSettled }: Factors): boolean {
   return !isAnswered && posts === "Unresolved" && !isSettled;
 }
 
-/** Whether names are shown must follow from the endpoints that are shown. */
+/** Whether the case is consistent: the control plane shows names only if at least one of its endpoints has a name. */
 function isVisible({ project: { echoesNames, endpoints } }: Observation): boolean {
   return echoesNames === [...endpoints.values()].some(({ name }) => name !== undefined);
 }
@@ -76,12 +79,15 @@ function effectOf({ plan, afterOperation }: PlannedStep, { status, deletionTimes
     case "Stall":
       return { ...nothing, reason: plan.reason };
     case "Settled":
-      // A resource that is being deleted without our finalizer is left alone, status included.
+      // The operator does not touch a resource that is being deleted and has no finalizer of ours, not even its status.
       return { ...nothing, reason: deletionTimestamp === undefined ? "UpToDate" : undefined };
   }
 }
 
-/** What one reconcile has done. After an added finalizer the operator goes on at once; that is another plan. */
+/**
+ * Returns the effect of one reconcile. After it has added the finalizer, the operator goes on at once; that is not part
+ * of this plan.
+ */
 function effectIn(world: ObservedWorld, step: PlannedStep): Effect {
   const { store, resource, calls } = world;
   if (step.plan.kind === "AddFinalizer")
@@ -97,7 +103,7 @@ function effectIn(world: ObservedWorld, step: PlannedStep): Effect {
   };
 }
 
-/** @param factors for a message; `grants` what each namespace may do */
+/** @param factors only for the message; `grants` what each namespace may do */
 async function compare(factors: object, world: ObservedWorld, grants: GrantOf = () => fullGrant): Promise<void> {
   const { resource, siblings: others, clock, controlPlane } = world;
   const step = await planNow({ resource, others, identity, clock, controlPlane, grants }).catch((error: unknown) => {
@@ -107,7 +113,7 @@ async function compare(factors: object, world: ObservedWorld, grants: GrantOf = 
   if (world.calls.length + world.store.writes.length > 0) writes.push(JSON.stringify(factors));
   await world.reconcile(grants);
   if (step instanceof ControlPlaneError) {
-    // The endpoint cannot be read: neither of the two knows what to do, and nothing is sent.
+    // The endpoint cannot be read. Then neither plugin nor operator decides, and nothing is sent.
     if (world.calls.length > 0) differences.push(`${step.reason}: ${JSON.stringify({ factors, calls: world.calls })}`);
     return;
   }
@@ -118,15 +124,15 @@ async function compare(factors: object, world: ObservedWorld, grants: GrantOf = 
   if (!isDeepStrictEqual(found, wanted)) differences.push(JSON.stringify({ kind, wanted, found, factors }));
 }
 
-/** What a namespace may do: nothing, everything but adopt, everything. */
+/** The three levels of a grant: nothing, everything except adoption, everything. */
 const grants = {
   none: { mayChange: false, mayAdopt: false },
   changeOnly: { mayChange: true, mayAdopt: false },
 } as const satisfies Readonly<Record<string, ProjectGrant>>;
 
 /**
- * Grants are no factor of the product: each level is compared with every so-manieth case. A prime number, so that
- * every level occurs.
+ * Grants are not a factor of the product. Instead, each level of a grant is compared with one case of this number of
+ * cases. The number is prime, so that every level of each factor occurs.
  */
 const grantStride = 61;
 
@@ -163,7 +169,7 @@ const power = {
   operations: [{}, { ownInFlight: [operation({ id: "op-own", action: "apply_config", status: "running" })] }],
 } as const;
 
-/** Every combination of levels. */
+/** Compares every combination of levels. */
 function* combinations<T extends Readonly<Record<string, readonly unknown[]>>>(
   levels: T,
 ): Generator<{ readonly [Name in keyof T]: T[Name][number] }> {
@@ -180,7 +186,7 @@ function* combinations<T extends Readonly<Record<string, readonly unknown[]>>>(
   }
 }
 
-/** The annotations that ask for power are no factor of the product either. */
+/** The power annotations are not a factor of the product either. */
 async function comparePower(): Promise<void> {
   for (const factors of combinations(power)) {
     const { asked, handled, shown, maxUnits, isPaused, hasFinalizer, isDeleting, operations } = factors;

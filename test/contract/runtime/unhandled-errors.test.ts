@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
 
-/** A process of its own that ends as ours does, and in which nothing handles an error. */
+/** Starts a process that ends like ours. Its code does not handle the error. */
 function runWith(bug: string) {
   const program = `
     import { endOnUnhandledErrors } from ${source("runtime/shutdown.ts")};

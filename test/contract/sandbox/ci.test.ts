@@ -12,7 +12,7 @@ import { freshSandbox, latencyMs, type SandboxClient } from "./sandbox-client.ts
 
 const rootFile = (name: string) => readFile(new URL(`../../../${name}`, import.meta.url), "utf8");
 
-/** A project of one test, and a key that knows no other, as docs/sandbox.md describes. */
+/** Makes a project for one test and a key for this project only, as docs/sandbox.md describes. */
 async function isolated(client: SandboxClient, name: string) {
   const { body } = await client.api("POST", "/projects", { body: { project: { name } } });
   await client.advance(2 * latencyMs);

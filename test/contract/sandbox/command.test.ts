@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { runCommand, type SandboxRun } from "./sandbox-command.ts";
 
-/** Waits for the first line of a sandbox that listens, and reads its base URL from it. */
+/** Waits until the sandbox prints its first line, and returns the base URL in it. */
 async function urlOf(running: SandboxRun): Promise<string> {
   return await vi.waitFor(
     () => {

@@ -216,7 +216,7 @@ test("a new directory → for its owner only", () => {
   expect(statSync(directory).mode & 0o777).toBe(0o700);
 });
 
-/** What cannot be written: JSON has no way to say it. */
+/** JSON cannot hold this value, so the write fails. */
 function circular(): never {
   const value: { self?: unknown } = {};
   value.self = value;
@@ -240,7 +240,7 @@ test("transactions of one turn → in the file together, when the store says so 
   expect(written()).toBeUndefined();
 });
 
-/** Ids of the projects in the write-ahead log and the file, as a start after a kill would find them. */
+/** Returns the ids of the projects in the write-ahead log and the file, as a start after a kill would find them. */
 function inFile(file: string): readonly string[] {
   const copy = newDirectory();
   for (const end of ["", "-wal"]) cpSync(`${file}${end}`, join(copy, `${stateFileName}${end}`));

@@ -14,7 +14,7 @@ function newDirectory(): string {
   return directory;
 }
 
-/** From now on the file takes no endpoint, as if the disk were full then. */
+/** Makes every later write of an endpoint fail, as on a full disk. */
 function refuseNewEndpoints(directory: string): void {
   const file = new DatabaseSync(join(directory, "sandbox.db"));
   file.exec(`CREATE TRIGGER full BEFORE INSERT ON record WHEN NEW.collection = 'endpoints'
@@ -22,7 +22,7 @@ function refuseNewEndpoints(directory: string): void {
   file.close();
 }
 
-/** From now on the sandbox of the directory was stopped so much longer ago, its clock running on in real time. */
+/** Changes the stored clock, as if the sandbox had been stopped this much earlier and its clock were real. */
 function stoppedEarlier(directory: string, milliseconds: number): void {
   const file = new DatabaseSync(join(directory, "sandbox.db"));
   const where = "WHERE collection = 'values' AND key = 'clock'";
@@ -36,7 +36,7 @@ function stoppedEarlier(directory: string, milliseconds: number): void {
 const apiKey = "not-a-real-key";
 const create = { body: { endpoint: { branch_id: branches.orders, type: "read_write" } } };
 
-/** A sandbox on a directory, and the same again after a stop. */
+/** Starts a sandbox on a directory; a second call after a stop continues with it. */
 async function restartable(options: SandboxOptions = {}) {
   const data = newDirectory();
   let client = await freshSandbox({ data, apiKey, ...options });

@@ -5,7 +5,7 @@ import { branches, freshSandbox, latencyMs, paid, type SandboxClient } from "./s
 const readWrite = (branchId: string) => ({ body: { endpoint: { branch_id: branchId, type: "read_write" } } });
 const shape = { request_id: expect.any(String), code: expect.any(String), message: expect.any(String) };
 
-/** What the tests compare to see that a refused request has changed nothing. */
+/** Returns the state that the tests compare, to see that a refused request has changed nothing. */
 async function stateOf(client: SandboxClient): Promise<unknown> {
   const endpoints = await client.api("GET", `${paid}/endpoints`);
   const operations = await client.api("GET", `${paid}/operations`);
@@ -94,7 +94,8 @@ describe("400", () => {
       ["PATCH", `${paid}/endpoints/ep-x`],
     ] as const) {
       const answer = await client.api(method, path, { body });
-      // What a create must have, an update need not: then the endpoint is looked for, and is not there.
+      // These fields are required for a create and optional for an update. So the update is valid, and its endpoint is
+      // not found.
       const mayBeMissing = method === "PATCH" && (field === "endpoint.branch_id" || field === "endpoint.type");
       expect(answer.status).toBe(mayBeMissing ? 404 : 400);
       expect(answer.body).toEqual(shape);
@@ -250,7 +251,7 @@ describe("other refusals", () => {
     const refused = await client.api("POST", `${paid}/endpoints`, readWrite(branches.orders));
     expect({ status: refused.status, after: refused.headers.get("retry-after") }).toEqual({ status: 429, after: "1" });
     await client.advance(400);
-    // Rounded up: a request that comes after it is accepted.
+    // The seconds are rounded up, so a request after this time is accepted.
     expect((await client.api("GET", "/projects")).headers.get("retry-after")).toBe("1");
     await client.advance(600);
     expect((await client.api("GET", `${paid}/endpoints`)).body.endpoints).toEqual([]);

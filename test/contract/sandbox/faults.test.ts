@@ -68,7 +68,7 @@ describe("effects", () => {
     await late(branches.orders, 60);
     const answer = call === "reset" ? client.control("POST", "/reset") : client.control("PUT", "/snapshot", snapshot);
     expect((await answer).status).toBe(200);
-    // Due after the first one: when it is there, the other would have been.
+    // This request is due later than the first one. When it has been carried out, the first one would have been, too.
     await late(branches.staging, 80);
     await vi.waitFor(async () => expect(await count(client)).toBe(1), { timeout: 5000, interval: 5 });
     const { endpoints: found } = (await client.api("GET", `${paid}/endpoints`)).body;

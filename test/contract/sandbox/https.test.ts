@@ -21,7 +21,7 @@ const patienceMs = 120_000;
 /** Go modules are downloaded and built. */
 const buildMs = 600_000;
 
-/** A Terraform provider that calls any address, by the transport that every provider in Go has. */
+/** The source of a Terraform provider that calls any address. It uses the HTTP transport of every provider in Go. */
 const httpProvider = "github.com/terraform-providers/terraform-provider-http";
 
 const goClient = `package main
@@ -43,7 +43,11 @@ func main() {
 }
 `;
 
-/** Builds a program in Go. @param target a package of another module, which is downloaded. @returns its file */
+/**
+ * Builds a Go program.
+ * @param target a package of another module, which is downloaded
+ * @returns its file
+ */
 async function buildGo(
   folder: string,
   name: string,
@@ -58,7 +62,10 @@ async function buildGo(
   return path.join(folder, name);
 }
 
-/** A sandbox with every encrypted way, its authority in a file, and the environment of a client that trusts it. */
+/**
+ * Starts a sandbox with https on its port and through its proxy, and writes its authority to a file.
+ * @returns the environment of a client that trusts the authority
+ */
 async function encryptedSandbox(proxy: { readonly hostName?: string } = {}) {
   const client = await freshSandbox({ tls: true, proxy, clock: "real", operationLatencyMs: 5 });
   const folder = await mkdtemp(path.join(tmpdir(), "sandbox-https-"));
@@ -76,7 +83,10 @@ async function encryptedSandbox(proxy: { readonly hostName?: string } = {}) {
   return { ...client, client, ca, caFile, folder, environment, key: client.sandbox.apiKey };
 }
 
-/** Asks for a tunnel. @returns the head of the answer, and the rest of the connection */
+/**
+ * Asks the proxy for a tunnel.
+ * @returns the head of the answer, and the connection after it
+ */
 async function askForTunnel(proxyUrl: string, target: string): Promise<{ head: string; socket: Socket }> {
   const { hostname, port } = new URL(proxyUrl);
   const socket = connect(Number(port), hostname);

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const neonctl = fileURLToPath(new URL("../../../node_modules/neonctl/bin/cli.js", import.meta.url));
 const projectId = "green-fox-123456";
 
-/** What the tests look at in an answer. */
+/** The parts of an answer that the tests read. */
 interface Answer {
   readonly branch: { readonly id: string };
   readonly branches: readonly { readonly id: string; readonly name: string }[];
@@ -20,7 +20,7 @@ interface Answer {
   readonly project: { readonly settings: { readonly allowed_ips: { readonly ips: readonly string[] } } };
 }
 
-/** The public CLI as a user runs it, against a new sandbox with its built-in projects. */
+/** Runs the public CLI as a user runs it, against a new sandbox with the built-in projects. */
 async function cliOfNewSandbox() {
   const sandbox = await startSandbox({ profile: "public", operationLatencyMs: 1, seed: 3 });
   onTestFinished(() => sandbox.stop());
@@ -38,7 +38,7 @@ async function cliOfNewSandbox() {
     const answer = await fetch(`${sandbox.url}${path}`, { headers: { authorization: `Bearer ${sandbox.apiKey}` } });
     return (await answer.json()) as Answer;
   };
-  /** What the test prepares; a start of the CLI takes a second. */
+  /** Prepares what the tests need, because each start of the CLI takes a second. */
   const post = async (path: string, body: object) => {
     await untilUnlocked(sandbox);
     const headers = { authorization: `Bearer ${sandbox.apiKey}`, "content-type": "application/json" };
@@ -49,7 +49,7 @@ async function cliOfNewSandbox() {
   return { text, json, read, post, controlUrl: sandbox.controlUrl };
 }
 
-/** The CLI does not wait for the operations of the command before it. */
+/** The CLI does not wait until the operations of the previous command have ended. */
 async function untilUnlocked({ controlUrl }: RunningSandbox): Promise<void> {
   await fetch(`${controlUrl}/clock/advance`, {
     method: "POST",

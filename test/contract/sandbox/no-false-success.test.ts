@@ -3,13 +3,13 @@ import { createApiClient } from "@neondatabase/api-client";
 import { describe, expect, test } from "vitest";
 import { branches, freeBranch, freshSandbox, latencyMs, paid, type SandboxClient } from "./sandbox-client.ts";
 
-/** One field of the public API: where to send it, and where it must show afterwards. */
+/** One field of the public API: the request that sets it, and the read that must then show it. */
 interface Field {
   readonly name: string;
   readonly value: unknown;
-  /** What reads show, where it is not `value`. */
+  /** What reads show, if it differs from `value`. */
   readonly shown?: unknown;
-  /** A value that makes no sense; `undefined`: every value of the type does. */
+  /** A value that the sandbox must refuse; `undefined`: every value of the type is valid. */
   readonly nonsense?: unknown;
 }
 
@@ -55,7 +55,9 @@ const createOnly: readonly Field[] = [
   { name: "pg_version", value: 16, nonsense: 3 },
 ];
 
-/** `settings.quota` is sent as `settings`, with the rest of the name in the value. */
+/**
+ * Returns the field of the request: `settings` for `settings.quota`, because the rest of the name is part of the value.
+ */
 const keyOf = ({ name }: Field): string => name.split(".")[0] ?? "";
 
 describe.each(["seed", "public"] as const)("project, profile %s", (profile) => {
@@ -316,7 +318,7 @@ describe("what the sandbox cannot do", () => {
     const unknown: string[] = [];
     let played = 0;
     for (const [name, call] of Object.entries(api)) {
-      // `request` is what the other methods are made of.
+      // The other methods use `request`.
       if (typeof call !== "function" || name === "request") continue;
       const arguments_ = name.startsWith("get") || name.startsWith("list") || name.startsWith("count") ? 4 : 5;
       const ids = Array.from({ length: arguments_ }, () => "x");
@@ -329,7 +331,7 @@ describe("what the sandbox cannot do", () => {
   });
 });
 
-/** The message of the answer; empty for a success. */
+/** Returns the message of the answer; it is empty for a success. */
 async function callOf(call: (...given: unknown[]) => Promise<unknown>, ids: readonly string[]): Promise<string> {
   try {
     await call(...ids);

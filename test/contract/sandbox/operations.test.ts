@@ -8,12 +8,12 @@ interface Listed {
   readonly created_at: string;
 }
 
-/** Reads pages until the list says that it ends; `between` runs after each page. */
+/** Reads pages until the list ends. `between` runs after each page. */
 async function everyPage(client: SandboxClient, limit: number, between = async () => {}): Promise<Listed[][]> {
   const pages: Listed[][] = [];
   let cursor = "";
   for (;;) {
-    // The cursor goes into the query as it came: some clients do not escape it.
+    // The cursor is put into the query unchanged, because some clients do not escape it.
     const { status, body } = await client.api("GET", `${paid}/operations?limit=${limit}${cursor}`);
     expect(status).toBe(200);
     if (body.operations.length > 0) pages.push(body.operations);
@@ -23,7 +23,7 @@ async function everyPage(client: SandboxClient, limit: number, between = async (
   }
 }
 
-/** An endpoint with some history: siblings of the same millisecond among it. */
+/** Makes an endpoint with some history. Some of its operations were created in the same millisecond. */
 async function withHistory(client: SandboxClient): Promise<string> {
   const id = await client.activeEndpoint(branches.orders);
   for (let count = 0; count < 4; count += 1) {

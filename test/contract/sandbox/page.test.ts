@@ -9,7 +9,7 @@ async function read({ sandbox }: SandboxClient, path: string) {
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** Without tags, spaces collapsed. */
+/** Returns the text without tags; several spaces become one. */
 const wordsOf = (markup: string) =>
   markup
     .replace(/<[^>]*>/g, " ")
@@ -78,7 +78,10 @@ describe("the page", () => {
   });
 });
 
-/** Opens the stream of a page. @returns its messages, one at a time */
+/**
+ * Opens the update stream of a page.
+ * @returns its messages, one at a time
+ */
 async function watch({ sandbox }: SandboxClient, query = "") {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
@@ -115,7 +118,7 @@ describe("what a page is sent while it is looked at", () => {
     const { changes } = await stream.next();
     const tree = changes.find(({ region }) => region === "tree");
     expect(Object.keys(tree?.rows ?? {})).toContain(body.endpoint.id);
-    // The branch has an endpoint now, so its row has lost the hint to create one.
+    // The branch now has an endpoint, so its row no longer suggests to create one.
     expect(Object.keys(tree?.rows ?? {}).sort()).toEqual([branches.orders, body.endpoint.id].sort());
     const regions = changes.map(({ region }) => region).sort();
     expect(regions).toEqual(["clock-buttons", "operations", "project-head", "projects", "tree"]);

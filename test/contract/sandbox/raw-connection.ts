@@ -1,7 +1,7 @@
 /** Sends bytes over a socket and reads the answers. */
 import { connect } from "node:net";
 
-/** An answer as it came over the wire. */
+/** An answer as the bytes that arrived. */
 export interface RawAnswer {
   readonly status: number;
   /** `undefined`: none. */
@@ -9,9 +9,8 @@ export interface RawAnswer {
 }
 
 /**
- * Sends bytes, part by part, and returns the answers once the other side has closed the connection.
- *
- * @param isEnded closes this side after the last part.
+ * Sends bytes in parts, and returns the answers when the server has closed the connection.
+ * @param isEnded true: this side is closed after the last part
  */
 export async function sendRaw(
   port: number,
@@ -22,7 +21,7 @@ export async function sendRaw(
   const chunks: Buffer[] = [];
   const socket = connect(port, "127.0.0.1");
   socket.on("data", (chunk) => chunks.push(chunk));
-  // The other side may close while there is still something to send; what it answered has come before.
+  // The server may close before everything is sent. Its answer has arrived before that.
   socket.on("error", () => {});
   socket.on("close", () => resolve());
   for (const part of parts) {

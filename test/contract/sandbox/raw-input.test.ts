@@ -158,7 +158,7 @@ describe("odd requests", () => {
       ["GET", "POST", "PATCH", "DELETE"].map((method) => requestHead(client, `${method} ${path}`)),
     );
     const last = requestHead(client, "GET /nowhere", "Connection: close");
-    // On one connection, for each is refused without closing it.
+    // All requests use one connection, because the server refuses each without closing it.
     const answers = await sendRaw(client.sandbox.port, [
       requests.map((each) => each.replace("Host: x", "Host: 127.0.0.1")).join(""),
       last,

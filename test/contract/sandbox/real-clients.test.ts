@@ -16,7 +16,7 @@ const neonctl = fileURLToPath(new URL("../../../node_modules/neonctl/bin/cli.js"
 const patienceMs = 120_000;
 const projectId = "green-fox-123456";
 
-/** What holds in a profile beyond what holds in both. */
+/** What is true in one profile in addition to what is true in both. */
 const profiles = [
   { profile: "public", database: "neondb", owner: "neondb_owner", echoesName: true },
   { profile: "seed", database: "maindb", owner: "maindb_owner", echoesName: false },
@@ -38,7 +38,7 @@ async function quickSandbox(profile: "public" | "seed"): Promise<RunningSandbox>
   return sandbox;
 }
 
-/** The public CLI as a user runs it, in a home of its own. */
+/** Runs the public CLI as a user runs it, with its own home directory. */
 async function cliOf({ url, apiKey }: RunningSandbox) {
   const home = await mkdtemp(join(tmpdir(), "sandbox-cli-"));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
@@ -52,11 +52,17 @@ async function cliOf({ url, apiKey }: RunningSandbox) {
   return { text, json };
 }
 
-/** Adds a read-write endpoint with a name, which only one profile knows, to the branch `orders`. @returns the endpoint */
+/**
+ * Adds a read-write endpoint with a name to the branch `orders`. Only profile `public` supports the name.
+ * @returns the endpoint
+ */
 const addNamedCompute = (cli: Awaited<ReturnType<typeof cliOf>>) =>
   cli.json("branches", "add-compute", "orders", "--type", "read_write", "--name", "n", "--project-id", projectId);
 
-/** A start of the CLI takes about a second of processor time: the profile `seed` gets what answers differently there. */
+/**
+ * A start of the CLI takes about a second of processor time. So with the profile `seed`, only the commands with other
+ * answers are run.
+ */
 const profilesInFull = process.env.LONG === "1" ? profiles : profiles.filter(({ profile }) => profile === "public");
 
 test("neonctl, profile seed: branches list, add-compute, connection-string", { timeout: patienceMs }, async () => {
@@ -139,7 +145,10 @@ describe.each(profiles)("@neondatabase/api-client, profile $profile", ({ profile
   test("a project's life, from create to delete", async () => {
     const { url, apiKey } = await quickSandbox(profile);
     const client = createApiClient({ apiKey, baseURL: url });
-    /** As the service asks of its clients: poll the operations before the next dependent request. */
+    /**
+     * The control plane requires this: wait until the operations have ended before the next request that depends on
+     * them.
+     */
     const settled = (id: string) =>
       vi.waitFor(
         async () => {

@@ -167,7 +167,7 @@ describe("consumption", () => {
     await client.api("POST", `${paid}/endpoints/${body.endpoint.id}/suspend`);
     await client.advance(latencyMs + 500_000);
     const { branch } = (await client.api("GET", path(branches.orders))).body;
-    // The suspend took half a second more.
+    // The suspend took half a second, in which the compute still ran.
     expect(branch).toMatchObject({ active_time_seconds: 100, compute_time_seconds: 201 });
     expect((await client.api("GET", path(branches.main))).body.branch.active_time_seconds).toBe(0);
     const query = "from=2030-03-09T00:00:00Z&to=2030-03-11T00:00:00Z&granularity=daily";

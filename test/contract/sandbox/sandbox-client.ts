@@ -7,7 +7,7 @@ import {
   startSandbox,
 } from "../../../src/sandbox/index.ts";
 
-/** An answer, its body read as JSON where it is JSON. */
+/** An answer. Its body is parsed if it is JSON. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -15,7 +15,7 @@ export interface Answer {
   readonly body: any;
 }
 
-/** What to send beside method and path. */
+/** The parts of a request besides method and path. */
 export interface Sending {
   readonly body?: unknown;
   readonly key?: string | undefined;
@@ -47,7 +47,10 @@ export class SandboxClient {
     if (status !== 200) throw new Error(`clock/advance answered ${status}`);
   }
 
-  /** Creates an endpoint on a branch and lets its start end. @returns its id. */
+  /**
+   * Creates an endpoint on a branch and waits until its start has ended.
+   * @returns its id
+   */
   async activeEndpoint(branchId: string, fields: Record<string, unknown> = {}): Promise<string> {
     const { body, status } = await this.api("POST", `${paid}/endpoints`, {
       body: { endpoint: { branch_id: branchId, type: "read_write", ...fields } },
@@ -57,7 +60,7 @@ export class SandboxClient {
     return body.endpoint.id;
   }
 
-  /** As `activeEndpoint`, then suspended. */
+  /** Like `activeEndpoint`, and then suspends the endpoint. */
   async idleEndpoint(branchId: string, fields: Record<string, unknown> = {}): Promise<string> {
     const id = await this.activeEndpoint(branchId, fields);
     await this.api("POST", `${paid}/endpoints/${id}/suspend`);
@@ -65,7 +68,10 @@ export class SandboxClient {
     return id;
   }
 
-  /** A fault on the next request that matches. @returns its id. */
+  /**
+   * Adds a fault for the next matching request.
+   * @returns its id
+   */
   async fault(method: string, path: string, effect: Record<string, unknown>): Promise<string> {
     const { body, status } = await this.control("POST", "/faults", { match: { method, path, times: 1 }, effect });
     if (status !== 201) throw new Error(`faults answered ${status}: ${JSON.stringify(body)}`);
@@ -87,7 +93,7 @@ export const branches = {
 };
 export const freeBranch = "br-calm-hill-654321";
 
-/** A sandbox whose clock stands, stopped when the test ends. */
+/** Starts a sandbox whose clock stands still. It is stopped when the test ends. */
 export async function freshSandbox(options: SandboxOptions = {}): Promise<SandboxClient> {
   const sandbox = await startSandbox({
     clock: "stepped",
@@ -105,7 +111,7 @@ export async function freshSandbox(options: SandboxOptions = {}): Promise<Sandbo
   return new SandboxClient(sandbox);
 }
 
-/** `suspend_compute running`: how tests name an operation. */
+/** Returns the short form in which tests name an operation: `suspend_compute running`. */
 export function titles(operations: readonly { readonly action: string; readonly status: string }[]): string[] {
   return operations.map(({ action, status }) => `${action} ${status}`);
 }

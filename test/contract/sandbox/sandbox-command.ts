@@ -2,7 +2,7 @@
 import { onTestFinished } from "vitest";
 import { runSandboxCommand } from "../../../src/sandbox/index.ts";
 
-/** A sandbox that runs as the command does. */
+/** A sandbox that was started by its command. */
 export interface SandboxRun {
   /** Its exit code, when it has ended. */
   readonly code: Promise<number>;

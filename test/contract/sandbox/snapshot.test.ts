@@ -26,7 +26,7 @@ describe("snapshot", () => {
     await client.advance(60_000);
     await client.api("DELETE", paid);
     expect((await client.control("PUT", "/snapshot", snapshot)).body).toEqual({});
-    // Time has not gone back, so what was due by now has ended.
+    // Time has not gone back, so everything that was due by now has ended.
     const endpoint = await client.api("GET", `${paid}/endpoints/${body.endpoints[0].id}`);
     expect(endpoint.body.endpoint.current_state).toBe("active");
     expect((await visible(client)).slice(0, 1)).toEqual(before.slice(0, 1));

@@ -12,7 +12,7 @@ import { branches, paid } from "./sandbox-client.ts";
 
 const apiKey = "not-a-real-key";
 
-/** A server whose state is written when the test says so. */
+/** Starts a server whose state is written to disk when the test says so. */
 async function serverWith(written: () => Promise<void> | undefined) {
   const state = openState({
     directory: undefined,

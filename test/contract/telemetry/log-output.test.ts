@@ -1,4 +1,4 @@
-/** Tests how log lines reach standard output: in order, none lost at an exit, and without harm if it is closed. */
+/** Tests how log lines reach standard output: in order, complete at an exit, and without an error if it is closed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";

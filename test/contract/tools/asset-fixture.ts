@@ -10,15 +10,15 @@ import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
 import type { DownloadHosts } from "../../../tools/assets/download-sources.ts";
 
-/** The platform of these tests, whatever runs them. */
+/** The platform of these tests, whatever machine runs them. */
 export const linux = { os: "linux", arch: "amd64" } as const;
 
-/** A home of its own for one test: a cache, a path with a stand-in for Go, an environment that names both. */
+/** A home directory for one test: a cache, a PATH with a stand-in for Go, and the environment that names both. */
 export interface AssetHome {
   readonly directory: string;
   readonly cache: string;
   readonly bin: string;
-  /** Names each build that the stand-in was asked for, one a line. */
+  /** The file to which the stand-in writes each build that it was asked for, one on each line. */
   readonly buildLog: string;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -45,11 +45,11 @@ export async function writeScript(file: string, body: string): Promise<void> {
   await chmod(file, 0o755);
 }
 
-/** How the stand-in for Go behaves. */
+/** The behaviour of the stand-in for Go. */
 export interface FakeGo {
   /** @default "go1.26.8" */
   readonly version?: string;
-  /** Shell commands that make `$output`; `$flags` are the arguments. @default a small script */
+  /** Shell commands that write `$output`; `$flags` holds the arguments. @default a small script */
   readonly build?: string;
 }
 
@@ -67,13 +67,13 @@ ${build ?? `printf '#!/bin/sh\\necho built\\n' > "$output"`}`;
   await writeScript(path.join(home.bin, "go"), body);
 }
 
-/** What the stand-in built, in order. */
+/** Returns the builds of the stand-in, in order. */
 export async function builds(home: AssetHome): Promise<readonly string[]> {
   const text = await readFile(home.buildLog, "utf8").catch(() => "");
   return text.split("\n").filter((line) => line !== "");
 }
 
-/** Every file in the cache but the lock, relative to it. */
+/** Returns every file in the cache except the lock, relative to the cache. */
 export async function cachedFiles(home: AssetHome): Promise<readonly string[]> {
   const entries = await readdir(home.cache, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries
@@ -82,15 +82,14 @@ export async function cachedFiles(home: AssetHome): Promise<readonly string[]> {
     .sort();
 }
 
-/** A download host on loopback. */
+/** A server on loopback that takes the place of the download hosts. */
 export interface DownloadServer {
   readonly hosts: DownloadHosts;
 }
 
 /**
- * Serves files by path, 404 for all else; closed when the test is over.
- *
- * A file "HANG" never answers, a file "CUT" ends in the middle.
+ * Serves files by path, and 404 for all other paths, until the test ends. The content "HANG" is never sent; "CUT"
+ * breaks off in the middle.
  */
 export async function startDownloadServer(files: Readonly<Record<string, string | Buffer>>): Promise<DownloadServer> {
   const server = createServer((request, response) => {

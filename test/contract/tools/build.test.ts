@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** A program of two parts, one of which needs a package of the old kind. */
+/** A program of two parts. One of them needs a CommonJS package. */
 const program: Readonly<Record<string, string>> = {
   "main.ts": `
     declare const ENDPOINT_OPERATOR_VERSION: string;

@@ -15,7 +15,7 @@ import { type AssetHome, builds, cachedFiles, createAssetHome, installFakeGo, li
 const cli = fileURLToPath(new URL("../../../tools/assets/cli.ts", import.meta.url));
 const quiet = () => {};
 
-/** `npm run assets` in a process of its own, on a home of its own. */
+/** Starts `npm run assets` as its own process, with its own home directory. */
 async function startCli(home: AssetHome): Promise<GuardedProcess> {
   const child = await startGuardedProcess({
     command: process.execPath,
@@ -28,7 +28,7 @@ async function startCli(home: AssetHome): Promise<GuardedProcess> {
   return child;
 }
 
-/** Waits until the process has written a line with these words; its errors are its progress. */
+/** Waits until the process has written a line with these words. It writes its progress to stderr. */
 async function waitForLine(child: GuardedProcess, words: string): Promise<void> {
   let text = "";
   for await (const chunk of child.stderr ?? []) {
@@ -44,7 +44,7 @@ async function partialFile(home: AssetHome): Promise<void> {
   await waitUntil(hasBegun, { what: "the build writes its file" });
 }
 
-/** A build that goes on until the test writes the file `go-on`. */
+/** A build that runs until the test writes the file `go-on`. */
 const heldBuild = (home: AssetHome) =>
   `echo $$ > '${home.directory}/go-pid'; echo half > "$output"; while [ ! -e '${home.directory}/go-on' ]; do sleep 0.05; done; echo whole > "$output"`;
 

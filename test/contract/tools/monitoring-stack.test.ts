@@ -18,7 +18,10 @@ const isThere = (name: string) =>
     () => false,
   );
 
-/** A script that notes its process id and arguments, and becomes the program. @returns both, with what it noted */
+/**
+ * Makes a script that writes its process id and arguments to a file and then becomes the program.
+ * @returns the path of the script, and a function that reads the file
+ */
 async function noted(binary: string): Promise<{ readonly script: string; readonly read: () => Promise<string> }> {
   const directory = await mkdtemp(path.join(tmpdir(), "monitoring-stack-"));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));

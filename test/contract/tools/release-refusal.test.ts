@@ -9,9 +9,9 @@ import { publishRefusal } from "../../../tools/release/refusal.ts";
 interface Repository {
   /** Of HEAD. @default none */
   readonly tags?: readonly string[];
-  /** Of the charts. @default "0.1.0" */
+  /** The version of the charts. @default "0.1.0" */
   readonly chartVersion?: string;
-  /** A file that no commit has. */
+  /** The name of a file that is in no commit. */
   readonly uncommitted?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Tests where a binary comes from, and what each failure says. */
+/** Tests where a binary comes from, and the message of each failure. */
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -22,7 +22,7 @@ const cachedKubectl = "linux-amd64/kubectl-v1.35.4/kubectl";
 const kubectlPath = "/k8s/v1.35.4/bin/linux/amd64/kubectl";
 const binary = "#!/bin/sh\necho downloaded\n";
 
-/** Nothing but what the home gives: no download, so that the build is next. */
+/** The options for a home without downloads, so that a build is tried next. */
 function offline(home: AssetHome, more: ResolveOptions = {}): ResolveOptions {
   return { env: home.env, platform: linux, download: false, ...more };
 }

@@ -6,7 +6,10 @@ import { createAssetHome } from "./asset-fixture.ts";
 
 const runner = fileURLToPath(new URL("../../../tools/test/run.ts", import.meta.url));
 
-/** Runs `npm test` with these arguments, without a cache or Go; answers its code and the lines of its output. */
+/**
+ * Runs `npm test` with these arguments, without a cache and without Go.
+ * @returns its exit code and the lines of its output
+ */
 async function runTests(
   args: readonly string[],
   env: NodeJS.ProcessEnv,

@@ -14,13 +14,19 @@ const execute = promisify(execFile);
 export interface SqlClient {
   /** Runs statements on one connection. @returns for each row its first value, and for each error its SQLSTATE. */
   run(uri: string, ...statements: readonly string[]): Promise<readonly string[]>;
-  /** Opens a connection that waits. @returns once it is open; `dropped` resolves when it has been lost. */
+  /**
+   * Opens a connection that stays open.
+   * @returns when it is open; `dropped` resolves when the connection is lost
+   */
   hold(uri: string): Promise<{ readonly dropped: Promise<void> }>;
-  /** Opens connections until one is refused. @returns its SQLSTATE. */
+  /**
+   * Opens connections until the server refuses one.
+   * @returns the SQLSTATE of the refusal
+   */
   exhaust(uri: string): Promise<string>;
 }
 
-/** node-postgres takes `sslmode=require` as an order to verify the certificate. */
+/** With `sslmode=require`, node-postgres verifies the certificate, which libpq does not. */
 const unverified = (uri: string): string => uri.replace("sslmode=require", "sslmode=no-verify");
 
 async function connected(uri: string): Promise<pg.Client> {
@@ -54,7 +60,7 @@ export const nodePostgres: SqlClient = {
       while (held.length < 130) held.push(await connected(uri));
       return "none was refused";
     } catch (error) {
-      // The others are served as before.
+      // After the refusal, the server still serves the open connections.
       await held[0]?.query("SELECT 1");
       return (error as pg.DatabaseError).code ?? String(error);
     } finally {
@@ -105,7 +111,7 @@ export const postgresJs: SqlClient = {
   },
 };
 
-/** The message of libpq stands for a SQLSTATE, because psql does not print the code of a refused connection. */
+/** psql does not print the SQLSTATE of a refused connection, so the text of libpq's message is checked. */
 const tooMany = /too many clients already|remaining connection slots are reserved/;
 
 /** Starts psql with one statement that waits. Resolves once the connection is open or refused. */
@@ -125,7 +131,7 @@ async function psqlThatWaits(uri: string) {
   return { isOpen, closed, said: () => said, end };
 }
 
-/** psql, of the Debian package. `run` returns errors after all rows. */
+/** psql of the Debian package. `run` returns all rows first, and then the errors. */
 export const psql: SqlClient = {
   async run(uri, ...statements) {
     const commands = statements.flatMap((each) => ["-c", each]);
@@ -160,7 +166,10 @@ export const psql: SqlClient = {
   },
 };
 
-/** A client that is a program of its own: `COMMAND… MODE URI`, statements on its standard input. */
+/**
+ * A client that is a program of its own. It is called as `COMMAND… MODE URI`, and reads statements from its standard
+ * input.
+ */
 function programClient(command: string, ...args: readonly string[]): SqlClient {
   const lines = (text: string): readonly string[] => text.split("\n").filter((line) => line !== "");
   return {
@@ -192,14 +201,20 @@ function programClient(command: string, ...args: readonly string[]): SqlClient {
 const sources = fileURLToPath(new URL(".", import.meta.url));
 const patience = { timeout: 300_000 };
 
-/** PyPI `psycopg`. @param folder for what is installed. */
+/**
+ * PyPI `psycopg`.
+ * @param folder where it is installed
+ */
 export async function psycopg(folder: string): Promise<SqlClient> {
   const target = path.join(folder, "python");
   await execute("python3", ["-m", "pip", "install", "--quiet", "--target", target, "psycopg[binary]==3.3.9"], patience);
   return programClient("env", `PYTHONPATH=${target}`, "python3", path.join(sources, "client.py"));
 }
 
-/** Go module `pgx`. @param folder for what is built. */
+/**
+ * Go module `pgx`.
+ * @param folder where it is built
+ */
 export async function pgx(folder: string): Promise<SqlClient> {
   const module = path.join(folder, "go");
   mkdirSync(module);
@@ -210,7 +225,10 @@ export async function pgx(folder: string): Promise<SqlClient> {
   return programClient(path.join(module, "client"));
 }
 
-/** Maven `org.postgresql:postgresql`. @param folder for what is installed. */
+/**
+ * Maven `org.postgresql:postgresql`.
+ * @param folder where it is installed
+ */
 export async function jdbc(folder: string): Promise<SqlClient> {
   const jars = path.join(folder, "java");
   const artifact = "org.postgresql:postgresql:42.7.8";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { isObject, misfit, type Schema } from "./json-schema.ts";
 
-/** Stands for the id of something that exists when the request is sent; resolved by `Pools`. */
+/** A placeholder for the id of an existing object. `Pools` replaces it when the request is sent. */
 export class FromPool {
   readonly name: string;
   readonly index: number;
@@ -13,7 +13,7 @@ export class FromPool {
   }
 }
 
-/** Fields that mean something: a value of their own makes requests that get further than their schema. */
+/** Fields with meaningful values. A request with such values gets further than the check of its schema. */
 const special: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   ...Object.fromEntries(
     ["project_id", "branch_id", "parent_id", "endpoint_id", "endpointId", "operation_id"].map((name) => [
@@ -22,16 +22,16 @@ const special: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     ]),
   ),
   ...Object.fromEntries(["role_name", "owner_name", "database_name", "id"].map((name) => [name, pooled(name)])),
-  // The first key is the fuzzer's own.
+  // The fuzzer itself uses the first key.
   key_id: fc.integer({ min: 2, max: 9 }),
   region_id: fc.constantFrom("aws-us-east-2", "aws-eu-central-1", "mars-north-1"),
   autoscaling_limit_min_cu: fc.constantFrom(0.25, 0.25, 0.5, 1),
   autoscaling_limit_max_cu: fc.constantFrom(0.25, 1, 2, 8, 0.3, 99),
   milliseconds: fc.integer({ min: 0, max: 2000 }),
-  // The clock must stand, or states change between two looks at them.
+  // The clock must stand still. Otherwise states would change between two reads.
   mode: fc.constant("stepped"),
   now: fc.constant("2001-01-01T00:00:00Z"),
-  // A fault that hits the fuzzer itself would look like a fault of the sandbox.
+  // A fault that applies to the fuzzer itself would look like a fault of the sandbox.
   path: fc.constant("/never/*"),
   status: fc.integer({ min: 400, max: 599 }),
 };
@@ -40,16 +40,19 @@ function pooled(name: string): fc.Arbitrary<unknown> {
   return fc.nat(1000).map((index) => new FromPool(name, index));
 }
 
-/** Values that fit a schema. @param name of the field, which may give it a meaning. */
+/**
+ * Makes values that fit a schema.
+ * @param name the name of the field, which may give it a meaning
+ */
 export function fitting(schema: Schema, name = ""): fc.Arbitrary<unknown> {
   const own = special[name];
   if (own !== undefined && schema.properties === undefined) return own;
   const choices = schema.anyOf ?? schema.oneOf;
-  // An `anyOf` beside other words only narrows them.
+  // An `anyOf` beside other keywords only restricts them.
   if (choices !== undefined && schema.type === undefined) return fc.oneof(...choices.map((choice) => fitting(choice)));
   if ("const" in schema) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
-  // A value fits if its parts fit. A part that stands for an id does not look like an id yet.
+  // A value fits if its parts fit. A placeholder for an id does not look like an id yet.
   if (schema.type === "object" || schema.type === "array") return ofType(schema);
   return ofType(schema).filter((value) => misfit(schema, value) === undefined);
 }
@@ -76,7 +79,7 @@ function ofType(schema: Schema): fc.Arbitrary<unknown> {
   }
 }
 
-/** Nearly every text fits these, so that trying is quicker than building one. */
+/** Nearly every text fits these patterns, so trying random texts is faster than building one. */
 function isForNames(pattern: string): boolean {
   return pattern.startsWith("^[ -~");
 }
@@ -87,7 +90,7 @@ function objectOf({ properties = {}, required = [], additionalProperties }: Sche
   if (isObject(additionalProperties)) {
     return fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), fitting(additionalProperties), { maxKeys: 3 });
   }
-  // Unknown fields are ignored, as the real service ignores them.
+  // Unknown fields are ignored, as the real control plane ignores them.
   const strange = fc.constantFrom<Record<string, unknown>>(
     {},
     {},
@@ -102,12 +105,12 @@ const misfits: readonly unknown[] = [
   ...[{ length: 1 }, "1", "true"],
 ];
 
-/** Every way in which one field of a value can be made wrong: another value, or none where one is needed. */
+/** Makes every wrong form of one field of a value: another value, or no value for a required field. */
 export function breakages(schema: Schema, value: unknown): readonly unknown[] {
   const replaced = misfits.filter((wrong) => misfit(schema, wrong) !== undefined);
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices === undefined || schema.type !== undefined) return [...replaced, ...breakagesInside(schema, value)];
-  // What breaks one choice may fit another.
+  // A value that does not fit one choice may fit another choice.
   const inside = choices.flatMap((choice) => breakagesInside(choice, value));
   return [...replaced, ...inside.filter((broken) => misfit(schema, broken) !== undefined)];
 }

@@ -14,13 +14,16 @@ import {
   targetsOf,
 } from "./requests.ts";
 
-/** Requests in one run of the tests: many by default, ten times as many in the long set. */
+/** The number of requests in one run: many by default, ten times as many in the long set. */
 const isLong = process.env.LONG === "1";
 const leastRequests = isLong ? 20_000 : 1_000;
-/** The seed of a failure goes here to see it again. */
+/** To repeat a failed run, put its seed here. */
 const seed = Number(process.env.FUZZ_SEED ?? 20_261_121);
 
-/** Few things, so that many requests hit them: a branch that is active, one that is idle, one without endpoints. */
+/**
+ * Only a few objects, so that many requests are about them: a branch with an active endpoint, one with an idle
+ * endpoint, one without endpoints.
+ */
 const fixture = parseFixture(
   JSON.stringify({
     projects: [
@@ -38,7 +41,7 @@ const fixture = parseFixture(
   }),
 );
 
-/** What the whole run has seen. */
+/** What the whole run has covered. */
 interface Tally {
   sent: number;
   readonly called: Set<string>;
@@ -49,9 +52,9 @@ interface Tally {
 class Range {
   readonly #sandbox: RunningSandbox;
   readonly #tally: Tally;
-  /** The state before the first of the broken requests that came last; `undefined`: the last was not broken. */
+  /** The state before the latest broken requests; `undefined`: the last request was not broken. */
   #before: string | undefined;
-  /** What exists; `undefined`: something may have changed since the last look. */
+  /** The objects that exist; `undefined`: they may have changed since the last read. */
   #known: Pick<Sender, "pools" | "snapshot"> | undefined;
 
   constructor(sandbox: RunningSandbox, tally: Tally) {
@@ -81,7 +84,7 @@ class Range {
     if (planned.breakage !== undefined && answer.status < 400) throw new Error(`was not refused: ${what}`);
   }
 
-  /** Looks whether the broken requests that came last have changed anything. */
+  /** Checks whether the latest broken requests have changed anything. */
   async settle(): Promise<void> {
     if (this.#before === undefined) return;
     expect(await this.#state(), "broken requests have changed the state").toBe(this.#before);
@@ -130,7 +133,7 @@ class Range {
   }
 }
 
-/** Why an answer is not one that the document promises. */
+/** Returns why an answer does not match the document. */
 function answerProblem({ operation }: Target, status: number, text: string): string | undefined {
   if (status >= 500) return "failed";
   const documented = operation.responses[String(status)] ?? (status >= 400 ? operation.responses["4XX"] : undefined);
@@ -170,7 +173,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
         }
         if (bugs.length > 0) throw new Error("the sandbox reported a bug", { cause: bugs[0] });
       };
-      // Half of the requests go to each profile; a run holds fifty of them on average.
+      // Each profile gets half of the requests; a run has fifty requests on average.
       const numRuns = Math.ceil(leastRequests / 2 / 40);
       await fc.assert(fc.asyncProperty(requests, shoot), { seed, numRuns, endOnFailure: false });
       expect(tally.sent).toBeGreaterThanOrEqual(leastRequests / 2);

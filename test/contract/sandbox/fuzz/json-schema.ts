@@ -1,6 +1,9 @@
 /** Checks a value against a JSON schema. */
 
-/** The part of JSON Schema that the sandbox's document uses. Written here so that nothing of the server judges itself. */
+/**
+ * The keywords of JSON Schema that the sandbox's document uses. The check is written here, so that the server's own
+ * code does not check itself.
+ */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -30,7 +33,10 @@ const known = new Set<string>([
   ...["pattern", "format", "default"],
 ]);
 
-/** Why a value does not fit; `undefined`: it does. @throws Error for a keyword that is not known here */
+/**
+ * Returns why a value does not fit; `undefined`: it fits.
+ * @throws Error for a keyword that this file does not know
+ */
 export function misfit(schema: Schema, value: unknown, at = "value"): string | undefined {
   const unknownWord = Object.keys(schema).find((word) => !known.has(word));
   if (unknownWord !== undefined) throw new Error(`${at}: this test does not know the keyword ${unknownWord}`);
@@ -84,12 +90,12 @@ function firstOf(problems: readonly (string | undefined)[]): string | undefined 
   return problems.find((problem) => problem !== undefined);
 }
 
-/** An object that is not a list. */
+/** Whether a value is an object and not a list. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A whole number is an integer where one is asked for, else a number. */
+/** A whole number has the type integer if the schema asks for an integer, else the type number. */
 function typeOf(value: unknown, wanted: Schema["type"]): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";

@@ -11,18 +11,18 @@ export interface Target {
   readonly operation: OpenApiOperation;
 }
 
-/** A request that is not sent yet: ids of things that exist are not known before. */
+/** A request that is not sent yet. It has placeholders for ids, because the ids are not known before. */
 export interface PlannedRequest {
   readonly target: Target;
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly body: unknown;
-  /** `undefined`: it fits the document. */
+  /** What is wrong with the request; `undefined`: it fits the document. */
   readonly breakage: Breakage | undefined;
-  /** Whether what it starts may end before the next one is sent. */
+  /** Whether the operations that it starts may end before the next request is sent. */
   readonly isPatient: boolean;
 }
 
-/** What is wrong with a request, in one place. */
+/** What is wrong with a request, which has one wrong place. */
 export type Breakage =
   | { readonly kind: "body"; readonly pick: number }
   | { readonly kind: "query"; readonly pick: number; readonly text: string }
@@ -34,7 +34,7 @@ export function targetsOf({ paths }: OpenApiDocument): readonly Target[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([name, operation]) => {
       const method = name.toUpperCase();
-      // In a counterexample the whole operation would hide everything else.
+      // Leaves out the whole operation, because it would hide everything else in a counterexample.
       return { method, path, operation, [fc.toStringMethod]: () => `${method} ${path}` };
     }),
   );
@@ -75,7 +75,7 @@ function breakageOf({ path, operation }: Target): fc.Arbitrary<Breakage> {
 
 const queryTexts = ["", "x", "-1", "0", "1.5", "1e9", "99999999999999999999", "\u0000", "q".repeat(2000), "null", "[]"];
 
-/** Each query parameter with each text that it cannot have. */
+/** Makes, for each query parameter, the texts that it must not have. */
 function brokenQueries({ parameters }: OpenApiOperation): readonly (readonly [string, string])[] {
   return parameters
     .filter((parameter) => parameter.in === "query")
@@ -86,12 +86,12 @@ function brokenQueries({ parameters }: OpenApiOperation): readonly (readonly [st
     );
 }
 
-/** A query is text; a number in it is meant as one. */
+/** Converts the text of a query parameter to a number if the schema asks for one. */
 function asTyped({ type }: Schema, text: string): unknown {
   return type === "integer" && /^-?\d+(\.\d+)?(e\d+)?$/.test(text) ? Number(text) : text;
 }
 
-/** Requests to a route, every other one broken in one place. */
+/** Makes requests to a route. Every other one has one wrong place. */
 export function requestTo(target: Target): fc.Arbitrary<PlannedRequest> {
   const { parameters, requestBody } = target.operation;
   const values = Object.fromEntries(parameters.map(({ name, schema }) => [name, fitting(schema as Schema, name)]));
@@ -108,10 +108,10 @@ export function requestTo(target: Target): fc.Arbitrary<PlannedRequest> {
   });
 }
 
-/** Ids of things that exist, by the name of the field that may hold one. */
+/** The ids of existing objects, by the name of the field that holds such an id. */
 export type Pools = Readonly<Record<string, readonly string[]>>;
 
-/** The request as it goes out. */
+/** A request as it is sent. */
 export interface SentRequest {
   readonly method: string;
   readonly url: string;
@@ -119,16 +119,16 @@ export interface SentRequest {
   readonly body: string | undefined;
 }
 
-/** Where and as whom to send. */
+/** The address and the key for the request. */
 export interface Sender {
   readonly origin: string;
   readonly apiKey: string;
   readonly pools: Pools;
-  /** What a PUT of a snapshot sends: the latest. */
+  /** The body of a PUT of a snapshot: the latest snapshot. */
   readonly snapshot: unknown;
 }
 
-/** Fills in what exists, and breaks what is to be broken. */
+/** Replaces the placeholders by ids, and puts in what must be wrong. */
 export function requestOf(planned: PlannedRequest, { origin, apiKey, pools, snapshot }: Sender): SentRequest {
   const { target, breakage } = planned;
   const parameters = resolved(planned.parameters, pools) as Record<string, unknown>;
@@ -178,11 +178,11 @@ function bodyText(
   return { text: JSON.stringify(broken[breakage.pick % broken.length]), contentType: json };
 }
 
-/** The value with the ids of things that exist, or of nothing where nothing does. */
+/** Returns the value with the ids of existing objects. If there is none of a kind, the id of no object is used. */
 function resolved(value: unknown, pools: Pools): unknown {
   if (value instanceof FromPool) {
     const pool = pools[value.name] ?? [];
-    // One in ten is of nothing.
+    // One of ten ids belongs to no object.
     return value.index % 10 === 0 ? "none" : (pool[value.index % pool.length] ?? "none");
   }
   if (Array.isArray(value)) return value.map((item) => resolved(item, pools));
