@@ -4,8 +4,8 @@ import { runInThreads } from "../../tools/simulate/pool.ts";
 import { type AccessRun, accessFaults, runAccess } from "./workloads/access-faults.ts";
 
 /**
- * How long the Secret may hold a password that no longer works. A call without an answer takes 8 s. A process that
- * died starts again after 3 s, lists, and reconciles once.
+ * The longest time for which the Secret may hold a password that no longer works. A call without an answer takes 8 s. A
+ * process that died starts again after 3 s, lists, and reconciles once.
  */
 const longestWrongMs = { usual: 10_000, lateReset: 30_000 } as const;
 

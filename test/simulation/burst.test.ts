@@ -6,12 +6,12 @@ import { isSettled } from "./run/settled.ts";
 import type { World } from "./run/world.ts";
 import { world as places } from "./service/engine.ts";
 
-/** The costs of a burst of creates in one project until the last resource is Ready, for each resource. */
+/** The costs of a burst of creates in one project until the last resource is Ready, per resource. */
 interface Cost {
   readonly calls: number;
-  /** Writes to the resource: finalizer, intent, ownership, Ready. */
+  /** The writes to the resource: finalizer, intent, ownership, Ready. */
   readonly writes: number;
-  /** Endpoints in the answers to lists and reads by id. */
+  /** Counts endpoints in the answers to lists and reads by id. */
   readonly endpointsRead: number;
 }
 

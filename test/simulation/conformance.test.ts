@@ -18,10 +18,10 @@ const requests = 60;
 const seed = 11;
 const latencyMs = 700;
 
-/** One call, as data, so that the model and the real service get the same. */
+/** One call as data, so that the model and the sandbox get the same call. */
 type Call = (controlPlane: ControlPlane, known: Known) => Promise<unknown>;
 
-/** Ids that answers have named; the same on both sides, because both draw from one seed. */
+/** The ids that answers have named. They are the same on both sides, because both use one seed. */
 interface Known {
   readonly endpointIds: readonly string[];
   readonly operationIds: readonly string[];

@@ -4,10 +4,10 @@ import type { Promised, Violation } from "./run/violation.ts";
 
 /** A defect that the simulation has found and that is not corrected yet. */
 export interface KnownFailure {
-  /** Its number in the list of defects. */
+  /** The number of the defect in the list of defects. */
   readonly id: number;
   readonly promises: readonly Promised[];
-  /** A part of the words in which an oracle reports it. */
+  /** A part of the text with which an oracle reports it. */
   readonly words: string;
   /** Its named cases. @default none */
   readonly cases?: readonly string[];
@@ -21,7 +21,7 @@ export interface KnownFailure {
  */
 export const knownFailures: readonly KnownFailure[] = [];
 
-/** Whether a violation is of a known failure. */
+/** Whether a violation comes from a known failure. */
 export function isKnown({ promise, text }: Violation, plan: RunPlan): boolean {
   return knownFailures.some(
     ({ promises, words, isPossibleIn = () => true }) =>

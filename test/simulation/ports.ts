@@ -1,4 +1,7 @@
-/** The doors of the operator that the simulation uses. Only this file names files of `src`, so that moving one costs one line. */
+/**
+ * The parts of the operator that the simulation uses. Only this file names files of `src`, so that moving one changes
+ * one line here.
+ */
 export { type Config, parseConfig } from "../../src/config.ts";
 export { createKeySource } from "../../src/control-plane/key-source.ts";
 export type {

@@ -49,10 +49,10 @@ const inSmallBudget = {
   quietFromMs: 600_000,
 } as const;
 
-/** Role and database are made, and go with the resource. */
+/** Role and database are created, and deleted with the resource. */
 const deletion = [endpoint(1_000), access(100_000, { role: "Delete", database: "Delete" }), remove(400_000)] as const;
 
-/** Where a DatabaseAccess meets an edit, a wait or a refusal at the moment of an effect. */
+/** Cases in which an edit, a wait or a refusal comes at the moment of an effect on a DatabaseAccess. */
 export const accessCases: readonly NamedCase[] = [
   {
     id: "role and edit",

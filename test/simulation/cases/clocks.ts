@@ -10,7 +10,7 @@ const clock = (parts: Partial<ServiceClock>) => ({ serviceClock: { ...rightServi
 const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =>
   ({ atMs, action: { kind: "Apply", name, spec } }) as const;
 
-/** Clocks that are wrong, in the control plane or here. */
+/** Cases with wrong clocks, of the control plane or of the operator's machines. */
 export const clockCases: readonly NamedCase[] = [
   {
     id: "5a",

@@ -11,7 +11,10 @@ const secondPost = `POST project of ${places.project} #2`;
 const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =>
   ({ atMs, action: { kind: "Apply", name, spec } }) as const;
 
-/** The endpoint of `orders` is made, then etcd goes back to a state before its record, and no client can parse the endpoint. */
+/**
+ * The endpoint of `orders` is created. Then etcd goes back to a state before its record, and no client can parse the
+ * endpoint.
+ */
 const withoutOwnership = (spec: ReturnType<typeof readWrite>): readonly Step[] => [
   apply(1_000, "billing", readWrite(branch(3))),
   apply(4_000, "orders", spec),
@@ -21,7 +24,7 @@ const withoutOwnership = (spec: ReturnType<typeof readWrite>): readonly Step[] =
   { atMs: 120_500, action: { kind: "RestoreEtcd" } },
 ];
 
-/** Creates whose answer is lost, late or refused. */
+/** Cases with creates whose answer is lost, late or refused. */
 export const createCases: readonly NamedCase[] = [
   {
     id: "1a",
@@ -116,7 +119,7 @@ export const createCases: readonly NamedCase[] = [
       steps: [
         ...withoutOwnership(readWrite(branch(1))),
         { atMs: 121_000, action: { kind: "Delete", name: "orders" } },
-        // Meanwhile another resource of the project comes up.
+        // At the same time, another resource of the project is created.
         apply(125_000, "search", readWrite(branch(2))),
       ],
       quietFromMs: 300_000,

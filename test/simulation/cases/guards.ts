@@ -19,7 +19,7 @@ const byHand = (atMs: number, branchId: string) =>
     },
   }) as const;
 
-/** Safeguards that hold today; each would be missed if a change weakened it. */
+/** Safeguards that work today. If a change weakens one, its case fails. */
 export const guardCases: readonly NamedCase[] = [
   {
     id: "15",

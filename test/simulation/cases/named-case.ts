@@ -9,7 +9,7 @@ import { restWithinMs } from "../workloads/random-plan.ts";
 
 /** One defect that was reproduced, as a short run. */
 export interface NamedCase {
-  /** Its number in the list of defects, and a letter where a row has several cases. */
+  /** The number of the defect in the list of defects. A letter follows if a defect has several cases. */
   readonly id: string;
   /** `<state> → <effect>`. */
   readonly name: string;
@@ -29,7 +29,7 @@ export interface PlanParts {
   readonly quietFromMs?: number;
 }
 
-/** A plain run with what is given. */
+/** Makes a plain run with these differences. */
 export function planOf({ steps, faults = faultless, world = {}, quietFromMs = 200_000 }: PlanParts): RunPlan {
   return {
     world: {
@@ -49,7 +49,10 @@ export function planOf({ steps, faults = faultless, world = {}, quietFromMs = 20
   };
 }
 
-/** Faults by the words of the call and its number: `POST project of green-fox-1 #1`. */
+/**
+ * Makes a plan with these faults. Each names its call by the words of the event log and a number: `POST project of
+ * green-fox-1 #1`.
+ */
 export function scripted(faults: Extract<FaultPlan, { readonly kind: "Scripted" }>["faults"]): FaultPlan {
   return { kind: "Scripted", faults };
 }
@@ -62,7 +65,7 @@ export function refusalProblems(world: World, plan: RunPlan, fromMs: number): re
   const warnings = count("publishes an event (Warning");
   const tries = during.filter(({ text }) => /asks the control plane to (create|delete)/.test(text)).length;
   return [
-    // The intent of a create and the first word that it waits come before the two that L3 allows.
+    // L3 allows two writes. The intent of a create, and the first report that it waits, come before them.
     ...(writes > 4 ? [`L3: ${writes} status writes`] : []),
     ...(warnings > 1 ? [`L3: ${warnings} Warning events`] : []),
     ...(tries > 60 ? [`L3: ${tries} tries`] : []),

@@ -9,7 +9,7 @@ const adopting = (policy: "AdoptOrCreate" | "AdoptOnly") => ({ adoption: { polic
 const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =>
   ({ atMs, action: { kind: "Apply", name, spec } }) as const;
 
-/** Which resource owns an endpoint. */
+/** Cases about which resource owns an endpoint. */
 export const ownerCases: readonly NamedCase[] = [
   {
     id: "4",

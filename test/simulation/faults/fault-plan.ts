@@ -2,7 +2,7 @@
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
 import { type Fault, type FaultSource, noFault, type PlannedCall } from "./fault.ts";
 
-/** How often each kind of fault happens to a call: from 0, never, to 1, always. */
+/** The probability of each kind of fault for a call: from 0, never, to 1, always. */
 export interface FaultRates {
   readonly crashBefore: number;
   readonly crashAfter: number;
@@ -11,9 +11,9 @@ export interface FaultRates {
   readonly appliedLate: number;
   readonly requestLost: number;
   readonly paused: number;
-  /** The share of reads that are refused, lost or not reachable. */
+  /** The share of reads that are refused, are lost, or cannot reach the server. */
   readonly readFails: number;
-  /** The share of changes of a resource before which another client has changed it. */
+  /** The share of changes of a resource for which another client has changed the resource before. */
   readonly conflict: number;
 }
 
@@ -30,27 +30,27 @@ export const noRates: FaultRates = {
   conflict: 0,
 };
 
-/** Which calls go wrong, as data. */
+/** The faults of a run, as data. */
 export type FaultPlan =
   /** The fault of a call depends only on the seed and on the key of the call, not on other events of the run. */
   | { readonly kind: "Seeded"; readonly seed: number; readonly rates: FaultRates; readonly spared: readonly string[] }
-  /** Every call whose words begin so. */
+  /** Every call whose words begin like this. */
   | { readonly kind: "Always"; readonly words: string; readonly fault: Fault }
-  /** Only the calls that are named, by key. */
+  /** Only the calls with these keys. */
   | { readonly kind: "Scripted"; readonly faults: Readonly<Record<string, Fault>> };
 
 /** A plan without faults. */
 export const faultless: FaultPlan = { kind: "Scripted", faults: {} };
 
-/** A source that also says which calls went wrong, so that a run can be made shorter. */
+/** A source of faults that also records which calls failed, so that a run can be made shorter. */
 export interface RecordingSource extends FaultSource {
-  /** Calls to which something happened, by key. */
+  /** The calls that had a fault, by key. */
   readonly hit: ReadonlyMap<string, Fault>;
-  /** Every call that would change a resource or an endpoint, by key, in order. */
+  /** The keys of all calls that would change a resource or an endpoint, in order. */
   readonly effects: readonly string[];
 }
 
-/** Makes the source of a plan; a run needs one of its own. */
+/** Makes the source of faults for a plan. Each run needs its own source. */
 export function createFaultSource(plan: FaultPlan): RecordingSource {
   const counts = new Map<string, number>();
   const hit = new Map<string, Fault>();

@@ -1,4 +1,4 @@
-/** The faults that a call of the operator may meet. */
+/** The faults that a call of the operator may have. */
 
 /** A fault of one call of the operator to a server. */
 export type Fault =
@@ -13,17 +13,17 @@ export type Fault =
   | { readonly kind: "AnswerLost"; readonly asTimeout: boolean }
   /**
    * The caller gets no answer: its connection breaks, or it waits until its time limit. The call takes effect later,
-   * by this time.
+   * after this time.
    */
   | { readonly kind: "AppliedLate"; readonly afterMs: number; readonly asTimeout: boolean }
-  /** The connection breaks before the server has read the call; the caller cannot know that. */
+  /** The connection breaks before the server has read the call. The caller does not know that. */
   | { readonly kind: "RequestLost"; readonly asTimeout: boolean }
-  /** The machine stops for so long right after it has sent the call, which takes effect meanwhile. */
+  /** The machine stops for this time, right after it has sent the call. The call takes effect in that time. */
   | { readonly kind: "Paused"; readonly durationMs: number }
   /** The caller cannot connect. */
   | { readonly kind: "Unreachable" };
 
-/** How a server asks to be left alone: for so long, in seconds or as a date of its own clock. */
+/** How a server asks the client to wait: in seconds, or by a date of the server's clock. */
 export interface RetryAfter {
   readonly seconds: number;
   readonly asDate: boolean;
@@ -38,12 +38,12 @@ export interface PlannedCall {
   readonly server: "API server" | "control plane";
   /** `patch status of shop/orders`, `POST endpoint for shop/orders`. */
   readonly what: string;
-  /** Whether it changes a resource or an endpoint; leases and events do not count. */
+  /** Whether the call changes a resource or an endpoint. Calls about leases and events do not count. */
   readonly isEffect: boolean;
   readonly isRead: boolean;
 }
 
-/** Decides what goes wrong. Is asked once for each call, in order. */
+/** Decides which fault a call has. It is asked once for each call, in order. */
 export interface FaultSource {
   of(call: PlannedCall): Fault;
 }

@@ -13,7 +13,7 @@ import { isObject, isSameJson, type Json, type JsonObject, mergePatch } from "./
 import { type Backup, type Change, ObjectStore } from "./object-store.ts";
 import { namespacesCollection, parseResourcePath, type ResourcePath, secretsCollection } from "./resource-path.ts";
 
-/** A request as it arrives: parsed, and with nothing of the connection in it. */
+/** A parsed request, without anything about its connection. */
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   readonly path: string;
@@ -24,10 +24,10 @@ export interface ApiRequest {
 /** The collection of our custom resource. */
 export const computeEndpoints = `${plural}.${group}`;
 
-/** The collection of the second kind. */
+/** The collection of DatabaseAccesses. */
 export const databaseAccesses = `${databaseAccessNames.plural}.${group}`;
 
-/** Kinds with a status of its own, whose generation counts changes of spec. */
+/** The kinds that have a status subresource. Their generation counts changes of spec. */
 const customResources: readonly string[] = [computeEndpoints, databaseAccesses];
 
 const kinds: Readonly<Record<string, string>> = {
@@ -49,18 +49,17 @@ export interface ApiServerOptions {
 }
 
 /**
- * A kube-apiserver without network: the part of its behaviour that the operator can notice.
- *
- * `test/simulation/conformance` compares its answers with those of a real one.
+ * A kube-apiserver without a network. It has the behaviour that the operator can notice. `test/simulation/conformance`
+ * compares its answers with those of a real one.
  */
 export class ApiServer {
   readonly store: ObjectStore;
-  /** Objects as a POST stored them: without the default of status that every answer shows. The first patch stores that. */
+  /** Objects that only a POST has stored. Every answer shows the default status, but only the first patch stores it. */
   readonly #created = new WeakSet<StoredObject>();
   readonly #wallMs: () => number;
   readonly #servesAccesses: boolean;
   #uids = 0;
-  /** The list that each open continue token goes on with. */
+  /** The rest of the list for each open continue token. */
   #openLists = new Map<string, readonly StoredObject[]>();
 
   constructor({ wallMs, servesAccesses = false, onChange }: ApiServerOptions) {
@@ -92,13 +91,13 @@ export class ApiServer {
     }
   }
 
-  /** Goes back to a backup, as etcd does. Lists that were begun cannot go on. */
+  /** Goes back to a backup, as etcd does. Lists that have begun cannot continue. */
   restore(backup: Backup): void {
     this.store.restore(backup);
     this.#openLists.clear();
   }
 
-  /** Forgets history; lists that were begun cannot go on. */
+  /** Forgets the history. Lists that have begun cannot continue. */
   compact(): void {
     this.store.compact();
     this.#openLists.clear();
@@ -180,7 +179,7 @@ export class ApiServer {
     const invalid = path.isStatus ? undefined : this.#invalid(path, after, before);
     if (invalid !== undefined) return invalid;
     if (isReleased(after)) {
-      // The answer shows the object without its last finalizer, at the revision it had.
+      // The answer shows the object without its last finalizer, and with the revision that it had.
       this.store.remove(path.collection, after);
       return success(after);
     }
@@ -249,10 +248,10 @@ function notFound({ collection, name }: ResourcePath): Answer {
   return failure(404, "NotFound", `${collection} "${name}" not found`);
 }
 
-/** @param stated uid and resourceVersion that the request insists on. */
+/** @param stated the uid and resourceVersion that the request states */
 function preconditionFailure(path: ResourcePath, before: StoredObject, stated: Json | undefined): Answer | undefined {
   const { uid, resourceVersion } = isObject(stated) ? stated : {};
-  // A real API server ignores the uid in a patch of the status subresource; the version alone protects there.
+  // A real API server ignores the uid in a patch of the status subresource. Only the version protects the object there.
   const isOther = !path.isStatus && uid !== undefined && uid !== before.metadata.uid;
   const isChanged = resourceVersion !== undefined && resourceVersion !== before.metadata.resourceVersion;
   if (!isOther && !isChanged) return undefined;
@@ -274,7 +273,7 @@ function withoutEmpty({ finalizers, annotations, ...metadata }: StoredObject["me
   } as StoredObject["metadata"];
 }
 
-/** Whether it is being deleted, and no finalizer holds it any more. */
+/** Whether the object is being deleted and has no finalizer any more. */
 function isReleased({ metadata }: StoredObject): boolean {
   const { deletionTimestamp, finalizers } = metadata;
   return deletionTimestamp !== undefined && (!Array.isArray(finalizers) || finalizers.length === 0);

@@ -1,12 +1,12 @@
 /** The body of an answer that arrives in pieces. */
 
-/** The body of a streamed answer: chunks as they arrive, then an end or an error. */
+/** The body of a streamed answer: the chunks that arrive, and then an end or an error. */
 export class ByteStream implements AsyncIterable<Uint8Array> {
   #chunks: Uint8Array[] = [];
   #end: { readonly error: Error | undefined } | undefined;
   #wake: (() => void) | undefined;
 
-  /** Whether it has ended, or its reader has left. */
+  /** Whether the body has ended, or the reader has stopped reading. */
   isOver = false;
 
   push(chunk: Uint8Array): void {
@@ -15,7 +15,7 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
     this.#wake?.();
   }
 
-  /** @param error what the reader gets in place of a regular end. */
+  /** @param error the error that the reader gets in place of a regular end */
   end(error?: Error): void {
     if (this.isOver) return;
     this.isOver = true;

@@ -9,7 +9,7 @@ export interface Change {
   readonly object: StoredObject;
 }
 
-/** Everything that an etcd holds, at one moment. */
+/** The content of an etcd at one moment. */
 export interface Backup {
   readonly revision: number;
   readonly objects: ReadonlyMap<string, StoredObject>;
@@ -24,17 +24,17 @@ const historyLimit = 400;
  */
 const revisionStep = 16;
 
-/** The etcd of the model: objects by key, one revision for all, and a bounded history. */
+/** The etcd of the model: objects by key, one revision for all objects, and a history of limited length. */
 export class ObjectStore {
   #restores = 0;
   #revision = 1_000;
   #objects = new Map<string, StoredObject>();
   #history: Change[] = [];
-  /** Changes up to this one are forgotten. */
+  /** The history begins after this revision. */
   #compactedRevision = 1_000;
   readonly #onChange: (change: Change) => void;
 
-  /** @param onChange is called after each change. */
+  /** @param onChange called after each change */
   constructor(onChange: (change: Change) => void) {
     this.#onChange = onChange;
   }
@@ -60,7 +60,10 @@ export class ObjectStore {
       .map(([, object]) => object);
   }
 
-  /** Stores an object under a new revision. @returns it as it is stored */
+  /**
+   * Stores an object with a new revision.
+   * @returns the stored object
+   */
   put(collection: string, object: StoredObject): StoredObject {
     const key = keyOf(collection, object.metadata.namespace, object.metadata.name);
     const type = this.#objects.has(key) ? "MODIFIED" : "ADDED";
@@ -70,7 +73,10 @@ export class ObjectStore {
     return stored;
   }
 
-  /** Takes an object away. @returns it as its last watch event shows it */
+  /**
+   * Removes an object.
+   * @returns the object as its last watch event shows it
+   */
   remove(collection: string, object: StoredObject): StoredObject {
     this.#objects.delete(keyOf(collection, object.metadata.namespace, object.metadata.name));
     const last = this.#stamped(object);
@@ -78,7 +84,7 @@ export class ObjectStore {
     return last;
   }
 
-  /** Changes after a revision, oldest first; `undefined`: they are no longer all there. */
+  /** Returns the changes after a revision, oldest first; `undefined`: some of them are forgotten. */
   changesAfter(collection: string, revision: number): readonly Change[] | undefined {
     if (revision < this.#compactedRevision) return undefined;
     return this.#history.filter((change) => change.revision > revision && change.collection === collection);

@@ -24,7 +24,7 @@ const form =
 const secretsForm = /^\/api\/v1\/namespaces\/(?<namespace>[^/]+)\/secrets(?:\/(?<name>[^/]+))?$/;
 const namespacesForm = /^\/api\/v1\/namespaces(?:\/(?<name>[^/]+))?$/;
 
-/** Reads a path; `undefined` for one that the model does not serve. */
+/** Parses a path; `undefined`: the model does not serve it. */
 export function parseResourcePath(path: string): ResourcePath | undefined {
   const ofSecrets = secretsForm.exec(path)?.groups;
   if (ofSecrets !== undefined) {
@@ -34,7 +34,7 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
   const ofNamespaces = namespacesForm.exec(path);
   if (ofNamespaces !== null) {
     const name = ofNamespaces.groups?.name;
-    // A Namespace is in no namespace; the store keeps it under an empty one.
+    // A Namespace is in no namespace. The store uses the empty text in its place.
     const namespace = name === undefined ? undefined : "";
     return { collection: namespacesCollection, namespace, name, isStatus: false, apiVersion: "v1" };
   }

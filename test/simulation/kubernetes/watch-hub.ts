@@ -5,7 +5,7 @@ import { ByteStream } from "./byte-stream.ts";
 import type { Change, ObjectStore } from "./object-store.ts";
 import type { ResourcePath } from "./resource-path.ts";
 
-/** The delays after which one event of one watch arrives; empty: the event is lost. */
+/** Returns the delays after which one event arrives at one watch. An empty list: the event is lost. */
 export type Delivery = (client: string) => readonly number[];
 
 /** One watch that a client asks for. */
@@ -26,14 +26,14 @@ interface OpenWatch {
   readonly stream: ByteStream;
   /** Events up to this revision are not sent. */
   afterRevision: number;
-  /** True milliseconds; what is sent later does not overtake. */
+  /** True milliseconds. A later event does not arrive before this time, so that it does not overtake. */
   lastDueMs: number;
   isMute: boolean;
 }
 
 const bookmarkIntervalMs = 60_000;
 
-/** The watches of the model: each sees the changes after its revision, in order, and a bookmark each minute. */
+/** The watches of the model. Each gets the changes after its revision, in order, and a bookmark every minute. */
 export class WatchHub {
   readonly #time: VirtualTime;
   readonly #store: ObjectStore;
@@ -54,7 +54,7 @@ export class WatchHub {
     this.#delivery = delivery;
   }
 
-  /** Opens a watch. One from before the history is answered with an ERROR event of code 410. */
+  /** Opens a watch. If its revision is older than the history, the answer is an ERROR event with code 410. */
   open({ client, owner, path, query, signal }: WatchRequest): ByteStream {
     const stream = new ByteStream();
     const afterRevision = Number(query.resourceVersion ?? this.#store.revision);
@@ -79,12 +79,12 @@ export class WatchHub {
     }
   }
 
-  /** From now on nothing arrives on the open watches of a client, and they stay open. */
+  /** Makes the open watches of a client receive nothing more. They stay open. */
   mute(client: string): void {
     for (const watch of this.#watches) if (watch.client === client) watch.isMute = true;
   }
 
-  /** Breaks every open watch off, or those of one client. */
+  /** Breaks all open watches, or those of one client. */
   breakOff(client?: string): void {
     for (const watch of [...this.#watches]) {
       if (client === undefined || watch.client === client) {
@@ -121,7 +121,7 @@ export class WatchHub {
     });
   }
 
-  /** A server whose history went back sends no events for a revision that it has not reached. */
+  /** If the history went back, the server sends no events for a revision that it has not reached. */
   #bookmark(watch: OpenWatch): void {
     const { revision } = this.#store;
     if (watch.isMute || watch.owner.isDead || revision < watch.afterRevision || watch.lastDueMs > this.#time.nowMs())

@@ -14,7 +14,7 @@ export interface Exchange<Value> {
   readonly latencyMs: number;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Does what the call asks for, on the server. May throw what the caller gets. */
+  /** Carries the call out on the server. It may throw the error that the caller gets. */
   readonly apply: () => Value;
   /** Returns the error of the caller if the server refuses. */
   readonly refusal: (fault: Extract<Fault, { readonly kind: "Refused" }>) => Error;
@@ -22,7 +22,7 @@ export interface Exchange<Value> {
   readonly lost: (loss: Loss) => Error;
 }
 
-/** The wire between processes and servers: it delays, loses, and brings late. */
+/** The network between processes and servers: it delays calls, loses them, and lets them arrive late. */
 export class Network {
   readonly #time: VirtualTime;
 
@@ -30,7 +30,7 @@ export class Network {
     this.#time = time;
   }
 
-  /** Carries one call out. A dead caller never gets an answer; what it has sent may still take effect. */
+  /** Sends one call. A dead caller never gets an answer, but its call may still take effect. */
   carry<Value>(exchange: Exchange<Value>): Promise<Value> {
     const { promise, resolve, reject } = Promise.withResolvers<Value>();
     if (exchange.process.isDead) return promise;

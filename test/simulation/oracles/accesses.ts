@@ -12,8 +12,8 @@ import type { Problem } from "./at-rest.ts";
 import type { Oracle } from "./oracle.ts";
 
 /**
- * Every DatabaseAccess ends as its spec says, and its Secret holds the password that works. A deletion leaves only
- * what other clients made, and no password stands outside a Secret.
+ * Checks at the end that every DatabaseAccess is as its spec says, and that its Secret holds the valid password. A
+ * deletion leaves only what other clients have made. No password is outside a Secret.
  */
 export function accesses(world: World): Oracle {
   const passwords = new Set<string>();
@@ -67,7 +67,7 @@ function secretProblem(world: World, access: StoredObject): Problem | undefined 
     : { promise: "S8", text: "is Ready, and its database is not there" };
 }
 
-/** A role is deleted only if the operator made it and no DatabaseAccess that stays names it. */
+/** A role is deleted only if the operator has created it and no existing DatabaseAccess names it. */
 function judgeDelete(world: World, { branchId, roleName }: Pick<RolePath, "branchId" | "roleName">): void {
   const isNamed = world.accesses().some((access) => {
     const role = access.metadata.deletionTimestamp === undefined ? roleOf(world, access) : undefined;
@@ -87,7 +87,7 @@ function judgeRoles(world: World): void {
   const stored = new Set(world.accesses().map(({ metadata }) => metadata.uid));
   for (const gone of seen.filter(({ metadata }) => !stored.has(metadata.uid))) {
     const { name } = partOf(gone, "role");
-    // A role that another resource has ever named stays with the one that did not create it.
+    // A role that a second resource has ever named may stay.
     const isShared =
       made.some(({ roleName }) => roleName === name) ||
       seen.some((other) => other.metadata.name !== gone.metadata.name && partOf(other, "role").name === name);
@@ -99,7 +99,7 @@ function judgeRoles(world: World): void {
   }
 }
 
-/** A reset breaks the connections of a program, so each one has a wish or a fault behind it. */
+/** A reset breaks the connections of programs. So each one must come from a person's wish or from a fault. */
 function judgeResets(world: World): void {
   const { entries } = world.log;
   const count = (is: (text: string) => boolean) => entries.filter(({ text }) => is(text)).length;
@@ -122,7 +122,7 @@ function knownRoles(world: World): readonly RolePath[] {
   return [...world.history.accesses.values()].flatMap((access) => roleOf(world, access) ?? []);
 }
 
-/** The role of a DatabaseAccess on the branch of its endpoint; `undefined`: the ComputeEndpoint is gone. */
+/** Returns the role of a DatabaseAccess on the branch of its endpoint; `undefined`: the ComputeEndpoint is gone. */
 function roleOf(world: World, access: StoredObject): RolePath | undefined {
   const endpoint = world.stored(endpointNameOf(access));
   if (endpoint === undefined) return undefined;
@@ -139,14 +139,14 @@ function partOf(access: StoredObject, part: "endpointRef" | "role" | "database")
   return isObject(value) ? value : {};
 }
 
-/** The password that a Secret holds; `undefined`: there is no such Secret. */
+/** Returns the password in a Secret; `undefined`: there is no such Secret. */
 export function heldPassword(world: World, secretName: string): string | undefined {
   const secret = world.apiServer.store.get(secretsCollection, namespace, secretName);
   const { password } = (secret?.data ?? {}) as { readonly password?: string };
   return password === undefined ? undefined : Buffer.from(password, "base64").toString();
 }
 
-/** The password that PostgreSQL takes; `undefined`: there is no such role. */
+/** Returns the password that PostgreSQL accepts; `undefined`: there is no such role. */
 export function passwordOf(world: World, role: RolePath): string | undefined {
   try {
     return world.service.passwordOf(role);

@@ -9,7 +9,10 @@ import type { EndpointRecord } from "../service/engine.ts";
 import type { Oracle } from "./oracle.ts";
 import { whyNotJustified } from "./stall-reasons.ts";
 
-/** L1, L2, L4: long after faults have ended each resource is as its spec says, or a Stalled that is true says why not. */
+/**
+ * L1, L2, L4: long after the last fault, each resource is as its spec says. Otherwise it is Stalled, and the Stalled
+ * condition is true.
+ */
 export function atRest(world: World): Oracle {
   return {
     atEnd() {
@@ -27,7 +30,7 @@ export interface Problem {
   readonly text: string;
 }
 
-/** Judges a resource as it is now, as if all had been quiet for long. */
+/** Checks a resource as it is now. There must have been no fault for a long time. */
 export function problemOf(world: World, resource: StoredObject): Problem | undefined {
   const stalled = conditionOf(resource, "Stalled");
   if (isPausedByPerson(resource)) return pausedProblem(world, resource);
@@ -43,7 +46,7 @@ export function problemOf(world: World, resource: StoredObject): Problem | undef
     : { promise: "L1", text: `is Stalled ${stalled.reason}, but ${why}: ${stalled.message}` };
 }
 
-/** The pause hides nothing: an endpoint that is gone is not Ready. */
+/** A paused resource whose endpoint is gone is not Ready. */
 function pausedProblem(world: World, resource: StoredObject): Problem | undefined {
   const endpointId = ownershipOf(resource)?.endpointId;
   const isReady = conditionOf(resource, "Ready")?.status === "True";
@@ -61,7 +64,10 @@ function readyProblem(world: World, resource: StoredObject): Problem | undefined
     : { promise: "L1", text: `is Ready, but its endpoint differs in ${wrong.join(", ")}` };
 }
 
-/** The managed fields in which an endpoint is not as the spec says. One that no read shows may have been changed unseen. */
+/**
+ * Returns the managed fields in which an endpoint differs from its spec. A field that no read shows is left out,
+ * because another client may have changed it unseen.
+ */
 export function differences(
   resource: StoredObject,
   endpoint: EndpointRecord,

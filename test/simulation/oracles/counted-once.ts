@@ -4,12 +4,14 @@ import type { World } from "../run/world.ts";
 import type { OperationRecord } from "../service/engine.ts";
 import type { Oracle } from "./oracle.ts";
 
-/** Longer than the time between two looks at a project. */
+/** Longer than the time between two reconciles of a project. */
 const pollMs = 60_000;
 
 const counter = /^compute_endpoint_operations_total\{(?<labels>[^}]*)\} (?<value>\d+)$/gm;
 
-/** Every operation that ended is counted at most once; where no process died and no record was lost, exactly once. */
+/**
+ * Every ended operation is counted at most once. If no process died and no record was lost, it is counted exactly once.
+ */
 export function countedOnce(world: World): Oracle {
   return {
     atEnd() {
@@ -36,7 +38,7 @@ function isExact({ history, service }: World): boolean {
   return deaths === 0 && robbed.size === 0 && etcdRestoredAtMs === undefined && service.everDisguised.size === 0;
 }
 
-/** Checks the operations of endpoints that a still existing resource has created itself. */
+/** Checks the operations of endpoints that an existing resource has created itself. */
 function requireAll(world: World, ended: readonly OperationRecord[], counted: ReadonlyMap<string, number>): void {
   const own = new Set(
     world.resources().flatMap((resource) => {

@@ -5,7 +5,10 @@ import type { World } from "../run/world.ts";
 import { settleMs } from "./one-endpoint-each.ts";
 import type { Oracle } from "./oracle.ts";
 
-/** S4: the finalizer goes only when the endpoint is gone or retained and no POST is unresolved, or was abandoned. */
+/**
+ * S4: the finalizer is removed only when the endpoint is gone or retained. Also, no POST may be unresolved, unless a
+ * person has abandoned it.
+ */
 export function finalizerLast(world: World): Oracle {
   const released = new Map<string, StoredObject>();
   return {
@@ -23,7 +26,7 @@ export function finalizerLast(world: World): Oracle {
     },
     atEnd() {
       for (const [uid, object] of released) {
-        // A restore of etcd may have brought it back, and a person may have taken it away by hand since.
+        // A restore of etcd may have brought the finalizer back, and a person may have removed it since.
         const isBack = world.resources().some(({ metadata }) => metadata.uid === uid) || world.history.robbed.has(uid);
         if (!isBack && !isLetGo(object) && ownEndpoints(world, uid).length > 0) {
           world.violate("S4", "an endpoint lives on that was created for a resource which is gone");

@@ -10,10 +10,13 @@ import type { Oracle } from "./oracle.ts";
 const leaseMs = 15_000;
 const serviceWriteMs = 8_000;
 
-/** Monotonic clocks may differ in their rate by a few parts in a thousand. */
+/** The rates of monotonic clocks may differ by a few parts in a thousand. */
 const toleranceMs = 100;
 
-/** S5: no effect starts on a replica that is not the leader with lease time left for it, or has not listed since it won. */
+/**
+ * S5: an effect starts only on the leader, with enough time left in its lease, and after the new leader has listed all
+ * resources.
+ */
 export function leaderOnly(world: World): Oracle {
   if (!world.options.hasElection) return {};
   const sentMs = new Map<KubernetesCall, number>();

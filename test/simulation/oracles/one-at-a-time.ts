@@ -3,7 +3,7 @@ import type { World } from "../run/world.ts";
 import type { SentCall } from "../service/sim-control-plane.ts";
 import type { Oracle } from "./oracle.ts";
 
-/** S7: one process never works on one project twice at once, which shows where two of its writes overlap. */
+/** S7: one process never reconciles a project twice at the same time. The oracle notices it if two writes overlap. */
 export function oneAtATime(world: World): Oracle {
   const underWay = new Map<string, SentCall>();
   const keyOf = ({ call, process }: SentCall) => `${process.identity} ${call.projectId}`;

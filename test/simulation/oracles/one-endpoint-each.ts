@@ -7,10 +7,13 @@ import type { Oracle } from "./oracle.ts";
 /** How long a POST without an answer may still take effect. The operator's default. */
 export const settleMs = 150_000;
 
-/** Clocks of machines may differ in their rate by so much. */
+/** The rates of the machines' clocks may differ by this factor. */
 const rateTolerance = 0.99;
 
-/** S2: at most one live endpoint per resource uid, no POST without a stored intent, none beside an unresolved one. S10. */
+/**
+ * S2: there is at most one live endpoint for each resource uid. There is no POST without a stored intent, and none
+ * while another one is unresolved. S10.
+ */
 export function oneEndpointEach(world: World): Oracle {
   return {
     onServiceCall(sent) {
@@ -30,7 +33,7 @@ export function oneEndpointEach(world: World): Oracle {
   };
 }
 
-/** A person let the resource go, or a restore took away what it knew of its create. */
+/** Whether the resource may have lost the record of its create: a person released it, or etcd was restored. */
 function mayForget({ history }: World, uid: string): boolean {
   const resource = history.lastStored.get(uid);
   return history.robbed.has(uid) || (resource !== undefined && isLetGo(resource));

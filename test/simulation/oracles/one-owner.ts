@@ -4,7 +4,10 @@ import { ownershipOf, resolutionOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import type { Oracle } from "./oracle.ts";
 
-/** S3: an endpoint has at most one owner; a recorded id changes only by a person or after the endpoint is gone. */
+/**
+ * S3: an endpoint has at most one owner. A recorded id changes only if a person changes it, or after the endpoint is
+ * gone.
+ */
 export function oneOwner(world: World): Oracle {
   const records = new Map<string, string>();
   return {

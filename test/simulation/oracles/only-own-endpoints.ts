@@ -5,7 +5,10 @@ import type { World } from "../run/world.ts";
 import type { SentCall } from "../service/sim-control-plane.ts";
 import type { Oracle } from "./oracle.ts";
 
-/** S1: no PATCH or DELETE of an endpoint that is not proven the resource's own, adopted with consent, or rightly presumed. */
+/**
+ * S1: a PATCH or DELETE is sent only for an endpoint that is proven the resource's own, adopted with consent, or
+ * correctly presumed.
+ */
 export function onlyOwnEndpoints(world: World): Oracle {
   /** The resource for which each write was sent, by uid. */
   const senders = new Map<SentCall, string>();
@@ -24,7 +27,8 @@ export function onlyOwnEndpoints(world: World): Oracle {
       const { method, endpointId } = sent.call;
       const uid = senders.get(sent);
       if (endpointId === undefined || uid === undefined || outcome instanceof Error) return;
-      // A change without an answer may land after `Retain` has handed the endpoint over. A DELETE settles before that.
+      // A PATCH without an answer may take effect after the operator has released the endpoint under `Retain`. A DELETE
+      // may not: the operator waits for its settle time.
       const isReleased = !world.resources().some(({ metadata }) => metadata.uid === uid);
       if (method === "PATCH" && isReleased) return;
       const owner = ownerOf(world, endpointId)?.metadata.uid;
@@ -41,7 +45,7 @@ export function onlyOwnEndpoints(world: World): Oracle {
   };
 }
 
-/** An endpoint that the operator made itself, for a resource that can no longer record it. */
+/** Whether the operator created the endpoint for a resource that can no longer record it. */
 function isOwnLeftover(world: World, endpointId: string): boolean {
   const creator = world.service.creators.get(endpointId);
   if (creator?.by !== "Operator") return false;
@@ -49,7 +53,9 @@ function isOwnLeftover(world: World, endpointId: string): boolean {
   return resource === undefined || resource.metadata.deletionTimestamp !== undefined;
 }
 
-/** A write that was decided just before a restore of etcd took the record away: the operator cannot know of the restore yet. */
+/**
+ * Whether the record was lost in a restore of etcd just before the write. The operator cannot know of the restore yet.
+ */
 function wasRecorded({ history, service, time }: World, endpointId: string): boolean {
   const creator = service.creators.get(endpointId);
   const isRestored = time.nowMs() - (history.etcdRestoredAtMs ?? Number.NEGATIVE_INFINITY) < unseenRestoreMs;
@@ -101,8 +107,8 @@ function hasConsent(resource: StoredObject, endpointId: string): boolean {
 
 /**
  * Rule 6 of creates, for a control plane that shows no names. An endpoint may be presumed if it is the only one that
- * appeared after the intent's snapshot and shows every sent field. That can be wrong, and no client can know it: a
- * new process does not even know whether the one before it sent the POST.
+ * appeared after the intent's snapshot and shows every sent field. The presumption can be wrong, and no client can
+ * notice that. For example, a new process does not know whether the process before it sent the POST.
  */
 function mayPresume(world: World, uid: string, endpointId: string): boolean {
   if (world.service.echoesNames) return false;
@@ -110,7 +116,8 @@ function mayPresume(world: World, uid: string, endpointId: string): boolean {
   const intent = world.history.intents.findLast((each) => each.uid === uid);
   if (endpoint === undefined || intent === undefined) return false;
   const post = world.history.unresolvedPosts(uid).at(-1);
-  // A resource that a restore of etcd brings back is new to the process, too, and so is a leader's work to the next leader.
+  // A process does not know the create of a resource that a restore of etcd has brought back. A new leader does not
+  // know what the former leader has sent.
   const isOneProcess = world.history.deaths === 0 && world.replicas.length === 1;
   const isKnownToProcess = isOneProcess && world.history.etcdRestoredAtMs === undefined;
   if (post === undefined && isKnownToProcess) return false;
@@ -126,7 +133,10 @@ function mayPresume(world: World, uid: string, endpointId: string): boolean {
   return isLater && isEqual;
 }
 
-/** Whether a person let a resource go while its create had no answer. Its late endpoint looks like any other client's. */
+/**
+ * Whether a person released a resource while its create had no answer. The late endpoint then looks like the endpoint
+ * of any other client.
+ */
 function isAbandoned({ history }: World, uid: string): boolean {
   const last = history.lastStored.get(uid);
   return history.robbed.has(uid) || (last !== undefined && isLetGo(last));
@@ -135,5 +145,5 @@ function isAbandoned({ history }: World, uid: string): boolean {
 /** The time from the first read of a reconcile to the write of its intent, if nothing is slow. */
 const longestReconcileMs = 1_000;
 
-/** A reconcile that waits longer than this for the request budget decides again. */
+/** A reconcile that has waited longer than this for the request budget decides again. */
 const longestBudgetWaitMs = 5_000;

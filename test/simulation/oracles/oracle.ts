@@ -6,7 +6,10 @@ import type { Process } from "../replica/process.ts";
 import type { Refusal } from "../service/engine.ts";
 import type { SentCall } from "../service/sim-control-plane.ts";
 
-/** Watches a run for one promise. The world calls it for everything that happens; it reports by `world.violate`. */
+/**
+ * Checks one promise during a run. The world calls it for everything that happens, and the oracle reports by
+ * `world.violate`.
+ */
 export interface Oracle {
   /** The operator sends a call to the control plane. */
   onServiceCall?(sent: SentCall): void;
@@ -18,8 +21,8 @@ export interface Oracle {
   onKubernetesCall?(call: KubernetesCall, process: Process): void;
   /** The API server has answered it. */
   onKubernetesApplied?(call: KubernetesCall, process: Process, answer: Answer): void;
-  /** A resource has changed, by whichever hand. */
+  /** A resource has changed, whichever client changed it. */
   onObject?(change: Change): void;
-  /** The run is over: faults have ended long ago, and all should be well. */
+  /** The run is over. The last fault was long ago, so every promise must hold. */
   atEnd?(): void;
 }

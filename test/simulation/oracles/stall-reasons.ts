@@ -31,7 +31,7 @@ const hasRival: Judge = (world, resource) => {
   });
 };
 
-/** A person must first say whether an endpoint of its branch came from another resource's create. */
+/** Whether an endpoint of the branch may belong to another resource's create. A person must first say so. */
 const isSuspectElsewhere: Judge = (world, resource) => {
   const onBranch = world.endpoints().filter(({ branchId }) => branchId === specOf(resource).branchId);
   return world.resources().some((other) => {
@@ -41,7 +41,10 @@ const isSuspectElsewhere: Judge = (world, resource) => {
   });
 };
 
-/** A create without an answer holds its branch, also after its resource has moved on and was paused. */
+/**
+ * Whether a resource holds the branch by a create without an answer. That is so even after its spec names another
+ * branch, or it was paused.
+ */
 const hasIntentOn = ({ status }: StoredObject, branchId: unknown): boolean =>
   isObject(status) && intentRecordOf(status).branchId === branchId;
 
@@ -55,14 +58,16 @@ const hasUnknownCreate: Judge = ({ history }, resource) =>
       !(post.endpointId !== undefined && history.recordedIds.get(post.uid)?.has(post.endpointId)),
   );
 
-/** The process that knew of the refusal died before it closed the intent. The next process cannot know of it. */
+/**
+ * The process that knew of the refusal died before it closed the intent. The next process cannot know of the refusal.
+ */
 const isRefusalForgotten = ({ sent }: SentPost, { status }: StoredObject): boolean =>
   sent.process.isDead &&
   sent.creator.by === "Operator" &&
   isObject(status) &&
   intentRecordOf(status).attempt === sent.creator.attempt;
 
-/** A process died between an intent and its POST. The next one cannot know that no POST was sent. */
+/** A process died between the intent and its POST. The next process cannot know that no POST was sent. */
 const hasUnsentIntent: Judge = ({ history }, { metadata }) =>
   history.deaths > 0 &&
   history.intents.some(
@@ -71,7 +76,7 @@ const hasUnsentIntent: Judge = ({ history }, { metadata }) =>
       !history.posts.some(({ sent: { creator } }) => creator.by === "Operator" && creator.attempt === attempt),
   );
 
-/** An endpoint that the resource has not recorded carries its token: a person has copied the name. */
+/** Whether an endpoint that the resource has not recorded has its token in the name: a person has copied the name. */
 const hasCopiedName: Judge = (world, { metadata }) => {
   const tokens = world.history.intents.flatMap(({ uid, token }) => (uid === metadata.uid ? [token] : []));
   return world.endpoints().some(({ name }) => tokens.some((token) => name?.includes(token)));
@@ -97,7 +102,10 @@ const isRefusable: Judge = (world, resource) => {
   return isTooShort || isTooLarge || (isFree && ((type as unknown) === "ReadOnly" || maxUnits !== 0.25));
 };
 
-/** A restore of etcd may bring an intent back whose outcome was stored since, and no name shows what it made. */
+/**
+ * Whether a restore of etcd may have brought back an intent whose result was stored since, and no name shows what it
+ * made.
+ */
 const hasRestoredIntent = ({ history, service }: World): boolean =>
   history.etcdRestoredAtMs !== undefined && !service.echoesNames;
 
@@ -105,7 +113,10 @@ const hasRestoredIntent = ({ history, service }: World): boolean =>
 const waitsForUnreadable = (resource: StoredObject): boolean =>
   String(conditionOf(resource, "Stalled")?.message).includes("cannot parse that endpoint");
 
-/** When each reason can be true; a reason that is missing here can never be, once faults have ended. */
+/**
+ * The cases in which each reason can be true. A reason that is missing here can never be true long after the last
+ * fault.
+ */
 const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwise: string }>> = {
   EndpointExists: { isTrue: hasOtherOnBranch, otherwise: "no other endpoint is on its branch" },
   BranchOccupied: { isTrue: hasOtherOnBranch, otherwise: "no other endpoint is on its branch" },
@@ -143,7 +154,10 @@ const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwi
   },
 };
 
-/** @returns why a reason cannot be true now; `undefined`: it can. */
+/**
+ * Judges a reason.
+ * @returns why it cannot be true now; `undefined`: it can be true
+ */
 export function whyNotJustified(world: World, resource: StoredObject, reason: string): string | undefined {
   const judge = judges[reason];
   if (judge === undefined) return "that reason cannot hold once faults have ended";

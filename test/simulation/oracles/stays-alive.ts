@@ -1,8 +1,8 @@
-/** The kubelet must not restart a process that does its work. */
+/** Checks that the kubelet would not restart a process that works. */
 import type { World } from "../run/world.ts";
 import type { Oracle } from "./oracle.ts";
 
-/** L4: a process that goes on calling the control plane passes the check of its work queue. */
+/** L4: a process that still calls the control plane passes the check of its work queue. */
 export function staysAlive(world: World): Oracle {
   return {
     onServiceCall({ process }) {

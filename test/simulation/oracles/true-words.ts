@@ -9,7 +9,10 @@ import { ownershipOf, specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import type { Oracle } from "./oracle.ts";
 
-/** S6: every write names uid and version. S8: Ready is never said of what was not compared. S9: no secret. Conditions. */
+/**
+ * S6: every write names uid and version. S8: Ready is True only after a comparison with the endpoint. S9: no text has a
+ * secret. The rules for conditions hold.
+ */
 export function trueWords(world: World): Oracle {
   const sentMs = new WeakMap<KubernetesCall, number>();
   return {
@@ -51,7 +54,7 @@ function judgeConditions(world: World, { status, metadata }: StoredObject): void
   for (const breach of checkConditions(status as never, metadata.generation)) world.violate("Conditions", breach);
 }
 
-/** @param sentMs when the write was sent. The network may bring it much later. */
+/** @param sentMs when the write was sent; it may arrive much later */
 function judgeReady(world: World, resource: StoredObject, sentMs: number): void {
   const ready = conditionOf(resource, "Ready");
   if (ready?.status !== "True") return;
@@ -65,7 +68,7 @@ function judgeReady(world: World, resource: StoredObject, sentMs: number): void 
   const goneMs = world.history.goneMs.get(endpointId);
   const shownIn = (read: string) => world.history.shownMs.get(read) ?? -1;
   const shownMs = Math.max(shownIn(String(specOf(resource).projectId)), shownIn(endpointId));
-  // A restore of etcd may bring back a Ready from before the end of the endpoint.
+  // A restore of etcd may bring back a Ready that was stored before the endpoint was deleted.
   const isFromBefore = goneMs !== undefined && goneMs < (world.history.etcdRestoredAtMs ?? 0);
   if (
     goneMs !== undefined &&

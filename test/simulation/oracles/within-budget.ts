@@ -14,7 +14,7 @@ export function withinBudget(world: World): Oracle {
   ];
   return {
     onServiceCall() {
-      // Each process has a budget of its own; a restart must not double it, but a run has few.
+      // Each process has its own budget. A restart must not double it, but a run has only few restarts.
       const sent = world.history.serviceCallMs;
       for (const { name, spanMs, most } of limits) {
         const first = sent.at(-1 - most);

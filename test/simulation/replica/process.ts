@@ -2,10 +2,10 @@
 import type { Machine } from "../time/machine.ts";
 import type { Owner } from "../time/virtual-time.ts";
 
-/** One run of the operator's program. Once dead, nothing of it happens any more. */
+/** One run of the operator's program. After its death, none of its code runs. */
 export class Process implements Owner {
   readonly machine: Machine;
-  /** `operator-1 (run 2)`: names this very process. */
+  /** `operator-1 (run 2)`: the name of exactly this process. */
   readonly identity: string;
   isDead = false;
   readonly #onCrash: () => void;
@@ -27,7 +27,7 @@ export class Process implements Owner {
     this.#onCrash();
   }
 
-  /** The machine stands still. */
+  /** The machine stops. */
   pauseMachine(durationMs: number): void {
     this.machine.pause(durationMs);
   }

@@ -18,13 +18,13 @@ import { type SentCall, type ServiceCall, SimControlPlane } from "../service/sim
 import type { Machine } from "../time/machine.ts";
 import { Process } from "./process.ts";
 
-/** The key of the control plane. Must never be seen anywhere. */
+/** The key of the control plane. No output may contain it. */
 export const secretKey = "napi_simulated0secret0key0000000000";
 
 const serviceUrl = "https://console.example/api/v2";
 export const clusterId = "cluster-of-the-run";
 
-/** A pod that ended starts again after this. */
+/** After this time, a pod that ended starts again. */
 const restartMs = 3_000;
 
 /** One replica of the operator: a machine, and the process that runs on it now. */
@@ -41,7 +41,7 @@ export class Replica {
     this.machine = machine;
   }
 
-  /** Starts a process; one that runs already stays. */
+  /** Starts a process, unless one runs already. */
   start(): void {
     if (this.process !== undefined && !this.process.isDead) return;
     this.#runs += 1;
@@ -72,14 +72,14 @@ export class Replica {
     })();
   }
 
-  /** Ends the replica for good, because the run is over. */
+  /** Ends the replica, because the run is over. */
   end(): void {
     this.#isOver = true;
     this.process?.crash();
   }
 
   #ended(): void {
-    // The process's counts are no longer scraped, but they were scraped before.
+    // The metrics of this process end here, but they were scraped before.
     const page = this.parts?.metrics.render("Prometheus").then(({ body }) => body);
     if (page !== undefined) this.#world.lastPages.push(page);
     if (this.#isOver) return;

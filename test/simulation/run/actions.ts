@@ -2,14 +2,17 @@
 import type { Json, JsonObject } from "../kubernetes/merge-patch.ts";
 import type { EndpointChanges, EndpointCreation } from "../ports.ts";
 
-/** One action of a person, another client or the world in a run. Plain data, so that a run can be printed and cut. */
+/**
+ * One action of a person, of another client or of the world in a run. It is plain data, so that a run can be printed
+ * and shortened.
+ */
 export type Action =
   | { readonly kind: "Apply"; readonly name: string; readonly spec: JsonObject }
   | { readonly kind: "Delete"; readonly name: string }
-  /** Deletes, and creates again under the same name as soon as it is gone. */
+  /** Deletes the resource, and creates it again with the same name as soon as it is gone. */
   | { readonly kind: "Recreate"; readonly name: string; readonly spec: JsonObject }
   | { readonly kind: "Annotate"; readonly name: string; readonly annotations: Readonly<Record<string, string | null>> }
-  /** Acts like a backup tool: the object comes back without its status and with another uid. */
+  /** Acts like a backup tool: it restores the object without its status and with another uid. */
   | { readonly kind: "RestoreWithoutStatus"; readonly name: string }
   /** A person copies one resource's status onto another. */
   | { readonly kind: "CopyStatus"; readonly from: string; readonly to: string }
@@ -30,7 +33,7 @@ export type Action =
   /** An administrator of the cluster annotates the Namespace; `null` removes the annotation. */
   | { readonly kind: "Grant"; readonly projects: string | null }
   | { readonly kind: "PersonCreates"; readonly projectId: string; readonly creation: EndpointCreation }
-  /** Makes an endpoint under the name of one that is on another branch. */
+  /** Creates an endpoint with the name of an endpoint on another branch. */
   | {
       readonly kind: "PersonCopies";
       readonly fromBranchId: string;
@@ -63,7 +66,7 @@ export type Action =
   | { readonly kind: "Backup" }
   | { readonly kind: "RestoreEtcd" }
   | { readonly kind: "Crash"; readonly replica: number }
-  /** The process is asked to end, as by SIGTERM. */
+  /** The process is asked to stop, as by SIGTERM. */
   | { readonly kind: "Stop"; readonly replica: number }
   | { readonly kind: "Pause"; readonly replica: number; readonly durationMs: number }
   | { readonly kind: "StepClock"; readonly replica: number; readonly byMs: number }

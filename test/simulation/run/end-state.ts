@@ -3,15 +3,18 @@ import { conditionOf } from "./settled.ts";
 import { ownershipOf } from "./stored-records.ts";
 import type { World } from "./world.ts";
 
-/** The end of a run, without ids and times. Two runs of one story are compared by it. */
+/** The state at the end of a run, without ids and times. Two runs of the same workload are compared by it. */
 export interface EndState {
-  /** Resources by name: whether Ready, why, and of which origin their endpoint is. */
+  /** The resources by name: whether each is Ready, the reason, and the origin of its endpoint. */
   readonly resources: readonly string[];
-  /** Live endpoints: where they are, what they are like, and what made them. */
+  /** The live endpoints: their branches, their fields, and their creators. */
   readonly endpoints: readonly string[];
 }
 
-/** @returns lists in alphabetical order */
+/**
+ * Returns the end state.
+ * @returns lists in alphabetical order
+ */
 export function endStateOf(world: World): EndState {
   const names = new Map([...world.history.lastStored].map(([uid, { metadata }]) => [uid, metadata.name]));
   const resources = world.resources().map((resource) => {

@@ -21,13 +21,13 @@ export interface StoredIntent {
   readonly storedAtMs: number;
 }
 
-/** One POST of the operator, and what has become of it. */
+/** One POST of the operator, and its result. */
 export interface SentPost {
   readonly sent: SentCall;
   readonly uid: string;
   /** True milliseconds. */
   readonly sentAtMs: number;
-  /** The result as the sender knows it; `undefined` while it waits, and also later if it was killed. */
+  /** The result as the sender knows it. `undefined`: the sender still waits, or it was killed. */
   knownAs: "Applied" | "NotApplied" | "Unknown" | undefined;
   /** The endpoint that it made; `undefined`: none, or not yet. */
   endpointId: string | undefined;
@@ -37,9 +37,9 @@ export interface SentPost {
 export class History {
   readonly intents: StoredIntent[] = [];
   readonly posts: SentPost[] = [];
-  /** When the operator last tried to change anything: a resource, or an endpoint. */
+  /** When the operator last tried to change a resource or an endpoint. */
   lastEffectMs = 0;
-  /** When etcd last went back. */
+  /** When etcd was last restored. */
   etcdRestoredAtMs: number | undefined;
   /** Whether an action has ever delayed events for the operator. */
   isWatchHarmed = false;
@@ -57,23 +57,26 @@ export class History {
   readonly recordedIds = new Map<string, Set<string>>();
   /** Every state of a resource's spec, newest last, by uid. */
   readonly lastStored = new Map<string, StoredObject>();
-  /** When an endpoint went, by id. */
+  /** When an endpoint disappeared, by id. */
   readonly goneMs = new Map<string, number>();
-  /** When a process last sent a list of a project's endpoints that was answered, by `identity project`. */
+  /** When a process last sent a list of a project's endpoints that got an answer, by `identity project`. */
   readonly listedMs = new Map<string, number>();
-  /** When any process last sent a read of endpoints that was answered: by project for a list, by endpoint for a read by id. */
+  /**
+   * When any process last sent a read of endpoints that got an answer. The key is the project for a list, and the
+   * endpoint for a read by id.
+   */
   readonly readMs = new Map<string, number>();
-  /** The time that the last such read showed: lists may lag behind. */
+  /** The time whose state the last such read showed, because lists may lag behind. */
   readonly shownMs = new Map<string, number>();
   /** Roles that another client made. */
   readonly personsRoles: { readonly branchId: string; readonly roleName: string }[] = [];
   /** Every DatabaseAccess as it was stored last, by uid. */
   readonly accesses = new Map<string, StoredObject>();
-  /** Endpoints whose last read by id failed: nothing proves then that they are gone. */
+  /** Endpoints whose last read by id failed, so nothing proves that they are gone. */
   readonly unread = new Set<string>();
   /**
-   * Uids of resources that cannot recognize their endpoint. A person or a restore has removed their records, or a
-   * person has changed their nameless endpoint before a lost create was resolved.
+   * Uids of resources that cannot recognize their endpoint. Either a person or a restore has removed their records. Or
+   * a person has changed the endpoint, which has no name, before a lost create was resolved.
    */
   readonly robbed = new Set<string>();
   readonly #nowMs: () => number;
@@ -86,7 +89,7 @@ export class History {
     this.lastEffectMs = this.#nowMs();
   }
 
-  /** Takes in an object as it is stored now. */
+  /** Records an object as it is stored now. */
   noteObject({ object, type }: Change): void {
     const { uid, generation } = object.metadata;
     const key = `${uid} ${generation}`;
@@ -106,7 +109,7 @@ export class History {
     if (intent !== undefined && isNew) this.intents.push({ ...intent, uid, storedAtMs: this.#nowMs() });
   }
 
-  /** Returns the resource that a create is for: the one that has stored an intent with the token in the name. */
+  /** Returns the resource for which a create was sent: it has stored an intent with the token in the name. */
   creatorOf(name: string, replica: string): Creator {
     const intent = this.intents.findLast(({ token }) => name.includes(token));
     const { uid = "", attempt = "" } = intent ?? {};
@@ -127,7 +130,7 @@ export class History {
     if (sent.call.method === "DELETE") this.goneMs.set(outcome.endpoint.id, this.#nowMs());
   }
 
-  /** @param listLagMs how far lists lag behind now. */
+  /** @param listLagMs how far lists lag behind at this time */
   noteSettled(sent: SentCall, error: Error | undefined, listLagMs: number): void {
     const { call } = sent;
     if (error === undefined && call.method === "GET") this.#noteRead(sent, listLagMs);
@@ -141,7 +144,7 @@ export class History {
     post.knownAs = error === undefined ? "Applied" : effect === "NotApplied" ? "NotApplied" : "Unknown";
   }
 
-  /** POSTs of a resource that may have made, or may yet make, an endpoint that the resource has not recorded. */
+  /** Returns the POSTs of a resource that may have made an endpoint that it has not recorded, or may still make one. */
   unresolvedPosts(uid: string): readonly SentPost[] {
     const recorded = this.recordedIds.get(uid);
     return this.posts.filter(

@@ -21,7 +21,7 @@ export function pathOf(name: string): string {
   return `${collectionPath}/${name}`;
 }
 
-/** Does one action now. What is not possible at the moment is left undone, and the log says so. */
+/** Performs one action now. If it is not possible at the moment, nothing is done, and the log says so. */
 export function performAction(world: World, action: Action): void {
   const actor = actorOf(action);
   world.log.add(actor, JSON.stringify(action));
@@ -256,7 +256,7 @@ function performOnService(world: World, action: ServiceAction): void {
   }
 }
 
-/** The first endpoint of a branch; without one nothing is done. */
+/** Returns the first endpoint of a branch. If there is none, nothing is done. */
 function onEndpoint(world: World, branchId: string, work: (projectId: string, endpointId: string) => unknown): void {
   for (const projectId of world.projectIds) {
     const found = world.service.live(projectId).find((endpoint) => endpoint.branchId === branchId);
@@ -297,7 +297,7 @@ function call(world: World, request: ApiRequest): void {
   if (!isSuccess(answer)) world.log.add("API server", `answers the user ${answer.status}`);
 }
 
-/** A nameless endpoint is recognized only by the fields that its create sent. */
+/** An endpoint without a name is recognized only by the fields that its create sent. */
 function noteUnrecognizable({ service, history }: World, endpointId: string): void {
   const creator = service.creators.get(endpointId);
   if (service.echoesNames || creator?.by !== "Operator") return;

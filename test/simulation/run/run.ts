@@ -4,13 +4,13 @@ import { performAction } from "./perform-action.ts";
 import type { Violation } from "./violation.ts";
 import { World, type WorldOptions } from "./world.ts";
 
-/** A whole run as data: the same plan gives the same run. */
+/** A whole run as data. The same plan gives the same run. */
 export interface RunPlan {
   readonly world: WorldOptions;
   readonly steps: readonly Step[];
   /** No fault happens after this time. True milliseconds. */
   readonly quietFromMs: number;
-  /** The world must be at rest by then, so long after the faults have ended. */
+  /** The world must be at rest this long after the last fault. */
   readonly restWithinMs: number;
 }
 
@@ -20,14 +20,14 @@ export interface RunResult {
   readonly violations: readonly Violation[];
 }
 
-/** Looks at a run at a time before its end. */
+/** Observes a run at a time before its end. */
 export interface Probe {
   /** True milliseconds. */
   readonly atMs: number;
   readonly look: (world: World) => void;
 }
 
-/** Carries a plan out, from an empty cluster to rest. */
+/** Runs a plan, from an empty cluster until rest. */
 export async function run(plan: RunPlan, probes: readonly Probe[] = []): Promise<RunResult> {
   const world = new World(plan.world);
   const outside = { isDead: false, pausedUntilMs: 0 };

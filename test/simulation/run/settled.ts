@@ -15,7 +15,7 @@ export function isPausedByPerson({ metadata }: StoredObject): boolean {
   return isObject(given) && given[annotations.paused] === "true";
 }
 
-/** Whether a resource is as its present spec wants it, or waits for a person: Ready, Stalled or paused. */
+/** Whether a resource matches its present spec, or waits for a person: Ready, Stalled or paused. */
 export function isSettled(resource: StoredObject): boolean {
   if (isPausedByPerson(resource)) return true;
   const { generation, deletionTimestamp } = resource.metadata;

@@ -5,13 +5,13 @@ import type { Step } from "./actions.ts";
 import { type RunPlan, run } from "./run.ts";
 import type { Violation } from "./violation.ts";
 
-/** Whether a run still shows what is looked for. */
+/** Whether a run still shows the problem. */
 export type Shows = (violations: readonly Violation[]) => boolean;
 
 /** The maximum number of runs that are tried. */
 const runLimit = 400;
 
-/** Makes a failing plan shorter: fewer steps, fewer faults, right clocks, as long as it still fails. */
+/** Makes a failing plan shorter, as long as it still fails: fewer steps, fewer faults, right clocks. */
 export async function shrink(plan: RunPlan, shows: Shows): Promise<RunPlan> {
   let best = await withScriptedFaults(plan);
   let runs = 0;
@@ -33,7 +33,9 @@ export async function shrink(plan: RunPlan, shows: Shows): Promise<RunPlan> {
 
 type Shorten = (plan: RunPlan) => RunPlan | undefined;
 
-/** Each removes one part of the plan, wherever that part is by then; `undefined`: it is gone already. */
+/**
+ * Functions that each remove one part of the plan, wherever that part is now; `undefined`: the part is gone already.
+ */
 function shorteningsOf({ steps, world }: RunPlan): readonly Shorten[] {
   const keys = world.faults.kind === "Scripted" ? Object.keys(world.faults.faults) : [];
   return [

@@ -42,29 +42,29 @@ export function intentOf({ status }: StoredObject):
     : undefined;
 }
 
-/** The spec, whatever is in it. */
+/** Returns the spec, whatever it contains. */
 export function specOf({ spec }: StoredObject): JsonObject {
   return isObject(spec) ? spec : {};
 }
 
-/** The policy by which a resource may take an endpoint over. */
+/** Returns the policy by which a resource may adopt an endpoint. */
 export function adoptionOf(resource: StoredObject): JsonObject {
   const { adoption } = specOf(resource);
   return isObject(adoption) ? adoption : { policy: "Never" };
 }
 
-/** Returns a person's answer about an unresolved create: `adopt=<id>`, `abandon=<attempt>`, or "". */
+/** Returns a person's answer about an unresolved create: `adopt=<id>`, `abandon=<attempt>`, or "" if there is none. */
 export function resolutionOf({ metadata }: StoredObject): string {
   const given = isObject(metadata.annotations) ? metadata.annotations[annotations.resolveCreate] : undefined;
   return typeof given === "string" ? given : "";
 }
 
-/** Whether a person asks the operator to leave an endpoint where it is, or to give up a create that may have made one. */
+/** Whether a person asks the operator to retain an endpoint, or to give up a create that may have made one. */
 export function isLetGo(resource: StoredObject): boolean {
   return isRetained(resource) || resolutionOf(resource).startsWith("abandon=");
 }
 
-/** Whether deleting the resource leaves its endpoint where it is. */
+/** Whether a deletion of the resource retains its endpoint. */
 export function isRetained(resource: StoredObject): boolean {
   const { deletionPolicy } = specOf(resource);
   if (typeof deletionPolicy === "string") return deletionPolicy === "Retain";

@@ -35,25 +35,25 @@ export interface WorldOptions {
   readonly serviceClock: ServiceClock;
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
   readonly hasElection: boolean;
-  /** Whether the second kind is installed. @default false */
+  /** Whether the kind DatabaseAccess is installed. @default false */
   readonly hasAccesses?: boolean;
-  /** How many projects exist beside the two of every run. @default 0 */
+  /** The number of projects beside the two of every run. @default 0 */
   readonly furtherProjects?: number;
   readonly faults: FaultPlan;
-  /** Settings of the operator beside those that a run needs. */
+  /** Settings of the operator in addition to those of every run. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
 /** The present faults of watch events. Actions change them. */
 export interface WatchConditions {
   lagMs: number;
-  /** The number of lost events of a thousand. */
+  /** How many of a thousand events are lost. */
   lostPerMille: number;
-  /** The number of repeated events of a thousand. */
+  /** How many of a thousand events are repeated. */
   repeatedPerMille: number;
 }
 
-/** One run: servers, machines, replicas, users, and what really happened. */
+/** One run: servers, machines, replicas, users, and everything that really happened. */
 export class World {
   readonly options: WorldOptions;
   readonly time = new VirtualTime();
@@ -71,10 +71,10 @@ export class World {
   readonly oracles: readonly Oracle[];
   /** Replicas, by name, that cannot reach a server. */
   readonly cut = new Set<string>();
-  /** The metrics of each process as it ended. */
+  /** The metrics of each process at its end. */
   readonly lastPages: Promise<string>[] = [];
   metricsPages: readonly string[] = [];
-  /** Whether faults still happen. */
+  /** Whether faults can still happen. */
   isQuiet = false;
   #backup: Backup | undefined;
 
@@ -127,17 +127,17 @@ export class World {
     return this.apiServer.store.list(databaseAccesses, undefined);
   }
 
-  /** Every live endpoint of the control plane, whatever lists show. */
+  /** Returns every live endpoint of the control plane, whatever lists show. */
   endpoints(): readonly EndpointRecord[] {
     return this.projectIds.flatMap((projectId) => this.service.live(projectId));
   }
 
-  /** Keeps what etcd holds now. */
+  /** Saves the present content of etcd. */
   backUp(): void {
     this.#backup = this.apiServer.store.backup();
   }
 
-  /** Puts the kept state in place of what etcd holds; every watch breaks off. */
+  /** Replaces the content of etcd by the saved one. Every watch breaks. */
   restoreEtcd(): void {
     if (this.#backup === undefined) return;
     this.apiServer.restore(this.#backup);
@@ -149,7 +149,7 @@ export class World {
   becomeQuiet(): void {
     this.isQuiet = true;
     this.log.add("world", "everything works from now on");
-    // After an outage the operator may wait a minute before it tries again.
+    // After an outage the operator may wait for a minute before it tries again.
     if (this.cut.size > 0) this.history.noteEffect();
     this.cut.clear();
     this.service.setListLag(0);
@@ -158,13 +158,16 @@ export class World {
     Object.assign(this.watchConditions, { lagMs: 5, lostPerMille: 0, repeatedPerMille: 0 });
   }
 
-  /** Whether every resource is where it will stay, and the operator has changed nothing for a while. */
+  /**
+   * Whether every resource has reached the state in which it should stay, and the operator has changed nothing for a
+   * while.
+   */
   isAtRest(): boolean {
     if (this.time.nowMs() - this.history.lastEffectMs <= restMs) return false;
     return this.#isSettled();
   }
 
-  /** Whether nothing is left to do, and the operator still changes things. */
+  /** Whether all work is done, and the operator still changes something. */
   isUnquietAtRest(): boolean {
     return !this.isAtRest() && this.#isSettled();
   }
@@ -195,8 +198,8 @@ export class World {
   }
 
   /**
-   * A resource whose restored state knows nothing of the endpoint that was made for it cannot be expected to find it. The
-   * same holds for a POST that has no answer yet.
+   * Whether a restore has removed a resource's knowledge of its endpoint, or of a POST that has no answer yet. The
+   * resource cannot be expected to find that endpoint.
    */
   #noteRestore(): void {
     this.history.etcdRestoredAtMs = this.time.nowMs();

@@ -4,9 +4,9 @@
 export interface ServiceClock {
   /** Ahead of true time; negative: behind. */
   readonly offsetMs: number;
-  /** From a true time on, the clock is ahead by this much more, or behind if the number is negative. */
+  /** From a true time on, the clock is ahead by this much more. A negative number: it is behind. */
   readonly steps: readonly { readonly fromMs: number; readonly byMs: number }[];
-  /** Its second machine is so much ahead of the first; every other write is dated by it. */
+  /** How far the clock of the second machine is ahead of the first. The second machine dates every other write. */
   readonly secondMachineMs: number;
   /** Whether timestamps have whole seconds. */
   readonly wholeSeconds: boolean;
@@ -16,16 +16,14 @@ export interface ServiceClock {
 export const rightServiceClock: ServiceClock = { offsetMs: 0, steps: [], secondMachineMs: 0, wholeSeconds: false };
 
 /**
- * Turns the engine's time, which never goes back, into what the control plane's clock shows.
- *
- * A record has the time that the clock showed when the record was written. After a step back, new records look older
- * than old ones.
+ * Converts the engine's time, which never goes back, into the time that the control plane's clock shows. A record keeps
+ * the time that the clock showed when it was written. So after a step back, new records look older than old ones.
  */
 export class ServiceCalendar {
   readonly #clock: ServiceClock;
   readonly #epochMs: number;
 
-  /** @param epochMs the engine's time at true time 0. */
+  /** @param epochMs the engine's time at the true time 0 */
   constructor(clock: ServiceClock, epochMs: number) {
     this.#clock = clock;
     this.#epochMs = epochMs;

@@ -1,4 +1,7 @@
-/** The sandbox's engine in memory. Only this file knows how the engine and its store are made and what its records hold. */
+/**
+ * The sandbox's engine in memory. Only this file knows how the engine and its store are made, and what the records
+ * contain.
+ */
 
 import type { DatabasePath, RolePath } from "../../../src/sandbox/engine/branch-contents.ts";
 import { Engine } from "../../../src/sandbox/engine/engine.ts";
@@ -20,7 +23,7 @@ export interface EngineOptions {
   /** Epoch milliseconds; never goes back. */
   readonly nowMs: () => number;
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
-  /** How many projects exist beside those of `world`. @default 0 */
+  /** The number of projects beside those of `world`. @default 0 */
   readonly furtherProjects?: number | undefined;
 }
 
@@ -72,7 +75,7 @@ function fixtureWith(furtherCount: number): Fixture {
 /** The projects at the start of a run without further projects. */
 export const fixture: Fixture = fixtureWith(0);
 
-/** A control plane without network and without disk, and a look at its endpoints that no list lag touches. */
+/** Makes a control plane without network and disk, and a function that reads its endpoints without the list lag. */
 export function createEngine({ profile, seed, nowMs, operationLatencyMs, furtherProjects = 0 }: EngineOptions) {
   const store = new Store();
   const engine = new Engine({

@@ -3,7 +3,7 @@ import { statusOfRefusal } from "../../../src/sandbox/http/parts/refusal-status.
 import { ControlPlaneError, type ControlPlaneReason, type ControlPlaneSubject } from "../ports.ts";
 import type { Refusal } from "./engine.ts";
 
-/** The words about a call to the control plane, for its errors. */
+/** The words that name a call to the control plane in its errors. */
 export interface CallWords {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Completes "cannot …". */
@@ -23,7 +23,7 @@ const reasons: Readonly<Record<number, ControlPlaneReason>> = {
   503: "Unavailable",
 };
 
-/** The longest pause that a client believes. */
+/** The longest retry-after that a client accepts. */
 const longestRetryAfterMs = 600_000;
 
 /** The error of a client whose call was answered with an error status. */
@@ -43,12 +43,12 @@ export function failureOfStatus(
   });
 }
 
-/** The error of a client whom the engine has refused. */
+/** The error of a client whose request the engine has refused. */
 export function failureOfRefusal(words: CallWords, { reason, message }: Refusal): ControlPlaneError {
   return failureOfStatus(words, statusOfRefusal[reason], { message });
 }
 
-/** The error of a client that got no answer, or one that it cannot read. */
+/** The error of a client that got no answer, or an answer that it cannot read. */
 export function failureOfLoss(
   words: CallWords,
   reason: "TimedOut" | "ConnectionLost" | "Unreachable" | "UnreadableAnswer",

@@ -29,21 +29,21 @@ export type Creator =
   | { readonly by: "Person" }
   | { readonly by: "OtherCluster" };
 
-/** How an operation is shown in place of what it is. */
+/** How the control plane shows an operation, if not as it is. */
 export interface Disguise {
   /** Shown for ever. */
   readonly status?: string;
-  /** Its times are shown so much later. */
+  /** How much later its times are shown. */
   readonly aheadMs?: number;
-  /** Its single read is answered with 500. */
+  /** A read of it by id is answered with 500. */
   readonly isBroken?: boolean;
 }
 
-/** How a control plane is made. */
+/** The options of a control plane. */
 export interface ServiceOptions {
   readonly profile: ProfileName;
   readonly seed: number;
-  /** Epoch milliseconds at true time 0. */
+  /** The epoch milliseconds of the true time 0. */
   readonly epochMs: number;
   readonly trueNowMs: () => number;
   readonly clock: ServiceClock;
@@ -55,9 +55,8 @@ export interface ServiceOptions {
 const allOperations = 1_000;
 
 /**
- * The control plane of a run: the sandbox's engine, what its clock shows, and what really made each endpoint.
- *
- * Errors: every method throws `Refusal` where the control plane refuses.
+ * The control plane of a run: the sandbox's engine, the time that its clock shows, and the true creator of each
+ * endpoint. Errors: every method throws `Refusal` if the control plane refuses the call.
  */
 export class Service {
   readonly calendar: ServiceCalendar;
@@ -113,7 +112,7 @@ export class Service {
     return this.#view(this.#engine.endpoint(projectId, endpointId), "Single");
   }
 
-  /** Newest first by the times that are shown. */
+  /** Returns operations, newest first by the times that are shown. */
   operations(projectId: string): readonly Operation[] {
     return this.#engine
       .operations(projectId, { limit: allOperations, after: undefined })
@@ -187,7 +186,10 @@ export class Service {
     return this.#roleChange(this.#engine.objects.resetPassword(path));
   }
 
-  /** The password that PostgreSQL takes now. @throws Refusal */
+  /**
+   * Returns the password that PostgreSQL accepts now.
+   * @throws Refusal
+   */
   passwordOf(path: RolePath): string {
     return this.#engine.objects.password(path);
   }
@@ -202,13 +204,16 @@ export class Service {
     return this.#operationsOf(this.#engine.objects.deleteDatabase(path));
   }
 
-  /** Lists show what was so long ago; 0: what is. */
+  /** Makes lists show the state of this many milliseconds ago; 0: the present state. */
   setListLag(lagMs: number): void {
     this.listLagMs = lagMs;
     this.#engine.setListLag(lagMs);
   }
 
-  /** The next operation of an action fails. @param isReverted whether what it should have applied is undone then */
+  /**
+   * Makes the next operation of an action fail.
+   * @param isReverted whether the change that it should have applied is undone then
+   */
   failNext(action: "start_compute" | "apply_config" | "suspend_compute", isReverted = false): void {
     this.#revertsNext = isReverted;
     this.#engine.failNext({ action, endpointId: undefined, times: 1, error: "the compute did not come up" });
@@ -218,7 +223,7 @@ export class Service {
     this.#engine.suspendEndpoint(projectId, endpointId);
   }
 
-  /** Every endpoint there is, whatever lists show. For oracles. */
+  /** Returns every live endpoint, whatever lists show. For oracles. */
   live(projectId: string): readonly EndpointRecord[] {
     return this.#live(projectId);
   }
@@ -228,23 +233,23 @@ export class Service {
     return this.#nowMs();
   }
 
-  /** Shows the next operation that a call starts otherwise than it is. */
+  /** Makes the control plane show the next operation otherwise than it is. */
   disguiseNext(disguise: Disguise): void {
     this.#nextDisguise = disguise;
   }
 
-  /** Operations are shown as they are, but for their times, which never change. */
+  /** From now on, operations are shown as they are, except that their shown times stay the same. */
   endDisguises(): void {
     for (const [id, { aheadMs = 0 }] of this.disguises) this.disguises.set(id, { aheadMs });
     this.#nextDisguise = undefined;
   }
 
-  /** When an endpoint was made, true milliseconds. */
+  /** Returns when an endpoint was created, in true milliseconds. */
   madeAtMs({ createdMs }: EndpointRecord): number {
     return createdMs - this.#epochMs;
   }
 
-  /** Every operation there has been, whatever lists show. For oracles. */
+  /** Returns every operation that ever existed, whatever lists show. For oracles. */
   history(projectId: string): readonly OperationRecord[] {
     return this.#engine.snapshot().operations.filter((record) => record.projectId === projectId);
   }
@@ -289,7 +294,7 @@ export class Service {
     };
   }
 
-  /** Removes the changes that a failed operation should have applied. */
+  /** Undoes the changes that a failed operation should have applied. */
   #revertFailed(): void {
     this.#reverts = this.#reverts.filter(({ operationId, before }) => {
       const { status, updatedMs } = this.#engine.operation(before.projectId, operationId);
@@ -298,7 +303,7 @@ export class Service {
     });
   }
 
-  /** The sandbox checks this in HTTP. */
+  /** The sandbox checks this in its HTTP layer. */
   #requireDelay({ suspendTimeoutSeconds = 0 }: EndpointChanges): void {
     const { shortestSuspendSeconds } = this.#engine.profile;
     if (suspendTimeoutSeconds > 0 && suspendTimeoutSeconds < shortestSuspendSeconds) {

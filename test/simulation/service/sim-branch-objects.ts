@@ -11,10 +11,10 @@ import {
 import type { Service } from "./service.ts";
 import type { ServiceCall } from "./sim-control-plane.ts";
 
-/** Sends one call under the faults of a run. */
+/** Sends one call, with the faults of the run. */
 export type Exchange = <Value>(call: ServiceCall, apply: () => Value) => Promise<Value>;
 
-/** Roles and databases of a run behind the operator's port. */
+/** The roles and databases of a run, as the operator's port. */
 export class SimBranchObjects implements BranchObjects {
   readonly #service: Service;
   readonly #exchange: Exchange;
@@ -86,7 +86,7 @@ export class SimBranchObjects implements BranchObjects {
   }
 }
 
-/** @returns `undefined` where the control plane says that there is none */
+/** @returns `undefined` if the control plane answers that there is none */
 async function orGone<Value>(deleted: Promise<Value>): Promise<Value | undefined> {
   try {
     return await deleted;

@@ -25,18 +25,18 @@ export interface ServiceCall extends CallWords {
   readonly endpointId?: string;
   readonly creation?: EndpointCreation;
   readonly changes?: EndpointChanges;
-  /** The kind of object, if it is no endpoint: `role`. */
+  /** The kind of object, if it is not an endpoint: `role`. */
   readonly object?: string;
-  /** The role that a deletion is about. */
+  /** The role that is to be deleted. */
   readonly role?: { readonly branchId: string; readonly roleName: string };
 }
 
-/** Called for every call; for oracles and the event log. Returns a mark that goes with the call. */
+/** Called for every call, for oracles and the event log. It returns a mark, which the later callbacks get too. */
 export interface ServiceTap {
   sent(call: ServiceCall, process: Process): SentCall;
-  /** It has taken effect, or the control plane has refused it; each call once at most. */
+  /** The call has taken effect, or the control plane has refused it. At most once for each call. */
   applied(call: SentCall, outcome: Mutation | Refusal | undefined): void;
-  /** The caller has its answer, or knows that it gets none. */
+  /** The caller has an answer, or knows that it gets none. */
   settled(call: SentCall, error: Error | undefined): void;
 }
 
@@ -45,7 +45,7 @@ export interface SentCall {
   readonly call: ServiceCall;
   readonly process: Process;
   readonly planned: PlannedCall;
-  /** For a create: the resource that it is for. */
+  /** The resource for which a create was sent. */
   readonly creator: Creator;
   /** True milliseconds. */
   readonly sentAtMs: number;
@@ -65,7 +65,9 @@ export interface SimControlPlaneOptions {
 const readTimeoutMs = 10_000;
 const writeTimeoutMs = 8_000;
 
-/** The control plane of a run behind the operator's port: what the HTTP client would answer, under faults. */
+/**
+ * The control plane of a run, as the operator's port. It answers as the HTTP client would, with the faults of the run.
+ */
 export class SimControlPlane implements ControlPlane {
   readonly serviceUrl: string;
   readonly objects: BranchObjects;
@@ -194,7 +196,9 @@ export class SimControlPlane implements ControlPlane {
   }
 }
 
-/** @returns `undefined` where the engine says that the object is missing; a missing project stays an error */
+/**
+ * @returns `undefined` if the engine says that the object does not exist. A project that does not exist stays an error
+ */
 function orAbsent<Value>(read: () => Value): Value | undefined {
   try {
     return read();

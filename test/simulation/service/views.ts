@@ -3,7 +3,7 @@ import type { ObservedEndpoint, Operation } from "../ports.ts";
 import type { ServiceCalendar } from "./calendar.ts";
 import type { EndpointRecord, OperationRecord, Profile } from "./engine.ts";
 
-/** The kind of answer that shows an endpoint. The profiles differ in which answers show the pending state. */
+/** The kind of answer that shows an endpoint. Each profile shows the pending state in other kinds of answers. */
 export type EndpointPlace = "List" | "Single" | "Mutation" | "Deletion";
 
 const types = { read_write: "ReadWrite", read_only: "ReadOnly" } as const;

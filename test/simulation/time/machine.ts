@@ -7,16 +7,16 @@ export const epochMs: number = Date.UTC(2026, 5, 1);
 
 /** How a machine's clock differs from true time. */
 export interface ClockError {
-  /** Milliseconds that the wall clock is ahead; negative: behind. */
+  /** By how many milliseconds the wall clock is ahead; negative: behind. */
   readonly offsetMs: number;
-  /** Milliseconds that it counts in a true millisecond. */
+  /** How many milliseconds it counts in one true millisecond. */
   readonly rate: number;
 }
 
 /** A clock that is right. */
 export const rightClock: ClockError = { offsetMs: 0, rate: 1 };
 
-/** A machine with a clock of its own. Processes come and go on it; a pause stops all of them. */
+/** A machine with its own clock. Processes start and end on it. A pause stops all of them. */
 export class Machine {
   readonly name: string;
   readonly #time: VirtualTime;
@@ -31,12 +31,12 @@ export class Machine {
     this.#rate = rate;
   }
 
-  /** Sets the wall clock forward, or back when negative. The monotonic clock is not touched. */
+  /** Sets the wall clock forward, or back if the number is negative. The monotonic clock does not change. */
   stepWallClock(stepMs: number): void {
     this.#offsetMs += stepMs;
   }
 
-  /** Nothing happens on the machine for this time, but its clocks go on. */
+  /** Stops everything on the machine for this time. Its clocks go on. */
   pause(durationMs: number): void {
     this.pausedUntilMs = Math.max(this.pausedUntilMs, this.#time.nowMs() + durationMs);
   }
@@ -50,7 +50,7 @@ export class Machine {
     const time = this.#time;
     return {
       nowMs: () => this.wallMs(),
-      // It starts apart from the wall clock, so that code which mixes them up is noticed.
+      // The monotonic clock has another start than the wall clock, so that a test notices code that mixes them up.
       monotonicMs: () => time.nowMs() * this.#rate + 5_000,
       after: (delayMs, callback) => ({
         cancel: time.after(Math.max(0, delayMs) / this.#rate, owner, callback),

@@ -1,6 +1,9 @@
 /** The time of a run: events happen in order, without waiting. */
 
-/** A process, machine or wire that events happen on. An event of a dead owner is dropped; one of a paused owner waits. */
+/**
+ * The owner of events: a process, machine or network. The event of a dead owner is dropped, and that of a paused owner
+ * waits.
+ */
 export interface Owner {
   readonly isDead: boolean;
   /** True milliseconds. */
@@ -19,10 +22,9 @@ interface PendingEvent {
 }
 
 /**
- * The one true time of a run, in whole milliseconds from 0, and everything that will happen in it.
- *
- * Events happen in the order of their time, those of the same time in the order in which they were set. After each event
- * every promise that can settle settles before the next event happens, so that a run depends on nothing but its input.
+ * The only true time of a run, in whole milliseconds from 0, and everything that will happen. Events happen in the
+ * order of their time; events of the same time happen in the order in which they were set. After each event, all
+ * promises that can settle do so before the next event. So a run depends only on its input.
  */
 export class VirtualTime {
   #nowMs = 0;
@@ -35,7 +37,10 @@ export class VirtualTime {
     return this.#nowMs;
   }
 
-  /** Sets an event. @returns cancels it; one that has happened stays */
+  /**
+   * Sets an event.
+   * @returns a function that cancels it, unless it has happened
+   */
   at(dueMs: number, owner: Owner, callback: () => void): () => void {
     this.#sequence += 1;
     const event: PendingEvent = {
@@ -58,9 +63,9 @@ export class VirtualTime {
 
   /**
    * Lets time pass.
-   *
-   * @param untilMs time stands there in the end.
-   * @param afterEach called when an event and all that follows from it at once has happened. True ends the run.
+   * @param untilMs the time at the end.
+   * @param afterEach called after each event and everything that follows from it at once. If it returns true, the run
+   * ends.
    */
   async run(untilMs: number, afterEach: () => boolean): Promise<void> {
     await settle();
@@ -74,7 +79,7 @@ export class VirtualTime {
     this.#nowMs = Math.max(this.#nowMs, untilMs);
   }
 
-  /** The next event that may happen by then; takes it off. */
+  /** Removes and returns the next event that may happen until a time. */
   #takeUntil(untilMs: number): PendingEvent | undefined {
     for (let first = this.#heap[0]; first !== undefined && first.dueMs <= untilMs; first = this.#heap[0]) {
       this.#pop();
@@ -122,7 +127,10 @@ function isBefore(a: PendingEvent, b: PendingEvent): boolean {
   return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.sequence < b.sequence);
 }
 
-/** Node empties the queue of promises before the next tick, however long their chains are. An immediate costs ten times more. */
+/**
+ * Node empties the queue of promises before the next tick, however long the chains are. An immediate would cost ten
+ * times more.
+ */
 function settle(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }

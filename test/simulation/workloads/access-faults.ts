@@ -14,15 +14,18 @@ import { world as places } from "../service/engine.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readWrite } from "./specs.ts";
 
-/** A role, a database and a Secret are made, the password is rotated, and all of it is deleted: true milliseconds. */
+/**
+ * When each action of the workload happens, in true milliseconds: create role, database and Secret; rotate the
+ * password; delete everything.
+ */
 const times = { apply: 2_000, rotate: 50_000, judge: 110_000, delete: 111_000, quiet: 160_000 } as const;
 
-/** The Secret is compared with the role this often. */
+/** The interval at which the Secret is compared with the role. */
 const sampleMs = 250;
 
 const role = { projectId: places.project, branchId: branch(1), roleName: "orders_app" } as const;
 
-/** Faults at one effect. A late effect lands after the caller has given up. */
+/** The faults of one effect. A late effect comes after the caller has given up. */
 export const accessFaults: Readonly<Record<string, Fault>> = {
   "crash before": { kind: "CrashBefore" },
   "crash after": { kind: "CrashAfter" },
@@ -35,11 +38,11 @@ export const accessFaults: Readonly<Record<string, Fault>> = {
 /** The result of one run of the workload. */
 export interface AccessRun {
   readonly world: World;
-  /** Effects that concern the DatabaseAccess, by key, in order. */
+  /** The keys of the effects that concern the DatabaseAccess, in order. */
   readonly effects: readonly string[];
   /** The problems, in words. */
   readonly problems: readonly string[];
-  /** The longest time in which the Secret held a password that PostgreSQL does not take, milliseconds. */
+  /** The longest time in which the Secret held a password that PostgreSQL does not accept, in milliseconds. */
   readonly longestWrongMs: number;
 }
 
@@ -95,7 +98,7 @@ function planOf(single: { readonly key: string; readonly fault: Fault } | undefi
   };
 }
 
-/** The password that PostgreSQL takes, and the one that the Secret holds. */
+/** Returns the password that PostgreSQL accepts, and the one in the Secret. */
 function passwordsOf(world: World): { readonly actual: string | undefined; readonly held: string | undefined } {
   return { actual: passwordOf(world, role), held: heldPassword(world, "app") };
 }
@@ -115,7 +118,10 @@ function problemsWhileWanted(world: World): readonly string[] {
   ];
 }
 
-/** How often the operator asked for a change. With one fault a second time may be needed, and never a third one. */
+/**
+ * Counts how often the operator asked for a change. After one fault a second request may be necessary, but never a
+ * third.
+ */
 function asked(world: World, purpose: string): number {
   return world.log.entries.filter(({ text }) => text === `asks the control plane to ${purpose}`).length;
 }

@@ -22,31 +22,31 @@ const faultNames = [
 ] as const;
 type FaultName = (typeof faultNames)[number];
 
-/** A workload under one profile; all its single faults are tried together. */
+/** A workload with one profile. All its single faults are run together. */
 export interface FaultUnit {
   readonly workload: Workload;
   readonly profile: ProfileName;
 }
 
-/** Every workload under both profiles. */
+/** Every workload with both profiles. */
 export const faultUnits: readonly FaultUnit[] = workloads.flatMap((workload) =>
   (["seed", "public"] as const).map((profile) => ({ workload, profile })),
 );
 
-/** One plan in which exactly one effect goes wrong. */
+/** The result of a run in which exactly one effect has a fault. */
 export interface SingleFaultResult {
   /** `resize, public, PATCH ep-… #1: answer lost`. */
   readonly name: string;
   readonly plan: RunPlan;
   readonly violations: readonly Violation[];
-  /** How the end differs from that of the run without fault; `undefined`: it does not. */
+  /** How the end state differs from that of the run without a fault; `undefined`: it does not. */
   readonly difference: string | undefined;
 }
 
-/** Time in which a late call lands and a killed operator comes back. */
+/** The time in which a late call takes effect and a killed operator starts again. */
 const afterLastStepMs = 90_000;
 
-/** Runs a unit without a fault, and then once for each effect and each fault. */
+/** Runs a workload without a fault, and then once for each effect and each fault. */
 export async function runFaultUnit({ workload, profile }: FaultUnit): Promise<readonly SingleFaultResult[]> {
   const reference = await run(planOf({ workload, profile }));
   const expected = endStateOf(reference.world);
@@ -106,9 +106,9 @@ function faultOf({ key, faultName }: { readonly key: string; readonly faultName:
 }
 
 /**
- * Without names, an endpoint whose create was not answered can only be presumed, or is ambiguous. Its record or its
- * condition then differs, and a deletion leaves a presumed endpoint in place. All of that is promised, and allowed
- * here.
+ * Returns how the end state differs. If the control plane shows no names, the operator can only presume an endpoint
+ * whose create had no answer, or report it as ambiguous. Then record or condition differs, and a deletion retains a
+ * presumed endpoint. The documentation describes this, so it does not count as a difference.
  */
 function differenceOf(expected: EndState, found: World, profile: ProfileName): string | undefined {
   const isDoubtful = (line: string) => line.includes("Presumed") || line.includes("CreateAmbiguous");

@@ -12,7 +12,7 @@ import { branch, readWrite, size } from "./specs.ts";
 /** Users and faults act for so long. */
 const busyMs = 200_000;
 
-/** Names of DatabaseAccesses, and the endpoint, role and database of each. Two of them share a role. */
+/** The names of DatabaseAccesses, with the endpoint, role and database of each. Two of them share a role. */
 const subjects = {
   app: { endpoint: "orders", role: "app_user", database: "app" },
   jobs: { endpoint: "orders", role: "app_user", database: "jobs" },
@@ -23,7 +23,7 @@ type SubjectName = keyof typeof subjects;
 
 const branchOf = { orders: branch(1), billing: branch(2) } as const;
 
-/** Draws a run of both kinds in one project: DatabaseAccesses and the ComputeEndpoints that they name. */
+/** Draws a random run of both kinds in one project: DatabaseAccesses and the ComputeEndpoints that they name. */
 export function randomAccessPlan(seed: number): RunPlan {
   const random = createSeededRandom(seed * 2_246_822_519);
   const hasTwo = random.next() < 0.3;

@@ -15,15 +15,15 @@ const names = ["orders", "billing", "search"] as const;
 /** Users and faults act for so long. */
 const busyMs = 300_000;
 
-/** Resync with its jitter, the longest backoff, and the time in which a POST settles. */
+/** The resync interval with its jitter, the longest backoff, and the settle time of a POST. */
 export const restWithinMs = 600_000 * 1.3 + 300_000 + 160_000;
 
-/** A request budget that every run uses up, so that reads and changes wait for it beside the faults. */
+/** A request budget that every run uses up, so that reads and changes wait for it, in addition to the faults. */
 const smallBudget = { CONTROL_PLANE_REQUESTS_PER_MINUTE: "20", CONTROL_PLANE_REQUESTS_PER_SECOND: "2" };
 
 /**
- * Draws a run by swarm testing: each seed enables a few kinds of faults and actions, at its own rates. So rare
- * combinations come up.
+ * Draws a random run by swarm testing: each seed enables only a few kinds of faults and actions, at random rates. So
+ * rare combinations occur.
  */
 export function randomPlan(seed: number): RunPlan {
   const random = createSeededRandom(seed * 2_654_435_761);
@@ -68,7 +68,10 @@ function wrongServiceClock(random: SeededRandom): ServiceClock {
   };
 }
 
-/** Draws how often each kind of fault happens: most kinds never. @param hasTwo whether two replicas run */
+/**
+ * Draws how often each kind of fault happens. Most kinds never happen.
+ * @param hasTwo whether two replicas run
+ */
 export function randomRates(random: SeededRandom, hasTwo: boolean): FaultRates {
   const rate = (most: number) => (random.next() < 0.35 ? random.next() * most : 0);
   return {
@@ -103,7 +106,7 @@ function randomSteps(random: SeededRandom): readonly Step[] {
   return [...steps, ...backupsFor(steps)].sort((a, b) => a.atMs - b.atMs);
 }
 
-/** A restore puts back what a backup holds, so each has one before it. */
+/** A restore needs a backup, so each restore gets one before it. */
 function backupsFor(steps: readonly Step[]): readonly Step[] {
   const restores = steps.filter(({ action }) => action.kind === "RestoreEtcd");
   return restores.map(({ atMs }) => ({ atMs: Math.floor(atMs * 0.6), action: { kind: "Backup" } }));

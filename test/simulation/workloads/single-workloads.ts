@@ -1,10 +1,10 @@
-/** The workloads: short stories of users and clients without faults. */
+/** The workloads: short sequences of actions of users and clients, without faults. */
 import { annotations } from "../ports.ts";
 import type { Action, Step } from "../run/actions.ts";
 import { world as places } from "../service/engine.ts";
 import { branch, readOnly, readWrite, size } from "./specs.ts";
 
-/** A story of users and clients in which nothing goes wrong by itself. */
+/** A sequence of actions of users and clients in which no fault happens. */
 export interface Workload {
   readonly name: string;
   readonly steps: readonly Step[];
@@ -12,7 +12,10 @@ export interface Workload {
   readonly operationLatencyMs?: { readonly min: number; readonly max: number };
 }
 
-/** Steps come so far apart that what a fault has delayed is over before the next one, unless that is the story. */
+/**
+ * The time between two steps is long, so that everything that a fault has delayed ends before the next step. Some
+ * workloads need shorter times.
+ */
 const at = (slot: number, action: Action): Step => ({ atMs: slot * 30_000 - 29_000, action });
 const soon = (seconds: number, action: Action): Step => ({ atMs: seconds * 1_000, action });
 const apply = (slot: number, name: string, spec: ReturnType<typeof readWrite>) =>
@@ -27,7 +30,7 @@ const main = branch(0);
 const orders = branch(1);
 const staging = branch(2);
 
-/** Every way in which resources come, change and go. */
+/** The workloads: every way in which resources are created, changed and deleted. */
 export const workloads: readonly Workload[] = [
   { name: "create", steps: [apply(1, "a", readWrite(orders))] },
   { name: "create with a size", steps: [apply(1, "a", readWrite(orders, size(2)))] },

@@ -7,12 +7,12 @@ export function branch(at: number): string {
   return places.branches[at % places.branches.length] as string;
 }
 
-/** A read-write spec on a branch, and what else is asked for. */
+/** Makes a read-write spec on a branch, with further fields. */
 export function readWrite(branchId: string, more: JsonObject = {}): JsonObject {
   return { projectId: places.project, branchId, type: "ReadWrite", ...more };
 }
 
-/** A replica's spec on a branch, and what else is asked for. */
+/** Makes a replica's spec on a branch, with further fields. */
 export function readOnly(branchId: string, more: JsonObject = {}): JsonObject {
   return { projectId: places.project, branchId, type: "ReadOnly", ...more };
 }

@@ -12,7 +12,10 @@ import { type ProfileName, world as places } from "../service/engine.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, size } from "./specs.ts";
 
-/** Each field of spec and its interesting values; `{}` is its absence, and some values are refused somewhere. */
+/**
+ * Each field of spec with its interesting values. `{}` means that the field is absent. Some values are refused by the
+ * API server or the control plane.
+ */
 const fields: Readonly<Record<string, readonly JsonObject[]>> = {
   compute: [
     {},
@@ -54,7 +57,7 @@ const fields: Readonly<Record<string, readonly JsonObject[]>> = {
   deletionPolicy: [{}, { deletionPolicy: "Delete" }, { deletionPolicy: "Retain" }],
 };
 
-/** One resource that goes through specs, one after the other. */
+/** A resource whose spec changes step by step. */
 export interface Chain {
   readonly name: string;
   readonly profile: ProfileName;
@@ -62,12 +65,12 @@ export interface Chain {
   readonly specs: readonly JsonObject[];
 }
 
-/** A wrong spec is given up on after five minutes; the next one comes when that is over. */
+/** After five minutes, a wrong spec makes the resource Stalled. The next step comes after that. */
 const dwellMs = 400_000;
 const longestChain = 9;
 const randomChains = 60;
 
-/** Every ordered pair of values of each field, and random walks over all fields. */
+/** Every ordered pair of values of each field, and random sequences over all fields. */
 export const chains: readonly Chain[] = (["seed", "public"] as const).flatMap((profile) => [
   ...Object.entries(fields).flatMap(([field, values]) => chainsOfField(profile, field, values)),
   ...Array.from({ length: randomChains }, (_, at) => randomChain(profile, at)),
@@ -80,7 +83,7 @@ function base(): JsonObject {
   return { projectId: places.project, branchId: branch(1), type: "ReadWrite" };
 }
 
-/** Makes chains that lead from each value to each other value. Their length is limited. */
+/** Makes chains of limited length that lead from each value to each other value. */
 function chainsOfField(profile: ProfileName, field: string, values: readonly JsonObject[]): readonly Chain[] {
   const walk = values.flatMap((from, at) => values.slice(at + 1).flatMap((to) => [from, to, from]));
   const merged = walk.filter((value, at) => at === 0 || value !== walk[at - 1]);
@@ -146,7 +149,7 @@ function planOf(profile: ProfileName, specs: readonly JsonObject[]): RunPlan {
   };
 }
 
-/** Managed fields in which the endpoint of a resource that is Ready is not as its spec says. */
+/** Returns the managed fields in which the endpoint of a Ready resource differs from its spec. */
 function differencesNow(world: World): readonly string[] {
   const stored = world.stored("orders");
   const endpoint = world.endpoints().find(({ id }) => stored && id === ownershipOf(stored)?.endpointId);
@@ -154,10 +157,13 @@ function differencesNow(world: World): readonly string[] {
   return isReady && endpoint !== undefined ? differences(stored, endpoint, world.service.echoesNames) : [];
 }
 
-/** A spec that is wrong in two ways may be refused for either. */
+/** A spec with two errors may be refused for either of them. */
 const refusals: readonly unknown[] = ["Rejected", "BranchNotFound"];
 
-/** Whether Ready, and why not; what is not managed any more stays as it was, so the endpoint itself is judged by its spec. */
+/**
+ * Returns whether the resource is Ready, and its reason. The endpoint is not part of the result, because a field that
+ * spec no longer manages keeps its value.
+ */
 function stateOf(world: World): string {
   const stored = world.stored("orders");
   if (stored === undefined) return "not stored";
@@ -167,7 +173,7 @@ function stateOf(world: World): string {
   return `Ready ${ready?.status} ${refusals.includes(reason) ? "refused" : reason}${isCurrent ? "" : " of an old spec"}`;
 }
 
-/** The end state of a resource that is created with each spec. Each spec is tried once. */
+/** Returns the end state of a resource that is created with each spec. Each spec is tried once. */
 export class FreshCreates {
   readonly #states = new Map<string, Promise<string>>();
 
