@@ -1,4 +1,4 @@
-/** DatabaseAccesses of an operator process that may be killed, each with a project of its own. */
+/** Runs DatabaseAccesses with an operator process that a test may kill. Each DatabaseAccess has its own project. */
 import { onTestFinished } from "vitest";
 import { AccessWorld } from "./access-world.ts";
 import { sharedApiServer } from "./api-server.ts";
@@ -11,25 +11,25 @@ import { startProxiedApiServer } from "./fault-proxy/proxied-api-server.ts";
 /** The role that each access names. */
 export const role = "orders_app";
 
-/** What happens to a write at the API server before the operator is killed. */
+/** The fault of a write at the API server before the operator is killed. */
 export const writeFaults: readonly (readonly [string, RequestFault])[] = [
   ["that the API server never saw", { kind: "NeverAnswer" }],
   ["that the API server stored", { kind: "NeverFinish" }],
 ];
 
-/** What happens to a change at the control plane before the operator is killed. */
+/** The fault of a change at the control plane before the operator is killed. */
 export const changeFaults = [
   ["that is lost", "dropBefore"],
   ["that was made and whose answer did not come", "hold"],
 ] as const;
 
-/** One access and the project that only it uses. */
+/** One DatabaseAccess, and the project that only it uses. */
 export interface AccessOfProject {
   readonly name: string;
   readonly project: TestProject;
 }
 
-/** A namespace in which the operator may write Secrets. The operator reaches the API server by a proxy. */
+/** A namespace in which the operator may write Secrets. The operator reaches the API server through a proxy. */
 export class AccessStage {
   readonly world: E2eWorld;
   readonly accesses: AccessWorld<E2eWorld>;
@@ -48,7 +48,7 @@ export class AccessStage {
     this.#kubeconfigFile = parts.kubeconfigFile;
   }
 
-  /** A stage for the running test, without an operator yet. */
+  /** Makes a stage for the running test, without an operator. */
   static async start(sandbox: SandboxProcess): Promise<AccessStage> {
     const world = await E2eWorld.start(sandbox);
     const { url, caFile } = sharedApiServer();
@@ -63,13 +63,16 @@ export class AccessStage {
     return this.world.startOperator({ KUBECONFIG: this.#kubeconfigFile });
   }
 
-  /** Applies the ComputeEndpoint and the DatabaseAccess. @param spec of the latter, over the usual one */
+  /**
+   * Applies the ComputeEndpoint and the DatabaseAccess.
+   * @param spec fields of the DatabaseAccess that replace the usual ones
+   */
   async applyBoth({ name, project }: AccessOfProject, spec: object = {}): Promise<void> {
     await this.world.apply(name, project, { type: "ReadWrite" });
     await this.accesses.apply(name, { endpointRef: { name }, ...spec });
   }
 
-  /** The names of the roles or databases on the branch now. */
+  /** Returns the names of the roles or databases that are on the branch now. */
   async names({ project }: AccessOfProject, kind: "roles" | "databases"): Promise<readonly string[]> {
     const path = `/projects/${project.id}/branches/${project.branches[0]}/${kind}`;
     const answer = await this.#sandbox.control.api<Record<string, readonly { readonly name: string }[]>>("GET", path);
@@ -77,8 +80,8 @@ export class AccessStage {
   }
 
   /**
-   * Counts requests that the control plane has carried out: they were answered with a body, or a fault kept the answer
-   * back. A 204 says that there was nothing to delete.
+   * Counts the requests that the control plane has carried out: its answer had a body, or a fault held the answer back.
+   * A 204 means that there was nothing to delete.
    */
   async applied(
     { project }: AccessOfProject,

@@ -7,7 +7,7 @@ import { secret } from "./secrets.ts";
 import { waitUntil } from "./wait-until.ts";
 import { startWorld, type World, type WorldOptions } from "./world.ts";
 
-/** The control plane makes no shorter ones. */
+/** The control plane makes no shorter passwords. */
 const shortestPassword = 12;
 
 /** A stored DatabaseAccess, as far as tests read it. */
@@ -29,10 +29,10 @@ export interface DecodedSecret {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** A namespace, seen by an administrator, and what its operator has logged where that is known. */
+/** A namespace as its administrator sees it, and the log of its operator if it is known. */
 type AccessPlace = Pick<World, "namespace" | "kubectl"> & Partial<Pick<World, "logs">>;
 
-/** DatabaseAccesses and Secrets of a namespace, seen by an administrator. */
+/** Returns the DatabaseAccesses and Secrets of a namespace as its administrator sees them. */
 export class AccessWorld<Place extends AccessPlace = World> {
   readonly world: Place;
 
@@ -112,14 +112,14 @@ export class AccessWorld<Place extends AccessPlace = World> {
     const decoded = Object.entries(data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]);
     const content = Object.fromEntries(decoded) as Readonly<Record<string, string>>;
     const { password = "" } = content;
-    // A text that a test wrote there itself is no secret.
+    // A text that the test itself has written there is no secret.
     if (password.length >= shortestPassword) {
       secret(password);
     }
     return { type, uid: metadata.uid, resourceVersion: metadata.resourceVersion, data: content };
   }
 
-  /** Waits until the Secret is as wanted. */
+  /** Waits until the Secret is in the wanted state. */
   async untilSecret(name: string, what: string, isWanted: (secret: DecodedSecret) => boolean): Promise<DecodedSecret> {
     let seen: DecodedSecret | undefined;
     const find = async () => {

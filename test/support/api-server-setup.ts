@@ -8,7 +8,7 @@ import { resolveAssets } from "../../tools/assets/resolve-assets.ts";
 import { createKubectl } from "./kubectl.ts";
 
 /**
- * The data about the shared API server for the files of a tier. It is plain data, because it crosses a process
+ * The data about the shared API server that the files of a tier get. It is plain data, because it crosses a process
  * boundary.
  */
 export interface SharedApiServer {
@@ -33,8 +33,8 @@ const baseDirectory = fileURLToPath(new URL("../../deploy/base/", import.meta.ur
 
 /**
  * Vitest's global set-up for the tiers that need Kubernetes. It starts one API server with namespace controller and
- * garbage collector, and installs the shipped manifests as a user would. Vitest calls what it answers when the tier
- * is done.
+ * garbage collector, and installs the shipped manifests as a user does. Vitest calls the returned function when the
+ * tier has ended.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const names = ["etcd", "kube-apiserver", "kubectl", "kube-controller-manager"] as const;
@@ -51,7 +51,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return () => apiServer.stop();
 }
 
-/** No kubelet runs here, so the Deployment starts no pod. Only the CRDs and the rights matter. */
+/** There is no kubelet, so the Deployment starts no pod. Only the CRDs and the rights matter. */
 async function installOperatorManifests(kubectl: ReturnType<typeof createKubectl>): Promise<void> {
   await kubectl.run(["apply", "--server-side", "-k", baseDirectory]);
   await untilEstablished(kubectl);

@@ -19,18 +19,18 @@ export function adminKubectl(): Kubectl {
   return createKubectl({ binary: assets.kubectl, kubeconfigFile });
 }
 
-/** Creates a namespace that no other test uses, and answers its name. */
+/** Creates a namespace that no other test uses, and returns its name. */
 export async function createTestNamespace(prefix: string): Promise<string> {
   const name = `${prefix}-${randomBytes(4).toString("hex")}`;
   await adminKubectl().run(["create", "namespace", name]);
   return name;
 }
 
-/** A service account and how to be it. */
+/** A service account and its credentials. */
 export interface ServiceAccountAccess {
   /** A bound token of the API server's TokenRequest. */
   readonly token: string;
-  /** Kubeconfig of the service account alone; it goes with the API server. */
+  /** The kubeconfig of this service account only. It is removed with the API server. */
   readonly kubeconfigFile: string;
 }
 
@@ -47,7 +47,7 @@ export async function serviceAccountAccess(namespace: string, name: string): Pro
 
 /** One line of the audit log, as far as tests read it. */
 export interface AuditEvent {
-  /** Lower case: create, update, patch, delete, get, list, watch, … */
+  /** In lower case: create, update, patch, delete, get, list, watch, … */
   readonly verb: string;
   readonly requestURI: string;
   readonly userAgent?: string;
@@ -66,19 +66,19 @@ export interface AuditEvent {
 
 const writeVerbs = new Set(["create", "update", "patch", "delete", "deletecollection"]);
 
-/** Whether the request asked for a change. */
+/** Whether the request is a write. */
 export function isWrite(event: AuditEvent): boolean {
   return writeVerbs.has(event.verb);
 }
 
 /**
- * Reads the audit log of the shared API server: every request that was answered before this call, oldest first.
- *
- * @param isWanted which of them; called once for each.
+ * Returns the entries of the shared API server's audit log: every request that was answered before this call, oldest
+ * first.
+ * @param isWanted selects entries; called once for each
  */
 export async function readAuditEvents(isWanted: (event: AuditEvent) => boolean): Promise<readonly AuditEvent[]> {
   const lines = (await readFile(sharedApiServer().auditLogFile, "utf8")).split("\n");
-  // The last piece is empty, or a line that is being written.
+  // The last piece is empty, or an incomplete line.
   return lines
     .slice(0, -1)
     .map((line) => JSON.parse(line) as AuditEvent)

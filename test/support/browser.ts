@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type BrowserContext, chromium } from "playwright-core";
 
-/** Without these flags a new browser sends requests to its maker, and a closed network refuses them. */
+/** Without these flags a new browser sends requests to its vendor, which a network without internet access refuses. */
 const flags = [
   "--headless",
   "--no-sandbox",
@@ -23,7 +23,7 @@ export function browserPath(): string | undefined {
   return existsSync(candidate) ? candidate : undefined;
 }
 
-/** Why a test of a page is skipped, and what helps. */
+/** Returns why a test of a page is skipped, and what to do. */
 export const noBrowser =
   "there is no chromium at /usr/bin/chromium; install it with: apt-get install -y chromium (or set CHROMIUM_PATH)";
 
@@ -33,7 +33,10 @@ export interface BrowserOptions {
   readonly javaScriptEnabled?: boolean;
 }
 
-/** A browser with a profile of its own. @returns with how to end it, which takes the profile away */
+/**
+ * Starts a browser with its own profile.
+ * @returns the browser, and a function that ends it and removes the profile
+ */
 export async function openBrowser(
   executablePath: string,
   { javaScriptEnabled = true }: BrowserOptions = {},

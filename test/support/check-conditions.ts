@@ -20,9 +20,8 @@ const reasons: readonly string[] = [
 ];
 
 /**
- * The rules that every status keeps, whatever it says: kstatus and people read conditions without a plugin.
- *
- * @returns each breach in words; empty when all is well.
+ * Checks the rules that every status must follow, because kstatus and people read conditions without a plugin.
+ * @returns each broken rule in words; empty if there is none
  */
 export function checkConditions(
   status: Pick<ComputeEndpointStatus, "conditions" | "observedGeneration" | "operations">,

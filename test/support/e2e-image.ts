@@ -24,10 +24,10 @@ export const serviceAccountFolder = "var/run/secrets/kubernetes.io/serviceaccoun
 /** The file into which deploy/base mounts the key of the control plane. */
 export const apiKeyFile = "etc/endpoint-operator/control-plane/api-key";
 
-/** A user without the right to make a mount namespace can make one as the root of a user namespace. */
+/** A user who may not make a mount namespace can make one as the root of a user namespace. */
 const unshareArgs = [...(isRoot ? [] : ["--user", "--map-root-user"]), "--mount", "--propagation", "private"];
 
-/** Why this machine cannot run anything so, in words for a test's name; `undefined` when it can. */
+/** Returns why this machine cannot run a container, for the name of a test; `undefined`: it can. */
 export function imageProblem(): string | undefined {
   const { error, status, stderr } = spawnSync("unshare", [...unshareArgs, "true"], { encoding: "utf8" });
   if (error === undefined && status === 0) {
@@ -37,17 +37,16 @@ export function imageProblem(): string | undefined {
   return `a mount namespace cannot be made: ${why}; install util-linux, and run as root with CAP_SYS_ADMIN or allow user namespaces`;
 }
 
-/** A container that does not run yet. */
+/** A container that is not started yet. */
 export interface StagedImage {
-  /** Starts `endpoint-operator` in it. Its process id is that of the program. */
+  /** Starts `endpoint-operator` in the container. The process id is that of the program. */
   command(...args: readonly string[]): Pick<ProgramOptions, "command" | "args">;
   remove(): Promise<void>;
 }
 
 /**
- * Lays out what the image would hold and what the kubelet would mount; `e2e-image.sh` puts it together.
- *
- * @param mounted contents of the files that the kubelet mounts, by path below the root.
+ * Writes the files that the image holds and that the kubelet mounts. `e2e-image.sh` puts them together.
+ * @param mounted the content of the files that the kubelet mounts, by path below the root
  */
 export async function stageImage(mounted: Readonly<Record<string, string>>): Promise<StagedImage> {
   const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-image-"));
@@ -73,14 +72,14 @@ export async function stageImage(mounted: Readonly<Record<string, string>>): Pro
 export interface ProcessFacts {
   readonly uid: number;
   readonly gid: number;
-  /** Bit mask, hexadecimal; all zeroes without any right beyond its uid. */
+  /** The capabilities as a hexadecimal bit mask. All digits are zero if the process has none. */
   readonly effectiveCapabilities: string;
   readonly hasNoNewPrivileges: boolean;
-  /** Options of the mount at its root, for instance ro. */
+  /** The options of the mount at its root, for instance ro. */
   readonly rootMountOptions: readonly string[];
 }
 
-/** Reads what the kernel knows of a process. */
+/** Reads what the kernel shows of a process. */
 export async function readProcessFacts(pid: number): Promise<ProcessFacts> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   const field = (name: string) => new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status)?.[1] ?? "";

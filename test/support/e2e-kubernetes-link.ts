@@ -7,13 +7,13 @@ import { writeKubeconfig } from "../../tools/api-server/kubeconfig.ts";
 import { type ServiceAccountAccess, sharedApiServer } from "./api-server.ts";
 
 /**
- * A way to the shared API server that can be blocked. So a test can stop an operator between the control plane's
- * answer and the operator's write to Kubernetes. It hands bytes on and understands none of them.
+ * A connection to the shared API server that a test can block. So a test can stop an operator between the control
+ * plane's answer and the operator's write to Kubernetes. It passes bytes on and does not parse them.
  */
 export class KubernetesLink {
-  /** Base URL of the API server this way. */
+  /** The base URL of the API server through this link. */
   readonly url: string;
-  /** Kubeconfig of the service account that goes this way. */
+  /** The kubeconfig of the service account for this link. */
   readonly kubeconfigFile: string;
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
@@ -63,7 +63,7 @@ export class KubernetesLink {
     return link;
   }
 
-  /** From now on nothing passes in either direction, as on a network that drops every packet. */
+  /** From now on, no byte passes in either direction, as on a network that drops every packet. */
   freeze(): void {
     this.#isFrozen = true;
     for (const socket of this.#sockets) {

@@ -1,13 +1,13 @@
-/** Makes an operator process go wrong on a signal. */
+/** Makes an operator process misbehave on a signal. */
 import { writeSync } from "node:fs";
 
-/*
- * Preloaded into the operator (`node --import`) by tests that need a process to go wrong: on SIGUSR2 it does what
- * MISBEHAVE names. The program itself knows nothing of it.
+/**
+ * Tests load this file into the operator (`node --import`) if they need a process that misbehaves. On SIGUSR2 it does
+ * what MISBEHAVE names. The program itself has no code for this.
  */
 
 const misbehaviours: Readonly<Record<string, () => void>> = {
-  /** The event loop never turns again. */
+  /** Blocks the event loop for ever. */
   Loop() {
     writeSync(process.stderr.fd, "stuck from now on\n");
     for (;;);

@@ -12,7 +12,7 @@ import { waitUntil } from "./wait-until.ts";
 
 const testSettings = { ...quickSettings, OPERATION_POLL_SECONDS: "0.2" };
 
-/** The operator as a process of its own: `endpoint-operator run`. */
+/** An operator as its own process: `endpoint-operator run`. */
 export class OperatorProcess {
   readonly #program: RunningProgram;
   readonly #ports: { readonly metricsPort: number; readonly healthPort: number };
@@ -24,10 +24,9 @@ export class OperatorProcess {
   }
 
   /**
-   * Starts it and waits until it is ready.
-   *
-   * @param settings environment variables over those that make tests quick.
-   * @param how what to start instead of the plain bundle.
+   * Starts an operator and waits until it is ready.
+   * @param settings environment variables that replace those for quick tests.
+   * @param how what to start instead of the plain bundle
    */
   static async start(
     settings: Readonly<Record<string, string>>,
@@ -52,12 +51,12 @@ export class OperatorProcess {
     return this.#program.pid;
   }
 
-  /** Host and port where it is scraped. */
+  /** Host and port of its metrics. */
   get metricsAddress(): string {
     return `127.0.0.1:${this.#ports.metricsPort}`;
   }
 
-  /** How it ended; `undefined` while it runs. */
+  /** The way it ended; `undefined`: it runs. */
   get exit(): ProcessExit | undefined {
     return this.#program.exit();
   }
@@ -66,13 +65,13 @@ export class OperatorProcess {
     return this.#program.exited;
   }
 
-  /** A probe as the kubelet makes it. */
+  /** Sends a probe like the kubelet. */
   async probe(path: "/livez" | "/readyz"): Promise<{ readonly status: number; readonly body: string }> {
     const response = await fetch(`http://127.0.0.1:${this.#ports.healthPort}${path}`);
     return { status: response.status, body: await response.text() };
   }
 
-  /** The metrics page. It is kept for `scrapes`. */
+  /** Reads the metrics page, and remembers it for `scrapes`. */
   async scrape(): Promise<string> {
     const response = await fetch(`http://${this.metricsAddress}/metrics`);
     const text = await response.text();
@@ -80,20 +79,23 @@ export class OperatorProcess {
     return text;
   }
 
-  /** `kill -9`, and waits until it is gone. */
+  /** Sends `kill -9`, and waits until the process is gone. */
   async kill(): Promise<void> {
     await this.scrape();
     await this.#program.end("SIGKILL");
   }
 
-  /** Asks the process to stop, as the end of a pod does. The process may go on for a while. */
+  /** Asks the process to stop, as when a pod is deleted. The process may go on for a while. */
   async askToStop(): Promise<void> {
     await this.scrape();
     this.#program.signal("SIGTERM");
     await this.#program.untilOutput(/"operator stopping"/);
   }
 
-  /** Stops it as a pod is stopped. @returns how it ended */
+  /**
+   * Stops the process as when a pod is deleted.
+   * @returns the way it ended
+   */
   async stop(): Promise<ProcessExit> {
     await this.askToStop();
     return this.#program.exited;

@@ -3,23 +3,22 @@ import { inject } from "vitest";
 import { type GuardedProcess, type ProcessExit, startGuardedProcess } from "../../tools/process/guarded-process.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** A program as an operating-system process of its own, with what it has written so far. */
+/** A program as its own process, and what it has written so far. */
 export interface RunningProgram {
   readonly pid: number;
   readonly exited: Promise<ProcessExit>;
-  /** How it ended; `undefined` while it runs. */
+  /** The way it ended; `undefined`: it runs. */
   exit(): ProcessExit | undefined;
   stdout(): string;
   stderr(): string;
   /** Sends a signal to the process itself and waits until it is gone. */
   end(signal: NodeJS.Signals): Promise<ProcessExit>;
-  /** Sends a signal and does not wait. */
+  /** Sends a signal, and does not wait. */
   signal(signal: NodeJS.Signals): void;
   /**
-   * Waits until standard output holds this.
-   *
+   * Waits until standard output contains this text.
    * @param timeoutMs milliseconds from now. @default 30000
-   * @throws Error when the process ends before, with what it wrote
+   * @throws Error with the output when the process ends before
    */
   untilOutput(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>;
 }
@@ -32,7 +31,7 @@ export interface ProgramOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The whole environment of every program here: no HOME, no KUBECONFIG, no proxy. */
+/** The whole environment of every program of the tests: it has no HOME, no KUBECONFIG and no proxy. */
 export const bareEnvironment: Readonly<Record<string, string>> = { PATH: process.env.PATH ?? "" };
 
 /** Starts a process that cannot outlive the test run. */
@@ -68,7 +67,7 @@ export async function startProgram({ command, args, env }: ProgramOptions): Prom
   };
 }
 
-/** Arguments that start the bundled program, on this very Node. */
+/** Returns the arguments that start the bundled program with this Node. */
 export function bundledProgram(...args: readonly string[]): Pick<ProgramOptions, "command" | "args"> {
   return { command: process.execPath, args: [inject("bundledProgram"), ...args] };
 }

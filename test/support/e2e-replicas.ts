@@ -7,10 +7,12 @@ import type { E2eWorld } from "./e2e-world.ts";
 import { secret } from "./secrets.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** The shipped rights to the Lease. */
+/** The shipped Role for the Lease. */
 const leaseRoleFile = fileURLToPath(new URL("../../deploy/base/lease-role.yaml", import.meta.url));
 
-/** One of several operators of a world. It writes to the service by a key of its own, and to Kubernetes by its name. */
+/**
+ * One of several operators of a world. It uses its own key for the control plane, and its own user name for Kubernetes.
+ */
 export interface Replica {
   readonly name: string;
   readonly operator: OperatorProcess;
@@ -18,17 +20,17 @@ export interface Replica {
   readonly identity: string;
 }
 
-/** A change that a replica asked for, at the service or in Kubernetes. */
+/** A change that a replica asked for, at the control plane or in Kubernetes. */
 export interface ReplicaWrite {
   /** Name of the replica. */
   readonly writer: string;
-  /** Epoch milliseconds, at arrival. */
+  /** When the request arrived, in epoch milliseconds. */
   readonly atMs: number;
   /** The write in words, for messages. */
   readonly what: string;
 }
 
-/** Replicas that share a world and elect a leader, by the real times of a Lease. */
+/** Replicas that share a world and elect a leader, with the real times of a Lease. */
 export class Replicas {
   readonly #world: E2eWorld;
   readonly #sandbox: SandboxProcess;
@@ -46,8 +48,8 @@ export class Replicas {
   }
 
   /**
-   * Makes the replicas; none runs yet. Their Lease has its own namespace, because tests of other files elect leaders at
-   * the same time.
+   * Makes the replicas, and starts none. Their Lease has its own namespace, because tests of other files elect leaders
+   * at the same time.
    */
   static async of(world: E2eWorld, sandbox: SandboxProcess): Promise<Replicas> {
     const leaseNamespace = await createTestNamespace("lease");
@@ -55,7 +57,7 @@ export class Replicas {
     return new Replicas({ world, sandbox, leaseNamespace });
   }
 
-  /** Starts one more and waits until it is ready, leader or not. */
+  /** Starts a replica and waits until it is ready, whether it leads or not. */
   async start(name: string, settings: Readonly<Record<string, string>> = {}): Promise<Replica> {
     const { key } = await this.#sandbox.control.control<{ key: string }>("POST", "/keys", { name });
     secret(key);
@@ -67,7 +69,7 @@ export class Replicas {
     return replica;
   }
 
-  /** Waits until it says in its metrics that it leads. */
+  /** Waits until its metrics say that it leads. */
   async untilLeads({ name, operator }: Replica, timeoutMs = 40_000): Promise<void> {
     await waitUntil(async () => (await isLeader(operator)) || undefined, {
       what: `${name} leads`,
@@ -76,7 +78,10 @@ export class Replicas {
     });
   }
 
-  /** When it first took the Lease, by the API server's log; `undefined` when it never did. Epoch milliseconds. */
+  /**
+   * Returns when the replica first took the Lease, by the API server's log, in epoch milliseconds; `undefined`: it
+   * never did.
+   */
   async tookLeaseAtMs({ identity }: Replica): Promise<number | undefined> {
     const [first] = await readAuditEvents(
       (event) =>
@@ -113,7 +118,7 @@ interface KeyedRequest {
   readonly key?: string;
 }
 
-/** Whether it says in its metrics that it leads. */
+/** Whether its metrics say that it leads. */
 export async function isLeader(operator: OperatorProcess): Promise<boolean> {
   const value = /^leader_election_master_status\{name="endpoint-operator"\} ([01])$/m.exec(
     await operator.scrape(),

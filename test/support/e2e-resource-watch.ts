@@ -11,7 +11,7 @@ interface WatchEvent {
   readonly object: StoredResource;
 }
 
-/** Every state that the resources of a namespace go through, as `kubectl get --watch` shows them to an administrator. */
+/** Every state of the resources of a namespace, as `kubectl get --watch` shows them to an administrator. */
 export class KubectlWatch {
   readonly #program: RunningProgram;
   readonly #latest = new Map<string, StoredResource>();
@@ -35,13 +35,13 @@ export class KubectlWatch {
     return new KubectlWatch(program);
   }
 
-  /** The resource as it was last seen; `undefined` when there is none. */
+  /** Returns the last seen state of the resource; `undefined`: it does not exist. */
   get(name: string): StoredResource | undefined {
     this.#read();
     return this.#latest.get(name);
   }
 
-  /** Waits until the resource is as wanted. */
+  /** Waits until the resource is in the wanted state. */
   until(name: string, what: string, isWanted: (resource: StoredResource) => boolean): Promise<StoredResource> {
     const look = () => {
       const resource = this.get(name);
@@ -60,7 +60,7 @@ export class KubectlWatch {
     });
   }
 
-  /** Returns everything that was seen, as text. */
+  /** Returns all seen states, as text. */
   text(): string {
     return this.#program.stdout();
   }
@@ -75,7 +75,7 @@ export class KubectlWatch {
     await this.#program.end("SIGKILL");
   }
 
-  /** kubectl writes one event a line; the last line may not be complete yet. */
+  /** kubectl writes one event in each line. The last line may be incomplete. */
   #read(): void {
     const text = this.#program.stdout();
     for (let at = text.indexOf("\n", this.#readTo); at >= 0; at = text.indexOf("\n", this.#readTo)) {

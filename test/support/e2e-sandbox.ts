@@ -20,15 +20,15 @@ export interface RequestEntry {
   readonly sequence: number;
   readonly method: string;
   readonly path: string;
-  /** The status of the answer; absent: it was never answered. */
+  /** The status of the answer; absent: there was no answer. */
   readonly status?: number;
-  /** Kind of the fault that met it. */
+  /** The kind of the fault that was applied to it. */
   readonly fault?: string;
 }
 
 /** How it is started. */
 export interface SandboxProcessOptions {
-  /** "seed" drops the names of endpoints, "public" echoes them. @default "seed" */
+  /** "seed" shows no names of endpoints, "public" shows them. @default "seed" */
   readonly profile?: "seed" | "public";
   /** @default a free one */
   readonly port?: number;
@@ -36,13 +36,13 @@ export interface SandboxProcessOptions {
   readonly apiKey?: string;
 }
 
-/** A fault that stops the requests that it matches until the test lifts it. */
+/** A fault that stops matching requests until the test removes it. */
 export interface Fault {
   /** Waits until this number of requests has matched. */
   untilHit(count?: number): Promise<void>;
-  /** Waits until answers are being held back at this moment. */
+  /** Waits until the fault holds answers back. */
   untilHolding(): Promise<void>;
-  /** Lets held answers go; the next ones are held again. */
+  /** Sends the answers that are held back. Later ones are held back again. */
   release(): Promise<void>;
   /** Removes the fault. Answers that it holds back are sent. */
   remove(): Promise<void>;
@@ -56,7 +56,7 @@ export function newApiKey(): string {
   return newSecret("api-key");
 }
 
-/** The sandbox as a process of its own: `endpoint-operator sandbox`, with projects enough for a file of tests. */
+/** The sandbox as its own process: `endpoint-operator sandbox`. It has enough projects for all tests of a file. */
 export class SandboxProcess {
   readonly control: SandboxControl;
   /** Base URL of the API. */
@@ -100,14 +100,20 @@ export class SandboxProcess {
     return this.#stop();
   }
 
-  /** @throws Error when the file has used all of them up */
+  /**
+   * Returns a project that no test of the file has used.
+   * @throws Error when there is none left
+   */
   takeProject(): TestProject {
     this.#projectsTaken += 1;
     if (this.#projectsTaken > projectCount) throw new Error(`the fixture has ${projectCount} projects only`);
     return testProject(this.#projectsTaken);
   }
 
-  /** Adds a fault below a project. @param tail what follows the project in the path, for instance /endpoints. */
+  /**
+   * Adds a fault for requests of a project.
+   * @param tail the path after the project, for instance /endpoints
+   */
   async fault(
     match: { readonly method: string; readonly project: TestProject; readonly tail: string } & Pick<
       FaultMatch,
@@ -128,13 +134,13 @@ export class SandboxProcess {
     };
   }
 
-  /** Ends every fault, and lets time go on. */
+  /** Ends every fault, and sets the clock to run. */
   async endFaults(): Promise<void> {
     await this.control.clearFaults();
     await this.control.control("PUT", "/clock", { mode: "real" });
   }
 
-  /** Requests about a project, oldest first; those a client of the operator's made and those of tests alike. */
+  /** Returns the requests about a project, oldest first, of the operator and of tests. */
   async requests(project: TestProject, method: string): Promise<readonly RequestEntry[]> {
     const { requests } = await this.control.control<{ requests: readonly RequestEntry[] }>("GET", "/requests?since=0");
     const isWanted = (entry: RequestEntry) =>
@@ -142,7 +148,10 @@ export class SandboxProcess {
     return requests.filter(isWanted);
   }
 
-  /** Waits until the latest such request has been answered. @param part what its path holds */
+  /**
+   * Waits until the latest such request has an answer.
+   * @param part a part of its path
+   */
   async untilAnswered(project: TestProject, method: string, part = ""): Promise<void> {
     const latest = async () =>
       (await this.requests(project, method)).filter(({ path: requested }) => requested.includes(part)).at(-1);
@@ -150,12 +159,14 @@ export class SandboxProcess {
     await waitUntil(async () => ((await latest())?.status === undefined ? undefined : true), { what });
   }
 
-  /** Ids of the endpoints that are there now. */
+  /** Returns the ids of the endpoints that exist now. */
   async endpointIds(project: TestProject): Promise<readonly string[]> {
     return (await this.control.endpoints(project.id)).map(({ id }) => id);
   }
 
-  /** Ids of every endpoint there ever was, by the service's own log: what was made and deleted again is among them. */
+  /**
+   * Returns the ids of all endpoints that ever existed, by the control plane's operations. Deleted ones are included.
+   */
   async endpointIdsEver(project: TestProject): Promise<readonly string[]> {
     const operations = await this.operations(project);
     return [...new Set(operations.flatMap(({ endpoint_id: id }) => (id === undefined ? [] : [id])))];

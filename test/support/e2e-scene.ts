@@ -5,7 +5,7 @@ import type { SandboxProcess, TestProject } from "./e2e-sandbox.ts";
 import type { E2eWorld } from "./e2e-world.ts";
 import type { StoredResource } from "./stored-resource.ts";
 
-/** The two dialects of the service: seed drops endpoint names, public echoes them. */
+/** The two profiles of the control plane: seed shows no names of endpoints, public shows them. */
 export type Profile = "seed" | "public";
 
 /** Every world of these tests has one resource of each type. */
@@ -13,7 +13,7 @@ export const names = { ReadWrite: "writer", ReadOnly: "replica" } as const;
 export type EndpointType = keyof typeof names;
 const types = Object.keys(names) as readonly EndpointType[];
 
-/** One resource of a world, in a project of its own, so that it waits for no other. */
+/** One resource of a world. It has its own project, so that it waits for no other resource. */
 export interface Scene {
   readonly sandbox: SandboxProcess;
   readonly world: E2eWorld;
@@ -27,22 +27,22 @@ export function scenesOf(sandbox: SandboxProcess, world: E2eWorld): readonly Sce
   return types.map((type) => ({ sandbox, world, type, name: names[type], project: sandbox.takeProject() }));
 }
 
-/** The way of one resource to the point at which the operator is killed. */
+/** How one resource gets to the point at which the operator is killed. */
 export interface Arrival {
-  /** Waits until the operator is there. */
+  /** Waits until the operator has reached the point. */
   reach(): Promise<void>;
-  /** Then, once nothing reaches Kubernetes any more, lets the service answer. */
+  /** Lets the control plane answer. It is called when nothing reaches Kubernetes any more. */
   readonly answer?: () => Promise<void>;
 }
 
-/** Waits until the operator is at the point with every resource. */
+/** Waits until the operator has reached the point with every resource. */
 export async function arriveAt(arrivals: readonly Arrival[], link: KubernetesLink): Promise<void> {
   await Promise.all(arrivals.map(({ reach }) => reach()));
   if (arrivals.some(({ answer }) => answer !== undefined)) link.freeze();
   await Promise.all(arrivals.map(({ answer }) => answer?.()));
 }
 
-/** Does the same for every scene at once. */
+/** Does the same for all scenes at the same time. */
 export async function forEach<Result>(
   scenes: readonly Scene[],
   act: (scene: Scene) => Promise<Result>,
@@ -50,7 +50,7 @@ export async function forEach<Result>(
   return Promise.all(scenes.map(act));
 }
 
-/** The resource is Ready and owns the one endpoint that its project has, and ever had. */
+/** Checks that the resource is Ready and owns the only endpoint that its project ever had. */
 export async function expectExactlyOne({ sandbox, world, name, project }: Scene): Promise<StoredResource> {
   const resource = await world.untilReady(name);
   const owned = resource.status.ownership?.endpointId;
@@ -60,7 +60,7 @@ export async function expectExactlyOne({ sandbox, world, name, project }: Scene)
   return resource;
 }
 
-/** The resource is gone, and so is the one endpoint that its project ever had. */
+/** Checks that the resource is gone, and also the only endpoint that its project ever had. */
 export async function expectNothingLeft({ sandbox, world, name, project }: Scene): Promise<void> {
   await world.resources.untilGone(name);
   expect(await sandbox.endpointIds(project)).toEqual([]);

@@ -7,14 +7,14 @@ import { buildProgram } from "../../tools/build.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Absolute path of the bundled program, as `npm run build` makes it. */
+    /** The absolute path of the bundled program, as `npm run build` makes it. */
     bundledProgram: string;
   }
 }
 
 /**
- * Vitest's global set-up for the e2e tier. It bundles the program once, in its own folder, so that no other `dist` is
- * used or changed. Vitest calls what it answers when the tier is done.
+ * Vitest's global set-up for the e2e tier. It bundles the program once, into its own folder, so that no other `dist` is
+ * used or changed. Vitest calls the returned function when the tier has ended.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-bundle-"));

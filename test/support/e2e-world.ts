@@ -30,8 +30,8 @@ export interface ServiceAccess {
 
 /**
  * The world of one test, in which every program is its own process. It has a namespace of the shared API server, the
- * real kubectl, and operators with the shipped rights. It ends with the test, and then everything that an operator
- * said or left goes where `npm test` searches it for keys and passwords.
+ * real kubectl, and operators with the shipped rights. It ends with the test. Then all outputs of operators are saved
+ * where `npm test` searches them for keys and passwords.
  */
 export class E2eWorld {
   readonly namespace: string;
@@ -56,7 +56,10 @@ export class E2eWorld {
     this.#settings = parts.settings;
   }
 
-  /** A world for the running test, without an operator yet. @param settings of all its operators */
+  /**
+   * Makes a world for the running test, without an operator.
+   * @param settings settings of all its operators
+   */
   static async start(service: ServiceAccess, settings: Readonly<Record<string, string>> = {}): Promise<E2eWorld> {
     const namespace = await createTestNamespace("e2e");
     const account = await serviceAccountAccess(shippedAccount.namespace, shippedAccount.name);
@@ -68,9 +71,8 @@ export class E2eWorld {
 
   /**
    * Starts an operator and waits until it is ready.
-   *
-   * @param settings over those of the world; `undefined` leaves one out.
-   * @param how what to start instead of the plain bundle.
+   * @param settings they replace those of the world; `undefined` removes one.
+   * @param how what to start instead of the plain bundle
    */
   async startOperator(
     settings: Readonly<Record<string, string | undefined>> = {},
@@ -90,7 +92,7 @@ export class E2eWorld {
     return operator;
   }
 
-  /** `kubectl apply` of one resource. */
+  /** Runs `kubectl apply` for one resource. */
   async apply(name: string, project: TestProject, spec: object): Promise<void> {
     const manifest = {
       apiVersion: "endpoint-operator.dev/v1alpha1",
@@ -106,7 +108,7 @@ export class E2eWorld {
     await this.kubectl.run(["-n", this.namespace, "annotate", "--overwrite", "cpe", name, annotation]);
   }
 
-  /** Asks for deletion without waiting for it. */
+  /** Requests the deletion, and does not wait for it. */
   async delete(...names: readonly string[]): Promise<void> {
     await this.kubectl.run(["-n", this.namespace, "delete", "cpe", ...names, "--wait=false"]);
   }
@@ -162,7 +164,7 @@ async function endOf(operator: OperatorProcess): Promise<string> {
   return exit.code === 0 ? "well" : `${JSON.stringify(exit)} ${operator.output().slice(-2_000)}`;
 }
 
-/** Whether the resource is Ready for the generation it has now. */
+/** Whether the resource is Ready for its present generation. */
 export function isReady({ metadata, status }: StoredResource): boolean {
   const ready = conditionOf(status.conditions, "Ready");
   return ready?.status === "True" && ready.observedGeneration === metadata.generation;

@@ -8,11 +8,9 @@ interface PendingTimer {
 }
 
 /**
- * Time that stands still until a test moves it.
- *
- * Both clocks start apart, so that code which mixes them up is noticed. Timers fire in the order of their due time,
- * and timers of the same time in the order in which they were set. After each timer, promises settle before the next
- * one fires.
+ * Time that stands still until a test moves it. The two clocks have different starts, so that a test notices code that
+ * mixes them up. Timers fire in the order of their due time; timers of the same time fire in the order in which they
+ * were set. After each timer, promises settle before the next one fires.
  */
 export class FakeClock implements Clock {
   readonly #startNowMs: number;
@@ -40,18 +38,18 @@ export class FakeClock implements Clock {
     return { cancel: () => void this.#pending.delete(timer) };
   }
 
-  /** How many timers are set and have neither fired nor been cancelled. */
+  /** The number of timers that are set and have neither fired nor been cancelled. */
   get pendingTimers(): number {
     return this.#pending.size;
   }
 
-  /** Milliseconds until the next timer fires; `undefined` when none is set. */
+  /** Milliseconds until the next timer fires; `undefined`: none is set. */
   get nextTimerInMs(): number | undefined {
     const next = this.#nextTimer();
     return next === undefined ? undefined : next.dueMs - this.#elapsedMs;
   }
 
-  /** Moves both clocks on and fires what falls due on the way, timers set on the way included. */
+  /** Moves both clocks, and fires the timers that become due, including timers that are set meanwhile. */
   async advance(durationMs: number): Promise<void> {
     const targetMs = this.#elapsedMs + durationMs;
     await settlePromises();
@@ -77,9 +75,9 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets every promise that can settle without I/O or a timer do so. */
+/** Lets all promises settle that need no I/O and no timer. */
 export async function settlePromises(): Promise<void> {
-  // Microtasks are emptied before each immediate; the second round is for those that an immediate itself has started.
+  // Node runs all microtasks before each immediate. The second round is for microtasks that an immediate has started.
   await new Promise<void>((resolve) => setImmediate(resolve));
   await new Promise<void>((resolve) => setImmediate(resolve));
 }

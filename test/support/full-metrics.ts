@@ -6,7 +6,7 @@ import { createMetrics, type Metrics } from "../../src/telemetry/metrics.ts";
 
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
 
-/** Metrics of which every one has at least one series, always with the same values, those of the process aside. */
+/** Makes metrics with at least one series each. The values are always the same, except for those of the process. */
 export function fullMetrics(): Metrics {
   const metrics = createMetrics({
     version: "1.2.3",

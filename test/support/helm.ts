@@ -6,13 +6,16 @@ import { onTestFinished } from "vitest";
 import { findAsset } from "../../tools/assets/resolve-assets.ts";
 import { CommandError, runCommand } from "../../tools/assets/run-command.ts";
 
-/** Runs Helm and returns its standard output. @throws CommandError with the last lines it wrote */
+/**
+ * Runs Helm and returns its standard output.
+ * @throws CommandError with its last lines
+ */
 export type Helm = (args: readonly string[], env?: NodeJS.ProcessEnv) => Promise<string>;
 
 /**
- * Helm with settings of its own, which are removed when the test ends. Without Helm the test is skipped, with the reason.
- *
- * @param context of the running test.
+ * Makes a Helm with its own settings, which are removed when the test ends. Without Helm the test is skipped, with the
+ * reason.
+ * @param context the context of the running test
  */
 export async function helmOf(context: { skip(note: string): never | undefined }): Promise<Helm> {
   const command = await findAsset("helm");
@@ -26,7 +29,7 @@ export async function helmOf(context: { skip(note: string): never | undefined })
   return (args, env = {}) => runCommand({ command, args, env: { ...process.env, ...own, ...env } });
 }
 
-/** Returns the text with which Helm refuses; empty if it accepts. */
+/** Returns the text with which Helm refuses the values; empty if it accepts them. */
 export async function refusalOf(run: Promise<unknown>): Promise<string> {
   try {
     await run;

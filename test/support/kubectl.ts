@@ -20,19 +20,24 @@ export interface KubectlRunOptions {
 
 /** The real kubectl, as one user of one API server. */
 export interface Kubectl {
-  /** Runs it and answers however it ends. */
+  /** Runs kubectl and returns its result, also if it failed. */
   tryRun(args: readonly string[], options?: KubectlRunOptions): Promise<KubectlResult>;
-  /** Runs it and answers its standard output. @throws Error with what it wrote when it fails */
+  /**
+   * Runs kubectl and returns its standard output.
+   * @throws Error with its output when it fails
+   */
   run(args: readonly string[], options?: KubectlRunOptions): Promise<string>;
-  /** Runs it with `-o json` and answers the parsed object. @throws Error when it fails */
+  /**
+   * Runs kubectl with `-o json` and returns the parsed object.
+   * @throws Error when it fails
+   */
   getJson<T = unknown>(args: readonly string[], options?: KubectlRunOptions): Promise<T>;
 }
 
 /**
- * Binds kubectl to a kubeconfig.
- *
- * It does not use or change the user's own settings: no KUBECONFIG and no preferences. Its discovery cache is beside
- * the kubeconfig. A shared cache is kept by address, and could be that of an earlier server on the same port.
+ * Makes a kubectl for a kubeconfig. It does not use or change the user's own settings: no KUBECONFIG and no
+ * preferences. Its discovery cache is beside the kubeconfig. A shared cache is stored by address, and could come from
+ * an earlier server on the same port.
  */
 export function createKubectl(target: { readonly binary: string; readonly kubeconfigFile: string }): Kubectl {
   const cacheDirectory = path.join(path.dirname(target.kubeconfigFile), "kubectl-cache");
@@ -67,7 +72,7 @@ function runKubectl(binary: string, args: readonly string[], options: KubectlRun
   });
   child.on("error", reject);
   child.on("close", (code) => resolve({ stdout, stderr, code: code ?? 124 }));
-  // kubectl may end before it has read everything; its exit code tells.
+  // kubectl may end before it has read all input. Then its exit code shows the reason.
   child.stdin.on("error", () => {});
   child.stdin.end(options.stdin ?? "");
   return promise;

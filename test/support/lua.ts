@@ -8,10 +8,10 @@ const { lua, lauxlib, lualib, to_luastring, to_jsstring } = fengari;
 export type LuaValue = undefined | boolean | number | string | LuaValue[] | { [key: string]: LuaValue };
 
 /**
- * Runs a script as Argo CD does: the object is the global `obj`, and only Lua's base, table and a small `os` are there.
- *
+ * Runs a script as Argo CD does. The object is the global `obj`. The script has only Lua's base functions, `table` and
+ * a small `os`.
  * @returns what the script returns. A table whose keys are 1 to n becomes an array.
- * @throws Error with Lua's message.
+ * @throws Error with Lua's message
  */
 export function runLua(script: string, object: unknown): LuaValue {
   const state = lauxlib.luaL_newstate();
@@ -46,7 +46,7 @@ function push(state: unknown, value: unknown): void {
   }
 }
 
-/** Takes the value on top of the stack. */
+/** Removes the value on top of the stack, and returns it. */
 function pop(state: unknown): LuaValue {
   const value = read(state);
   lua.lua_pop(state, 1);

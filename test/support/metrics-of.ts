@@ -5,7 +5,7 @@ import { createMetrics } from "../../src/telemetry/metrics.ts";
 
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
 
-/** The statistics of a watch that has not begun. */
+/** The statistics of a watch that has not started. */
 export const quietWatch: ReflectorStats = {
   hasSynced: false,
   isWatching: false,
@@ -14,7 +14,10 @@ export const quietWatch: ReflectorStats = {
   watches: 0,
 };
 
-/** Metrics over these resources. The control plane's clock shows 12:00 on 2026-11-21, except in the project `no-clock`. */
+/**
+ * Makes the metrics of these resources. The control plane's clock shows 12:00 on 2026-11-21, except in the project
+ * `no-clock`.
+ */
 export function metricsOf(
   resources: () => readonly ComputeEndpoint[] = () => [],
   watchStats: () => ReflectorStats = () => quietWatch,

@@ -6,10 +6,10 @@ import { decodeTraces, type ReceivedSpan } from "./otlp-schema.ts";
 import { saveOutput } from "./outputs.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** What the receiver does with a request: takes it, refuses it, or never answers. */
+/** What the receiver does with a request: it accepts it, refuses it, or never answers. */
 export type ReceiverMood = "Takes" | "Refuses" | "Hangs";
 
-/** A receiver of traces on loopback: OTLP, protobuf over HTTP, at `/v1/traces`. It ends with the test. */
+/** A receiver of traces on loopback, until the test ends: OTLP, protobuf over HTTP, at `/v1/traces`. */
 export class OtlpReceiver {
   readonly #spans: ReceivedSpan[] = [];
   /** The headers of every request, in order. */
@@ -38,12 +38,12 @@ export class OtlpReceiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Returns the spans that have arrived, in the order of their beginning. */
+  /** Returns the received spans, ordered by their start. */
   spans(): readonly ReceivedSpan[] {
     return [...this.#spans].sort((a, b) => (a.startNanos < b.startNanos ? -1 : 1));
   }
 
-  /** Waits until a span like this has arrived. */
+  /** Waits until a span has arrived for which the condition is true. */
   untilSpan(what: string, isWanted: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan> {
     return waitUntil(() => this.spans().find(isWanted), {
       what: `a span arrives: ${what}`,
@@ -51,12 +51,12 @@ export class OtlpReceiver {
     });
   }
 
-  /** The spans directly within a span. */
+  /** Returns the spans directly within a span. */
   childrenOf({ traceId, spanId }: ReceivedSpan): readonly ReceivedSpan[] {
     return this.spans().filter((span) => span.traceId === traceId && span.parentSpanId === spanId);
   }
 
-  /** All that arrived, as text. */
+  /** Returns everything that has arrived, as text. */
   text(): string {
     return this.spans()
       .map((span) => JSON.stringify(span, (_, value) => (typeof value === "bigint" ? String(value) : value)))

@@ -2,7 +2,7 @@
 import protobuf from "protobufjs";
 
 /**
- * The parts of an export request that a receiver of traces reads, with the field numbers of the protocol.
+ * The parts of an export request that the tests read, with the field numbers of the protocol.
  * @see https://github.com/open-telemetry/opentelemetry-proto, collector/trace/v1 and trace/v1 (read 2026-11-21)
  */
 const messages = {
@@ -42,7 +42,7 @@ const messages = {
   ArrayValue: { fields: { values: { rule: "repeated", type: "AnyValue", id: 1 } } },
 };
 
-/** A value of an attribute. Whole numbers arrive as numbers, bytes not at all. */
+/** A value of an attribute. Whole numbers become numbers, and bytes are ignored. */
 export type AttributeValue = string | number | boolean | readonly AttributeValue[];
 
 /** Attributes by name. */
@@ -53,7 +53,7 @@ export interface ReceivedSpan {
   /** Hexadecimal, as the other ids. */
   readonly traceId: string;
   readonly spanId: string;
-  /** `undefined`: the first of its trace. */
+  /** The id of the parent span; `undefined`: the span is the first of its trace. */
   readonly parentSpanId: string | undefined;
   readonly name: string;
   /** 1 internal, 3 client. */
@@ -102,7 +102,10 @@ interface WireRequest {
 
 const requestType = protobuf.Root.fromJSON({ nested: messages }).lookupType("ExportTraceServiceRequest");
 
-/** Reads the body of an export request. @throws Error when it is no such message */
+/**
+ * Parses the body of an export request.
+ * @throws Error when it is no export request
+ */
 export function decodeTraces(body: Uint8Array): readonly ReceivedSpan[] {
   const options = { longs: String, bytes: String, oneofs: true };
   const request = requestType.toObject(requestType.decode(body), options) as WireRequest;

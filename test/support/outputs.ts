@@ -5,14 +5,14 @@ import path from "node:path";
 import { type OutputKind, outputsVariable, secretsFolder } from "../../tools/test/search-outputs.ts";
 
 /**
- * Leaves what an operator has said where `npm test` searches it for keys and passwords when all tiers are done. Without
- * `npm test` around, nothing is left anywhere.
+ * Saves an output of an operator. When all tiers have ended, `npm test` searches the saved outputs for keys and
+ * passwords. Without `npm test`, nothing is saved.
  */
 export function saveOutput(kind: OutputKind, text: string): void {
   append(kind, `${randomUUID()}.txt`, text);
 }
 
-/** Notes a key or password that must show in no output. One file for each process: their lines must not mix. */
+/** Records a key or password that no output may show. Each process has its own file, so that lines do not mix. */
 export function noteSecret(secret: string): void {
   append(secretsFolder, `${process.pid}.txt`, `${JSON.stringify(secret)}\n`);
 }

@@ -10,14 +10,14 @@ import { createKubectl, type Kubectl } from "./kubectl.ts";
 
 const crdFile = fileURLToPath(new URL("../../crds/endpoint-operator.dev_computeendpoints.yaml", import.meta.url));
 
-/** An API server of one test alone. */
+/** An API server for one test only. */
 export interface OwnApiServer {
   readonly apiServer: ApiServer;
   /** kubectl as its administrator. */
   readonly kubectl: Kubectl;
 }
 
-/** Starts one without controllers, with the custom resource installed; for tests that restart or harm it. */
+/** Starts an API server without controllers, with the CRDs installed. It is for tests that restart or damage it. */
 export async function startOwnApiServer(options: Partial<ApiServerOptions> = {}): Promise<OwnApiServer> {
   const { etcd, kubectl: binary, "kube-apiserver": server } = sharedApiServer().assets;
   const apiServer = await startApiServer({ assets: { etcd, "kube-apiserver": server }, ...options });
@@ -28,7 +28,7 @@ export async function startOwnApiServer(options: Partial<ApiServerOptions> = {})
   return { apiServer, kubectl };
 }
 
-/** Makes etcd forget everything before now, as a cluster does every five minutes. */
+/** Compacts etcd, so that it forgets everything before now. In a cluster this happens every five minutes. */
 export async function compactEtcd({ etcdUrl }: ApiServer): Promise<void> {
   const post = async (path: string, body: object) => {
     const answer = await fetch(`${etcdUrl}/v3/kv/${path}`, { method: "POST", body: JSON.stringify(body) });

@@ -1,4 +1,4 @@
-/** A world with a second sandbox, as another account, whose key is in a Secret of the cluster. */
+/** Makes a world with a second sandbox, which stands for another account. Its key is in a Secret of the cluster. */
 import { onTestFinished } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import type { ControlPlaneStatus } from "../../src/resource/control-plane-schema.ts";
@@ -49,7 +49,7 @@ export class PlaneWorld {
     await this.world.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(manifest) });
   }
 
-  /** Applies a control plane; without a spec one of the second account, with the Secret `second-key`. */
+  /** Applies a control plane. Without a spec it is the one of the second account, with the Secret `second-key`. */
   async apply(name: PlaneName, spec: object = {}): Promise<void> {
     const { namespace, kubectl } = this.world;
     const [kind, plain] = name.split("/");
@@ -107,7 +107,10 @@ export class PlaneWorld {
   }
 }
 
-/** A world whose operator may read Secrets of the namespace, with the key of the second account in `second-key`. */
+/**
+ * Starts a world whose operator may read the Secrets of the namespace. The key of the second account is in
+ * `second-key`.
+ */
 export async function startPlaneWorld(options: WorldOptions = {}): Promise<PlaneWorld> {
   const second = await startSecondSandbox();
   const planes = new PlaneWorld(await startWorld(options), second);

@@ -2,7 +2,7 @@
 
 import { waitUntil } from "./wait-until.ts";
 
-/** Whether a process with this id exists. One that has ended exists until its parent has read its exit code. */
+/** Whether a process with this id exists. An ended process still exists until its parent has read its exit code. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -4,7 +4,7 @@ import type { Prometheus } from "../../tools/prometheus/prometheus.ts";
 /** One series over time. */
 export interface MatrixSeries {
   readonly labels: Readonly<Record<string, string>>;
-  /** The values in order of time; `NaN` where the query has no value. */
+  /** The values in the order of time; `NaN` where the query has no value. */
   readonly values: readonly number[];
 }
 
@@ -15,7 +15,10 @@ export interface TimeRange {
   readonly stepSeconds: number;
 }
 
-/** A query over time, as a graph asks it. @throws Error with Prometheus's words when it is refused */
+/**
+ * Runs a query over a time range, like a graph.
+ * @throws Error with Prometheus's message when it refuses the query
+ */
 export async function queryRange(
   prometheus: Pick<Prometheus, "api">,
   expression: string,

@@ -1,6 +1,6 @@
 /** Reads selectors and labels in PromQL. */
 
-/** A selector of series in a PromQL expression; `labels` has the matchers for equality, and those for inequality are left out. */
+/** A selector of series in a PromQL expression. `labels` has the matchers for equality only. */
 export interface Selector {
   readonly metric: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -9,16 +9,16 @@ export interface Selector {
 /** The series and labels that an expression uses. */
 export interface ExpressionParts {
   readonly selectors: readonly Selector[];
-  /** Labels named by `by` and `on`, each once. */
+  /** The labels after `by` and `on`, each once. */
   readonly groupedBy: readonly string[];
 }
 
 const operators = ["and", "or", "unless", "bool", "offset"];
 
 /**
- * Reads the selectors and groupings of an expression, as text: enough for the rules and panels of this repository.
- *
- * @throws Error for what it does not know, so that nothing is left unread.
+ * Finds the selectors and groupings of an expression by its text. This is enough for the rules and panels of this
+ * repository.
+ * @throws Error for text that it cannot parse, so that nothing is skipped silently
  */
 export function readExpression(expression: string): ExpressionParts {
   const groupedBy = new Set<string>();
@@ -36,7 +36,7 @@ export function readExpression(expression: string): ExpressionParts {
   return { selectors, groupedBy: [...groupedBy] };
 }
 
-/** `1e3` and `0.1` hold no name; durations stand in brackets, which are read with their selector. */
+/** `1e3` and `0.1` contain no name. Durations are in brackets, which are parsed with their selector. */
 function withoutNumbers(text: string): string {
   return text.replaceAll(/(?<![\w:])\d[\w.]*(?![^[]*\])/g, " ");
 }

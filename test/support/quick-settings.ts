@@ -1,6 +1,6 @@
 /** Settings that make an operator fast enough for tests. */
 
-/** Settings of an operator under test: short times, so that tests wait for states and not for pauses. */
+/** The settings of an operator under test. Its times are short, so that tests wait for states and not for pauses. */
 export const quickSettings = {
   PROJECT_POLL_SECONDS: "1",
   CREATE_SETTLE_SECONDS: "2",

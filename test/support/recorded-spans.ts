@@ -7,15 +7,15 @@ import { createOtelTracer } from "../../src/tracing/otel-tracer.ts";
 /** A span that has ended. */
 export interface RecordedSpan {
   readonly name: string;
-  /** Name of the span it is within; `undefined`: of none. */
+  /** The name of the parent span; `undefined`: there is none. */
   readonly parent: string | undefined;
   readonly attributes: Attributes;
   readonly events: readonly { readonly name: string; readonly attributes: Attributes }[];
-  /** Why it is marked as failed; `undefined`: it is not. */
+  /** Why the span is marked as failed; `undefined`: it is not. */
   readonly failure: string | undefined;
 }
 
-/** A tracer as the operator has it, and the spans that have ended so far, in the order of their end. */
+/** A tracer for the operator, and the ended spans, ordered by their end. */
 export function recordSpans(redact: (text: string) => string = (text) => text): {
   readonly tracer: Tracer;
   spans(): readonly RecordedSpan[];

@@ -13,11 +13,14 @@ export interface TestRegistry {
   readonly address: string;
   /** Docker's configuration with the login, as `docker login` writes it. */
   readonly dockerConfig: string;
-  /** The folder of a repository, which need not be there. */
+  /** Returns the folder of a repository. It may not exist. */
   folderOf(repository: string): string;
-  /** The file of a blob. @param digest with `sha256:` */
+  /**
+   * Returns the file of a blob.
+   * @param digest with `sha256:`
+   */
   blobOf(digest: string): string;
-  /** Repositories that something was pushed to, sorted. */
+  /** Returns the repositories to which something was pushed, sorted. */
   repositories(): Promise<readonly string[]>;
   /** Ends the registry and removes its content. */
   stop(): Promise<void>;
@@ -67,7 +70,7 @@ export async function startRegistry(binary: string): Promise<TestRegistry> {
   };
 }
 
-/** Writes the file of users; the registry knows bcrypt only, which Perl has from the system's libcrypt. */
+/** Writes the file of users. The registry accepts only bcrypt, which Perl gets from the system's libcrypt. */
 async function writePasswords(directory: string, password: string): Promise<string> {
   const file = path.join(directory, "passwords");
   const salt = `$2b$05$${randomBytes(16).toString("hex").slice(0, 21)}u`;

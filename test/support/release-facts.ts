@@ -20,7 +20,10 @@ export async function manifestOf(reference: string): Promise<{ readonly layers: 
   return JSON.parse(await crane("manifest", reference));
 }
 
-/** The largest blob that is attached to an image in a registry: its signed SBOM. @param image with a tag */
+/**
+ * Returns the largest blob that is attached to an image in a registry: its signed SBOM.
+ * @param image with a tag
+ */
 export async function statementBlob(image: string): Promise<string | undefined> {
   const repository = image.replace(/:[^:]*$/, "");
   const referrers = (await crane("digest", image)).replace(":", "-");

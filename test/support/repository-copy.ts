@@ -4,14 +4,17 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { runCommand } from "../../tools/assets/run-command.ts";
 
-/** A copy of a repository's files as they are now, in one commit of a new repository. */
+/** A copy of a repository's present files, in one commit of a new repository. */
 export interface RepositoryCopy {
   readonly root: string;
   git(...args: readonly string[]): Promise<string>;
   remove(): Promise<void>;
 }
 
-/** Copies the files of a repository, uncommitted changes included. @param root of the repository */
+/**
+ * Copies the files of a repository, including uncommitted changes.
+ * @param root the repository
+ */
 export async function copyRepository(root: string): Promise<RepositoryCopy> {
   const copy = await mkdtemp(path.join(tmpdir(), "endpoint-operator-copy-"));
   const remove = () => rm(copy, { recursive: true, force: true });

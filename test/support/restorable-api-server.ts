@@ -15,7 +15,7 @@ import { waitUntil } from "./wait-until.ts";
 
 const crdFile = fileURLToPath(new URL("../../crds/endpoint-operator.dev_computeendpoints.yaml", import.meta.url));
 
-/** An API server whose etcd can be put back to what it was at an earlier time. */
+/** An API server whose etcd can be restored to an earlier state. */
 export async function startRestorableApiServer() {
   const { etcd, kubectl: binary, "kube-apiserver": server } = sharedApiServer().assets;
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-restore-"));
@@ -35,7 +35,7 @@ export async function startRestorableApiServer() {
     await running.stop();
     await work();
     running = await start();
-    // Right after a start it refuses with 429, until its own cache of the resources is filled.
+    // Right after a start the API server answers 429, until its own cache of the resources is filled.
     const isServed = () =>
       kubectl.run(["get", "computeendpoints", "--all-namespaces"]).then(
         () => true,
@@ -54,7 +54,10 @@ export async function startRestorableApiServer() {
   };
 }
 
-/** Writes beside Kubernetes, so that etcd counts further. Answers how far it has counted. */
+/**
+ * Writes to etcd, but not through Kubernetes, so that its revision rises.
+ * @returns the revision
+ */
 export async function raiseRevision(etcdUrl: string, writes: number): Promise<number> {
   const body = JSON.stringify({ key: Buffer.from("elsewhere").toString("base64"), value: "" });
   let revision = 0;

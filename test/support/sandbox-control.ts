@@ -3,7 +3,7 @@ import type { RunningSandbox } from "../../src/sandbox/index.ts";
 import { secret } from "./secrets.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** An endpoint as the sandbox's API shows it, as far as tests read it. */
+/** The parts of an endpoint of the sandbox's API that tests read. */
 export interface SandboxEndpoint {
   readonly id: string;
   readonly branch_id: string;
@@ -25,11 +25,11 @@ export interface LoggedRequest {
   readonly status: number;
 }
 
-/** Which requests a fault meets. */
+/** The requests that a fault applies to. */
 export interface FaultMatch {
   readonly method: string;
   /**
-   * The path on the server. Each segment is literal or an asterisk, for instance
+   * The path on the server. Each segment is text or an asterisk, for instance
    * /api/v2/projects/green-fox-123456/endpoints.
    */
   readonly path: string;
@@ -37,7 +37,7 @@ export interface FaultMatch {
   readonly times?: number;
 }
 
-/** The sandbox as a test steers and inspects it: over HTTP, like any other client. */
+/** The sandbox as a test controls and reads it: over HTTP, like any other client. */
 export class SandboxControl {
   readonly #sandbox: Pick<RunningSandbox, "url" | "controlUrl" | "apiKey">;
 
@@ -50,12 +50,18 @@ export class SandboxControl {
     return this.#sandbox.url;
   }
 
-  /** Calls the API with the sandbox's own key, as a foreign client would. @throws Error unless it answers 2xx */
+  /**
+   * Calls the API with the sandbox's own key, like another client.
+   * @throws Error unless the status is 2xx
+   */
   async api<Body = unknown>(method: string, path: string, body?: unknown): Promise<Body> {
     return send<Body>(`${this.#sandbox.url}${path}`, method, body, this.#sandbox.apiKey);
   }
 
-  /** Calls the control API. @throws Error unless it answers 2xx */
+  /**
+   * Calls the control API.
+   * @throws Error unless the status is 2xx
+   */
   async control<Body = unknown>(method: string, path: string, body?: unknown): Promise<Body> {
     return send<Body>(`${this.#sandbox.controlUrl}${path}`, method, body);
   }
@@ -68,7 +74,10 @@ export class SandboxControl {
     return endpoints;
   }
 
-  /** Creates an endpoint that is none of the operator's. @returns its id */
+  /**
+   * Creates an endpoint that does not belong to the operator.
+   * @returns its id
+   */
   async createForeign(projectId: string, branchId: string, type = "read_write"): Promise<string> {
     const { endpoint } = await this.api<{ endpoint: SandboxEndpoint }>("POST", `/projects/${projectId}/endpoints`, {
       endpoint: { branch_id: branchId, type },
@@ -104,7 +113,7 @@ export class SandboxControl {
     await this.control("POST", "/operations/fail-next", { action, times: 1, ...more });
   }
 
-  /** Waits until a fault of kind `hold` holds an answer: its request has been applied by then. */
+  /** Waits until a fault of the kind `hold` holds an answer back. Its request has taken effect by then. */
   async untilHeld(faultId: string): Promise<void> {
     await waitUntil(
       async () => {

@@ -1,7 +1,7 @@
 /** Puts load on a sandbox, and checks what it acknowledged. */
 import { isDeepStrictEqual } from "node:util";
 
-/** An endpoint as an answer shows it, as far as it is compared. */
+/** The parts of an endpoint that are compared. */
 export interface Answered {
   readonly id: string;
   readonly disabled: boolean;
@@ -9,7 +9,7 @@ export interface Answered {
   readonly settings: { readonly pg_settings: Readonly<Record<string, string>> };
 }
 
-/** Reads of a sandbox that has been started again. */
+/** The reads of a sandbox that was started again. */
 export interface ProjectReader {
   endpoints(projectId: string): Promise<readonly Answered[]>;
   /** All of them, newest first. */
@@ -23,8 +23,8 @@ interface Write {
 }
 
 /**
- * The only client that writes to its project. It sends writes one after the other until the connection breaks,
- * and keeps what was acknowledged.
+ * The only client that writes to its project. It sends one write after the other until the connection breaks, and
+ * remembers what was acknowledged.
  */
 export class LoadWorker {
   readonly projectId: string;
@@ -33,7 +33,7 @@ export class LoadWorker {
   readonly #endpoints = new Map<string, Answered>();
   readonly #deleted = new Set<string>();
   readonly #operations = new Set<string>();
-  /** Sent and not answered: it may have been carried out or not. */
+  /** The write that was sent and has no answer. It may have taken effect or not. */
   #open: Write | undefined;
   #turn = 0;
   /** Writes that were answered with success. */
@@ -45,7 +45,7 @@ export class LoadWorker {
     this.#apiKey = parts.apiKey;
   }
 
-  /** Ends when the server does not answer any more, or answers that it is broken. */
+  /** Sends writes until the server does not answer any more, or answers that it is broken. */
   async run(url: string): Promise<void> {
     for (;;) {
       this.#turn += 1;
@@ -59,7 +59,10 @@ export class LoadWorker {
     }
   }
 
-  /** @throws Error naming what is lost, or is there without having been asked for */
+  /**
+   * Compares the sandbox with the acknowledged writes.
+   * @throws Error that names what is lost, or exists although no client asked for it
+   */
   async expectNothingLost(reader: ProjectReader): Promise<void> {
     const open = this.#open;
     this.#open = undefined;

@@ -2,9 +2,8 @@
 import { type Profile, profiles } from "../../src/sandbox/engine/profile.ts";
 
 /**
- * The profile of the sandboxes of tests that state none: what SANDBOX_PROFILE says, or seed.
- *
- * @throws Error for a profile that there is not
+ * The profile of the sandboxes in tests that name none: the value of SANDBOX_PROFILE, or seed.
+ * @throws Error when there is no such profile
  */
 export function defaultSandboxProfile({ SANDBOX_PROFILE: name = "seed" }: NodeJS.ProcessEnv): Profile["name"] {
   if (Object.hasOwn(profiles, name)) return name as Profile["name"];

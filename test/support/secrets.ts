@@ -2,12 +2,15 @@
 import { randomBytes } from "node:crypto";
 import { noteSecret } from "./outputs.ts";
 
-/** Makes a key or password that is unique, and that no operator may show. */
+/** Makes a unique key or password that no output of an operator may show. */
 export function newSecret(kind: "api-key" | "password" | "receiver-key"): string {
   return secret(`${kind}-${randomBytes(16).toString("hex")}`);
 }
 
-/** Notes a key or password that another program has made, for instance a token of the API server. @returns the value */
+/**
+ * Records a key or password that another program has made, for instance a token of the API server.
+ * @returns the same text
+ */
 export function secret(value: string): string {
   noteSecret(value);
   return value;

@@ -1,10 +1,10 @@
 /** Random numbers that are the same for the same seed. */
 
-/** Chance that is the same for the same seed. */
+/** Random numbers that are the same for the same seed. */
 export interface SeededRandom {
   /** Uniform in [0, 1). */
   next(): number;
-  /** A whole number from 0 up to `below`. */
+  /** Returns a whole number from 0 up to, but not including, `below`. */
   below(below: number): number;
   pick<Item>(items: readonly Item[]): Item;
 }

@@ -3,7 +3,7 @@ import { fullGrant } from "../../src/decide/project-grant.ts";
 import type { ControlPlaneAccess, ControlPlaneUnit } from "../../src/reconcile/control-plane-access.ts";
 import type { Projects } from "../../src/reconcile/projects.ts";
 
-/** A control plane that every namespace may use, as the one of the settings. */
+/** Makes a control plane that every namespace may use, like the one of the settings. */
 export function settingsUnit(access: ControlPlaneAccess, projects: Projects): ControlPlaneUnit {
   return {
     ...{ id: "", access, projects, problem: undefined, isSettled: true },

@@ -17,15 +17,15 @@ export interface StoredResource {
   readonly status: ComputeEndpointStatus;
 }
 
-/** Whether the resource is Ready for the generation it has now. */
+/** Whether the resource is Ready for its present generation. */
 export function isReady({ metadata, status }: StoredResource): boolean {
   const ready = conditionOf(status.conditions, "Ready");
   return ready?.status === "True" && ready.observedGeneration === metadata.generation;
 }
 
 /**
- * Returns the facts that a person needs if a wait has failed. @param logs of the operator, of which the last are
- * shown
+ * Returns the facts that a person needs if a wait has failed.
+ * @param logs the log of the operator; its last lines are shown
  */
 export function describeWait(resource: StoredResource | undefined, logs: readonly LogLine[]): unknown {
   const seen = resource && {

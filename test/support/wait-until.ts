@@ -3,7 +3,10 @@ import { type WaitOptions, waitUntil as wait } from "../../tools/process/wait-un
 
 export type { WaitOptions };
 
-/** Waits for a state, for 30 s unless the options say otherwise. @throws NotInTimeError with what was seen last */
+/**
+ * Waits for a state: 30 s, unless the options say otherwise.
+ * @throws NotInTimeError with the last seen state
+ */
 export function waitUntil<Value>(
   look: () => Promise<Value | undefined> | Value | undefined,
   options: WaitOptions,

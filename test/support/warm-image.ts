@@ -7,8 +7,11 @@ export function cacheFolder(name: string): string {
   return path.join(path.dirname(cacheDirectory(process.env, "linux")), name);
 }
 
-/** The cache that builds of the image share. A build without it takes two minutes. */
+/** The cache that all builds of the image share. A build without it takes two minutes. */
 export const imageCache: string = cacheFolder("image-bases");
 
-/** Time of the files in test images, seconds since 1970: the same for each commit, so that the cache serves them all. */
+/**
+ * The time of the files in test images, in seconds since 1970. It is the same for each commit, so that all commits can
+ * use the cache.
+ */
 export const imageEpochSeconds = 1_700_000_000;

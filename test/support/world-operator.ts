@@ -16,9 +16,9 @@ export interface WorldOperatorOptions {
   readonly namespace: string;
   readonly serviceUrl: string;
   readonly apiKey: string;
-  /** Its way to the API server, read at each start. */
+  /** Its connection to the API server. It is read at each start. */
   readonly kubeConfig: () => KubeConfig;
-  /** Settings over the test defaults. */
+  /** Settings that replace the test defaults. */
   readonly environment: Readonly<Record<string, string>>;
   readonly outputs: WorldOutputs;
 }
@@ -33,9 +33,9 @@ interface Running {
   readonly keys: KeyParts;
 }
 
-/** The operator of one world, in this process: one run after the other, or two while one hands over. */
+/** The operator of one world, in this process: one run after the other. During a handover there are two. */
 export class WorldOperator {
-  /** The metrics of each run that has ended, as they were then. */
+  /** The metrics of each ended run, as they were at its end. */
   readonly lastPages: string[] = [];
   readonly #options: WorldOperatorOptions;
   #running: Running | undefined;
@@ -44,7 +44,10 @@ export class WorldOperator {
     this.#options = options;
   }
 
-  /** @param environment settings over those of the world */
+  /**
+   * Starts a run.
+   * @param environment settings that replace those of the world
+   */
   async start(environment: Readonly<Record<string, string>> = {}): Promise<void> {
     const { namespace, serviceUrl, apiKey, kubeConfig, outputs } = this.#options;
     const config = parseConfig({
@@ -73,7 +76,7 @@ export class WorldOperator {
     await this.#end(stopping);
   }
 
-  /** Another replica starts, and this one stops: with leader election it hands over. */
+  /** Starts another replica, and stops this one. With leader election, this is a handover. */
   async handOver(): Promise<void> {
     const stopping = this.#running;
     await this.start();

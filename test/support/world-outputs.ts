@@ -11,7 +11,7 @@ export interface LogLine {
 }
 
 /**
- * The outputs of the operator of one world. The test can read them, and at the end they are saved for the search for
+ * The outputs of the operator of one world. The test can read them. At the end they are saved for the search for
  * secrets.
  */
 export class WorldOutputs {
@@ -19,10 +19,10 @@ export class WorldOutputs {
   readonly logger: Logger;
   /** The lines as the program writes them. */
   readonly #written: string[] = [];
-  /** Every seen version of a resource, by its resourceVersion. */
+  /** Every version of a resource that was seen, by its resourceVersion. */
   readonly #seen = new Map<string, string>();
 
-  /** @param apiKey the operator's */
+  /** @param apiKey the operator's API key */
   constructor(apiKey: string) {
     const stream = { write: (line: string) => void this.#written.push(line) };
     const written = createPinoLogger({ level: "trace", knownSecrets: () => [apiKey], stream });
@@ -33,12 +33,15 @@ export class WorldOutputs {
     this.logger = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
   }
 
-  /** A resource as it was at some moment. */
+  /** A version of a resource that was seen. */
   saw(resource: { readonly metadata: { readonly resourceVersion: string }; readonly status?: unknown }): void {
     this.#seen.set(resource.metadata.resourceVersion, JSON.stringify(resource));
   }
 
-  /** Leaves everything. @param events of the namespace */
+  /**
+   * Saves all outputs.
+   * @param events the events of the namespace
+   */
   save(events: unknown): void {
     saveOutput("logs", this.#written.join(""));
     saveOutput("status", [...this.#seen.values()].join("\n"));

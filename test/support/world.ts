@@ -42,7 +42,7 @@ export const branches = {
   preview: "br-soft-rain-123456",
 } as const;
 
-/** The place of a world: a namespace of an API server, and its administrator's access. */
+/** The place of a world: a namespace of an API server, and the access of its administrator. */
 export interface Place {
   readonly namespace: string;
   readonly kubectl: Kubectl;
@@ -53,15 +53,17 @@ export interface Place {
 export interface WorldOptions {
   /** @default a profile by `SANDBOX_PROFILE`, short operations */
   readonly sandbox?: SandboxOptions;
-  /** The operator's way to the API server. @default straight there, as the shipped service account */
+  /** The operator's connection to the API server. @default directly, as the shipped service account */
   readonly operatorKubeconfig?: string;
-  /** Settings of the operator over the test defaults. */
+  /** Settings of the operator that replace the test defaults. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
 const namespaceOfOperator = "endpoint-operator-system";
 
-/** One test's world: a namespace, a sandbox, and an operator bound to the shipped roles, all ended with the test. */
+/**
+ * The world of one test: a namespace, a sandbox, and an operator with the shipped roles. All of them end with the test.
+ */
 export class World {
   readonly namespace: string;
   readonly sandbox: SandboxControl;
@@ -97,12 +99,12 @@ export class World {
     return this.#outputs.lines;
   }
 
-  /** The metrics of each operator that has stopped, as they were then. */
+  /** The metrics of each operator that has stopped, as they were at its end. */
   get lastPages(): readonly string[] {
     return this.#operator.lastPages;
   }
 
-  /** Starts the operator in this process, with the rights of the shipped service account alone. */
+  /** Starts the operator in this process, with the rights of the shipped service account only. */
   startOperator(environment?: Readonly<Record<string, string>>): Promise<void> {
     return this.#operator.start(environment);
   }
@@ -116,7 +118,7 @@ export class World {
     await this.#operator.start(environment);
   }
 
-  /** Another replica starts, and this one stops: with leader election it hands over. */
+  /** Starts another replica, and stops this one. With leader election, this is a handover. */
   handOver(): Promise<void> {
     return this.#operator.handOver();
   }
@@ -131,7 +133,7 @@ export class World {
     return this.#operator.scrape(token);
   }
 
-  /** `kubectl apply` of one resource. */
+  /** Runs `kubectl apply` for one resource. */
   async apply(name: string, spec: object, metadata: object = {}): Promise<void> {
     await this.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(this.manifest(name, spec, metadata)) });
   }
@@ -150,12 +152,15 @@ export class World {
     await this.kubectl.run(["-n", this.namespace, "annotate", "--overwrite", "cpe", name, change]);
   }
 
-  /** Asks for deletion without waiting for it. */
+  /** Requests the deletion, and does not wait for it. */
   async delete(name: string): Promise<void> {
     await this.kubectl.run(["-n", this.namespace, "delete", "cpe", name, "--wait=false"]);
   }
 
-  /** The stored resource; `undefined` when there is none. Every status seen keeps the rules of conditions. */
+  /**
+   * Returns the stored resource; `undefined`: there is none. It also checks that its status follows the rules of
+   * conditions.
+   */
   async get(name: string): Promise<StoredResource | undefined> {
     const path = computeEndpointPath({ namespace: this.namespace, name });
     const stored = (await this.#admin
@@ -183,7 +188,7 @@ export class World {
     return items;
   }
 
-  /** Waits until the resource is as wanted. */
+  /** Waits until the resource is in the wanted state. */
   async until(
     name: string,
     what: string,
@@ -218,14 +223,14 @@ export class World {
     await waitUntil(isGone, { what: `${name} is gone`, timeoutMs, lastSeen: () => describeWait(seen, this.logs) });
   }
 
-  /** Asks for a reconcile and waits until it has ended. Then everything that is due has been done. */
+  /** Requests a reconcile and waits until it has ended. By then the operator has done all work that was due. */
   async pass(name: string): Promise<StoredResource> {
     const value = randomUUID();
     await this.annotate(name, "reconcileRequestedAt", value);
     return this.until(name, "the requested pass was made", ({ status }) => status.lastHandledReconcileAt === value);
   }
 
-  /** Writes to this namespace's resources that the operator made, oldest first. */
+  /** Returns the operator's writes to the resources of this namespace, oldest first. */
   async operatorWrites(): Promise<readonly AuditEvent[]> {
     await this.#auditLogHasCaughtUp();
     return readAuditEvents(
@@ -247,7 +252,7 @@ export class World {
       .map(({ reason }) => reason);
   }
 
-  /** Ends the operator, and leaves what it said for the search for secrets. */
+  /** Ends the operator, and saves its outputs for the search for secrets. */
   async dispose(): Promise<void> {
     await this.stopOperator();
     for (const resource of await this.list()) this.#outputs.saw(resource);
@@ -261,7 +266,10 @@ export class World {
     await this.#admin.close();
   }
 
-  /** The effect of a request may be seen a moment before its line: a marker sent now comes after all that was seen. */
+  /**
+   * A request may take effect a moment before its line is in the audit log. So this sends a marker: its line comes
+   * after the lines of everything that was seen.
+   */
   async #auditLogHasCaughtUp(): Promise<void> {
     const marker = `marker-${randomUUID()}`;
     expect(await this.get(marker)).toBeUndefined();
@@ -284,7 +292,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   return startIn({ ...place, operatorKubeconfig: kubeconfigFile }, options);
 }
 
-/** Starts a world on another API server, where the operator is the administrator. */
+/** Starts a world on another API server, with the operator as its administrator. */
 export function startWorldAt(place: Place, options: WorldOptions = {}): Promise<World> {
   return startIn({ ...place, operatorKubeconfig: place.kubeconfigFile }, options);
 }

@@ -4,18 +4,17 @@ import { dirname, join } from "node:path/posix";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
-/** What the files of one folder of src may reach for. */
+/** What the files of one folder of src may import. */
 interface Rules {
-  /** Folders of src beside their own. */
+  /** Folders of src in addition to their own. */
   readonly folders: readonly string[];
   readonly packages: readonly string[];
-  /** Only what computes: no time, randomness, files or network. */
+  /** Only modules that compute. Not allowed are time, randomness, files and network. */
   readonly isPure: boolean;
 }
 
 /**
- * The direction of dependencies. A folder or file that is not listed here fails the test: give it rules first.
- *
+ * The direction of dependencies. If a folder or file is not listed here, the test fails: add its rules first.
  * @see docs/code.md
  */
 const rules: Readonly<Record<string, Rules>> = {
@@ -24,7 +23,7 @@ const rules: Readonly<Record<string, Rules>> = {
     packages: ["commander"],
     isPure: false,
   },
-  // Makes the parts of the operator, starts and stops them. Nothing else makes parts for each other.
+  // This folder makes the parts of the operator, starts and stops them. No other folder makes parts for another one.
   wiring: {
     folders: [
       ...["access", "config.ts", "control-plane", "decide", "domain", "kubernetes", "operations", "planes"],
@@ -60,7 +59,7 @@ const rules: Readonly<Record<string, Rules>> = {
     ],
     isPure: false,
   },
-  // Reads what the operator reads, and asks the operator's own decisions.
+  // This folder reads what the operator reads, and calls the operator's own decisions.
   plugin: {
     folders: [
       ...["config.ts", "control-plane", "decide", "domain", "kubernetes", "operations", "planes", "reconcile"],
@@ -72,14 +71,14 @@ const rules: Readonly<Record<string, Rules>> = {
   sandbox: { folders: [], packages: ["commander", "fastify", "fastify-type-provider-zod", "zod"], isPure: false },
 };
 
-/** Hashing computes; everything else of Node's own reaches outside. */
+/** Hashing only computes. Every other module of Node reaches outside. */
 const pureBuiltins = ["node:crypto"];
 
 interface Import {
   readonly specifier: string;
 }
 
-/** Reads imports as text: `import … from`, `export … from`, bare imports, and `import(…)`. */
+/** Finds imports in the text: `import … from`, `export … from`, bare imports, and `import(…)`. */
 function importsOf(source: string): readonly Import[] {
   const code = withoutComments(source);
   const statements = code.matchAll(/^[ \t]*(?:import|export)\b[^"';]*?\bfrom\s*["']([^"']+)["']/gm);
@@ -100,7 +99,10 @@ function partOf(path: string): string {
   return path.split("/")[0] ?? "";
 }
 
-/** Every breach of the rules, one line each. Pure. @param files source by path relative to src. */
+/**
+ * Returns every broken rule, one in each line. Pure.
+ * @param files the source by path relative to src
+ */
 function violationsOf(files: ReadonlyMap<string, string>): readonly string[] {
   return [...files].flatMap(([path, source]) => {
     const own = rules[partOf(path)];
@@ -170,7 +172,7 @@ async function readSources(folder = "src"): Promise<ReadonlyMap<string, string>>
 
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Which file imports which, types included. */
+/** Returns which file imports which, including imports of types. */
 function fileGraph(files: ReadonlyMap<string, string>): Graph {
   const targetsOf = (path: string, source: string) =>
     importsOf(source)
@@ -179,7 +181,7 @@ function fileGraph(files: ReadonlyMap<string, string>): Graph {
   return new Map([...files].map(([path, source]) => [path, new Set(targetsOf(path, source))]));
 }
 
-/** Which folder imports which. A file at the top is an entry point, and counts as a folder of its own. */
+/** Returns which folder imports which. A file directly in src is an entry point, and counts as its own folder. */
 function folderGraph(graph: Graph): Graph {
   const folderOf = (path: string) => (dirname(path) === "." ? path : dirname(path));
   const folders = new Map<string, Set<string>>();
@@ -194,7 +196,7 @@ function folderGraph(graph: Graph): Graph {
   return folders;
 }
 
-/** Every set of nodes that reach each other, sorted. Pure. */
+/** Returns every set of nodes that reach each other, sorted. Pure. */
 function cyclesOf(graph: Graph): readonly (readonly string[])[] {
   const reachable = new Map([...graph.keys()].map((node) => [node, reachableFrom(node, graph)]));
   const isMutual = (a: string, b: string) => reachable.get(a)?.has(b) === true && reachable.get(b)?.has(a) === true;
@@ -233,7 +235,7 @@ describe("architecture", () => {
   });
 });
 
-/** Pairs of folders of the sandbox that import each other. Files directly in src/sandbox, which start it, are left out. */
+/** Pairs of folders of the sandbox that import each other. Files directly in src/sandbox start it, and are left out. */
 function sandboxCircles(files: ReadonlyMap<string, string>): readonly string[] {
   const roomOf = (path: string) => /^sandbox\/([^/]+)\//.exec(path)?.[1];
   const seen = new Set<string>();

@@ -21,14 +21,14 @@ import { specSchema } from "../../src/resource/spec-schema.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const textOf = (name: string) => readFile(path.join(root, name), "utf8");
 
-/** The text below a heading, up to the next heading of any level. */
+/** Returns the text below a heading, until the next heading of any level. */
 function sectionOf(page: string, title: string): string {
   const [, section] = page.split(new RegExp(`^#+ ${title}$`, "m"));
   if (section === undefined) throw new Error(`no heading ${title}`);
   return section.split(/^#+ /m)[0] ?? "";
 }
 
-/** Cells of each row of the tables in a text, without header rows. */
+/** Returns the cells of each table row in a text, without header rows. */
 function rowsOf(text: string): readonly (readonly string[])[] {
   const lines = text.split("\n");
   return lines
@@ -41,7 +41,7 @@ function rowsOf(text: string): readonly (readonly string[])[] {
     );
 }
 
-/** The word in code style that a cell is. */
+/** Returns the word in code style, if the cell consists of one. */
 function wordOf(cell: string | undefined): string {
   return /^`([^`]+)`$/.exec(cell ?? "")?.[1] ?? `not a word: ${cell}`;
 }
@@ -93,7 +93,7 @@ describe("docs/settings.md", () => {
     expect(rows.length).toBeGreaterThan(8);
     const given = Object.fromEntries(rows.map(([name, value]) => [wordOf(name), wordOf(value)]));
     expect(parseConfig({ ...given, ...required })).toEqual(parseConfig(required));
-    // A default that were not documented would show as a difference here: another value changes the settings.
+    // If a default were not documented, this would show a difference, because another value changes the settings.
     for (const name of Object.keys(given).filter((each) => /_SECONDS$|WORKERS/.test(each))) {
       expect(parseConfig({ ...required, [name]: "7" }), name).not.toEqual(parseConfig(required));
     }
@@ -185,7 +185,7 @@ async function isDirectory(name: string): Promise<boolean> {
   );
 }
 
-/** As the usual renderers make them: lower case, blanks to hyphens, punctuation gone. */
+/** Returns the anchor as most renderers make it: lower case, hyphens for blanks, no punctuation. */
 function anchorsOf(page: string): readonly string[] {
   return [...page.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
     title

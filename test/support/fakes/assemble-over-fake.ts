@@ -14,7 +14,10 @@ export interface FakeSurroundings {
   readonly serviceUrl?: string;
 }
 
-/** The parts of an operator of the cluster `cluster` that has one worker and leads without a Lease; not started. */
+/**
+ * Makes the parts of an operator of the cluster `cluster`, and does not start them. It has one worker and leads without
+ * a Lease.
+ */
 export function assembleOverFake({
   kubernetes,
   clock,

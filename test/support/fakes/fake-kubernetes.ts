@@ -22,12 +22,12 @@ export interface HeldPatch {
 }
 
 /**
- * The resources of one API server in memory: pages of a list, one watch, merge patches of status, conditioned on nothing.
- * Every other call is answered with an empty object.
+ * The resources of one API server in memory. It serves pages of a list, one watch, and merge patches of status without
+ * preconditions. Every other call gets an empty object.
  */
 export class FakeKubernetes implements KubernetesConnection {
   readonly namespace = "default";
-  /** In the order of arrival, including released ones. */
+  /** The patches in the order of arrival, including released ones. */
   readonly patches: HeldPatch[] = [];
   /** Whether patches wait for the test. */
   holdsPatches = false;
@@ -35,7 +35,7 @@ export class FakeKubernetes implements KubernetesConnection {
   #version = 0;
   #watchers: ((line: Uint8Array) => void)[] = [];
 
-  /** Creates an object, or changes one, as a person would: a new generation. */
+  /** Creates an object, or changes one as a person does: with a new generation. */
   put(
     key: { readonly namespace: string; readonly name: string },
     parts: { readonly metadata?: object; readonly spec?: object; readonly status?: object },

@@ -7,28 +7,31 @@ import { checkConditions } from "../check-conditions.ts";
 
 type Write = "addFinalizer" | "removeFinalizer" | "patchStatus";
 
-/** Runs around a write: what it throws before fails it, what it changes before makes it conflict. */
+/**
+ * A function that runs before or after a write. If it throws before the write, the write fails. If it changes the
+ * resource before the write, the write gets a conflict.
+ */
 export type AroundWrite = (write: Write, resource: ComputeEndpoint) => void | Promise<void>;
 
 /**
- * The API server and the cache over it as one map: every write needs uid and resourceVersion, and is seen at once.
- * Each status that is stored must fit the schema and keep the rules for conditions.
+ * API server and cache in one map. Every write needs uid and resourceVersion, and is visible at once. Each stored
+ * status must fit the schema and follow the rules for conditions.
  */
 export class FakeResourceStore implements ResourceStore<ComputeEndpoint, ComputeEndpointStatus> {
   readonly #stored = new Map<string, ComputeEndpoint>();
   #version = 100;
-  /** Writes that took effect, by kind. */
+  /** The writes that took effect, by kind. */
   readonly writes: Write[] = [];
   beforeWrite: AroundWrite = () => {};
-  /** Runs when a write has taken effect; what it throws is all the caller learns. */
+  /** Runs when a write has taken effect. If it throws, the caller gets this error and no answer. */
   afterWrite: AroundWrite = () => {};
 
-  /** Creates the object, or replaces it, like a person. */
+  /** Creates the object, or replaces it, as a person does. */
   put(resource: ComputeEndpoint): ComputeEndpoint {
     return this.#keep(resource);
   }
 
-  /** Changes the present object, like a person. */
+  /** Changes the present object, as a person does. */
   edit(key: ResourceKey, change: (resource: ComputeEndpoint) => Partial<ComputeEndpoint>): ComputeEndpoint {
     const current = this.#mustGet(key);
     return this.#keep({ ...current, ...change(current) });
@@ -44,7 +47,7 @@ export class FakeResourceStore implements ResourceStore<ComputeEndpoint, Compute
     }
   }
 
-  /** Removes the object even if it has a finalizer, as a person should not do. */
+  /** Removes the object although it has a finalizer. A person should not do this. */
   vanish(key: ResourceKey): void {
     this.#stored.delete(idOf(key));
   }

@@ -4,7 +4,10 @@ import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 /** The fields that each test must set. */
 type Given = Partial<ObservedEndpoint> & Pick<ObservedEndpoint, "id" | "projectId" | "branchId" | "createdTime">;
 
-/** An endpoint as the service might describe it: read-write, idle, nameless and never changed, unless a test sets something else. */
+/**
+ * Makes an endpoint as the control plane may describe it: read-write, idle, without a name and never changed, unless a
+ * test sets other values.
+ */
 export function observedEndpoint(given: Given): ObservedEndpoint {
   return {
     type: "ReadWrite",

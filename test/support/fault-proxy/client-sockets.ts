@@ -2,21 +2,21 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** The connections of clients, and how to break them as a network does. */
+/** The connections of clients. It can break them as a network does. */
 export interface ClientSockets {
   /** Connections made so far. */
   readonly count: number;
-  /** Resets the connection that a request came by: the client sees ECONNRESET and no orderly end. */
+  /** Resets the connection of a request. The client sees ECONNRESET and no regular end. */
   cut(socket: Socket): void;
   closeAll(): void;
 }
 
-/** Keeps book of a server's connections from now on. */
+/** Tracks a server's connections from now on. */
 export function trackClientSockets(server: Server): ClientSockets {
   const open = new Map<number | undefined, Socket>();
   let count = 0;
   server.on("connection", (socket: Socket) => {
-    // A server of HTTPS tells of the plain connection first, then of the secured one.
+    // An HTTPS server reports the plain connection first, and then the encrypted one.
     if (open.has(socket.remotePort)) return;
     count += 1;
     const port = socket.remotePort;

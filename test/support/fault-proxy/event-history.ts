@@ -6,7 +6,10 @@ const capacity = 200;
 export class EventHistory {
   readonly #lines: string[] = [];
 
-  /** @param line of a watch, without its end; what is no event of an object is not kept. */
+  /**
+   * Remembers an event.
+   * @param line a line of a watch, without its end. A line that is no event of an object is ignored.
+   */
   note(line: string): void {
     if (!/^\{"type":"(ADDED|MODIFIED|DELETED)"/.test(line)) return;
     this.#lines.push(line);

@@ -15,7 +15,7 @@ export interface ExchangeOptions {
   readonly clock: Clock;
   /** Resets the client's connection. */
   readonly cut: () => void;
-  /** The headers of a watch are about to be sent: takes over what comes after them. */
+  /** Called when the headers of a watch are about to be sent. The callee then passes the events on. */
   readonly followWatch: (answer: IncomingMessage) => void;
 }
 
@@ -30,12 +30,15 @@ export class Exchange {
     options.response.on("close", () => this.#gone.abort());
   }
 
-  /** Whether a fault keeps the client waiting, and the client still waits. */
+  /** Whether a fault delays the answer, and the client still waits for it. */
   get isHeld(): boolean {
     return this.#isHeld && !this.#gone.signal.aborted;
   }
 
-  /** Hands the request on, or does what the fault says. @throws Error when either side breaks off */
+  /**
+   * Passes the request on, or does what the fault says.
+   * @throws Error when one side breaks the connection
+   */
   async serve(injected: InjectedFault | undefined): Promise<void> {
     const body = await readAll(this.#options.incoming);
     if (injected === undefined) {
@@ -112,14 +115,14 @@ export class Exchange {
     return this.#options.request.verb === "watch" && answer.statusCode === 200;
   }
 
-  /** Reads the whole answer. A watch has no end, so it reads nothing of a watch. */
+  /** Reads the whole answer. A watch does not end, so nothing of a watch is read. */
   async #readWhole(answer: IncomingMessage): Promise<Buffer> {
     if (!this.#isStream(answer)) return await readAll(answer);
     answer.destroy();
     return Buffer.alloc(0);
   }
 
-  /** Headers that promise the whole body, and half of it. Of a watch: the headers. */
+  /** Sends headers that announce the whole body, and then half of the body. Of a watch: only the headers. */
   async #sendHalf(body: Buffer): Promise<void> {
     const { response } = this.#options;
     const answer = await this.#send(body);

@@ -17,19 +17,22 @@ import { WatchStream } from "./watch-stream.ts";
 export interface FaultProxyOptions {
   /** Base URL of the server behind. */
   readonly target: string;
-  /** PEM that verifies the server behind; `undefined` for plain HTTP. */
+  /** PEM with which the certificate of the server behind the proxy is verified; `undefined`: plain HTTP. */
   readonly targetCa?: string;
-  /** PEM, what clients are shown. @default plain HTTP */
+  /** The certificate and key that clients see, as PEM. @default plain HTTP */
   readonly tls?: { readonly cert: string; readonly key: string };
   /** The clock for delays and for the times of requests. @default systemClock */
   readonly clock?: Clock;
 }
 
-/** The proxy at one moment. */
+/** The state of the proxy at one moment. */
 export interface FaultProxyStats {
-  /** Requests that a fault delays, for some time or until it is lifted, and whose clients still wait. */
+  /**
+   * Requests that a fault delays and whose clients still wait. The delay has a duration, or lasts until the fault is
+   * removed.
+   */
   readonly held: number;
-  /** Watches on which something may still be sent. */
+  /** Watches on which the proxy can still send. */
   readonly openStreams: number;
   /** Bytes sent so far on those watches. */
   readonly streamBytes: number;
@@ -38,8 +41,8 @@ export interface FaultProxyStats {
 }
 
 /**
- * A proxy that ends TLS and passes every request on with the client's own credentials. To some requests it does what
- * networks, load balancers and API servers do when they fail.
+ * A proxy that ends TLS and passes every request on with the client's own credentials. To chosen requests it does what
+ * failing networks, load balancers and API servers do.
  */
 export class FaultProxy {
   readonly url: string;
@@ -52,7 +55,7 @@ export class FaultProxy {
   readonly #history = new EventHistory();
   readonly #exchanges = new Set<Exchange>();
   readonly #streams = new Set<WatchStream>();
-  /** Oldest first; a lifted one hits no request any more. */
+  /** The faults, oldest first. A removed fault applies to no further request. */
   readonly #injected: InjectedFault[] = [];
 
   private constructor(server: Server, options: FaultProxyOptions) {
@@ -71,12 +74,12 @@ export class FaultProxy {
     return new FaultProxy(server, options);
   }
 
-  /** How often all faults together had an effect, including those that were lifted. */
+  /** How often all faults together had an effect, including those that were removed. */
   get bites(): number {
     return this.#injected.reduce((sum, { bites }) => sum + bites, 0);
   }
 
-  /** Puts a rule in force. A fault of watches hits those that are open as well. */
+  /** Adds a fault. A fault of watches also applies to those that are open. */
   inject(rule: FaultRule): InjectedFault {
     const injected = new InjectedFault(rule);
     this.#injected.push(injected);
@@ -84,7 +87,7 @@ export class FaultProxy {
     return injected;
   }
 
-  /** Lifts every rule. Connections that are half-open stay so, as in life. */
+  /** Removes all faults. Half-open connections stay half-open, as in reality. */
   quiet(): void {
     for (const injected of this.#injected) injected.lift();
   }
@@ -119,7 +122,8 @@ export class FaultProxy {
     this.#exchanges.add(exchange);
     response.on("close", () => this.#exchanges.delete(exchange));
     const injected = this.#injected.find((each) => !isStreamFault(each.rule.fault) && each.draw(request));
-    // The client has gone, or the server behind cannot be reached; either way this connection is of no use.
+    // The client has gone, or the server behind the proxy cannot be reached. In both cases this connection is of no
+    // use.
     await exchange.serve(injected).catch(() => socket.destroy());
   }
 
@@ -147,6 +151,6 @@ interface WatchClient {
 
 function hitStream(stream: WatchStream, injected: InjectedFault): void {
   const { fault } = injected.rule;
-  // One that is beyond being hit leaves the fault to the next.
+  // If the watch cannot be hit any more, the fault stays for the next one.
   if (isStreamFault(fault) && stream.isAlive && injected.draw(stream.request)) stream.hit(fault, injected);
 }

@@ -2,18 +2,18 @@
 import type { Fault } from "./fault.ts";
 import { isMatch, type ProxiedRequest, type RequestMatch } from "./proxied-request.ts";
 
-/** A fault, and whom it hits. */
+/** A fault, and the requests that it applies to. */
 export interface FaultRule {
   readonly match: RequestMatch;
   readonly fault: Fault;
-  /** @default for good, until it is lifted */
+  /** How often it applies. @default until it is removed */
   readonly times?: number;
 }
 
 /** A rule in force. */
 export class InjectedFault {
   readonly rule: FaultRule;
-  /** Settles when it is lifted. */
+  /** Resolves when the fault is removed. */
   readonly lifted: Promise<void>;
   readonly #lift: () => void;
   #left: number;
@@ -27,25 +27,28 @@ export class InjectedFault {
     this.#lift = resolve;
   }
 
-  /** How often it has really done something to a client; a fault that waits for its moment has not. */
+  /** How often it had an effect on a client. A fault that still waits for its moment had none. */
   get bites(): number {
     return this.#bites;
   }
 
-  /** Ends the fault for later requests. Connections that it has broken stay broken. Requests that it delays continue. */
+  /**
+   * Removes the fault for later requests. Connections that it has broken stay broken, and requests that it delays are
+   * passed on.
+   */
   lift(): void {
     this.#left = 0;
     this.#lift();
   }
 
-  /** Whether it is to hit this request; one of its times is used up then. */
+  /** Whether it applies to this request. If so, one of its times is used up. */
   draw(request: ProxiedRequest): boolean {
     if (this.#left <= 0 || !isMatch(request, this.rule.match)) return false;
     this.#left -= 1;
     return true;
   }
 
-  /** Reported by the code that carries the fault out. */
+  /** Notes that the fault had an effect. */
   noteBite(): void {
     this.#bites += 1;
   }

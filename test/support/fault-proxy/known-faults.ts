@@ -2,7 +2,7 @@
 import type { Fault, StreamFault } from "./fault.ts";
 import { type StatusFields, statusObject } from "./status-object.ts";
 
-/** A refusal in place of the answer. */
+/** A refusal in place of the server's answer. */
 export function refuse(code: number, reason: string, retryAfterSeconds?: number): Fault {
   const status = { code, reason, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
   const headers = retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
@@ -18,7 +18,10 @@ export function errorEvent(status: StatusFields): Insertion {
   return { kind: "Insert", lines: [JSON.stringify({ type: "ERROR", object: statusObject(status) })] };
 }
 
-/** A bookmark in the stream of a watch. @param resourceVersion whatever the test wants the client to believe */
+/**
+ * Makes a bookmark in the stream of a watch.
+ * @param resourceVersion the version that the client should believe
+ */
 export function bookmark(resourceVersion: string): Insertion {
   const object = {
     kind: "ComputeEndpoint",

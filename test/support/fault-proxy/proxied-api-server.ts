@@ -18,17 +18,17 @@ export interface ProxiedApiServerOptions {
 /** A fault proxy in front of a real API server. */
 export interface ProxiedApiServer {
   readonly proxy: FaultProxy;
-  /** Leads the client through the proxy. It goes with the API server's files. */
+  /** The kubeconfig of a client that goes through the proxy. It is removed with the API server's files. */
   readonly kubeconfigFile: string;
 }
 
 /**
- * Starts the proxy with the API server's own serving certificate, which is good for this address and which the
- * client's CA verifies.
+ * Starts the proxy with the API server's own certificate. It is valid for this address, and the client's CA verifies
+ * it.
  */
 export async function startProxiedApiServer(options: ProxiedApiServerOptions): Promise<ProxiedApiServer> {
   const { url, caFile, token, clock } = options;
-  // kube-apiserver writes the key next to the certificate, under the same name.
+  // kube-apiserver writes the key beside the certificate, with the same name.
   const [cert, key] = await Promise.all([readFile(caFile, "utf8"), readFile(caFile.replace(/\.crt$/, ".key"), "utf8")]);
   const proxy = await FaultProxy.start({
     target: url,

@@ -1,12 +1,12 @@
 /** Parses the requests that pass the proxy. */
 
-/** The API server's words for what a request asks. */
+/** The API server's words for the action of a request. */
 export type RequestVerb = "get" | "list" | "watch" | "create" | "patch" | "update" | "delete";
 
 /** A request as the API server would understand it. */
 export interface ProxiedRequest {
   readonly verb: RequestVerb;
-  /** Plural, for instance `computeendpoints` or `leases`; "" for a path that names no resource. */
+  /** The plural, for instance `computeendpoints` or `leases`; "" if the path names no resource. */
   readonly resource: string;
   /** "" for none. */
   readonly subresource: string;
@@ -14,11 +14,11 @@ export interface ProxiedRequest {
   readonly url: string;
   /** Milliseconds on the proxy's clock. */
   readonly atMs: number;
-  /** The port of the client's socket. Equal ports mean one connection. */
+  /** The port of the client's socket. Equal ports mean the same connection. */
   readonly remotePort: number | undefined;
 }
 
-/** Which requests; what is left out may be anything. */
+/** Which requests match. An absent field matches everything. */
 export type RequestMatch = Partial<Pick<ProxiedRequest, "verb" | "resource" | "subresource">>;
 
 /** Reads method and URL. */
@@ -35,7 +35,7 @@ export function parseProxiedRequest(
   return { verb: verbOf(method, name, searchParams.get("watch") === "true"), resource, subresource, url };
 }
 
-/** Whether the request is one of those. */
+/** Whether the request matches. */
 export function isMatch(request: ProxiedRequest, match: RequestMatch): boolean {
   return Object.entries(match).every(([field, value]) => request[field as keyof RequestMatch] === value);
 }

@@ -2,7 +2,7 @@
 import type { KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 import { computeEndpointPath, computeEndpointsPath } from "../../../src/kubernetes/http/paths.ts";
 
-/** A client that changes the resources of one namespace, straight at the API server. */
+/** A client that changes the resources of one namespace directly at the API server. */
 export class ResourceEditor {
   readonly #admin: KubernetesConnection;
   readonly #namespace: string;
@@ -34,7 +34,7 @@ export class ResourceEditor {
     await this.#call("DELETE", this.#path(name));
   }
 
-  /** Deletes it and creates another object of the same name. */
+  /** Deletes the object and creates another one with the same name. */
   async recreate(name: string): Promise<void> {
     await this.delete(name);
     await this.create(name);

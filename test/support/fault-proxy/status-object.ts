@@ -4,11 +4,11 @@
 export interface StatusFields {
   readonly code: number;
   readonly reason: string;
-  /** The seconds in `details`. */
+  /** The seconds in `details`, after which the client may try again. */
   readonly retryAfterSeconds?: number;
 }
 
-/** A failure as the API server writes it, in an answer or in an ERROR event. */
+/** Makes a failure in the form of the API server, for an answer or an ERROR event. */
 export function statusObject({ code, reason, retryAfterSeconds }: StatusFields): object {
   return {
     kind: "Status",

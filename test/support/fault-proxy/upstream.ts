@@ -13,12 +13,15 @@ export interface OutgoingRequest {
 
 /** The server behind the proxy. */
 export interface Upstream {
-  /** Answers when the headers are there. @throws Error when it cannot be reached */
+  /**
+   * Sends the request, and returns when the headers have arrived.
+   * @throws Error when the server cannot be reached
+   */
   send(request: OutgoingRequest): Promise<IncomingMessage>;
   close(): void;
 }
 
-/** @param ca PEM that verifies the server; `undefined` for plain HTTP. */
+/** @param ca PEM with which the server's certificate is verified; `undefined`: plain HTTP */
 export function createUpstream(baseUrl: string, ca: string | undefined): Upstream {
   const isSecure = baseUrl.startsWith("https:");
   const agent = isSecure ? new HttpsAgent({ keepAlive: true, ca }) : new HttpAgent({ keepAlive: true });

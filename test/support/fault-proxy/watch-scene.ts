@@ -31,7 +31,7 @@ export interface SceneServer {
 export interface SceneOptions {
   readonly server: SceneServer;
   readonly onTestFinished: (cleanUp: () => Promise<void>) => void;
-  /** Times of production pass so much faster here; the API server's own do not. @default 10 */
+  /** The factor by which production times are shorter here. The API server's own times stay the same. @default 10 */
   readonly haste?: number;
   readonly timing?: Partial<ReflectorTiming>;
 }
@@ -41,25 +41,31 @@ const sceneTiming: Partial<ReflectorTiming> = {
   pageTimeoutMs: 20_000,
   openTimeoutMs: 10_000,
   inactivityMs: 20_000,
-  // Longer than any test: what a watch has lost must come back by itself, and not by the next planned list.
+  // Longer than any test. So the watch itself must recover what it has lost, because no planned list does it.
   relistMs: 24 * 3_600_000,
 };
 
-/** The product's watch on one namespace through a fault proxy, and another client that edits at the API server. */
+/**
+ * The operator's watch on one namespace through a fault proxy, and another client that changes resources at the API
+ * server.
+ */
 export interface WatchScene {
   readonly proxy: FaultProxy;
   readonly editor: ResourceEditor;
-  /** Not started yet. Its handler of changes throws every other time. */
+  /** The watch, which is not started yet. Its change handler throws every second time. */
   readonly watch: ResourceWatch;
   /** Waits for the first list and an open watch. */
   untilWatching(): Promise<void>;
   /** Waits until the cache equals a fresh list, and each key was reported after its last change. */
   untilEqual(): Promise<void>;
-  /** Waits as `untilEqual` does, and then once more after one more change, which only a living watch can bring. */
+  /**
+   * Waits like `untilEqual`, makes one more change, and waits again. Only a watch that still works delivers that
+   * change.
+   */
   untilCaughtUp(): Promise<void>;
 }
 
-/** Opens one; it ends with the test. */
+/** Opens a scene, which ends with the test. */
 export async function openWatchScene(options: SceneOptions): Promise<WatchScene> {
   const { server, onTestFinished, haste = 10 } = options;
   const clock = createFastClock(haste);
@@ -115,7 +121,7 @@ export async function openWatchScene(options: SceneOptions): Promise<WatchScene>
   };
 }
 
-/** The shared API server, watched with the rights of the shipped role alone. */
+/** Returns the shared API server, with the rights of the shipped role only. */
 export async function sharedSceneServer(): Promise<SceneServer> {
   const { url, caFile, kubeconfigFile } = sharedApiServer();
   const { token } = await serviceAccountAccess("endpoint-operator-system", "endpoint-operator");

@@ -40,29 +40,29 @@ export class WatchStream {
     return this.#isOver;
   }
 
-  /** Whether what the server says still gets through. */
+  /** Whether the events of the server still get through. */
   get isAlive(): boolean {
     return !this.#isOver && !this.#isSilent;
   }
 
-  /** Bytes handed to the client so far. */
+  /** The number of bytes sent to the client so far. */
   get sentBytes(): number {
     return this.#sentBytes;
   }
 
-  /** Bytes from the server. They may end anywhere. */
+  /** Takes bytes from the server. They may end at any place. */
   receive(chunk: string): void {
     const lines = `${this.#rest}${chunk}`.split("\n");
     this.#rest = lines.pop() ?? "";
     for (const line of lines) this.#passOn(line);
   }
 
-  /** The server has closed the watch; a muted watch does not learn of it. */
+  /** Ends the stream, because the server has closed the watch. If the watch is muted, the client does not notice. */
   finish(): void {
     if (this.isAlive) this.#end();
   }
 
-  /** Does it to this watch, now or as soon as there is something to do it to. */
+  /** Applies the fault to this watch: now, or as soon as there is a line to which it can be applied. */
   hit(fault: StreamFault, injected: InjectedFault): void {
     if (fault.kind === "Truncate") {
       this.#truncation = { fault, injected };
@@ -80,7 +80,7 @@ export class WatchStream {
     this.#timers.add(timer);
   }
 
-  /** The client is gone, or no watch may receive anything more. */
+  /** The client is gone, or the watches may not receive anything more. */
   dispose(): void {
     this.#isOver = true;
     for (const timer of this.#timers) timer.cancel();
@@ -134,7 +134,7 @@ export class WatchStream {
 
   #cut(): void {
     this.dispose();
-    // Earlier bytes must arrive first, because a reset overtakes bytes in a buffer.
+    // Earlier bytes must arrive first, because a reset is faster than bytes in a buffer.
     this.#options.response.write("", this.#options.cut);
   }
 }

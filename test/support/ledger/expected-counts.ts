@@ -10,29 +10,29 @@ export interface LoggedOperation {
   readonly endpoint_id?: string;
   readonly created_at: string;
   readonly updated_at: string;
-  /** Only one dialect says it. */
+  /** Only profile public shows it. */
   readonly total_duration_ms?: number;
 }
 
-/** Since when, and until when, an endpoint belonged to a resource. Epoch milliseconds of the service's clock. */
+/** The time in which an endpoint belonged to a resource, in epoch milliseconds of the control plane's clock. */
 export interface OwnedEndpoint {
   /**
    * Operations that ended before this time belonged to another client. @default none: the operator made the endpoint
    */
   readonly historyUntilMs?: number;
   /**
-   * Operations that ended between `historyUntilMs` and this time may have been counted or not: the adoption was in
-   * between.
+   * Operations that ended between `historyUntilMs` and this time may be counted or not, because the adoption took place
+   * in between.
    */
   readonly undecidedUntilMs?: number;
-  /** Operations that ended later may not be counted, because the resource was being deleted. */
+  /** Operations that ended after this time need not be counted, because the resource was being deleted. */
   readonly undecidedFromMs?: number;
 }
 
 /** The minimum and the maximum number of counts, by "action outcome". */
 export type ExpectedCounts = ReadonlyMap<string, { readonly atLeast: number; readonly atMost: number }>;
 
-/** Counts what the service's log says has ended of the endpoints that resources had. */
+/** Returns the limits for the counts, from the control plane's log of the endpoints that resources had. */
 export function expectedCounts(
   operations: readonly LoggedOperation[],
   owned: ReadonlyMap<string, OwnedEndpoint>,
@@ -55,7 +55,7 @@ export function expectedCounts(
   return counts;
 }
 
-/** Ended operations by "action outcome", off a metrics page. */
+/** Returns the ended operations by "action outcome", from a metrics page. */
 export function countsOf(metricsPage: string): ReadonlyMap<string, number> {
   const pattern = /^compute_endpoint_operations_total\{action="([^"]*)",outcome="([^"]*)",cause="[^"]*"\} (\d+)/gm;
   return sumOf(
@@ -65,7 +65,7 @@ export function countsOf(metricsPage: string): ReadonlyMap<string, number> {
   );
 }
 
-/** How long ended operations took together, in seconds by "action outcome", off a metrics page. */
+/** Returns the sum of the durations of ended operations in seconds, by "action outcome", from a metrics page. */
 export function secondsOf(metricsPage: string): ReadonlyMap<string, number> {
   const pattern = /^compute_endpoint_operation_duration_seconds_sum\{action="([^"]*)",outcome="([^"]*)"\} (\S+)/gm;
   return new Map(
@@ -88,7 +88,7 @@ export function loggedSeconds(
   );
 }
 
-/** Adds up what several have counted. */
+/** Returns the sum of several counts. */
 export function sumOf(counts: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
   const sum = new Map<string, number>();
   for (const [id, count] of counts.flatMap((each) => [...each])) {

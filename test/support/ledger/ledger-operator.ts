@@ -35,15 +35,15 @@ const policy = { createSettleMs: 10_000, operationPollMs: 1_000, resyncMs: 60_00
 const workers = 4;
 
 /**
- * One process of the operator with the real client, reconciler, queue and metrics, over a store that is no API
- * server. Its counts can also be read after it has ended.
+ * One process of the operator with the real client, reconciler, queue and metrics, over a store in memory. Its counts
+ * can also be read after it has ended.
  */
 export class LedgerOperator {
   /** Errors that should not have happened. */
   readonly errors: unknown[] = [];
-  /** Warnings, to understand a failure by. */
+  /** Warnings that may explain a failure. */
   readonly warnings: { readonly message: string; readonly fields: LogFields }[] = [];
-  /** Ids of what was counted, for the same reason. */
+  /** Ids of the counted operations. They may explain a failure. */
   readonly countedIds: string[] = [];
   readonly #store: Store;
   readonly #metrics: Metrics;
@@ -164,26 +164,32 @@ export class LedgerOperator {
     this.#wake(key);
   }
 
-  /** Stops it like a pod: running reconciles end first. @throws Error when they do not */
+  /**
+   * Stops the process like a pod: running reconciles end first.
+   * @throws Error when they do not end
+   */
   async stop(): Promise<void> {
     if (!(await this.#end(400_000))) {
       throw new Error("passes did not end in time");
     }
   }
 
-  /** It is not the leader any more: what it has sent may land, and nothing else is sent. */
+  /** The process is no longer the leader. Sent requests may still take effect, and no others are sent. */
   lose(): Promise<void> {
     this.#gate.close();
     return this.#end(400_000).then(() => {});
   }
 
-  /** Ended operations by "action outcome", off the metrics page, as they stand now. */
+  /** Returns the ended operations by "action outcome", from the metrics page as it is now. */
   async counts(): Promise<ReadonlyMap<string, number>> {
     return countsOf((await this.#metrics.render("Prometheus")).body);
   }
 }
 
-/** A store into which only a leader writes, and whose answers take their time. What is written as status is left. */
+/**
+ * Returns a store that only a leader can write to, and whose answers take some time. Every written status is saved for
+ * the search for secrets.
+ */
 function permitted(store: Store, gate: { mayStartEffect(timeoutMs: number): boolean }, outputs: WorldOutputs): Store {
   let patches = 0;
   const write = async <Answer>(send: () => Promise<Answer>): Promise<Answer> => {

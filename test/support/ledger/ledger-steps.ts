@@ -6,7 +6,7 @@ import { branchesOf, type LedgerWorld, projects } from "./ledger-world.ts";
 /** One action of a client. */
 interface Step {
   readonly name: string;
-  /** How often it is chosen, against the others. */
+  /** How often the step is chosen, relative to the others. */
   readonly weight: number;
   readonly take: (world: LedgerWorld, random: SeededRandom) => Promise<unknown> | unknown;
 }
@@ -15,7 +15,7 @@ const sizes = [0.25, 0.5, 1, 2];
 const [firstProject, otherProject] = projects;
 const branch = (projectId: string, at: number) => branchesOf(projectId)[at] as string;
 
-/** The resources of a run. The last one adopts what another hand has made. */
+/** The resources of a run. The last one adopts an endpoint that another client has created. */
 export function applyResources(world: LedgerWorld): void {
   const type = "ReadWrite";
   world.apply("main", { projectId: firstProject, branchId: branch(firstProject, 0), type });
@@ -24,7 +24,10 @@ export function applyResources(world: LedgerWorld): void {
   world.apply("other", { projectId: otherProject, branchId: branch(otherProject, 0), type });
 }
 
-/** Takes this number of steps, with random pauses in between. Answers their names. */
+/**
+ * Performs this number of steps, with random pauses in between.
+ * @returns their names
+ */
 export async function takeSteps(world: LedgerWorld, random: SeededRandom, count: number): Promise<readonly string[]> {
   const taken: string[] = [];
   const weighted = steps.flatMap((step) => Array.from({ length: step.weight }, () => step));
@@ -37,7 +40,7 @@ export async function takeSteps(world: LedgerWorld, random: SeededRandom, count:
   return taken;
 }
 
-/** Stops the operator, has far more happen than one page of the log holds, and starts it again. */
+/** Stops the operator, causes many more operations than one page of the log holds, and starts the operator again. */
 export async function sleepThroughMany(world: LedgerWorld, random: SeededRandom): Promise<void> {
   await world.stopOperator();
   const key = random.pick(world.store.list()).key;
@@ -50,7 +53,7 @@ export async function sleepThroughMany(world: LedgerWorld, random: SeededRandom)
   world.startOperator();
 }
 
-/** A foreign hand makes an endpoint, uses it, and a resource takes it over. */
+/** Another client creates an endpoint and uses it. Then a resource adopts it. */
 export async function adoptForeign(world: LedgerWorld): Promise<void> {
   const branchId = branch(otherProject, 1);
   const endpoint = { branch_id: branchId, type: "read_write", suspend_timeout_seconds: -1 };

@@ -19,15 +19,15 @@ import {
 } from "./expected-counts.ts";
 import { LedgerOperator } from "./ledger-operator.ts";
 
-/** Both clocks run this many times as fast as the machine's. */
+/** Both clocks run faster than the machine's clock by this factor. */
 const speed = 20;
 
-/** The projects of the sandbox, each with four branches, the first of them the primary one. */
+/** The projects of the sandbox. Each has four branches, and the first of them is the primary one. */
 export const projects = ["first-lake-000001", "other-lake-000002"] as const;
 export const branchesOf = (projectId: string): readonly string[] =>
   ["one", "two", "three", "four"].map((name) => `br-${name}-${projectId.slice(-6)}`);
 
-/** A sandbox, a store in place of Kubernetes, and operators that come and go and whose counts are kept. */
+/** A sandbox, a store in place of Kubernetes, and operators that start and end. The counts of all of them are kept. */
 export class LedgerWorld {
   readonly store = new FakeResourceStore();
   readonly sandbox: SandboxControl;
@@ -42,7 +42,7 @@ export class LedgerWorld {
   #running: LedgerOperator | undefined;
   #losing: Promise<void>[] = [];
   #uids = 0;
-  /** The longest there has been. */
+  /** The longest list lag so far. */
   #lagMs = 0;
 
   private constructor(parts: {
@@ -98,7 +98,7 @@ export class LedgerWorld {
     await stopping?.stop();
   }
 
-  /** From now on another replica leads, while running reconciles of this one end. */
+  /** Starts another replica, which leads. Running reconciles of this one end. */
   failOver(): void {
     if (this.#running !== undefined) {
       this.#losing.push(this.#running.lose());
@@ -121,7 +121,7 @@ export class LedgerWorld {
     return key;
   }
 
-  /** Changes the spec; nothing happens when there is no such resource. */
+  /** Changes the spec. If the resource does not exist, nothing happens. */
   edit(key: ResourceKey, change: Readonly<Record<string, unknown>>): void {
     const current = this.store.get(key);
     if (current?.spec.kind === "Valid" && current.deletionTimestamp === undefined) {
@@ -131,11 +131,14 @@ export class LedgerWorld {
     }
   }
 
-  /** `kubectl delete`, and until it is gone. What ends meanwhile may be counted or not: no operator is left to count it. */
+  /**
+   * Deletes a resource like `kubectl delete`, and waits until it is gone. Operations that end meanwhile may be counted
+   * or not, because no operator is left to count them.
+   */
   async remove(key: ResourceKey): Promise<void> {
     const uid = this.store.get(key)?.uid ?? "";
     const fromMs = await this.serviceNowMs();
-    // Operations that lists do not show yet may be unknown to the operator that releases the resource.
+    // If lists do not show an operation yet, the operator that releases the resource may not know it.
     const undecidedFromMs = fromMs - this.#lagMs;
     this.store.delete(key);
     this.#running?.wake(key);
@@ -148,7 +151,7 @@ export class LedgerWorld {
     }
   }
 
-  /** Adopts an endpoint: what has ended before is not counted, what ends in between may be. */
+  /** Adopts an endpoint. Operations that ended before are not counted; those that end meanwhile may be. */
   async adopt(name: string, endpointId: string, spec: Readonly<Record<string, unknown>>): Promise<void> {
     const undecidedFromMs = await this.serviceNowMs();
     const key = this.apply(name, { ...spec, adoption: { policy: "AdoptOnly", endpointId } });
@@ -176,14 +179,16 @@ export class LedgerWorld {
     await this.sandbox.control("POST", "/clock/advance", { milliseconds });
   }
 
-  /** Lets the event loop turn, and with it whatever is under way. */
+  /** Lets the event loop do all work that is ready. */
   async turns(count: number): Promise<void> {
     for (let turn = 0; turn < count; turn += 1) {
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
   }
 
-  /** Ends every fault, waits until all work has ended, and stops the operator after it has reconciled everything. */
+  /**
+   * Ends every fault, waits until all work has ended, and stops the operator after it has reconciled every resource.
+   */
   async settle(): Promise<void> {
     await this.sandbox.clearFaults();
     await this.setLag(0);
@@ -206,7 +211,7 @@ export class LedgerWorld {
     await Promise.all(this.#losing);
   }
 
-  /** Has every resource looked at twice: a first look may lead to another step. */
+  /** Makes the operator reconcile every resource twice, because the first reconcile may lead to another step. */
   async #lookAtAll(): Promise<true> {
     for (const round of ["a", "b"]) {
       const value = `${performance.now()}-${round}`;
@@ -216,7 +221,7 @@ export class LedgerWorld {
         this.#running?.wake(key);
       }
       const isSeen = () => this.store.list().every(({ status }) => status.lastHandledReconcileAt === value);
-      // Time goes on: what one look has led to may be what another resource waits for.
+      // Time must pass, because a resource may wait for the result of another one's reconcile.
       const look = async () => {
         await this.advance(100);
         return isSeen() || undefined;
@@ -245,17 +250,17 @@ export class LedgerWorld {
     return pages;
   }
 
-  /** Returns the counts that follow from the control plane's log. */
+  /** Returns the counts that the control plane's log leads to. */
   async expected(): Promise<ExpectedCounts> {
     return expectedCounts(await this.operations(), this.#owned);
   }
 
-  /** The sum of what the counters of all processes rose by. */
+  /** Returns the sum of the counters of all processes. */
   async counted(): Promise<ReadonlyMap<string, number>> {
     return sumOf(await Promise.all(this.#all.map((operator) => operator.counts())));
   }
 
-  /** The problems that no process should meet: a bug, or a part of the log that it could not read. */
+  /** Returns problems that no process should have: a bug, or a part of the log that it could not read. */
   get complaints(): readonly unknown[] {
     return this.#all.flatMap(({ errors, warnings }) => [
       ...errors,
@@ -264,8 +269,8 @@ export class LedgerWorld {
   }
 
   /**
-   * Returns, for messages, the ended operations of a resource's endpoint that were not counted, or counted more than
-   * once.
+   * Returns text for messages: the ended operations of resources' endpoints that were not counted, those that were
+   * counted more than once, and the endpoints.
    */
   async missing(): Promise<string> {
     const counted = this.#all.flatMap(({ countedIds }) => countedIds);

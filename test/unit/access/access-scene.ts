@@ -40,10 +40,10 @@ interface FakeRole {
   updatedTime: string;
 }
 
-/** An effect outside the process. It may fail before it happens, or its answer may be lost. */
+/** An effect outside the process. A test can make it fail before it happens, or lose its answer. */
 export type Effect = { readonly name: string; readonly number: number; readonly side: "Kubernetes" | "ControlPlane" };
 
-/** Roles and databases of branches, Secrets, resources and the kind that is tested, without any I/O. */
+/** Roles and databases of branches, Secrets, resources, and the kind under test, without any I/O. */
 export class AccessScene {
   readonly clock = new FakeClock();
   readonly endpoints = new Map<string, ComputeEndpoint>();
@@ -52,13 +52,13 @@ export class AccessScene {
   readonly databases = new Map<string, ObservedDatabase[]>();
   readonly secrets = new Map<string, StoredSecret>();
   readonly accesses = new Map<string, DatabaseAccess>();
-  /** The control plane of the project, as the reconciler gives it to the kind. */
+  /** The control plane of the project, as the reconciler passes it to the kind. */
   identity: Identity = { clusterId: "cluster-1", serviceUrl: "https://control.example/api/v2" };
-  /** Why the control plane cannot be used; then its URL is unknown too. */
+  /** Why the control plane cannot be used. Its URL is then unknown too. */
   problem: PlaneProblem | undefined;
-  /** False: it is not known yet how the control plane is described; then there is a problem too. */
+  /** False: the operator does not know yet how the control plane is described. Then there is a problem too. */
   isSettled = true;
-  /** What the administrator of the cluster allows. */
+  /** The grants of the administrator of the cluster. */
   grantOf: GrantOf = () => fullGrant;
   readonly events: string[] = [];
   readonly notes: string[] = [];
@@ -72,18 +72,18 @@ export class AccessScene {
   /** The watched namespaces whose DatabaseAccesses are not listed. */
   unlisted: ReadonlyMap<string, KindStanding> = new Map();
   operations: readonly Operation[] = [];
-  /** Fails the effect: `Before` it happens, or `After`. */
+  /** Makes the effect fail: `Before` it happens, or `After` it. */
   failAt: (effect: Effect) => "Before" | "After" | undefined = () => undefined;
   #version = 100;
   #passwords = 0;
   #kind = this.#newKind();
 
-  /** The process restarts: its memory is gone. */
+  /** Restarts the process: its memory is lost. */
   restart(): void {
     this.#kind = this.#newKind();
   }
 
-  /** A ComputeEndpoint with an endpoint on a branch. */
+  /** Makes a ComputeEndpoint with an endpoint on a branch. */
   endpoint(name: string, branchId: string, more: { readonly type?: string; readonly id?: string } = {}): void {
     const { type = "ReadWrite", id = `ep-${name}` } = more;
     const host = `${id}.eu.example`;
@@ -165,7 +165,7 @@ export class AccessScene {
     }
   }
 
-  /** One reconcile of the project, as the core drives it. */
+  /** Runs one reconcile of the project, as the reconciler does. */
   async reconcile(): Promise<void> {
     const planeId = this.identity.controlPlane ?? settingsPlane;
     const worked = projectKey(planeId, projectId);

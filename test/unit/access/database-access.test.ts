@@ -20,10 +20,10 @@ function secretWorks(scene: AccessScene, branch = main): boolean {
   return password !== undefined && scene.secret("app")?.password === password;
 }
 
-/** The database goes with the resource, so its role can go too. */
+/** The database is deleted with the resource, so its role can be deleted too. */
 const deletedWhole = { database: { name: "orders", deletionPolicy: "Delete" } };
 
-/** The stored resource with another spec. */
+/** Returns the stored resource with another spec. */
 function parsed(scene: AccessScene, spec: object): DatabaseAccess {
   const stored = scene.access("app");
   if (stored === undefined) throw new Error("no such resource");

@@ -6,7 +6,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { bindingOf, type Connection } from "../../../src/access/binding.ts";
 
-/** The reader of another project; it has no types that fit. */
+/** The library of another project. It has no usable types. */
 const { getBinding } = createRequire(import.meta.url)("kube-service-bindings") as {
   getBinding(type: string, client?: string, options?: object): Readonly<Record<string, unknown>>;
 };

@@ -3,7 +3,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cleanText } from "../../../src/control-plane/clean-text.ts";
 
-/** Halves of characters are among them. The library's own unit for this takes seconds to prepare. */
+/**
+ * These random texts also contain halves of surrogate pairs. The library's own generator for such texts takes seconds
+ * to start.
+ */
 const anyCodePoint = fc.nat(0x10_ff_ff).map((code) => String.fromCodePoint(code));
 
 describe("cleanText", () => {

@@ -7,28 +7,27 @@ import { observedOperation } from "../../support/fakes/observed-operation.ts";
 
 export const project = "green-fox-123456";
 
-/** An endpoint as the service might describe it. */
+/** Makes an endpoint as the control plane may describe it. */
 export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoint {
   const createdTime = "2026-11-20T10:00:00Z";
   return observedEndpoint({ id: "ep-one-1", projectId: project, branchId: "br-one-1", createdTime, ...change });
 }
 
-/** The nth operation of the project: the higher, the newer. Finished by default. */
+/** Makes the nth operation of the project. A higher number is a newer operation. It is finished by default. */
 export function operation(n: number, change: Partial<Operation> = {}): Operation {
   const createdTime = new Date(Date.UTC(2026, 10, 20) + n * 1_000).toISOString();
   const given = { id: `op-${n}`, projectId: project, branchId: "br-one-1", endpointId: "ep-one-1", createdTime };
   return observedOperation({ ...given, updatedTime: createdTime, ...change });
 }
 
-/** Finished operations from..to, both included. */
+/** Makes finished operations from..to, both included. */
 export function operations(from: number, to: number): Operation[] {
   return Array.from({ length: to - from + 1 }, (_, index) => operation(from + index));
 }
 
 /**
- * A service in memory. Each call is counted; `beforeAnswer` may hold or fail it.
- *
- * `byId` may know other things than `listed`: real lists lag.
+ * A control plane in memory. It counts each call, and `beforeAnswer` may delay it or make it fail. `byId` may differ
+ * from `listed`, because real lists lag.
  */
 export class FakeControlPlane implements ControlPlane {
   readonly serviceUrl = "http://service.example/v2";
@@ -96,7 +95,7 @@ export class FakeControlPlane implements ControlPlane {
   }
 }
 
-/** A door that stays shut until it is opened. */
+/** A gate that is closed until a test opens it. */
 export function door() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { passed: promise, open: resolve };

@@ -14,7 +14,10 @@ const succeed = async () => undefined;
 
 const guarded = (inner: ControlPlane, guard: CallGuard) => guardCalls(inner, { read: guard, write: guard });
 
-/** Calls once: "ok", or the reason and the time to wait. */
+/**
+ * Makes one call.
+ * @returns "ok", or the reason and the time to wait
+ */
 async function outcomeOf(gated: ControlPlane): Promise<string> {
   try {
     await gated.listEndpoints(project);

@@ -41,7 +41,7 @@ function start(limits: { perMinute?: number; perSecond?: number; maxWaitMs?: num
   return { clock, budget, reported, sent, errors, send };
 }
 
-/** The largest number of times within a window of this length, its end left out. */
+/** Returns the largest number of times within a window of this length. The end of the window does not belong to it. */
 function mostWithin(timesMs: readonly number[], windowMs: number): number {
   return Math.max(0, ...timesMs.map((fromMs) => timesMs.filter((ms) => ms >= fromMs && ms < fromMs + windowMs).length));
 }

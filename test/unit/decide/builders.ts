@@ -24,9 +24,11 @@ import type {
 import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
 import { observedOperation } from "../../support/fakes/observed-operation.ts";
 
-/** The moment of every observation unless a test says otherwise; epoch milliseconds. */
+/** The time of every observation, unless a test sets another one; epoch milliseconds. */
 export const nowMs = Date.UTC(2026, 10, 21, 12);
-/** The same moment on the monotonic clock: far from the other, so that mixing them up shows. */
+/**
+ * The same time on the monotonic clock. It differs much from the other, so that a test notices code that mixes them up.
+ */
 export const monotonicMs = 5_000_000;
 
 export const uid = "uid-orders";
@@ -42,31 +44,31 @@ export const otherToken = ownershipToken(identity.clusterId, otherUid);
 export const ownName = endpointName("orders", token);
 export const otherName = endpointName("billing", otherToken);
 
-/** Returns RFC 3339: this number of milliseconds after the moment of the observation. */
+/** Returns the time of the observation plus this number of milliseconds, as RFC 3339. */
 export function timeAt(offsetMs: number): string {
   return new Date(nowMs + offsetMs).toISOString();
 }
 
-/** An endpoint of the service: read-write on the main branch, idle, nameless, an hour old. */
+/** Makes an endpoint: read-write, on the main branch, idle, without a name, one hour old. */
 export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoint {
   const createdTime = timeAt(-3_600_000);
   const given = { id: "ep-own-1", projectId: project, branchId: branch, createdTime, updatedTime: createdTime };
   return observedEndpoint({ ...given, ...change });
 }
 
-/** An operation of the default endpoint: a start that ended well, half an hour ago. */
+/** Makes an operation of the default endpoint: a successful start, half an hour ago. */
 export function operation(change: Partial<Operation> = {}): Operation {
   const createdTime = change.createdTime ?? timeAt(-1_800_000);
   const given = { id: "op-1", projectId: project, branchId: branch, endpointId: "ep-own-1", createdTime };
   return observedOperation({ ...given, ...change });
 }
 
-/** A spec that manages nothing but place and type. */
+/** A spec that manages no field except branch and type. */
 export function spec(change: Partial<ComputeEndpointSpec> = {}): ComputeEndpointSpec {
   return { projectId: project, branchId: branch, type: "ReadWrite", ...change };
 }
 
-/** A record of the default endpoint, made here by this resource. */
+/** Makes an ownership record of the default endpoint, made for this resource in this cluster. */
 export function ownership(change: Partial<Ownership> = {}): Ownership {
   return {
     endpointId: "ep-own-1",
@@ -79,7 +81,7 @@ export function ownership(change: Partial<Ownership> = {}): Ownership {
   };
 }
 
-/** An open create on the main branch, recorded just now, with nothing there before. */
+/** Makes an intent for the main branch that was stored just now. No endpoint existed then. */
 export function intent(change: Partial<CreateIntent> = {}): CreateIntent {
   return {
     attempt: "attempt-1",
@@ -97,7 +99,7 @@ export function intent(change: Partial<CreateIntent> = {}): CreateIntent {
   };
 }
 
-/** What the service accepted for a spec, a minute ago, and showed. */
+/** Makes an acknowledged record: the control plane accepted the values of a spec one minute ago, and showed them. */
 export function acknowledged(of: ComputeEndpointSpec, change: Partial<Acknowledged> = {}): Acknowledged {
   return {
     generation: 1,
@@ -110,10 +112,10 @@ export function acknowledged(of: ComputeEndpointSpec, change: Partial<Acknowledg
   };
 }
 
-/** What is said of the custom resource; everything else is that of a plain live one with its finalizer. */
+/** The differences to a plain resource that has its finalizer and is not being deleted. */
 export interface ResourceChange extends Partial<Omit<ComputeEndpoint, "spec">> {
   readonly spec?: Partial<ComputeEndpointSpec>;
-  /** A stored spec that no longer fits. */
+  /** A stored spec that does not fit the schema. */
   readonly brokenSpec?: { readonly deletionPolicy?: "Delete" | "Retain" };
   readonly isDeleting?: boolean;
   readonly isPaused?: boolean;
@@ -152,7 +154,7 @@ export function resource(change: ResourceChange = {}): ComputeEndpoint {
   };
 }
 
-/** A claim of another resource: an older one of the same namespace that neither owns nor asks for anything. */
+/** Makes the claim of another, older resource of the same namespace. It owns no endpoint and asks for none. */
 export function claim(change: Partial<Claim> = {}): Claim {
   return {
     key: { namespace: "shop", name: "billing" },
@@ -182,17 +184,20 @@ export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
   };
 }
 
-/** What this process remembers of the default intent: first read a second ago, and it does not know what was posted. */
+/**
+ * Makes the memory of the default intent: this process first read it a second ago, and does not know whether a POST was
+ * sent.
+ */
 export function intentMemory(change: Partial<NonNullable<ResourceMemory["intent"]>> = {}): ResourceMemory {
   const intentPart = { attempt: "attempt-1", posts: "Unresolved", firstSeenMs: monotonicMs - 1_000 } as const;
   return memory({ intent: { ...intentPart, lastPostMs: undefined, ...change } });
 }
 
-/** What differs from an empty project. */
+/** The differences to an empty project. */
 export interface ObservationChange {
   readonly resource?: ComputeEndpoint;
   readonly endpoints?: readonly ObservedEndpoint[];
-  /** Ids of endpoints whose read by id was answered 404. */
+  /** The ids of endpoints whose read by id was answered 404. */
   readonly absentIds?: readonly string[];
   readonly unreadableIds?: readonly string[];
   readonly unreadableNames?: readonly string[];
@@ -207,7 +212,9 @@ export interface ObservationChange {
   readonly grant?: ProjectGrant;
 }
 
-/** A complete observation. An owned endpoint that is not listed was also read by id, and answered 404. */
+/**
+ * Makes a complete observation. If an owned endpoint is not in the list, it was also read by id, with the answer 404.
+ */
 export function observation(change: ObservationChange = {}): Observation {
   const self = change.resource ?? resource();
   const listed = change.endpoints ?? [];
@@ -238,7 +245,7 @@ export function observation(change: ObservationChange = {}): Observation {
   };
 }
 
-/** An observation of a resource that owns the default endpoint and whose spec manages what is given. */
+/** Makes an observation of a resource that owns the default endpoint. Its spec manages these fields. */
 export function owned(managed: Partial<ComputeEndpointSpec> = {}, change: OwnedChange = {}): Observation {
   const { status, resource: resourceChange, endpoint: endpointChange, ...rest } = change;
   return observation({
@@ -256,14 +263,14 @@ export function owned(managed: Partial<ComputeEndpointSpec> = {}, change: OwnedC
   });
 }
 
-/** What differs from a settled resource with its endpoint. */
+/** The differences to a settled resource with its endpoint. */
 export interface OwnedChange extends Omit<ObservationChange, "resource"> {
   readonly status?: ComputeEndpointStatus;
   readonly resource?: Omit<ResourceChange, "spec" | "status" | "brokenSpec">;
   readonly endpoint?: Partial<ObservedEndpoint>;
 }
 
-/** An observation of a resource with an open create. */
+/** Makes an observation of a resource with an open create. */
 export function creating(open: Partial<CreateIntent> = {}, change: CreatingChange = {}): Observation {
   const { resource: resourceChange, ...rest } = change;
   const type = open.type ?? "ReadWrite";
@@ -274,7 +281,7 @@ export function creating(open: Partial<CreateIntent> = {}, change: CreatingChang
   });
 }
 
-/** What differs from a resource whose create is unresolved since a second. */
+/** The differences to a resource whose create has been unresolved for a second. */
 export interface CreatingChange extends Omit<ObservationChange, "resource"> {
   readonly resource?: Omit<ResourceChange, "status">;
 }
@@ -289,7 +296,7 @@ export function failed(
   return { kind: "Failed", error, forMs: 0, lockHolder: undefined, ...rest };
 }
 
-/** A condition of the first generation. */
+/** Makes a condition of the first generation. */
 export function condition(change: Partial<Condition> & Pick<Condition, "type" | "status">): Condition {
   return {
     observedGeneration: 1,

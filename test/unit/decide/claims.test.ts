@@ -1,4 +1,4 @@
-/** Which resources at other control planes may claim an endpoint here, and what the message about a claim says. */
+/** Tests which resources of other control planes may claim an endpoint here, and the message about a claim. */
 import { expect, it } from "vitest";
 import { mayClaimAt } from "../../../src/decide/claims.ts";
 import { ownershipConflict } from "../../../src/decide/plan-owned.ts";

@@ -7,7 +7,7 @@ import { FakeClock } from "../../support/fake-clock.ts";
 const limits = { timeoutMs: 100, maxResponseBytes: 1_000 };
 const request = { origin: "http://server.example", method: "POST", path: "/", headers: {} };
 
-/** A dispatcher that only hands out its handler; the test plays the connection. */
+/** A dispatcher that only passes its handler to the test. The test acts as the connection. */
 function playedDispatcher() {
   const handlers: Dispatcher.DispatchHandler[] = [];
   const dispatch = (_options: unknown, handler: Dispatcher.DispatchHandler) => handlers.push(handler) > 0;

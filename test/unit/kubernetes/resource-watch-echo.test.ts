@@ -12,10 +12,10 @@ function stored(resourceVersion: string, metadata: object = {}) {
   return { metadata: { ...key, uid: "u1", generation: 1, resourceVersion, ...metadata }, spec };
 }
 
-/** The object cannot be parsed. So if it is parsed, that is logged. */
+/** An object that cannot be parsed. So each attempt to parse it writes a log line. */
 const damaged = (resourceVersion: string) => stored(resourceVersion, { generation: "one" });
 
-/** An API server in the hands of the test: a list, a watch, and the answer to a write. */
+/** An API server that the test controls: a list, a watch, and the answer to a write. */
 class WatchedConnection extends ScriptedConnection {
   list: { readonly resourceVersion: string; readonly items: readonly unknown[] } = {
     resourceVersion: "20",
@@ -34,9 +34,9 @@ class WatchedConnection extends ScriptedConnection {
     return readable;
   }
 
-  /** An event of the watch, which has been worked on by the time this settles. */
+  /** Sends an event of the watch. When the promise settles, the event was processed. */
   async send(type: string, object: unknown): Promise<void> {
-    // Not awaited: a watch that ends with this event never takes what is written.
+    // This is not awaited: if the event ends the watch, nothing reads the written bytes.
     void this.#writer?.write(Buffer.from(`${JSON.stringify({ type, object })}\n`)).catch(() => {});
     await settlePromises();
   }

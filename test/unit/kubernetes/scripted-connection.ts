@@ -2,15 +2,15 @@
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 
-/** A connection that keeps every call, and answers as the test says. */
+/** A connection that remembers every call, and gives the answers that the test sets. */
 export class ScriptedConnection implements KubernetesConnection {
   readonly namespace = undefined;
   readonly calls: KubernetesCall[] = [];
-  /** @returns the answer; thrown errors are the call's. */
+  /** @returns the answer; a thrown error becomes the error of the call */
   respond: (call: KubernetesCall) => unknown = () => ({});
 
   async request(call: KubernetesCall): Promise<unknown> {
-    // As JSON, so that a body that is changed later does not change what was sent.
+    // As JSON text, so that a later change of the body does not change what was sent.
     this.calls.push({ ...call, body: call.body === undefined ? undefined : JSON.parse(JSON.stringify(call.body)) });
     return await this.respond(call);
   }

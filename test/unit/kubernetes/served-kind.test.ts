@@ -1,4 +1,4 @@
-/** A kind that may appear later: when it is asked for again, and what the operator knows of it meanwhile. */
+/** Tests a kind whose CRD may be installed later: when the operator asks for it again, and what it knows until then. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { ServedKind } from "../../../src/kubernetes/served-kind.ts";
@@ -18,7 +18,7 @@ const list = {
 let clock: FakeClock;
 let connection: ScriptedConnection;
 let served: ServedKind<DatabaseAccess, DatabaseAccessStatus>;
-/** What the API server answers; thrown if it is an error. */
+/** The answer of the API server; an error is thrown. */
 let kinds: unknown;
 let items: unknown;
 const standings: string[] = [];

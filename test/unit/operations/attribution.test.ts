@@ -18,7 +18,7 @@ import {
   subject,
 } from "./log-builders.ts";
 
-/** What status shows of a resource whose log has begun. */
+/** Returns what status shows for a resource whose log has begun. */
 function shownOf(operations: readonly Operation[], change: Partial<LogSubject> = {}) {
   const [step] = reduceAll([{ listed: operations, subject: change }], begunState(change));
   return step?.state.operations ?? [];

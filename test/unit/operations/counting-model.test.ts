@@ -10,7 +10,7 @@ const nature = fc.record({ isCoarse: fc.boolean(), sendsDate: fc.constant(true),
 
 const begin = fc.record({
   kind: fc.constant("Begin" as const),
-  // One endpoint more than there are resources: its operations belong to none of them.
+  // There is one endpoint more than resources. Its operations belong to no resource.
   owner: fc.nat(owners),
   action: fc.constantFrom("start_compute", "suspend_compute", "apply_config", "check_availability"),
   machineMs: fc.integer({ min: -3_000, max: 3_000 }),
@@ -46,7 +46,7 @@ const weighed = (steps: fc.Arbitrary<Move>, maxLength: number) =>
     { maxLength, size: "max" },
   );
 
-/** The operator has created both endpoints and looked once; then the moves happen. */
+/** The operator has created both endpoints and reconciled once. Then the random steps happen. */
 async function modelAfter(moves: readonly Move[], given: LogNature): Promise<LogModel> {
   const model = new LogModel(given, owners);
   await model.look({ lag: 0, lost: -1, failsById: false });

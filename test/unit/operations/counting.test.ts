@@ -263,7 +263,7 @@ describe("a stored watermark", () => {
 });
 
 describe("more unfinished operations than status has room for", () => {
-  /** By age, the order of their ids is a random one. */
+  /** The operations are sorted by age, so their ids have a random order. */
   const many = Array.from({ length: 60 }, (_, index) => op(`op-${(index * 37) % 60}`, -300 + index, "running"));
   const idsOf = (operations: readonly Operation[]) => operations.map(({ id }) => id).sort();
 
@@ -296,7 +296,7 @@ function watermark(state: OperationLogState | undefined): OperationWatermark {
   return mark;
 }
 
-/** The rule of the version before: it knows no floor, and compares with `createdTime`. */
+/** The rule of the previous version: it knows no floor, and compares with `createdTime`. */
 function isUncountedByVersionBefore({ id, createdTime }: Operation, mark: OperationWatermark): boolean {
   const aheadMs = Date.parse(createdTime) - Date.parse(mark.createdTime);
   return mark.unfinishedIds.includes(id) || aheadMs > 0 || (aheadMs === 0 && !mark.ids.includes(id));

@@ -17,7 +17,7 @@ const stepsOf = (looks: readonly Look[]) =>
     })),
   );
 
-/** Ids of the failures that status remembers after looks at the log, one after the other. */
+/** Returns the ids of the failures in status after several reads of the log. */
 const rememberedAfter = (...looks: readonly Look[]) =>
   (stepsOf(looks).at(-1)?.state.failedActions ?? []).map(({ operationId }) => operationId);
 

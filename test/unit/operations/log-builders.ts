@@ -12,13 +12,13 @@ import type { Ownership } from "../../../src/resource/status-schema.ts";
 import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
 import { observedOperation } from "../../support/fakes/observed-operation.ts";
 
-/** The control plane's time in these tests; epoch milliseconds. */
+/** The time of the control plane in these tests; epoch milliseconds. */
 export const nowMs = Date.UTC(2026, 10, 21, 12);
 export const project = "green-fox-123456";
 export const branch = "br-main-1";
 export const otherBranch = "br-other-2";
 
-/** Returns RFC 3339: this number of seconds after `nowMs`. */
+/** Returns `nowMs` plus this number of seconds, as RFC 3339. */
 export function at(seconds: number): string {
   return new Date(nowMs + seconds * 1_000).toISOString();
 }
@@ -47,7 +47,7 @@ export function ownership(change: Partial<Ownership> = {}): Ownership {
   };
 }
 
-/** A snapshot of a log that was read completely and shows these operations. */
+/** Makes a snapshot of a log that was read completely and shows these operations. */
 export function snapshot(
   operations: readonly Operation[],
   change: Partial<Omit<OperationsSnapshot, "byEndpoint" | "byId">> = {},
@@ -65,7 +65,7 @@ export function snapshot(
   });
 }
 
-/** A resource that has owned its endpoint for a while; nothing was answered in this reconcile. */
+/** Makes a resource that has owned its endpoint for some time. No answer of this reconcile names an operation. */
 export function subject(change: Partial<LogSubject> = {}): LogSubject {
   const owner = "ownership" in change ? change.ownership : ownership();
   return {
@@ -80,25 +80,25 @@ export function subject(change: Partial<LogSubject> = {}): LogSubject {
   };
 }
 
-/** State as the next process reads it. */
+/** Returns the state as the next process parses it. */
 export function stored(state: OperationLogState): OperationLogState {
   return JSON.parse(JSON.stringify(state)) as OperationLogState;
 }
 
-/** One look at the log: its operations, and what else differs. */
+/** One read of the log: its operations, and other differences. */
 export interface Look {
   readonly listed: readonly Operation[];
   readonly snapshot?: Parameters<typeof snapshot>[1];
   readonly subject?: Partial<LogSubject>;
 }
 
-/** The state with which the log of the endpoint begins, before it has shown anything. */
+/** The state at the start of the endpoint's log, before a read has shown any operation. */
 export function begunState(change: Partial<LogSubject> = {}): OperationLogState {
   const recording = subject({ previousOwnership: undefined, ...change });
   return stored(reduceOperations({}, snapshot([]), recording).state);
 }
 
-/** Reduces looks one after the other; the state is stored in between. */
+/** Reduces several reads in turn, and stores the state after each. */
 export function reduceAll(looks: readonly Look[], from: OperationLogState = begunState()): readonly OperationLogStep[] {
   let state = from;
   return looks.map((look) => {

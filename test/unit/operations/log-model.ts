@@ -6,7 +6,7 @@ import { ProjectOperations } from "../../../src/operations/reader.ts";
 import { type OperationLogState, reduceOperations } from "../../../src/operations/reduce-operations.ts";
 import { endpoint, operation, ownership, project, stored, subject } from "./log-builders.ts";
 
-/** What happens next to the control plane or to the operator. */
+/** The next event at the control plane or in the operator. */
 export type Move =
   | { readonly kind: "Begin"; readonly owner: number; readonly action: string; readonly machineMs: number }
   | { readonly kind: "End"; readonly nth: number; readonly status: string }
@@ -14,10 +14,13 @@ export type Move =
   | { readonly kind: "Pass"; readonly seconds: number }
   | { readonly kind: "StepBack"; readonly seconds: number }
   | { readonly kind: "Restart" }
-  /** A reconcile: the list shows the log as it was `lag` moves ago; `lost` resources fail to store; reads by id may fail. */
+  /**
+   * A reconcile. The list shows the log as it was `lag` moves ago. The statuses of `lost` resources cannot be stored.
+   * Reads by id may fail.
+   */
   | { readonly kind: "Look"; readonly lag: number; readonly lost: number; readonly failsById: boolean };
 
-/** What the log is like besides its moves. */
+/** The properties of the log apart from its moves. */
 export interface LogNature {
   /** Timestamps in whole seconds. */
   readonly isCoarse: boolean;
@@ -31,18 +34,24 @@ interface Resource {
   state: OperationLogState;
 }
 
-/** A control plane whose log is the truth, and an operator of the real reader and reducer that counts it. */
+/**
+ * A control plane with the true log, and an operator with the real reader and reducer, which counts the log's
+ * operations.
+ */
 export class LogModel {
   readonly counted: string[] = [];
   readonly gaps: unknown[] = [];
   readonly #nature: LogNature;
-  /** The operator's own clock; a FakeClock would let promises settle with each move, which takes most of the time. */
+  /**
+   * The operator's own clock. It is not a FakeClock, because that lets promises settle at each move, which takes most
+   * of the time.
+   */
   #monotonicMs = 1_000;
   readonly #resources: Resource[];
   #history: (readonly Operation[])[] = [[]];
   #serviceMs = Date.UTC(2026, 10, 21, 12);
   #reader: ProjectOperations;
-  /** The header that the endpoint list of the look before carried. */
+  /** The `Date` header of the previous endpoint list. */
   #lastDateMs: number | undefined;
 
   constructor(nature: LogNature, owners: number) {
@@ -60,7 +69,7 @@ export class LogModel {
     return this.#history.at(-1) ?? [];
   }
 
-  /** Ids of what has ended of the resources' endpoints. */
+  /** Returns the ids of the ended operations of resources' endpoints. */
   get truth(): readonly string[] {
     const endpointIds = this.#resources.map(({ endpointId }) => endpointId);
     const ended = this.log.filter(({ status }) => !["running", "scheduling"].includes(status));
@@ -94,7 +103,7 @@ export class LogModel {
     }
   }
 
-  /** Everything comes to its end, and the operator looks often enough to see all of it. */
+  /** Lets every operation end, and reconciles often enough to see all of them. */
   async settle(): Promise<void> {
     this.#change(this.log.map((each) => (each.status === "running" ? { ...each, status: "finished" } : each)));
     for (let n = 0; n < 6; n += 1) {

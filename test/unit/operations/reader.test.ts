@@ -8,14 +8,14 @@ import { ProjectOperations, type ProjectOperationsOptions } from "../../../src/o
 import { FakeClock } from "../../support/fake-clock.ts";
 import { nowMs, operation as operationAt, project } from "./log-builders.ts";
 
-/** The nth operation of the project, created at second n: the higher, the newer. */
+/** Makes the nth operation of the project, created at second n. A higher number is a newer operation. */
 const nth = (n: number, change: Partial<Operation> = {}) => operationAt(`op-${n}`, n, change);
 const many = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => nth(from + index));
 const createdMs = (n: number) => nowMs + n * 1_000;
 const idsOf = ({ operations }: OperationsSnapshot) => operations.map(({ id }) => id);
 const newestFirst = (operations: readonly Operation[]) => [...operations].reverse().map(({ id }) => id);
 
-/** What a resource needs whose watermark stands at operation n. */
+/** Makes the need of a resource whose watermark is at operation n. */
 const need = (n: number, uid = "uid-a", unfinishedIds: readonly string[] = []): LogNeed => ({
   ...{ uid, unfinishedIds, sinceMs: createdMs(n), certainMs: createdMs(n) },
 });
@@ -49,7 +49,7 @@ class Scene {
     return this.reader.read(this, { projectId: project, needs, serviceTimeMs });
   }
 
-  /** Reads, and every resource reduces what it shows. */
+  /** Reads the log, and notes that every resource has used the snapshot. */
   async reduce(): Promise<OperationsSnapshot> {
     const snapshot = await this.read();
     for (const each of this.needs) this.reader.noteReduced(each, snapshot);

@@ -7,7 +7,7 @@ import { at, operation, snapshot } from "./log-builders.ts";
 
 interface Shown {
   readonly previous?: readonly StatusOperation[];
-  /** What the snapshot holds of other resources. */
+  /** Operations of other resources in the snapshot. */
   readonly ofOthers?: readonly Operation[];
   readonly unseenIds?: readonly string[];
   readonly cause?: OperationCause;
@@ -24,7 +24,7 @@ function shown(operations: readonly Operation[], given: Shown = {}): readonly St
 
 const idsOf = (list: readonly StatusOperation[]) => list.map(({ id }) => id);
 
-/** Newest first: the higher the number, the older. */
+/** Newest first: a higher number is an older operation. */
 const nth = (n: number, change: Partial<Operation> = {}) => operation(`op-${n}`, -n, change);
 
 describe("operations in status", () => {

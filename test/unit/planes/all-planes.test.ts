@@ -1,4 +1,4 @@
-/** All control planes together: who learns that one does not exist, and which ones are too many. */
+/** Tests all control planes together: which namespaces learn that one does not exist, and which ones are too many. */
 import { expect, it } from "vitest";
 import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
 import { Planes } from "../../../src/planes/planes.ts";

@@ -1,10 +1,10 @@
-/** Which failed calls say something about a control plane as a whole. */
+/** Tests which failed calls count as a failure of the whole control plane. */
 import { expect, it } from "vitest";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import { PlaneHealth } from "../../../src/planes/plane-health.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-/** A health, what a call of it does, and how often its status had to be looked at. */
+/** The health of a control plane, its calls, and the number of times that its status may have changed. */
 function scene() {
   const clock = new FakeClock();
   let changes = 0;

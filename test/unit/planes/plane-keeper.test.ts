@@ -1,4 +1,4 @@
-/** When the finalizers of a control plane and of its key's Secret come and go. */
+/** Tests when the finalizers of a control plane and of its key's Secret are added and removed. */
 import { expect, it } from "vitest";
 import { type PlaneUsers, usersAmong } from "../../../src/decide/plane-users.ts";
 import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
@@ -31,14 +31,14 @@ const parsed = parseControlPlane({
   status: { resources: 2, heldSecrets: [secretKey] },
 });
 
-/** A control plane whose Secret carries the finalizer, and a keeper that has just started. */
+/** A control plane whose Secret has the finalizer, and a keeper that has just started. */
 class KeeperScene {
   plane: PlaneResource | undefined;
   users: PlaneUsers;
   readonly planes: Planes;
   /** The reasons of the events so far. */
   readonly events: string[] = [];
-  /** What a resource learns while the finalizer of the control plane is removed. */
+  /** Returns what a resource sees while the finalizer of the control plane is being removed. */
   problemAtEnd: string | undefined;
   secret: StoredSecret = {
     ...{ key: secretKey, uid: "s-1", resourceVersion: "1", type: "Opaque", ownerUids: [] },

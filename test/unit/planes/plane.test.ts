@@ -1,4 +1,4 @@
-/** A control plane whose spec is edited: which key goes where. */
+/** Tests which key is sent where when the spec of a control plane is edited. */
 import { expect, it } from "vitest";
 import { KubernetesError, keyText } from "../../../src/domain/resource-store.ts";
 import type { StoredSecret } from "../../../src/domain/secret-store.ts";
@@ -18,7 +18,7 @@ function described(version: number, url: string, secretName: string, given: { ui
   });
 }
 
-/** A plane over Secrets whose values are `key of NAME`. `answer` may hold a read back or refuse it. */
+/** Makes a control plane with Secrets whose values are `key of NAME`. `answer` may delay or refuse a read. */
 function scene(answer: (secretName: string) => Promise<void> = async () => {}) {
   const clock = new FakeClock();
   const targets: PlaneTarget[] = [];

@@ -1,4 +1,6 @@
-/** The pure parts of control planes that resources describe: keys, grants, status, and what is remembered of the API key. */
+/**
+ * Tests the pure parts of control planes that resources describe: keys, grants, status, and the memory of the API key.
+ */
 import { describe, expect, it } from "vitest";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { StoredSecret } from "../../../src/domain/secret-store.ts";

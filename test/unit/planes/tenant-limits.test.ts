@@ -1,4 +1,4 @@
-/** What ControlPlanes of namespaces may ask for. */
+/** Tests the limits for ControlPlanes of namespaces. */
 import { describe, expect, it } from "vitest";
 import { isAllowedHost, type TenantLimits, withinLimits } from "../../../src/planes/tenant-limits.ts";
 import { parseClusterControlPlane, parseControlPlane } from "../../../src/resource/control-plane-resource.ts";

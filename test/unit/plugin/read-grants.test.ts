@@ -7,10 +7,10 @@ const full = { mayChange: true, mayAdopt: true };
 const none = { mayChange: false, mayAdopt: false };
 const changeOnly = { mayChange: true, mayAdopt: false };
 
-/** Namespaces by name; `null` carries no annotation. */
+/** The annotations of Namespaces by name; `null`: the Namespace has none. */
 type Cluster = Readonly<Record<string, string | null>>;
 
-/** A user who may list Namespaces, read some of them by name, or neither. */
+/** Makes a user who may list Namespaces, may read some of them by name, or has neither right. */
 function reads(cluster: Cluster, mayList: boolean, mayGet: readonly string[]) {
   return {
     listGrants: async () =>

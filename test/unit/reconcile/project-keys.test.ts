@@ -1,4 +1,4 @@
-/** Which projects a change of a resource concerns, and what is remembered of them. */
+/** Tests which projects a change of a resource concerns, and which of them are remembered. */
 import { expect, it } from "vitest";
 import { ProjectKeys } from "../../../src/reconcile/project-keys.ts";
 import { resource } from "../decide/builders.ts";

@@ -18,7 +18,8 @@ let projects: Projects;
 let project: ProjectMemory;
 
 beforeEach(() => {
-  // The node's clock is a year away from the control plane's: a comparison of the two would show.
+  // The clock of the machine differs from the control plane's by a year, so that a test notices if the two are
+  // compared.
   clock = new FakeClock(Date.UTC(2025, 0, 1));
   controlPlane = new FakeControlPlane();
   projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });

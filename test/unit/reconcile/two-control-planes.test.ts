@@ -1,4 +1,7 @@
-/** Two control planes with one URL: an endpoint that a resource of one owns is not adopted or deleted through the other. A change does not go to a former URL. */
+/**
+ * Tests two control planes with one URL. If a resource of one owns an endpoint, it is not adopted or deleted through
+ * the other. A change is not sent to a former URL.
+ */
 import { expect, it } from "vitest";
 import { fullGrant } from "../../../src/decide/project-grant.ts";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
@@ -25,7 +28,10 @@ import {
 } from "../decide/builders.ts";
 
 const controlPlane = "ControlPlane/shop/north";
-/** A resource of another control plane, which made the endpoint. @param serviceUrl of its record; `undefined`: its status was lost */
+/**
+ * Makes a resource of another control plane that created the endpoint.
+ * @param serviceUrl the URL in its record; `undefined`: its status was lost
+ */
 const madeElsewhere = (serviceUrl: string | undefined) =>
   resource({
     ...{ key: { namespace: "shop", name: "billing" }, uid: otherUid },
@@ -34,13 +40,13 @@ const madeElsewhere = (serviceUrl: string | undefined) =>
       serviceUrl === undefined ? {} : { ownership: ownership({ resourceUid: otherUid, serviceUrl, controlPlane }) },
   });
 
-/** The control plane of the settings with one endpoint, or another one that takes its place. */
+/** Makes the control plane of the settings, with one endpoint, or another one in its place. */
 class UnitScene {
   readonly clock = new FakeClock(nowMs);
   readonly store = new FakeResourceStore();
   /** Changes that were sent. */
   readonly sent: string[] = [];
-  /** Runs while a change waits for the request budget. */
+  /** Called while a change waits for the request budget. */
   whileWaiting: () => void = () => {};
   access = this.#newAccess();
   readonly #projects = new Projects({
@@ -104,7 +110,7 @@ class UnitScene {
   }
 }
 
-/** One reconcile of the settings' project, by an operator that has listed no ControlPlane yet. */
+/** Runs one reconcile of the settings' project, by an operator that has not listed any ControlPlane yet. */
 async function reconcileOnce(recordedUrl: string | undefined) {
   const scene = new UnitScene();
   scene.store.put(madeElsewhere(recordedUrl));

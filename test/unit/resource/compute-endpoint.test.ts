@@ -15,7 +15,7 @@ const metadata = {
 
 const bulk = "bulk".repeat(10_000);
 
-/** An object of 200 KB, of which a few hundred characters matter. */
+/** An object of 200 KB, of which the operator needs a few hundred characters. */
 function readBulky() {
   const stored: unknown = JSON.parse(
     JSON.stringify({
@@ -65,7 +65,7 @@ describe("a stored object", () => {
 
   it("as kubectl and others leave it → nothing but what is used is kept, and what it was read from can go", async () => {
     const { resource, raw } = readBulky();
-    // A new weak reference holds its object until the present turn is over.
+    // A new weak reference keeps its object until the present turn of the event loop ends.
     await settlePromises();
     collectGarbage();
     expect(raw.deref() === undefined, "nothing of the answer is held").toBe(true);

@@ -24,7 +24,7 @@ interface Manifest {
   readonly spec: unknown;
 }
 
-/** The resources of the operator in a text of YAML; other objects and parts of manifests are left out. */
+/** Returns the operator's resources in a YAML text. Other objects and parts of manifests are left out. */
 function resourcesIn(text: string): readonly Manifest[] {
   const objects = parseAllDocuments(text).map((document) => document.toJS() as Manifest | null);
   return objects.filter((object) => object?.apiVersion?.startsWith(`${group}/`)) as readonly Manifest[];

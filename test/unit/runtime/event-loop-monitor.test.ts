@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { monitorEventLoop } from "../../../src/runtime/event-loop-monitor.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-/** A clock whose timers fire so much too late. */
+/** A clock whose timers fire too late by this time. */
 function lateClock(lateMs: () => number) {
   const clock = new FakeClock();
   const after = (delayMs: number, callback: () => void) => clock.after(delayMs + lateMs(), callback);

@@ -4,7 +4,7 @@ import type { Timer } from "../../../src/domain/clock.ts";
 import { defaultLivenessLimits, LivenessWatchdog } from "../../../src/runtime/liveness-watchdog.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-/** A clock whose timers come late, as those of a busy event loop do. */
+/** A clock whose timers are late, like those of a busy event loop. */
 class LateClock extends FakeClock {
   lateMs = 0;
 

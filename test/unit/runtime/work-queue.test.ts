@@ -35,7 +35,7 @@ function startQueue(options: Differences = {}) {
   return { clock, queue };
 }
 
-/** Takes without waiting: what the queue would hand out now, put back into no state. */
+/** Takes all keys that the queue would hand out now, without waiting. The keys are not given back. */
 function takeAll(queue: WorkQueue): readonly string[] {
   const taken: string[] = [];
   while (queue.stats().depth > 0) {

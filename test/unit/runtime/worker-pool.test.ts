@@ -12,7 +12,7 @@ interface Reconcile {
   readonly fail: (error: Error) => void;
 }
 
-/** A pool whose reconciles the test ends by hand. */
+/** A pool whose reconciles end when the test says so. */
 function startPool(workers: number) {
   const clock = new FakeClock();
   const queue = new WorkQueue({ clock, random: () => 0.999_999 });
@@ -132,7 +132,7 @@ describe("the worker pool", () => {
   });
 });
 
-/** A wait that the test ends by hand. */
+/** A wait that ends when the test says so. */
 function openWait() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { wait: () => promise, end: resolve };

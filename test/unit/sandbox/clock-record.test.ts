@@ -10,7 +10,10 @@ import {
   wallTimeOf,
 } from "../../../src/sandbox/computes/history/clock-record.ts";
 
-/** In step from 1000 on; a jump of 100 at 2000; stands from 3000 on; twice as fast from 4000 on. */
+/**
+ * The clock runs like the machine's from 1000 on, jumps by 100 at 2000, stands still from 3000 on, and runs twice as
+ * fast from 4000 on.
+ */
 const spans: readonly ClockSpan[] = [
   { wallMs: 1000, sandboxMs: 1000, rate: 1 },
   { wallMs: 2000, sandboxMs: 2100, rate: 1 },

@@ -116,7 +116,7 @@ const hasEnded = ({ status }: OperationRecord): boolean => status === "finished"
 const holdsLock = (operation: OperationRecord): boolean =>
   !hasEnded(operation) && operation.action !== "check_availability";
 
-/** What must hold at every moment. */
+/** Checks what must be true at every moment. */
 function expectSound(stage: Stage): void {
   const { endpoints, operations } = stage.everything();
   const writers = endpoints.filter(({ type }) => type === "read_write").map(({ branchId }) => branchId);

@@ -16,7 +16,10 @@ const startMs = Date.UTC(2026, 0, 1);
 const latencyMs = 400;
 const checkIntervalMs = 50_000;
 
-/** One request, one step of the clock, or one failure asked for. `pick` chooses among what is there at that moment. */
+/**
+ * One request, one step of the clock, or one planned failure. `pick` chooses among the objects that exist at that
+ * moment.
+ */
 export type Command =
   | { readonly kind: "create"; readonly branch: number; readonly isReadOnly: boolean; readonly delay: number }
   | { readonly kind: "createDisabled"; readonly branch: number }
@@ -35,7 +38,7 @@ const pick = fc.nat(4);
 const delay = fc.constantFrom(-1, 0, 1, 30);
 const of = <K extends Command["kind"]>(...kinds: readonly K[]) => fc.constantFrom(...kinds);
 
-/** Steps that end just before, at and after what takes one latency, a delay or a check. */
+/** Steps that end just before, exactly at, and just after a latency, a delay or an availability check. */
 const step = fc.record({
   kind: of("step"),
   milliseconds: fc.oneof(
@@ -52,7 +55,7 @@ const changes: fc.Arbitrary<ModelChanges> = fc.oneof(
   fc.record({ units: fc.constantFrom(0.25, 2), disabled: fc.boolean() }),
 );
 
-/** Any one command; time passes about as often as something is asked for. */
+/** Makes any one command. Steps of the clock are about as frequent as requests. */
 export const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: of("create"), branch, isReadOnly: fc.boolean(), delay }) },
   { weight: 1, arbitrary: fc.record({ kind: of("createDisabled"), branch }) },
@@ -70,14 +73,14 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 9, arbitrary: step },
 );
 
-/** An engine and a model side by side, given the same commands. */
+/** An engine and a model that get the same commands. */
 export class SideBySide {
   readonly engine: Engine;
   readonly model: StateModel;
   readonly log: string[] = [];
   #nowMs = startMs;
   #made = 0;
-  /** The engine's id of each endpoint and branch of the model. */
+  /** The id of the engine for each endpoint and branch of the model. */
   readonly #ids = new Map<string, string>(branchIds.map((id) => [id, id]));
 
   constructor(seed: number, store: Store = new Store()) {
@@ -96,7 +99,7 @@ export class SideBySide {
     return this.#nowMs;
   }
 
-  /** Carries a command out on both sides and compares answers and states. */
+  /** Runs a command on both sides, and compares answers and states. */
   perform(asked: Command): void {
     const [fromEngine, fromModel] = this.#both(asked);
     this.log.push(JSON.stringify([asked, fromEngine]));
@@ -125,7 +128,7 @@ export class SideBySide {
     this.log.push(JSON.stringify([endpoints, newestFirst]));
   }
 
-  /** All of them, newest first. */
+  /** All operations, newest first. */
   operations(): readonly OperationRecord[] {
     return this.engine.operations(projectId, { limit: 1_000_000, after: undefined });
   }

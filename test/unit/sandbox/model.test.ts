@@ -32,7 +32,8 @@ describe("any sequence of requests and steps of the clock", { timeout }, () => {
         const both = new SideBySide(2);
         for (const asked of sequence) both.perform(asked);
         const started = both.operations().map(({ id }) => id);
-        // Longer than any chain of siblings, shorter than it takes an auto-suspend to follow a start.
+        // This is longer than any sequence of operations of one request, and shorter than the time from a start to its
+        // auto-suspend.
         both.perform({ kind: "step", milliseconds: 3 * 400 });
         const after = both.operations();
         const ended = new Set(after.filter(hasEnded).map(({ id }) => id));
@@ -62,7 +63,7 @@ describe("any sequence of requests and steps of the clock", { timeout }, () => {
           const next = arriving.next();
           if (next.done !== true) both.perform(next.value);
         }
-        // The first page may already hold what arrived before it, and no page holds what arrives after.
+        // The first page may hold operations that arrived before it. No page holds an operation that arrives after it.
         expect(read).toEqual(wanted);
       }),
       { numRuns: runs(40) },

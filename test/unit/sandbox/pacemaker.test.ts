@@ -20,7 +20,7 @@ function paced(fixture = fixtureWithoutEndpoints) {
   return { engine, pacemaker };
 }
 
-/** Only `advance` moves what is due next, and nothing but the pacemaker calls it here. */
+/** Only `advance` changes what is due next, and here only the pacemaker calls it. */
 async function untilCarriedOut(engine: Engine): Promise<void> {
   const firstDueMs = engine.nextDueMs() ?? Number.NaN;
   await vi.waitFor(() => expect(engine.nextDueMs()).toBeGreaterThan(firstDueMs), { interval: 5 });

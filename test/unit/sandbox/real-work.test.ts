@@ -38,7 +38,7 @@ class ScriptedDriver implements ComputeDriver {
   }
 }
 
-/** Lets everything happen that waits for nothing but its turn. */
+/** Lets everything happen that waits only for its turn. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 class Stage {
@@ -61,7 +61,7 @@ class Stage {
     });
   }
 
-  /** As after a crash: the records are there, the work is not. */
+  /** As after a crash: the records exist, and the work does not. */
   restart(): ScriptedDriver {
     const driver = new ScriptedDriver();
     this.engine = this.#engine(driver);

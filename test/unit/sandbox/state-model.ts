@@ -1,10 +1,10 @@
 /**
  * A small model of the sandbox's states. It is written from the state tables of the contract `seed` and from
  * docs/sandbox.md, and not from the engine. It has one project of a paid plan, and all operations take the same time.
- * It keeps no timers and no indexes; what happens next is found by looking at everything.
+ * It has no timers and no indexes: to find what happens next, it searches everything.
  */
 
-/** The endpoint of the model, and of the engine as far as it is compared. */
+/** An endpoint of the model, with the fields of the engine's endpoint that are compared. */
 export interface ModelEndpoint {
   readonly name: string;
   branch: string;
@@ -19,7 +19,7 @@ export interface ModelEndpoint {
 
 type ModelAction = "apply_config" | "check_availability" | "create_branch" | "start_compute" | "suspend_compute";
 
-/** An operation of the model, and of the engine as far as it is compared. */
+/** An operation of the model, with the fields of the engine's operation that are compared. */
 export interface ModelOperation {
   readonly endpoint: string | undefined;
   readonly branch: string;
@@ -32,10 +32,10 @@ export interface ModelOperation {
   readonly fails: boolean;
 }
 
-/** What a request answers: why it is refused, or the operations it started. */
+/** The answer to a request: why it is refused, or the operations that it started. */
 export type ModelAnswer = string | readonly ModelOperation[];
 
-/** What an update may ask for. */
+/** The fields that an update may change. */
 export interface ModelChanges {
   readonly branch?: string;
   readonly units?: number;
@@ -100,7 +100,7 @@ export class StateModel {
     return this.#begin(endpoint, [endpoint.disabled ? "apply_config" : "start_compute"]);
   }
 
-  /** A new branch with a read-write endpoint. */
+  /** Adds a new branch with a read-write endpoint. */
   createBranch(branch: string, endpoint: string): ModelAnswer {
     if (this.isLocked) return "Locked";
     this.#branches.push({ name: branch, nextCheckMs: this.#nowMs + this.#checkIntervalMs });
@@ -151,7 +151,10 @@ export class StateModel {
     return this.#begin(endpoint, ["start_compute"]);
   }
 
-  /** A client of the database: no lock holds it up. It wakes what is idle, and queues a start of what is being suspended. */
+  /**
+   * Handles a client of the database, for which the project lock does not matter. It starts an idle compute. If the
+   * compute is being suspended, the next start is queued.
+   */
   connect(name: string): ModelAnswer {
     const endpoint = this.#endpoint(name);
     if (endpoint.disabled) return "NotAllowed";
@@ -184,7 +187,7 @@ export class StateModel {
     return this.#begin(endpoint, ["suspend_compute", "start_compute"]);
   }
 
-  /** Lets time pass: whatever falls due happens at its own time. */
+  /** Lets time pass. Everything that becomes due happens at its own time. */
   advance(milliseconds: number): void {
     const untilMs = this.#nowMs + milliseconds;
     for (;;) {
@@ -197,7 +200,10 @@ export class StateModel {
     this.#nowMs = untilMs;
   }
 
-  /** Of what is due at the same time, operations come first, each before its younger siblings. */
+  /**
+   * Returns what is due. If several things are due at the same time, operations come first, in the order of their
+   * creation.
+   */
   #due(): readonly Due[] {
     const operations = this.operations.filter((operation) => !hasEnded(operation));
     return [
@@ -253,7 +259,10 @@ export class StateModel {
     if (endpoint.state === "init") endpoint.state = "idle";
   }
 
-  /** Of an active compute both run at once and the suspend ends first; of an idle one the suspend waits. */
+  /**
+   * Moves an endpoint. If it is active, both operations run at the same time and the suspend ends first. If it is idle,
+   * the suspend waits.
+   */
   #move(endpoint: ModelEndpoint): readonly ModelOperation[] {
     endpoint.pending = "idle";
     if (endpoint.state !== "active") return this.#begin(endpoint, ["apply_config", "suspend_compute"]);

@@ -7,7 +7,7 @@ import { projectRecord } from "../../support/fakes/sandbox-records.ts";
 
 const timer: TimerRecord = { key: "t", kind: "operation", subjectId: "o", dueMs: 1, rank: 0 };
 
-/** A store, and each transaction as `collection key=value`. */
+/** Makes a store, and a list of its transactions as `collection key=value`. */
 function recorded() {
   const commits: string[][] = [];
   const textOf = (changes: ChangeSet) =>

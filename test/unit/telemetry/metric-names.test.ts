@@ -8,7 +8,7 @@ interface ExportedMetric {
   readonly name: string;
   readonly type: string;
   readonly help: string;
-  /** Of its series, in alphabetical order; `le` aside, which every histogram has. */
+  /** The labels of its series, in alphabetical order. `le` is left out, because every histogram has it. */
   readonly labels: readonly string[];
 }
 
@@ -22,7 +22,7 @@ async function exportedMetrics(): Promise<readonly ExportedMetric[]> {
   });
 }
 
-/** Figures of this very process differ from run to run. */
+/** The values of these metrics differ from run to run. */
 const withoutProcess = (text: string) => text.replaceAll(/^((?:process|nodejs)_\w+) .*$/gm, "$1 0");
 
 describe("names", () => {
@@ -70,7 +70,7 @@ describe("names", () => {
       ([, name, type, labels = ""]) => ({
         name,
         type,
-        // The words in brackets are values.
+        // The words in brackets are values of the label.
         labels: [...labels.replaceAll(/\([^)]*\)/g, "").matchAll(/`(\w+)`/g)].map(([, label = ""]) => label).sort(),
       }),
     );

@@ -1,4 +1,4 @@
-/** Which keys logs leave out. */
+/** Tests which keys logs leave out. */
 import { expect, it } from "vitest";
 import { RecentSecrets } from "../../../src/telemetry/pino-logger.ts";
 import { FakeClock } from "../../support/fake-clock.ts";

@@ -24,7 +24,7 @@ function countersOf(registry: MetricsRegistry) {
 
 const bucketsOf = (text: string) => text.split("\n").filter((line) => line.includes("_seconds_bucket{"));
 
-/** One metric of each kind, with every value and label that needs care. */
+/** Makes one metric of each kind, with every value and label that needs special care. */
 function fill(registry: Registry | MetricsRegistry): void {
   const registers = [registry];
   const counter = new Counter({ name: "knocks_total", help: 'Knocks on the "door".\nAll \\.', registers });

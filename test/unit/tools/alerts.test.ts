@@ -12,10 +12,10 @@ import { readExpression } from "../../support/promql.ts";
 const root = new URL("../../../", import.meta.url);
 const textOf = (name: string) => readFile(new URL(name, root), "utf8");
 
-/** Labels that Prometheus gives to whatever it scrapes. */
+/** Labels that Prometheus adds to every scraped series. */
 const targetLabels = ["job", "instance"];
 
-/** What an operator exports at which everything has happened that an alert may look for. */
+/** Returns the metrics of an operator to which everything has happened that an alert looks for. */
 async function exportedSeries(): Promise<readonly Series[]> {
   const nowMs = Date.parse("2026-11-21T12:00:00Z");
   const time = "2026-11-21T11:59:30Z";
@@ -69,7 +69,7 @@ describe("every expression", () => {
     expect(selectors.length).toBeGreaterThan(0);
     for (const { metric, labels } of selectors) {
       if (metric === "ALERTS") {
-        // Made by Prometheus itself: the state of this very alert.
+        // Prometheus itself makes this series: the state of this alert.
         expect(labels).toEqual({ alertname: name });
         continue;
       }

@@ -31,14 +31,14 @@ const actions = parse(data["resource.customizations.actions.endpoint-operator.de
   readonly definitions: readonly { readonly name: string; readonly "action.lua": string }[];
 };
 
-/** Reasons whose health does not follow from the table of docs/conditions.md that they are in. */
+/** The reasons whose health differs from that of their table in docs/conditions.md. */
 const exceptions: Readonly<Record<string, string>> = {
   OperationFailed: "Degraded",
   Unauthorized: "Degraded",
   Paused: "Suspended",
 };
 
-/** What Argo CD shows for a reason: a person must act, work goes on, or all is well. */
+/** The health that Argo CD must show for a reason: a person must act, work goes on, or there is no problem. */
 function healthOf(reason: string): string {
   const isIn = (reasons: readonly string[]) => reasons.includes(reason);
   return exceptions[reason] ?? (isIn(stallReasons) ? "Degraded" : isIn(progressReasons) ? "Progressing" : "Healthy");

@@ -11,7 +11,7 @@ const targets = panels.flatMap((panel) => targetsOf(panel).map((target) => ({ pa
 const variables = (dashboard.templating?.list ?? []).map(({ name, query = "" }) => ({ name, query: String(query) }));
 const choice = { job: "op", namespace: "shop", name: ".+", stepSeconds: 30, scrapeSeconds: 15 };
 
-/** Labels by metric, those of histograms under the names of their series; every scrape adds job and instance. */
+/** The labels of each metric. Histograms have the names of their series. Every scrape adds job and instance. */
 async function labelsByMetric(): Promise<ReadonlyMap<string, readonly string[]>> {
   const { body } = await fullMetrics().render("Prometheus");
   const series = [...body.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)];
@@ -23,7 +23,7 @@ async function labelsByMetric(): Promise<ReadonlyMap<string, readonly string[]>>
   );
 }
 
-/** `metric{label="…", …}` of an expression. Every selector here has braces, since each names its operator. */
+/** Finds `metric{label="…", …}` in an expression. Every selector here has braces, because each names its operator. */
 function selectorsOf(expr: string): readonly { readonly metric: string; readonly labels: readonly string[] }[] {
   return [...expr.matchAll(/(\w+)\{([^}]*)\}/g)].map(([, metric = "", matchers = ""]) => ({
     metric,
@@ -40,7 +40,7 @@ const listed = (text: string) =>
 const groupingsOf = (expr: string) =>
   [...expr.matchAll(/\b(?:by|on|group_left) \(([^)]*)\)/g)].flatMap(([, list = ""]) => listed(list));
 
-/** Where a panel is; nowhere is wrong. */
+/** The place of a panel. A panel without a place is an error. */
 function placeOf({ gridPos, title }: Panel) {
   if (gridPos === undefined) throw new Error(`${title} has no place`);
   return gridPos;
@@ -51,7 +51,7 @@ function isOverlapping(one: Panel, other: Panel): boolean {
   return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
-/** Every value under a key, however deep. */
+/** Returns every value with this key, at any depth. */
 function valuesUnder(key: string, value: unknown): readonly unknown[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, child]) => [
@@ -198,17 +198,17 @@ describe("queries", () => {
     const shown = targets.flatMap(({ target }) => selectorsOf(target.expr).map(({ metric }) => metric));
     const families = [...(await labelsByMetric()).keys()].filter((name) => !/_(sum|count)$/.test(name));
     expect(families.filter((name) => !shown.includes(name)).sort()).toEqual([
-      // The requests show by route.
+      // The panel of requests by route shows it.
       "control_plane_calls_total",
-      // Requests that are refused show as throttled.
+      // The panel of throttled requests shows refused requests.
       "control_plane_request_budget_wait_seconds_bucket",
-      // 0 in normal operation; the log names the objects.
+      // It is 0 in normal operation, and the log names the objects.
       "control_plane_unreadable_objects",
       "process_start_time_seconds",
       // The panel about the age of the watch's last byte shows this better.
       "reflector_synced",
       "reflector_watching",
-      // The longest one says it.
+      // The panel of the longest time shows it.
       "workqueue_unfinished_work_seconds",
       // The panel about the duration of a reconcile shows it.
       "workqueue_work_duration_seconds_bucket",

@@ -5,7 +5,7 @@ import { planLocal } from "../../../../src/decide/plan-local.ts";
 import { planRemote } from "../../../../src/decide/plan-resource.ts";
 import { isLocal, situationOf } from "../../../../src/decide/situation.ts";
 
-/** The decision about one observation, as a reconcile makes it. */
+/** Decides about one observation, as a reconcile does. */
 export function decide(observation: Observation): Plan {
   const situation = situationOf(observation);
   return isLocal(situation) ? planLocal(situation, observation) : planRemote(situation, observation);

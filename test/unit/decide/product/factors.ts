@@ -1,13 +1,13 @@
 /** The factors of a decision, and all their combinations. */
 
 /**
- * The factors on which the next step depends, and their levels. A factor that has no meaning in a branch of the product
- * has one level there.
+ * The factors that decide the next step, and their levels. If a factor has no meaning in a branch of the product, it
+ * has only one level there.
  */
 export interface Factors {
   readonly isPaused: boolean;
   readonly hasFinalizer: boolean;
-  /** `Moved`: asks for another branch than where the endpoint or the open create is. */
+  /** `Moved`: spec asks for another branch than that of the endpoint or of the open create. */
   readonly spec: "Fits" | "Moved" | "Broken";
   readonly deletion: "None" | "Default" | "Delete" | "Retain";
   readonly type: "ReadWrite" | "ReadOnly";
@@ -21,10 +21,16 @@ export interface Factors {
   readonly isAnswered: boolean;
   readonly isSettled: boolean;
   readonly resolution: "None" | "Adopt" | "Abandon";
-  /** The other endpoint: where the intent or spec points. `Older`: nameless, and created before the intent. */
+  /**
+   * The other endpoint. It is on the branch that the intent or spec names. `Older`: it has no name, and was created
+   * before the intent.
+   */
   readonly candidate: "None" | "Nameless" | "Older" | "OwnToken" | "SiblingToken" | "OtherCluster" | "OtherName";
   readonly echoesNames: boolean;
-  /** What the sibling has: the candidate, our own endpoint, an open create in the same place, or an older wish for it. */
+  /**
+   * What the other resource claims. `Owner`: it owns the other endpoint. `OwnsOurs`: it owns ours. `Intent`: it has an
+   * open create for the same branch and type. `Elder`: it is older and asks for the same endpoint.
+   */
   readonly claims: "None" | "Owner" | "OwnsOurs" | "Intent" | "Elder";
   readonly adoption: "None" | "AdoptOrCreate" | "AdoptOnly";
   readonly isTakeOver: boolean;
@@ -34,7 +40,7 @@ type Levels = { readonly [Factor in keyof Factors]: readonly Factors[Factor][] }
 
 const either = [false, true] as const;
 
-/** Factors of every resource. */
+/** The factors of every resource. */
 const everywhere = {
   isPaused: either,
   hasFinalizer: either,
@@ -46,7 +52,7 @@ const everywhere = {
   claims: ["None", "Owner", "Intent", "Elder"],
 } as const;
 
-/** One level for each factor that has no meaning in a branch, so that it does not multiply the branch. */
+/** One level for each factor without a meaning in a branch, so that it does not multiply the cases of the branch. */
 const meaningless = {
   ownership: ["None"],
   remote: ["Absent"],
@@ -60,7 +66,7 @@ const meaningless = {
   isTakeOver: [false],
 } as const;
 
-/** Nothing recorded, no create under way. */
+/** Nothing is recorded, and no create is open. */
 const unowned: Levels = {
   ...meaningless,
   ...everywhere,
@@ -74,7 +80,7 @@ const unowned: Levels = {
 const creating: Levels = {
   ...meaningless,
   ...everywhere,
-  // An intent is recorded under the finalizer only.
+  // An intent is stored only after the finalizer.
   hasFinalizer: [true],
   intent: ["Open"],
   posts: ["NoneSent", "AllRefused", "Unresolved"],
@@ -95,23 +101,23 @@ const owned: Levels = {
   claims: ["None", "Owner", "OwnsOurs", "Intent", "Elder"],
 };
 
-/** Combinations that cannot occur. */
+/** Removes combinations that cannot occur. */
 function isImpossible(factors: Factors): boolean {
   const { candidate, echoesNames, intent, posts, isAnswered, resolution, claims, adoption, isTakeOver } = factors;
   const isNamed = !["None", "Nameless", "Older"].includes(candidate);
   return (
-    // A control plane that shows a name echoes names.
+    // If an endpoint shows a name, the control plane shows names.
     (isNamed && !echoesNames) ||
-    // A post that was answered was sent.
+    // If there is an answer to a POST, the POST was sent.
     (intent === "Open" && isAnswered && posts !== "Unresolved") ||
-    // A claim to the other endpoint, and an answer that names it, need that endpoint.
+    // A claim to the other endpoint, or an answer that names it, needs that endpoint.
     (claims === "Owner" && candidate === "None") ||
     (resolution === "Adopt" && candidate === "None") ||
     (isTakeOver && adoption === "None")
   );
 }
 
-/** The full product of each branch, without what cannot occur. */
+/** Returns the full product of each branch, without combinations that cannot occur. */
 export function* product(): Generator<Factors> {
   for (const branch of [unowned, creating, owned]) {
     for (const factors of combinations(branch)) {

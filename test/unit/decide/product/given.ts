@@ -32,7 +32,7 @@ import type { Factors } from "./factors.ts";
 
 /** The other endpoint of the project, if there is one. */
 export const candidateId = "ep-candidate-2";
-/** What an unstored answer to our own create named. */
+/** The operation that an unstored answer to our own create named. */
 export const answeredId = "ep-answered-3";
 
 const managed = { disabled: true } as const;
@@ -50,7 +50,7 @@ export function deepFreeze<Value>(value: Value): Value {
 
 type Part<Value> = (factors: Factors) => Value;
 
-/** Parts that depend on a few factors are made once, frozen, and shared: the product is large. */
+/** The product is large. So a part that depends on few factors is made once, frozen, and shared. */
 function shared<Value>(names: readonly (keyof Factors)[], make: Part<Value>): Part<Value> {
   const made = new Map<string, Value>();
   return (factors) => {
@@ -158,7 +158,7 @@ function ownEndpoint(factors: Factors): readonly ObservedEndpoint[] {
   return isThere ? [endpoint({ type: factors.type, name, disabled: factors.remote !== "Differs" })] : [];
 }
 
-/** On the branch that a create or a move is about. */
+/** The endpoint is on the branch that a create or a move is about. */
 function candidate({ candidate: kind, type, spec, ownership: origin }: Factors): readonly ObservedEndpoint[] {
   if (kind === "None") {
     return [];
@@ -185,7 +185,7 @@ function candidate({ candidate: kind, type, spec, ownership: origin }: Factors):
   ];
 }
 
-/** What the sibling claims. */
+/** What the other resource claims. */
 export function claimsOf({ claims, type, spec }: Factors): readonly Claim[] {
   const branchId = spec === "Moved" ? otherBranch : branch;
   switch (claims) {

@@ -13,7 +13,10 @@ export interface Case {
   readonly plan: Plan;
 }
 
-/** A rule that every plan keeps: answers what is wrong, or nothing. It knows the factors, not how the planner works. */
+/**
+ * A rule that every plan must follow. It returns what is wrong, or false. It knows the factors, and not how the planner
+ * works.
+ */
 export type Invariant = (of: Case) => string | false;
 
 const isDeleting = ({ deletion }: Factors) => deletion !== "None";
@@ -23,11 +26,11 @@ const isEffect = ({ kind }: Plan) =>
   ["CreateEndpoint", "UpdateEndpoint", "MoveEndpoint", "DeleteEndpoint", "RecordOwnership"].includes(kind);
 const isCreating = (plan: Plan) => plan.kind === "CreateEndpoint";
 
-/** Whether our open create may have made the other endpoint, and nothing shows whether it did. */
+/** Whether our open create may have made the other endpoint, but nothing shows whether it did. */
 const isSuspect = ({ candidate, echoesNames, claims }: Factors) =>
   candidate === "Nameless" && !echoesNames && claims !== "Owner";
 
-/** S1: also not an endpoint that carries our token and no record names. */
+/** S1: an endpoint that carries our token without a record is not changed either. */
 const changesOnlyWhatIsOurs: Invariant = ({ factors, plan }) => {
   const isChange = plan.kind === "UpdateEndpoint" || plan.kind === "MoveEndpoint" || plan.kind === "DeleteEndpoint";
   const isOurs = isChange && plan.endpointId === "ep-own-1" && isOwned(factors) && isIdentityProven(factors);
@@ -50,7 +53,7 @@ const deletesOnlyWhenAsked: Invariant = ({ factors, plan }) => {
   return !isWanted && "deletes an endpoint that was to stay";
 };
 
-/** S2: no create while an earlier POST may take effect, or while an endpoint may be what it made. */
+/** S2: there is no create while an earlier POST may still take effect, or while an endpoint may come from that POST. */
 const createsOnlyWhenNothingIsInDoubt: Invariant = ({ factors, given, plan }) => {
   if (plan.kind !== "CreateEndpoint") {
     return false;
@@ -71,7 +74,10 @@ const createsOnlyWhenNothingIsInDoubt: Invariant = ({ factors, given, plan }) =>
   return !isAllowed && "creates where it must not";
 };
 
-/** S2: an intent with a POST in doubt is never replaced by a new one, nor closed before the settle time. */
+/**
+ * S2: while the result of its POST is unknown, an intent is not replaced by a new one. It is not closed before the
+ * settle time either.
+ */
 const keepsOpenQuestions: Invariant = ({ factors, given, plan }) => {
   if (factors.intent !== "Open" || factors.posts !== "Unresolved" || factors.isSettled) {
     return false;
@@ -82,7 +88,7 @@ const keepsOpenQuestions: Invariant = ({ factors, given, plan }) => {
   return (isReplaced || isForgotten) && "drops an intent whose POST may still take effect";
 };
 
-/** S2: an unsettled create never leads to a POST of the same place. */
+/** S2: while a create is not settled, there is no other POST for the same branch and type. */
 const waitsForOtherCreates: Invariant = ({ factors, plan }) =>
   factors.claims === "Intent" && !factors.echoesNames && isCreating(plan) && "creates beside an unresolved create";
 
@@ -95,7 +101,7 @@ const takesOnlyWhatIsFree: Invariant = ({ factors, plan }) => {
   if (endpointId === answeredId) {
     return !(factors.isAnswered && origin === "Created") && "records an answer that never came";
   }
-  // Without a claim there is no sibling: its endpoint was retained, and may be adopted.
+  // Without a claim, the resource that the token names is gone. Its endpoint was retained, and may be adopted.
   const isOthers = factors.claims === "Owner" || (factors.candidate === "SiblingToken" && factors.claims !== "None");
   const reasons = {
     Created: factors.candidate === "OwnToken",
@@ -108,7 +114,7 @@ const takesOnlyWhatIsFree: Invariant = ({ factors, plan }) => {
         (factors.candidate !== "OtherCluster" || factors.isTakeOver) &&
         (factors.claims === "None" || factors.type === "ReadOnly")),
   };
-  // An open create of a sibling may have made whatever is no proven own one.
+  // If another resource has an open create, every endpoint that is not proven our own may come from that create.
   const isContested = factors.claims === "Intent" && origin === "Adopted" && factors.intent === "None";
   return (
     (isOthers || isContested || isOwned(factors) || !reasons[origin]) && `takes an endpoint as ${origin} without right`
@@ -156,7 +162,7 @@ const touchesNothingUnproven: Invariant = ({ factors, plan }) => {
 const effectsNeedTheFinalizer: Invariant = ({ factors, plan }) =>
   isEffect(plan) && !factors.hasFinalizer && "acts without its finalizer";
 
-/** The answer to a create is stored whatever spec says by now. */
+/** The answer to a create is stored, whatever spec says by then. */
 const leavesBrokenSpecsAlone: Invariant = ({ factors, plan }) =>
   factors.spec === "Broken" &&
   !(plan.kind === "RecordOwnership" && plan.ownership.endpointId === answeredId) &&
@@ -174,7 +180,7 @@ const settlesOnlyWhenItMatches: Invariant = ({ factors, plan }) => {
   return !isDone && "calls settled what is not";
 };
 
-/** S10: the wall clock alone never leads to a create. */
+/** S10: a change of the wall clock alone never leads to a create. */
 const timeAloneCreatesNothing: Invariant = ({ factors, given, plan }) => {
   const isOpenQuestion = factors.intent === "Open" && factors.posts === "Unresolved";
   if (!isOpenQuestion || isCreating(plan)) {

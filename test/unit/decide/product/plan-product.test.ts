@@ -15,10 +15,10 @@ import { type Factors, product } from "./factors.ts";
 import { createGiven } from "./given.ts";
 import { type Case, invariants } from "./invariants.ts";
 
-/** Shown of each kind of breach: the rest of a thousand says no more. */
+/** The number of broken rules of each kind that are shown. The others would look alike. */
 const shownBreaches = 3;
 
-/** The whole product takes a few seconds, on a busy machine more. */
+/** The whole product takes a few seconds, and more on a busy machine. */
 const timeoutMs = 60_000;
 
 const breaches = new Map<string, string[]>();
@@ -33,7 +33,7 @@ function note(rule: string, factors: Factors, words: string): void {
   }
 }
 
-/** Every way in which a plan can end. */
+/** The ways in which a plan can end. */
 function outcomesOf(plan: Plan): readonly Outcome[] {
   if (!isMutation(plan)) {
     return [{ kind: "NothingSent" }];
@@ -69,7 +69,7 @@ function checkStatus({ factors, given, plan }: Case, outcome: Outcome): void {
   checkRecords({ factors, given, plan }, outcome, status);
 }
 
-/** S2, S3: what later passes build on changes only by the plans that are meant to. */
+/** S2, S3: only the plans that are meant to do so change the records that later reconciles rely on. */
 function checkRecords({ factors, given, plan }: Case, outcome: Outcome, status: ComputeEndpointStatus): void {
   const before = given.resource.status;
   const mayDropIntent =
@@ -88,7 +88,7 @@ function checkRecords({ factors, given, plan }: Case, outcome: Outcome, status: 
   }
 }
 
-/** L3: once its status is stored, a look at the same state writes nothing. */
+/** L3: when its status is stored, another decision about the same state writes nothing. */
 function checkRest({ factors, given, plan }: Case): void {
   if (plan.kind !== "Settled" && plan.kind !== "Stall" && plan.kind !== "Wait") {
     return;
@@ -103,7 +103,7 @@ function checkRest({ factors, given, plan }: Case): void {
   }
 }
 
-/** What a status can depend on. */
+/** The factors that a status can depend on. */
 function kindOf({ factors, plan }: Case): string {
   const { isPaused, spec, deletion, type, ownership, remote, isOwnOperationInFlight, intent } = factors;
   const reason = "reason" in plan ? plan.reason : "";
@@ -121,7 +121,7 @@ function checkPlan(of: Case): void {
   }
 }
 
-/** Checked for the first case of each kind only, because other factors hardly matter to a status. */
+/** Checks the statuses of the first case of each kind only, because other factors hardly change a status. */
 function checkStatuses(of: Case): void {
   checkRest(of);
   if (!isSameStored(decide(of.given), of.plan)) {

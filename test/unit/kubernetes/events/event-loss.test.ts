@@ -17,7 +17,7 @@ describe("events that are lost", () => {
     recorder.record({ ...orders, uid: "late" }, created);
     await clock.advance(300_000);
     expect(uids().filter((uid) => uid === "late")).toHaveLength(1);
-    // In one go, so the burst of a hundred has not left yet: 101 of 2,101 found no room.
+    // All are recorded at once, before the first hundred were sent. So 101 of 2,101 found no room.
     expect(recorder.stats()).toEqual({ sent: 2_001, dropped: 101 });
   });
 
@@ -67,7 +67,7 @@ describe("events that are lost", () => {
     await clock.advance(29_000);
     expect(warnings).toEqual([]);
     await clock.advance(1_000);
-    // 400 of the waiting events were sent by then. The warnings have pushed out 1,600 normal events.
+    // By then, 400 of the waiting events were sent. The warnings have replaced 1,600 normal events.
     expect(warnings).toEqual([{ lost: 1_900, message: lossMessage }]);
     await clock.advance(600_000);
     expect(warnings).toHaveLength(1);
@@ -84,7 +84,7 @@ describe("events that are lost", () => {
       return promise;
     };
     recordMany(300);
-    // The last of them is said twice.
+    // The last of them is recorded twice.
     recorder.record({ ...orders, uid: "u299" }, created);
     const flushed = recorder.flush(4_000);
     await clock.advance(3_100);

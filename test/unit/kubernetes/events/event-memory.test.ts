@@ -34,7 +34,7 @@ it("nothing is sent any more → nothing is held, and no timer is set", async ()
   memory.remember("a", sent);
   await clock.advance(50_000);
   memory.remember("b", sent);
-  // The timer runs as long as something is held: here `b`, after `a` is forgotten.
+  // The timer runs as long as an event is remembered: here `b`, after `a` is forgotten.
   await clock.advance(75_000);
   expect([memory.recall("b"), clock.pendingTimers]).toMatchObject([sent, 1]);
   await clock.advance(60_000);

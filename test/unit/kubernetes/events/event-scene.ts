@@ -6,7 +6,7 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 import { quietLogger } from "../../../support/quiet-logger.ts";
 import { ScriptedConnection } from "../scripted-connection.ts";
 
-/** What events are about, unless a test says otherwise. */
+/** The object of the events, unless a test sets another one. */
 export const orders = { key: { namespace: "shop", name: "orders" }, uid: "u1", resourceVersion: "7" };
 
 /** A normal event. */

@@ -3,13 +3,13 @@ import { KubernetesError } from "../../../../src/domain/resource-store.ts";
 import type { LeaseClaim, LeaseClient, StoredLease } from "../../../../src/kubernetes/lease/lease-client.ts";
 import type { FakeClock } from "../../../support/fake-clock.ts";
 
-/** What becomes of a call: it reaches the API server or not, and its answer comes back or not. */
+/** What happens to a call: it reaches the API server or not, and its answer arrives or not. */
 export type CallFate = "Answered" | "NotApplied" | "AnswerLost" | "Hangs";
 
-/** One Lease on one API server that never loses anything, and the ways to it, which may. */
+/** One Lease on an API server that loses nothing. The connections to it may lose calls and answers. */
 export class FakeLease {
   stored: (StoredLease & { readonly renewTimeMs: number }) | undefined;
-  /** Successful writes, as "holder" in order; "" is a release. */
+  /** The holders after each successful write, in order; "" means a release. */
   readonly holders: string[] = [];
   readonly #clock: FakeClock;
   #version = 0;
@@ -19,12 +19,15 @@ export class FakeLease {
     this.#clock = clock;
   }
 
-  /** What a person does: `kubectl delete lease`. */
+  /** Acts like a person who runs `kubectl delete lease`. */
   delete(): void {
     this.stored = undefined;
   }
 
-  /** The way of one process. @param fate asked for each call */
+  /**
+   * Makes the connection of one process.
+   * @param fate asked for each call
+   */
   client(fate: (call: "read" | "write") => CallFate = () => "Answered"): LeaseClient {
     return {
       read: ({ timeoutMs, signal }) => this.#call(fate("read"), { timeoutMs, signal }, () => this.stored),

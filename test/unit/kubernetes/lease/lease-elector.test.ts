@@ -8,7 +8,7 @@ import { type CallFate, FakeLease } from "./fake-lease.ts";
 
 const effectMs = 8_000;
 
-/** A clock of one process over the machine's: it can be stopped, and then nothing of the process runs. */
+/** The clock of one process, over the machine's clock. While it is stopped, no code of the process runs. */
 function world() {
   const clock = new FakeClock();
   const lease = new FakeLease(clock);

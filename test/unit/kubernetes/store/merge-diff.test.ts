@@ -6,7 +6,7 @@ import { diffForMerge, type Json } from "../../../../src/kubernetes/store/merge-
 
 type JsonObject = { readonly [key: string]: Json | undefined };
 
-/** RFC 7386, section 2, written down independently of the code under test. */
+/** RFC 7386, section 2, written again without the code under test. */
 function mergePatch(target: Json | undefined, patch: Json | undefined): Json | undefined {
   if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
   const isObject = typeof target === "object" && target !== null && !Array.isArray(target);

@@ -7,12 +7,12 @@ import { FakeClock, settlePromises } from "../../../support/fake-clock.ts";
 import { quietLogger } from "../../../support/quiet-logger.ts";
 import { ScriptedListWatch } from "./scripted-list-watch.ts";
 
-/** What the cache holds here. */
+/** The content of the cache. */
 export interface Thing extends StoredIdentity {
   readonly generation: number;
 }
 
-/** An object as the API server sends it; an empty uid makes it unreadable. */
+/** Makes an object as the API server sends it. With an empty uid it cannot be parsed. */
 export function object(name: string, version: number, uid = `uid-${name}`) {
   return { metadata: { namespace: "n", name, uid, resourceVersion: String(version) } };
 }
@@ -55,13 +55,13 @@ export const failure = (reason: KubernetesReason, retryAfterMs?: number) =>
 
 /** How a scene differs from the usual one. */
 export interface SceneOptions {
-  /** @default nearly 1: every pause is as long as it can be */
+  /** The random number of the delays. @default nearly 1: every pause has its full length */
   readonly random?: () => number;
   /** Called for every change, after it was noted. */
   readonly onChange?: () => void;
 }
 
-/** A reflector on a scripted server and simulated time, not started. */
+/** Makes a reflector with a scripted server and simulated time, and does not start it. */
 export function createReflector(options: SceneOptions = {}) {
   const clock = new FakeClock();
   const server = new ScriptedListWatch();
@@ -86,7 +86,7 @@ export function createReflector(options: SceneOptions = {}) {
   return { clock, server, cache, reflector, changes, versions };
 }
 
-/** A reflector that has listed `a` at version 10 and has an open watch. */
+/** Makes a reflector that has listed `a` at version 10 and has an open watch. */
 export async function startWatching(options: SceneOptions = {}) {
   const all = createReflector(options);
   all.reflector.start();

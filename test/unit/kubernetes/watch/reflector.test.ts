@@ -382,7 +382,7 @@ describe("silence and age", () => {
     expect(server.lists).toHaveLength(1);
     await clock.advance(1);
     expect(server.lists).toHaveLength(2);
-    // Restored from a backup: nothing ever comes after the version that was asked for.
+    // As after a restore from a backup: no event ever comes after the version that was asked for.
     server.lastList.answer({ items: [object("a", 5)], resourceVersion: "6" });
     await settlePromises();
     expect(versions()).toEqual({ a: 5 });

@@ -10,21 +10,20 @@ export interface PendingList {
   fail(error: unknown): void;
 }
 
-/** A watch call, and then its stream, in the hands of the test. */
+/** A watch call and its stream, which the test controls. */
 export interface PendingWatch extends WatchRequest {
   open(): void;
   refuse(error: unknown): void;
-  /** Sends events, as if each had arrived in a piece of its own. */
+  /** Sends events, each as if it had arrived in its own piece. */
   send(...events: readonly WatchEvent[]): void;
-  /** The server closes it, or it breaks. */
+  /** Ends the stream: the server closes it, or it breaks. */
   end(error?: unknown): void;
   isClosed(): boolean;
 }
 
 /**
- * An API server that does nothing by itself: it keeps every call until the test says how it ends.
- *
- * It pays no heed to signals, so whatever ends in time does so by the reflector's own doing.
+ * An API server that does nothing by itself: each call waits until the test says how it ends. It ignores signals, so
+ * only the reflector itself can end a call in time.
  */
 export class ScriptedListWatch implements ListWatch {
   readonly lists: PendingList[] = [];
@@ -78,7 +77,7 @@ class EventStream implements AsyncIterableIterator<WatchEvent> {
   readonly #waiting: ((result: Result) => void)[] = [];
 
   push(result: Result): void {
-    // A rejection that nothing handles is part of the script.
+    // The script includes rejections that no code handles.
     if (result instanceof Promise) result.catch(() => {});
     const resolve = this.#waiting.shift();
     if (resolve === undefined) this.#ready.push(result);

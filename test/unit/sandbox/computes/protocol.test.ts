@@ -104,7 +104,10 @@ describe("the endpoint that a client names", () => {
 describe("SCRAM", () => {
   const endPoint = Buffer.alloc(32, 7);
 
-  /** The client's side. @see RFC 5802 */
+  /**
+   * The client's side of SCRAM.
+   * @see RFC 5802
+   */
   async function proveBy(password: string, method: "SCRAM-SHA-256" | "SCRAM-SHA-256-PLUS", bound = endPoint) {
     const exchange = new ScramExchange(await makeVerifier("right"), method, endPoint);
     const header = method === "SCRAM-SHA-256" ? "n,," : "p=tls-server-end-point,,";
