@@ -21,7 +21,7 @@ const large = { compute: { minUnits: 0.5, maxUnits: 2 } };
 let sandbox: SandboxProcess;
 
 beforeAll(async () => {
-  // With the service's words about a failure, which the seed does not show.
+  // This profile shows why an operation failed; profile seed does not.
   sandbox = await SandboxProcess.start({ profile: "public" });
 });
 
@@ -41,7 +41,7 @@ async function monitoringPrograms(context: TestContext) {
   };
 }
 
-/** Until the test ends; what the pager received is left then. */
+/** Starts Prometheus, Alertmanager and the pager until the test ends. What the pager received is then saved. */
 async function startPaging(options: MonitoringStackOptions): Promise<MonitoringStack> {
   const stack = await startMonitoringStack(options);
   onTestFinished(async () => {
@@ -51,7 +51,7 @@ async function startPaging(options: MonitoringStackOptions): Promise<MonitoringS
   return stack;
 }
 
-/** What `promtool check metrics` says of a page; nothing, if all is well. */
+/** Returns the problems that `promtool check metrics` reports about a page; empty if there are none. */
 async function lint(promtool: string, page: string): Promise<string> {
   const child = spawn(promtool, ["check", "metrics"], { stdio: ["pipe", "pipe", "pipe"], timeout: 30_000 });
   child.stdin.end(page);
@@ -66,7 +66,7 @@ describe("a real Prometheus and Alertmanager", () => {
     const stack = await startPaging({
       assets,
       targets: [operator.metricsAddress],
-      // As discovery in a cluster would set them: they are the operator's, not the resource's.
+      // Labels that service discovery adds in a cluster. They describe the operator, not the resource.
       targetLabels: { namespace: "endpoint-operator-system", pod: "endpoint-operator-0" },
     });
     await world.apply("orders", project, { type: "ReadWrite", ...small });
@@ -103,13 +103,13 @@ describe("a real Prometheus and Alertmanager", () => {
   });
 });
 
-/** Its value is the time since when the alert is active. */
+/** The value of this series is the time since which the alert has been active. */
 const activeSince = 'ALERTS_FOR_STATE{alertname="ComputeEndpointOperationFailed"}';
 
-/** The leader's end, and whether there must be a time in which no replica exports the resource. */
+/** The ways in which the leader ends. `hasGap`: there must be a time in which no replica exports the resource. */
 const ends = [
   { how: "is stopped", end: (leader: OperatorProcess) => leader.stop(), hasGap: false },
-  // Takes as long as the lease lasts.
+  // This takes as long as the lease lasts.
   ...(process.env.LONG === "1"
     ? [{ how: "is killed", end: (leader: OperatorProcess) => leader.kill(), hasGap: true }]
     : []),
@@ -141,7 +141,7 @@ describe("two replicas, an operation has failed", () => {
       await replicas.untilLeads(standby);
       await untilSeen(stack, `compute_endpoint_operation_failed{instance="${standby.operator.metricsAddress}"}`);
       await untilSeen(stack, `timestamp(${activeSince}) > ${Date.now() / 1000}`);
-      // Another time would mean an end and a new beginning.
+      // Another time would mean that the alert ended and began again.
       const changes = await stack.prometheus.query(`changes(${activeSince}[10m])`);
       expect(changes.map(({ labels, value }) => [labels.name, value])).toEqual([["orders", 0]]);
       expect(stack.pager.alerts.map(({ status }) => status)).toEqual(["firing"]);
@@ -182,7 +182,7 @@ describe("promtool check metrics", () => {
   });
 });
 
-/** Waits until a query gives something. */
+/** Waits until a query returns a value. */
 async function untilSeen({ prometheus }: MonitoringStack, query: string): Promise<void> {
   const look = async () => ((await prometheus.query(query)).length > 0 ? true : undefined);
   await waitUntil(look, { what: `Prometheus sees ${query}` });

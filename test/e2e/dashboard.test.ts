@@ -20,14 +20,14 @@ const job = "endpoint-operator";
 const scrapeSeconds = 0.5;
 
 /**
- * Lines that may be 0: the test causes no unexpected error and no lasting queue, and lists are rare. A reconcile that
- * waits for the control plane gives its worker back, so a scrape seldom sees one that runs.
+ * Series that may be 0: the test causes no unexpected error and no lasting queue, and lists are rare. A reconcile that
+ * waits for the control plane gives its worker back, so a scrape seldom sees a running one.
  */
 const mayBeZero = ["errors", "retries", "gaps", "waiting", "under way", "longest, seconds", "lists", "watches"];
 
 let sandbox: SandboxProcess;
 beforeAll(async () => {
-  // Names of endpoints are echoed: only then is an orphan recognized.
+  // The operator recognizes an orphan only by its name, and only this profile shows names.
   sandbox = await SandboxProcess.start({ profile: "public" });
 });
 afterAll(() => sandbox?.stop());
@@ -48,14 +48,17 @@ async function startScraping(operator: OperatorProcess, context: TestContext): P
     },
   });
   onTestFinished(() => prometheus.stop());
-  // Prometheus begins to scrape seconds after it is ready, and no rate shows what happened before.
+  // Prometheus begins to scrape some seconds after it is ready, and rates do not show what happened before.
   await waitUntil(async () => (await prometheus.query("up == 1")).length > 0 || undefined, {
     what: "the first scrape",
   });
   return prometheus;
 }
 
-/** Everything that the panels are there to show. @returns the project of the resource `failing`, with its failed operation */
+/**
+ * Makes everything happen that the panels must show.
+ * @returns the project of the resource `failing`, with its failed operation
+ */
 async function causeEverything(world: E2eWorld): Promise<TestProject> {
   const [busy, failing, refused, lost] = [0, 1, 2, 3].map(() => sandbox.takeProject()) as [
     TestProject,
@@ -77,7 +80,7 @@ async function causeEverything(world: E2eWorld): Promise<TestProject> {
   await world.untilStalled("stalled", "ClaimedByAnother");
   await failOneOperation(world, failing);
 
-  // Locked: the change meets 423 over several scrapes, since no rate shows what a new series begins with.
+  // Locked: the change gets 423 during several scrapes, because a rate does not see the first value of a new series.
   const lock = await sandbox.fault(
     { method: "PATCH", project: refused, tail: "/endpoints/*" },
     { kind: "status", status: 423 },
@@ -86,7 +89,7 @@ async function causeEverything(world: E2eWorld): Promise<TestProject> {
   await lock.untilHit(8);
   await lock.remove();
 
-  // Throttled: one answer of 429 that asks for a second of quiet, in which other requests are held back.
+  // Throttled: one answer 429 asks for a pause of one second. In that time, other requests are held back.
   const limit = await sandbox.fault(
     { method: "GET", project: busy, tail: "/**", times: 1 },
     { kind: "status", status: 429, retryAfterSeconds: 1 },
@@ -94,7 +97,7 @@ async function causeEverything(world: E2eWorld): Promise<TestProject> {
   await limit.untilHit();
   await limit.remove();
 
-  // An orphan: its endpoint cannot be deleted, and the finalizer of its resource is removed by force.
+  // An orphan: its endpoint cannot be deleted, and a person removes the finalizer of its resource.
   const outage = await sandbox.fault(
     { method: "DELETE", project: lost, tail: "/endpoints/*" },
     { kind: "status", status: 503 },
@@ -107,7 +110,7 @@ async function causeEverything(world: E2eWorld): Promise<TestProject> {
 
   await useDatabases(world);
 
-  // In flight for as long as the service's clock stands.
+  // The operation stays in flight as long as the control plane's clock stands still.
   await sandbox.control.untilUnlocked(busy.id);
   await suspend(busy);
   await sandbox.control.control("PUT", "/clock", { mode: "stepped" });
@@ -118,7 +121,7 @@ async function causeEverything(world: E2eWorld): Promise<TestProject> {
   return failing;
 }
 
-/** One access that is Ready and is rotated while Prometheus scrapes, and one that waits. */
+/** One DatabaseAccess that is Ready and is rotated while Prometheus scrapes, and one that waits. */
 async function useDatabases(world: E2eWorld): Promise<void> {
   const accesses = new AccessWorld(world);
   await accesses.allowSecrets();
@@ -155,7 +158,7 @@ async function endpointPath(project: TestProject): Promise<string> {
   return `/projects/${project.id}/endpoints/${id}`;
 }
 
-/** The numbers that a panel would show of a query. */
+/** Returns the numbers that a panel shows for a query. */
 async function numbersOf(
   prometheus: Prometheus,
   query: { readonly target: { readonly instant?: boolean | undefined }; readonly expr: string },
@@ -166,7 +169,7 @@ async function numbersOf(
   return (await queryRange(prometheus, query.expr, range)).flatMap(({ values }) => values);
 }
 
-/** `label_values(SELECTOR, LABEL)`, as Grafana asks Prometheus for it. */
+/** Returns the values of `label_values(SELECTOR, LABEL)`, asked for in the way in which Grafana does. */
 async function valuesOf(prometheus: Prometheus, query: string, choice: Choice): Promise<unknown> {
   const [, selector = "", label = ""] = /^label_values\((.*), (\w+)\)$/.exec(query) ?? [];
   const match = new URLSearchParams({ "match[]": substitute(selector, choice) });
@@ -198,7 +201,7 @@ test("every panel's query over a real Prometheus → data; exemplars name operat
   const operator = await world.startOperator();
   const prometheus = await startScraping(operator, context);
   const failing = await causeEverything(world);
-  // Rates look back 5 s and more, so that a few scrapes that come late on a busy machine hide nothing.
+  // Rates look back at least 5 s, so that a few late scrapes on a busy machine hide nothing.
   const choice = { job, namespace: world.namespace, name: ".+", stepSeconds: 5.5, scrapeSeconds };
   const dashboard = buildDashboard();
 
@@ -225,7 +228,7 @@ test("every panel's query over a real Prometheus → data; exemplars name operat
 
   const choices = (dashboard.templating?.list ?? []).filter(({ type }) => type === "query");
   const offered = await Promise.all(choices.map(({ query }) => valuesOf(prometheus, String(query), choice)));
-  // The one that is gone can be chosen too: the graphs reach back to it.
+  // The deleted resource can also be chosen, because the graphs go back to its time.
   expect(offered).toEqual([[job], [world.namespace], ["busy", "failing", "kept", "lost", "refused", "stalled"]]);
 
   const failedIds = (await sandbox.operations(failing)).filter(({ status }) => status === "failed").map(({ id }) => id);
@@ -246,7 +249,7 @@ test("every panel's query over a real Prometheus → data; exemplars name operat
   });
 });
 
-/** Operation ids of the exemplars that Prometheus has kept. */
+/** Returns the operation ids of the exemplars that Prometheus has stored. */
 async function exemplarsOf(prometheus: Prometheus, query: string, sinceSeconds: number): Promise<readonly string[]> {
   const parameters = new URLSearchParams({ query, start: String(sinceSeconds), end: String(Date.now() / 1_000) });
   const data = (await prometheus.api(`/api/v1/query_exemplars?${parameters}`)) as readonly {

@@ -17,7 +17,7 @@ import { waitUntil } from "../support/wait-until.ts";
 const repositoryRoot = fileURLToPath(new URL("../..", import.meta.url));
 const storyTimeoutMs = 170_000;
 
-/** A run of the demo as its user starts it, with a directory for temporary files that nothing else uses. */
+/** Runs the demo as a user starts it, with its own directory for temporary files. */
 class DemoRun {
   readonly temporary: string;
   readonly process: GuardedProcess;
@@ -35,7 +35,7 @@ class DemoRun {
 
   static async start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<DemoRun> {
     const temporary = await mkdtemp(path.join(tmpdir(), "demo-test-"));
-    // Of root's demo, the database servers run as another user.
+    // If root runs the demo, the database servers run as another user.
     await chmod(temporary, 0o755);
     const child = await startGuardedProcess({
       command: process.execPath,
@@ -47,7 +47,7 @@ class DemoRun {
     return new DemoRun(temporary, child);
   }
 
-  /** Waits for a line of the story, or for the demo's untimely end. */
+  /** Waits for a line of the demo. If the demo ends before, the test fails. */
   async until(text: string): Promise<void> {
     let hasEnded = false;
     void this.process.exited.then(() => {
@@ -61,14 +61,14 @@ class DemoRun {
     expect(this.output, "the demo ended early").toContain(text);
   }
 
-  /** Notes its key and its token, for the search for secrets. For a demo that runs and whose operator does. */
+  /** Records its key and its token, for the search for secrets. The demo and its operator must be running. */
   async noteSecrets(): Promise<void> {
     secret(await this.#read("sandbox-key"));
     const [, token = ""] = /"?token"?: "?([^"\s]+)/.exec(await this.#read("operator-kubeconfig")) ?? [];
     secret(token);
   }
 
-  /** Leaves what the operator has said so far. */
+  /** Saves what the operator has logged so far. */
   async saveLog(): Promise<void> {
     saveOutput("logs", await this.#read("operator.log"));
   }
@@ -83,13 +83,15 @@ class DemoRun {
     return found;
   }
 
-  /** Command lines of the processes that use its temporary files: API server, etcd, sandbox and operator do. */
+  /**
+   * Returns the command lines of the processes that use its temporary files: API server, etcd, sandbox and operator.
+   */
   async commandLines(): Promise<readonly string[]> {
     const all = process.platform === "linux" ? await linuxCommandLines() : await otherCommandLines();
     return all.filter((line) => line.includes(this.temporary) && !line.includes("watchdog.ts"));
   }
 
-  /** Ends what a failed test left, and removes its directory. */
+  /** Ends the processes that a failed test has left, and removes its directory. */
   async dispose(): Promise<void> {
     await this.process.stop();
     saveOutput("logs", this.output);
@@ -99,7 +101,7 @@ class DemoRun {
 
 async function linuxCommandLines(): Promise<readonly string[]> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  // One that ends meanwhile has no command line any more.
+  // A process that has just ended has no command line any more.
   return Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")));
 }
 
@@ -112,14 +114,14 @@ async function expectNothingLeft(demo: DemoRun): Promise<void> {
   expect(await readdir(demo.temporary), "temporary files left").toEqual([]);
 }
 
-/** Fits a terminal of 100 columns that knows no escape codes. */
+/** Checks that the output fits a terminal of 100 columns without escape codes. */
 function expectPlain(output: string): void {
   expect(output.split("\n").filter((line) => line.length > 100)).toEqual([]);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
   expect(output).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
 }
 
-/** Each is looked for after the one before it. */
+/** Checks that the patterns occur in this order. */
 function expectInOrder(output: string, patterns: readonly RegExp[]): void {
   let rest = output;
   for (const pattern of patterns) {
@@ -129,7 +131,10 @@ function expectInOrder(output: string, patterns: readonly RegExp[]): void {
   }
 }
 
-/** An application with its Secret: by each address, before and after an automatic suspend, and after a rotation. */
+/**
+ * The output of the step with the application: it connects by each address, before and after an automatic suspend, and
+ * after a rotation.
+ */
 const found = /^ {2}hello from before the suspend$/m;
 const connected: readonly RegExp[] = [
   /^ {2}databaseaccess\S+\/orders-app condition met$/m,
@@ -147,7 +152,10 @@ const connected: readonly RegExp[] = [
   /^ok {2}it connected, woke the endpoint and survived the rotation/m,
 ];
 
-/** @param hasComputes there is one part more, with a client of a real database */
+/**
+ * Checks the output of the whole demo.
+ * @param hasComputes true: there is one part more, with a client of a real database
+ */
 const storyOf = (hasComputes: boolean): readonly RegExp[] => {
   const total = hasComputes ? 10 : 9;
   const heading = (number: number) => new RegExp(`^${number}/${total} {2}`, "m");
@@ -187,7 +195,7 @@ const storyOf = (hasComputes: boolean): readonly RegExp[] => {
   ];
 };
 
-/** Its end if Prometheus and Alertmanager are available: `.ci/run` sees to that. */
+/** The end of the output if Prometheus and Alertmanager are available, as in `.ci/run`. */
 const paged: readonly RegExp[] = [
   /^ {2}FIRING {2}ComputeEndpointOperationFailed {2}action=start_compute name=orders namespace=shop$/m,
   /^ {4}shop\/orders: the operation start_compute failed$/m,
@@ -202,7 +210,7 @@ async function hasMonitoring(): Promise<boolean> {
 }
 
 describe("npm run demo", () => {
-  // Both run at once: neither may get into the other's way.
+  // Both demos run at once, and must not affect each other.
   test.concurrent("no options → the whole story, exit code 0, nothing left behind", async () => {
     const demo = await DemoRun.start([]);
     try {

@@ -7,7 +7,9 @@ import { SandboxProcess, type TestProject } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/** Lease duration and 2.2 retry periods. The cache of a standby is synced already; the rest is for a busy machine. */
+/**
+ * The duration of the lease, 2.2 retry periods, and 8 s for a busy machine. The standby's cache is complete already.
+ */
 const takeoverBoundMs = 15_000 + 2.2 * 2_000 + 8_000;
 const releaseBoundMs = 5_000;
 
@@ -20,8 +22,7 @@ afterAll(() => sandbox?.stop());
 const sizes = { before: { minUnits: 0.25, maxUnits: 0.25 }, after: { minUnits: 0.5, maxUnits: 0.5 } };
 
 /**
- * A leader that is never at rest, and a standby.
- *
+ * Starts a leader that is never at rest, and a standby.
  * One resource wants a change that the control plane refuses as locked, four times a second. For another one a person
  * asks for a reconcile again and again. So the replica that may write does write, all the time.
  */
@@ -49,7 +50,7 @@ async function startPair(settingsOfLeader: (world: E2eWorld) => Promise<Record<s
 
 type Pair = Awaited<ReturnType<typeof startPair>>;
 
-/** Asks for one pass after the other until it is stopped. */
+/** Asks for one reconcile after the other until it is stopped. */
 function askForPasses(world: E2eWorld, name: string) {
   let isOver = false;
   let answered = 0;
@@ -63,7 +64,7 @@ function askForPasses(world: E2eWorld, name: string) {
     }
   };
   const running = run();
-  // Its failure is the test's, once it is waited for.
+  // If it fails, the test fails when it waits for it.
   running.catch(() => {});
   const stop = () => {
     isOver = true;
@@ -79,7 +80,7 @@ function askForPasses(world: E2eWorld, name: string) {
   };
 }
 
-/** The standby leads and works; then the service is unlocked, and everything comes to a good end. */
+/** Checks that the standby leads and works. Then the project is unlocked, and every resource becomes Ready. */
 async function expectTakenOver(pair: Pair, since: { readonly atMs: number; readonly boundMs: number }) {
   const { world, replicas, standby, pushed, asked, lock, asking } = pair;
   await replicas.untilLeads(standby);
@@ -98,7 +99,7 @@ async function expectTakenOver(pair: Pair, since: { readonly atMs: number; reado
   return { tookLeaseAfterMs: tookLeaseAtMs - since.atMs, firstWriteAfterMs: firstWriteMs - since.atMs };
 }
 
-/** First the leader, then the standby, in the order in which both logs together show it; never one after the other again. */
+/** Checks both logs together: first the leader writes, then the standby, and after that only the standby. */
 async function expectOneWriterAtATime(pair: Pair, tookLeaseAtMs: number): Promise<{ readonly firstWriteMs: number }> {
   const writes = await pair.replicas.writes(pair.pushed, pair.asked);
   const turns = writes.filter(({ writer }, at) => writer !== writes[at - 1]?.writer);
@@ -154,7 +155,7 @@ test("SIGSTOP for longer than the lease, in the middle of a pass → when it wak
   const atMs = Date.now();
   await replicas.untilLeads(standby);
   await asking.untilAnswered(2);
-  // The answer that it waited for is there when it wakes.
+  // The answer that the process waited for is there when the process continues.
   await held.remove();
   const wokeAtMs = Date.now();
   process.kill(leader.operator.pid, "SIGCONT");

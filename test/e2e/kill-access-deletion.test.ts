@@ -5,7 +5,7 @@ import { type Fault, SandboxProcess } from "../support/e2e-sandbox.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const database = "orders";
-/** A database that exists before its access, and belongs to another role. */
+/** A database that exists before the DatabaseAccess, and belongs to another role. */
 const former = "former";
 
 /** What spec says about deletion, and what must happen then. */
@@ -18,7 +18,7 @@ interface Policy {
 const deletes = { deletionPolicy: "Delete" };
 const retains = { deletionPolicy: "Retain" };
 
-/** Each policy in an access and a project of its own. */
+/** Each policy is tested with its own DatabaseAccess and project. */
 const policies = {
   both: { spec: { role: { name: role, ...deletes }, database: { name: database, ...deletes } }, deleted: [1, 1] },
   // Without a policy the database stays. A role that owns a database stays with it.
@@ -33,7 +33,7 @@ const policies = {
 type PolicyName = keyof typeof policies;
 const policyNames = Object.keys(policies) as readonly PolicyName[];
 
-/** The deletions at the control plane, each in an access of its own. */
+/** The deletions at the control plane at which the operator is killed, each with its own DatabaseAccess. */
 const steps: readonly (readonly [string, PolicyName, string])[] = [
   ["database-then-role", "both", `/branches/*/databases/${database}`],
   ["role-after-database", "both", `/branches/*/roles/${role}`],
@@ -54,7 +54,7 @@ interface Scene extends AccessOfProject {
 
 const sceneOf = (name: string, policy: PolicyName): Scene => ({ name, policy, project: sandbox.takeProject() });
 
-/** Applies the accesses and waits until each is Ready. */
+/** Applies the DatabaseAccesses and waits until each is Ready. */
 async function makeReady(stage: AccessStage, scenes: readonly Scene[]): Promise<void> {
   await Promise.all(
     scenes.map(async (scene) => {
@@ -71,7 +71,7 @@ async function makeReady(stage: AccessStage, scenes: readonly Scene[]): Promise<
   );
 }
 
-/** The access and its Secret are gone, and exactly what its policy says was deleted, once. */
+/** Checks that the DatabaseAccess and its Secret are gone, and that exactly what its policy says was deleted, once. */
 async function expectDeleted(stage: AccessStage, scene: Scene): Promise<void> {
   const { name, policy } = scene;
   const [roles, databases] = policies[policy].deleted;
@@ -88,7 +88,9 @@ async function expectDeleted(stage: AccessStage, scene: Scene): Promise<void> {
   expect(await stage.applied(scene, "POST", [/\/roles$/, /\/databases$/]), `${name}: what was made`).toEqual(made);
 }
 
-/** Adds a fault to the deletion of each scene, asks for the deletions, and lets the operator meet the faults. */
+/**
+ * Adds a fault to the deletion of each scene, asks for the deletions, and waits until each fault has had its effect.
+ */
 async function meetFaults(
   stage: AccessStage,
   effect: { readonly kind: "dropBefore" | "dropAfter" | "hold" },

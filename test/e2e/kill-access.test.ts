@@ -4,7 +4,9 @@ import { type AccessOfProject, AccessStage, changeFaults, role, writeFaults } fr
 import { type Fault, SandboxProcess } from "../support/e2e-sandbox.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/** The changes that a DatabaseAccess makes in the control plane, each in an access and a project of its own. */
+/**
+ * The changes that a DatabaseAccess makes in the control plane. Each is tested with its own DatabaseAccess and project.
+ */
 const steps = {
   role: { tail: "/branches/*/roles", isRotation: false },
   database: { tail: "/branches/*/databases", isRotation: false },
@@ -23,7 +25,9 @@ afterAll(() => sandbox?.stop());
 const scenesFor = (names: readonly string[]): readonly AccessOfProject[] =>
   names.map((name) => ({ name, project: sandbox.takeProject() }));
 
-/** The access is Ready, its Secret holds the password that works now, and nothing was made twice. */
+/**
+ * Checks that the DatabaseAccess is Ready, that its Secret holds the valid password, and that nothing was made twice.
+ */
 async function expectWorking(stage: AccessStage, scene: AccessOfProject, resets: number): Promise<void> {
   const { accesses } = stage;
   const { name, project } = scene;
@@ -43,7 +47,7 @@ async function expectWorking(stage: AccessStage, scene: AccessOfProject, resets:
 
 const resetsOf = (name: string) => (name === "reset" ? 1 : 0);
 
-/** Adds a fault to each step, and lets the operator meet it. */
+/** Adds a fault to the request of each step, and waits until each fault has had its effect. */
 async function meetFaults(
   stage: AccessStage,
   scenes: readonly AccessOfProject[],

@@ -13,7 +13,7 @@ import {
 } from "../support/e2e-scene.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 
-/** What people ask of an endpoint that is there, and what must be true when it is done. */
+/** A change of an existing endpoint that a person asks for, and what must be true afterwards. */
 interface Change {
   readonly name: string;
   readonly method: "PATCH" | "DELETE";
@@ -56,11 +56,14 @@ const changes: readonly Change[] = [
 /** A point between two steps of a change at which the operator is killed. */
 interface CrashPoint {
   readonly name: string;
-  /** The change that it interrupts. The simulation kills the operator before and after each effect of every change. */
+  /**
+   * The change during which the operator is killed. The simulation kills the operator before and after each effect of
+   * every change.
+   */
   readonly change: Change["name"];
-  /** Prepares the service before the change is asked for. */
+  /** Prepares the control plane before the change is asked for. */
   prepare(scene: Scene, change: Change): Promise<Arrival>;
-  /** Whether the change was stored in Kubernetes by then. @default false */
+  /** Whether Kubernetes has stored the change before the kill. @default false */
   readonly isRecorded?: boolean;
 }
 
@@ -113,7 +116,7 @@ describe("kill -9 during a change", () => {
   beforeAll(async () => {
     sandbox = await SandboxProcess.start({ profile: "public" });
   });
-  // The next test must not suffer from what one that failed has left.
+  // The faults of a failed test must not affect the next test.
   afterEach(() => sandbox.endFaults());
   afterAll(() => sandbox?.stop());
 
@@ -122,7 +125,7 @@ describe("kill -9 during a change", () => {
       test(`${change.name}, ${point.name} → after a restart it is done, sent once`, async () => {
         const world = await E2eWorld.start(sandbox);
         const scenes = scenesOf(sandbox, world);
-        // Only the reconciles of the resources list endpoints.
+        // Only reconciles of these resources list endpoints.
         const link = await KubernetesLink.start(world.account);
         const operator = await world.startOperator({ PROJECT_POLL_SECONDS: "600", KUBECONFIG: link.kubeconfigFile });
         await forEach(scenes, ({ name, type, project }) => world.apply(name, project, { type }));

@@ -16,7 +16,10 @@ import {
 import { E2eWorld } from "../support/e2e-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/** So late that the next operator has looked by then, and so early that it still has to wait. */
+/**
+ * The POST takes effect after this time. By then the next operator has read the project, and still waits for the settle
+ * time.
+ */
 const lateMs = 2_000;
 const landedMs = lateMs + 500;
 const settleMs = 4_000;
@@ -26,11 +29,11 @@ const settleMs = 4_000;
  * effect of every create.
  */
 interface CrashPoint {
-  /** Prepares the service before the resource is applied. */
+  /** Prepares the control plane before the resource is applied. */
   prepare(scene: Scene): Promise<Arrival>;
-  /** How long the operator thinks a lost POST may still land. @default 1_500 */
+  /** How long the operator assumes that a lost POST may still take effect. @default 1_500 */
   readonly settleMs?: number;
-  /** After so long the POST has landed: only then is it known what came of it. @default 0 */
+  /** After this time the POST has taken effect, so its result is known. @default 0 */
   readonly landedMs?: number;
 }
 
@@ -59,7 +62,7 @@ interface Killed {
   untilLanded(): Promise<void>;
 }
 
-/** Applies a resource of each type, and kills the operator when both are at the point. */
+/** Applies a resource of each type, and kills the operator when both have reached the point. */
 async function killAt(point: CrashPoint, sandbox: SandboxProcess, spec: object = {}): Promise<Killed> {
   const { settleMs: forMs = 1_500 } = point;
   const world = await E2eWorld.start(sandbox, { CREATE_SETTLE_SECONDS: `${forMs / 1_000}` });
@@ -81,12 +84,18 @@ async function killAt(point: CrashPoint, sandbox: SandboxProcess, spec: object =
   return { scenes, world, untilLanded };
 }
 
-/** Whether a person must say which endpoint it is: a replica that was made, at a service that does not echo names. */
+/**
+ * Whether a person must say which endpoint it is. That is so for a replica whose create took effect, if the control
+ * plane shows no names.
+ */
 function isAmbiguous(profile: Profile, { type }: Scene): boolean {
   return profile === "seed" && type === "ReadOnly";
 }
 
-/** Neither a second POST nor a guess: one endpoint there, and a condition that names it and both ways out. */
+/**
+ * Checks that there was no second POST and no guess: there is one endpoint, and the condition names it and both
+ * remedies.
+ */
 async function expectAmbiguous({ sandbox, world, name, project }: Scene): Promise<{
   readonly suspect: string;
   readonly attempt: string;
@@ -113,7 +122,7 @@ describe.each([
   beforeAll(async () => {
     sandbox = await SandboxProcess.start({ profile });
   });
-  // The next test must not suffer from what one that failed has left.
+  // The faults of a failed test must not affect the next test.
   afterEach(() => sandbox.endFaults());
   afterAll(() => sandbox?.stop());
 
@@ -152,7 +161,7 @@ describe("a replica whose create is ambiguous", () => {
   beforeAll(async () => {
     sandbox = await SandboxProcess.start({ profile: "seed" });
   });
-  // The next test must not suffer from what one that failed has left.
+  // The faults of a failed test must not affect the next test.
   afterEach(() => sandbox.endFaults());
   afterAll(() => sandbox?.stop());
 

@@ -23,7 +23,7 @@ interface Scene {
 
 const endpointIdOf = ({ world }: Scene, name: string) => world.resources.get(name)?.status.ownership?.endpointId;
 
-/** Something for the service to do, asked for by a person or by another client. */
+/** Causes an operation, by a change of a person or of another client. */
 async function ask(scene: Scene, name: string): Promise<void> {
   const { world, sandbox, random, projects } = scene;
   const project = projects.get(name) as TestProject;
@@ -37,13 +37,13 @@ async function ask(scene: Scene, name: string): Promise<void> {
   await sandbox.control.api("POST", path).catch(() => {});
 }
 
-/** Kills it at some moment of its work: as soon as status shows the next change or the one after, or at once. */
+/** Kills the operator at a random moment: after up to three changes of a status, or at once. */
 async function killSomewhere({ world, random }: Scene, operator: OperatorProcess): Promise<void> {
   const [name, changes] = [random.pick(names), random.below(4)];
   for (let change = 0; change < changes; change += 1) {
     const before = JSON.stringify(world.resources.get(name)?.status);
     const isOther = () => JSON.stringify(world.resources.get(name)?.status) !== before || undefined;
-    // If nothing changes at all, this moment is used.
+    // If no status changes, the operator is killed now.
     await waitUntil(isOther, { what: "status changes", timeoutMs: 1_000 }).catch(() => {});
   }
   process.kill(operator.pid, "SIGKILL");
@@ -56,7 +56,7 @@ interface PassLine {
   readonly counted?: number;
 }
 
-/** What its log says it did to statuses; the line follows the count at once, with nothing in between. */
+/** Returns the operator's log lines about reconciles. It writes such a line directly after it has counted. */
 function passesOf(operator: OperatorProcess): readonly PassLine[] {
   const lines = operator
     .output()
@@ -68,7 +68,10 @@ function passesOf(operator: OperatorProcess): readonly PassLine[] {
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 const countedIn = (lines: readonly PassLine[]) => sum(lines.map(({ counted = 0 }) => counted));
 
-/** By resource: the status writes that took effect and whose reconcile did not end. */
+/**
+ * Returns, for each resource, the number of status writes that took effect without a log line, because the reconcile
+ * did not end.
+ */
 async function interruptedPasses({ world }: Scene, lines: readonly PassLine[]): Promise<ReadonlyMap<string, number>> {
   const writes = (await world.operatorWrites()).filter(
     ({ objectRef, responseStatus }) =>
@@ -82,7 +85,7 @@ async function interruptedPasses({ world }: Scene, lines: readonly PassLine[]): 
   return new Map(names.map((name) => [name, of(name)]));
 }
 
-/** Waits until all work has ended, every resource was looked at after that, and nothing new came of it. */
+/** Waits until all work has ended, and a later reconcile of every resource has changed nothing. */
 async function settle({ world, sandbox, projects }: Scene): Promise<void> {
   const operations = async () =>
     (await Promise.all([...projects.values()].map((project) => sandbox.operations(project)))).flat();

@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => sandbox?.stop());
 
-/** Runs the plugin as kubectl would, with the user's kubeconfig. */
+/** Runs the plugin as kubectl does, with the user's kubeconfig. */
 function endpoints(world: E2eWorld, ...args: readonly string[]) {
   return endpointsWith({}, world, args);
 }
@@ -49,7 +49,10 @@ async function planOf(world: E2eWorld, ...args: readonly string[]): Promise<Plan
   return JSON.parse(out) as Plan;
 }
 
-/** Writes the manifest of `orders` on the first branch of a project. @param lines more of its spec */
+/**
+ * Writes the manifest of `orders` on the first branch of a project.
+ * @param lines further lines of its spec
+ */
 async function manifestFile(
   world: E2eWorld,
   project: { readonly id: string; readonly branches: readonly string[] },

@@ -51,7 +51,7 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
     directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-release-"));
     cosign = await findCosign(ignore);
     registry = await startRegistry((await resolveAssets(["registry"])).registry);
-    // One login, as docker login leaves it, must do for crane, Helm, cosign and buildah.
+    // One login in Docker's configuration must be enough for crane, Helm, cosign and buildah.
     vi.stubEnv("DOCKER_CONFIG", path.dirname(registry.dockerConfig));
     vi.stubEnv("REGISTRY_AUTH_FILE", registry.dockerConfig);
     const args = ["tools/release/cli.ts", "--dry-run", "--out", first(), "--cache", imageCache];
@@ -75,7 +75,8 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
     expect(await problemsIn(first())).toEqual([]);
   });
 
-  // From nothing it takes two minutes; from the cache it shares the base images and the npm packages with the first build.
+  // Without the cache this takes two minutes. With it, the build shares the base images and the npm packages with the
+  // first build.
   const isLong = process.env.LONG === "1";
   const title = isLong ? "npm run image --push, without the cache" : "npm run image --push";
   test(`${title} → the same digest, archive and SBOM; the registry has this digest`, { timeout: 600_000 }, async () => {
@@ -111,7 +112,7 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
     ])("one byte of %s is changed → its checksum and its signature fail, and those of no other file", async (name) => {
       const copy = await copyOfRelease();
       await changeByte(path.join(copy, name));
-      // Without a readable SBOM nothing says which image the layout must hold.
+      // If the SBOM cannot be read, it is not known which image the layout must hold.
       const isOfFile = (line: string) => line.startsWith(`${name}:`) || line.includes("the SBOM describes");
       const lines = await problemsIn(copy);
       expect(lines.filter((line) => !isOfFile(line))).toEqual([]);
@@ -184,7 +185,7 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
       readonly output: string;
     }
 
-    /** Calls the command in a commit that has the tag of its version. */
+    /** Runs the command at a commit that has the tag of its version. */
     async function release(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
       const { GITHUB_REF_TYPE: _type, GITHUB_REF_NAME: _name, ...own } = process.env;
       const options = {

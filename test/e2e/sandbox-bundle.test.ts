@@ -4,10 +4,15 @@ import type { OpenApiDocument } from "../../src/sandbox/http/openapi/openapi-typ
 import { startSandbox } from "../../src/sandbox/index.ts";
 import { bareEnvironment, bundledProgram, startProgram } from "../support/e2e-program.ts";
 
-/** From the start of the process to its first answer; generous, for it takes well under a second on a quiet machine. */
+/**
+ * The time limit from the start of the process to its first answer. On a quiet machine this takes well under a second.
+ */
 const startDeadlineMs = 5_000;
 
-/** The bundle's sandbox. @returns its origin, which has answered by the deadline. */
+/**
+ * Starts the sandbox of the bundle.
+ * @returns its origin, when it has answered
+ */
 async function startBundled(profile: string): Promise<string> {
   const deadline = AbortSignal.timeout(startDeadlineMs);
   const command = bundledProgram("sandbox", "--port", "0", "--profile", profile);

@@ -37,7 +37,7 @@ beforeEach((context) => {
   context.skip(noBrowser);
 });
 
-/** The bundled program on a clock that stands, and its page in a browser of its own. */
+/** Starts the bundled program with a clock that stands still, and opens its page in a new browser. */
 async function openPage({ javaScriptEnabled = true, path: pagePath = "/" } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), "sandbox-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -70,7 +70,7 @@ async function openPage({ javaScriptEnabled = true, path: pagePath = "/" } = {})
   return { page, control, complaints, program, advance, origin: new URL(url).origin, apiKey };
 }
 
-/** Waits for longer than the second that is usual: the machine may be busy. */
+/** Waits longer than the usual second, because the machine may be busy. */
 const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 15_000 });
 const create = (control: SandboxControl, branchId: string) => control.createForeign("green-fox-123456", branchId);
 const row = (page: Page, name: string) => page.getByRole("row").filter({ hasText: name });
@@ -239,7 +239,7 @@ describe("the page in a browser", () => {
     await page.keyboard.press("Space");
     expect(await pause.getAttribute("aria-pressed")).toBe("true");
     await create(control, "br-main");
-    // Another page shows the new state by then, and this one was asked not to.
+    // Another page shows the new state by then. This page is paused, so it must not.
     const second = await page.context().newPage();
     await second.goto(page.url());
     await operation(second, "start_compute").waitFor();
@@ -286,7 +286,7 @@ describe("the page in a browser", () => {
     ]) {
       expect(tree).toContain(part);
     }
-    // A sign beside a word is for the eye only.
+    // The sign beside a word is only for the eye.
     expect(tree).toMatch(/cell "In progress"/);
   });
 
@@ -296,7 +296,7 @@ describe("the page in a browser", () => {
       const { page, control, origin, advance } = await openPage();
       const id = await create(control, "br-main");
       await advance(latencyMs);
-      // The longest words that an endpoint's row has.
+      // The longest words that the row of an endpoint can have.
       const endpoint = { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 };
       await control.api("PATCH", `/projects/green-fox-123456/endpoints/${id}`, { endpoint });
       await control.fault({ method: "GET", path: "/projects/*/branches" }, { kind: "hold" });
@@ -328,17 +328,17 @@ describe("the page in a browser", () => {
     await create(control, "br-main");
     await page.reload();
     expect(await operation(page, "start_compute").innerText()).toContain("In progress");
-    // A browser that is set to run no script still counts as one that could.
+    // If scripts are switched off in a browser by a setting, the browser still counts as one that can run them.
     expect(await page.locator("noscript").textContent()).toContain("reload it");
     expect(await page.getByRole("button").count()).toBe(0);
   });
 });
 
-/** In the page: how many pixels the page and its tables are wider than there is room for them. */
+/** A script for the page. It returns by how many pixels the page and its tables are too wide. */
 const cutOffPixels = `Math.max(0, document.documentElement.scrollWidth - innerWidth,
   ...[...document.querySelectorAll("main .scroll, main .snippet pre")].map((box) => box.scrollWidth - box.clientWidth))`;
 
-/** In the page: texts with less contrast to their ground than 4.5 to 1; what cannot be used is exempt. */
+/** A script for the page. It returns texts whose contrast is less than 4.5 to 1. Disabled elements are exempt. */
 const faintTexts = `(() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const channels = (colours) => {

@@ -7,7 +7,7 @@ import { SandboxProcess } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/** What the shipped Deployment gives a probe. */
+/** The probe settings of the shipped Deployment. */
 const probeTimeoutMs = 5_000;
 
 let sandbox: SandboxProcess;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox?.stop());
 
-/** A world whose operator goes wrong on SIGUSR2. */
+/** Starts a world whose operator misbehaves on SIGUSR2. */
 async function startMisbehaving(how: "Loop" | "Reject" | "Throw") {
   const world = await E2eWorld.start(sandbox);
   const { command, args } = bundledProgram("run");
@@ -25,7 +25,7 @@ async function startMisbehaving(how: "Loop" | "Reject" | "Throw") {
   return { world, operator };
 }
 
-/** What the kubelet makes of a probe. */
+/** Returns what the kubelet concludes from a probe. */
 async function livez(operator: OperatorProcess, timeoutMs = probeTimeoutMs): Promise<"Alive" | "NoAnswer" | number> {
   const answer = operator.probe("/livez").then(({ status }) => (status === 200 ? "Alive" : status));
   answer.catch(() => {});
@@ -36,7 +36,7 @@ async function livez(operator: OperatorProcess, timeoutMs = probeTimeoutMs): Pro
   return seen;
 }
 
-/** At its end the world asks the operator to stop, but this operator does not react. */
+/** At the end of the test the world asks the operator to stop, but this operator does not react. */
 function endForSure(operator: OperatorProcess): void {
   if (operator.exit === undefined) process.kill(operator.pid, "SIGKILL");
 }
@@ -50,7 +50,7 @@ test("the event loop never turns again → /livez does not answer, and SIGKILL i
   expect(await livez(operator)).toBe("NoAnswer");
   endForSure(operator);
   expect(await operator.exited).toEqual({ code: null, signal: "SIGKILL" });
-  // What the kubelet does next.
+  // Does what the kubelet does next.
   const project = sandbox.takeProject();
   await world.startOperator();
   await world.apply("orders", project, { type: "ReadWrite" });

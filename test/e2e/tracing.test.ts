@@ -11,7 +11,7 @@ import { OtlpReceiver } from "../support/otlp-receiver.ts";
 import { saveOutput } from "../support/outputs.ts";
 import { newSecret } from "../support/secrets.ts";
 
-/** Of the whole stop; what the last traces may take of it is 2 s. */
+/** The time limit of the whole stop. Sending the last traces may take 2 s of it. */
 const stopLimitMs = 15_000;
 
 async function startScene() {
@@ -60,7 +60,7 @@ test("the bundle without its file for tracing → works when tracing is off: not
       (await readFile(path.join(chunks, name), "utf8")).includes("OTLPTraceExporter") ? [name] : [],
     ),
   );
-  // All of the exporter is in the one file that is taken away.
+  // The removed file contains the whole exporter.
   const [tracing = "no file", ...others] = withExporter.flat();
   expect(tracing).toMatch(/^start-tracing-/);
   expect(others).toEqual([]);

@@ -12,7 +12,10 @@ import { waitUntil } from "../support/wait-until.ts";
 const base = { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" } as const;
 const replica = { ...base, type: "ReadOnly" } as const;
 
-/** What the API server must refuse, and words its message must hold so that a person knows what would be right. */
+/**
+ * Specs that the API server must refuse. Each has words that the message must contain, so that a person knows what is
+ * right.
+ */
 const invalid: readonly (readonly [what: string, spec: unknown, words: RegExp])[] = [
   ["no spec", undefined, /spec/],
   ["no project", { branchId: base.branchId, type: "ReadWrite" }, /projectId.*[Rr]equired/],
@@ -115,7 +118,7 @@ async function judge(spec: unknown): Promise<{ readonly problem: string | undefi
   const metadata = { name: "tried", namespace };
   const body = { apiVersion: "endpoint-operator.dev/v1alpha1", kind: "ComputeEndpoint", metadata, spec };
   const path = `/apis/endpoint-operator.dev/v1alpha1/namespaces/${namespace}/computeendpoints`;
-  // Strict is what kubectl sends.
+  // kubectl sends this value by default.
   const query = { dryRun: "All", fieldValidation: "Strict" };
   const answer = await connection
     .request({ what: "create", method: "POST", path, query, body, timeoutMs: 10_000 })
@@ -133,7 +136,7 @@ describe("refused by the API server, with what would be right, and not accepted 
   test.each(invalid)("%s", async (what, spec, words) => {
     const { problem, isReadable } = await judge(spec);
     expect(problem).toMatch(words);
-    // A field that a later version knows must not stop this one.
+    // This version must still be able to read a field of a later version.
     expect(isReadable).toBe(what === "an unknown field");
   });
 });
@@ -157,7 +160,7 @@ spec:
   });
 });
 
-/** Every combination of the values at and around each bound. */
+/** Every combination of the values at and near each bound. */
 function edgeCases(): readonly object[] {
   const sizes = [-1, 0, 0.25, 0.26, 0.5, 0.75, 1, 1.5, 2, 55, 56, 57, "1", null];
   const compute = sizes.flatMap((minUnits) => sizes.map((maxUnits) => ({ compute: { minUnits, maxUnits } })));
@@ -209,7 +212,7 @@ test("each combination of values at the bounds → the API server and the operat
     }
   }
   expect(disagreements).toEqual([]);
-  // Both verdicts occur often, so that an answer which is always the same would be noticed.
+  // Each result must occur often. Otherwise an answer that is always the same would not be noticed.
   expect(accepted).toBeGreaterThan(50);
   expect(cases.length - accepted).toBeGreaterThan(200);
 }, 60_000);
@@ -335,7 +338,7 @@ describe("people with the shipped roles", () => {
     ["edit", "patch", "computeendpoints.endpoint-operator.dev/status", false],
     ["view", "patch", "computeendpoints.endpoint-operator.dev/status", false],
     ["edit", "patch", "databaseaccesses.endpoint-operator.dev/status", false],
-    // A Namespace carries the grants.
+    // The grants are an annotation of a Namespace.
     ["admin", "get", "namespaces", true],
     ["admin", "patch", "namespaces", false],
     ["edit", "patch", "namespaces", false],

@@ -35,12 +35,12 @@ test("the API server is restarted under a running operator → edits of right af
   ).toEqual([]);
 });
 
-/** Without its watch cache the API server knows no more of the past than etcd does. */
+/** Starts an API server without its watch cache. It then knows only the past that etcd has. */
 async function openWithoutWatchCache(): Promise<{ readonly apiServer: ApiServer; readonly scene: WatchScene }> {
   const { apiServer } = await startOwnApiServer({ apiServerArgs: ["--watch-cache=false"] });
   const { url, caFile, token, kubeconfigFile } = apiServer;
   const server = { url, caFile, token, adminKubeconfigFile: kubeconfigFile };
-  // A page is held here for as long as it takes.
+  // A page may be held here for a long time.
   const timing = { pageTimeoutMs: 300_000 };
   return { apiServer, scene: await openWatchScene({ server, onTestFinished, timing }) };
 }
@@ -86,7 +86,7 @@ test("etcd is compacted while a watch is broken off, and between two pages of a 
   expect(watch.stats(), "history is gone: listed").toMatchObject({ lists: 2 });
 });
 
-// Four starts of an API server.
+// A long time limit: the test starts an API server four times.
 if (process.env.LONG === "1") {
   test("etcd is put back to an earlier time under a watch → the cache is what is stored now, and each change is reported; also when its revision is raised", async () => {
     const { server, backUp, restore } = await startRestorableApiServer();

@@ -13,7 +13,7 @@ import { branches, project, startWorldAt } from "../support/world.ts";
 
 const crdFile = fileURLToPath(new URL("../../crds/endpoint-operator.dev_computeendpoints.yaml", import.meta.url));
 
-/** An API server whose definition lets anything into spec and status, as an older version's may have. */
+/** Starts an API server whose CRD allows anything in spec and status, as the CRD of an older version may. */
 async function laxApiServer() {
   const { assets } = sharedApiServer();
   const apiServer = await startApiServer({

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
-/** As in production, so that a resource that is never looked at again is noticed here. */
+/** The production values, so that the test notices a resource that is never reconciled again. */
 const environment = { OPERATION_POLL_SECONDS: "5", PROJECT_POLL_SECONDS: "30" };
 const endpointsPath = `/api/v2/projects/${project}/endpoints`;
 
@@ -12,7 +12,7 @@ async function applyAll(world: World, resources: Readonly<Record<string, object>
   await world.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
 }
 
-/** The operator may be done with it first; that is no less gone. */
+/** The operator may have deleted it already. That is a success too. */
 async function removeByForce(world: World, name: string): Promise<void> {
   await world.delete(name);
   const finalizers = '{"metadata":{"finalizers":null}}';

@@ -1,4 +1,4 @@
-/** The API server and the operator's own schema judge the same specs of control planes in the same way. */
+/** Tests that the API server and the operator's schema refuse the same specs of control planes. */
 import { describe, expect, test } from "vitest";
 import { parseComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
 import { parseClusterControlPlane, parseControlPlane } from "../../src/resource/control-plane-resource.ts";

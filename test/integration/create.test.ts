@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { branches, project, startWorld } from "../support/world.ts";
 
-/** The two dialects of the service: seed drops endpoint names, public echoes them. */
+/** The two profiles of the control plane: seed shows no names of endpoints, public shows them. */
 const profiles = ["seed", "public"] as const;
 
 describe.each(profiles)("profile %s", (profile) => {

@@ -154,7 +154,7 @@ test("the Secret is edited, then deleted → restored each time", async () => {
   await access.untilReady("app");
   const before = await access.secret("app");
   await kubectl.run(["-n", namespace, "patch", "secret", "app", "-p", '{"stringData":{"host":"evil","more":"x"}}']);
-  // The next look may be 45 s away. The simulation waits for it.
+  // The next reconcile may be 45 s away, so only the simulation tests it.
   await access.annotate("app", "reconcileRequestedAt", "edited");
   await access.untilSecret("app", "restored", ({ data }) => data.host === before?.data.host);
   expect((await access.secret("app"))?.data).toEqual(before?.data);
@@ -194,7 +194,7 @@ test("deleted without a policy → the database stays, and so does the role that
   expect(await access.secret("app")).toBeUndefined();
 });
 
-/** Two accesses that name one role and one database; `creator` made both. */
+/** Applies two DatabaseAccesses that name the same role and database. `creator` has created both. */
 async function startSharing(): Promise<AccessWorld> {
   const access = await startAccessWorld();
   await access.world.apply("orders", endpoint);

@@ -35,7 +35,7 @@ function named(manifests: readonly Manifest[], kind: string, name: string): Mani
   return found;
 }
 
-/** One line for each verb on each resource. */
+/** Returns one line for each verb on each resource. */
 function permissions({ rules = [] }: Manifest): readonly string[] {
   return rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
     resources.flatMap((resource) =>
@@ -44,7 +44,7 @@ function permissions({ rules = [] }: Manifest): readonly string[] {
   );
 }
 
-/** A server-side dry run stores nothing, so it does not find the namespaces that the same files bring. */
+/** A server-side dry run stores nothing. So it does not find namespaces that the same manifests create. */
 beforeAll(async () => {
   for (const path of ["deploy/base/namespace.yaml", "deploy/samples/namespace.yaml"]) {
     await adminKubectl().run(["apply", "--server-side", "--filename", pathOf(path)]);
@@ -145,7 +145,7 @@ describe("roles", () => {
       ...ofCluster,
       "get namespaces. kube-system",
     ]);
-    // Bound per namespace, by an administrator of that namespace.
+    // An administrator of each namespace binds this role there.
     expect(permissions(named(manifests, "ClusterRole", "endpoint-operator-secrets"))).toEqual([
       "get secrets.",
       "create secrets.",
@@ -169,7 +169,7 @@ describe("roles", () => {
     const clusterWide = permissions(named(manifests, "ClusterRole", "endpoint-operator"));
     const there = permissions(named(manifests, "Role", "endpoint-operator"));
     expect(clusterWide).toEqual([...ofCluster, "get namespaces. kube-system"]);
-    // One Namespace is read by name; all of them are watched.
+    // One Namespace is read by its name; a watch covers all of them.
     const withoutNamespaces = (lines: readonly string[]) => lines.filter((line) => !line.endsWith(" namespaces."));
     expect(there).toContain("get namespaces.");
     expect([...withoutNamespaces(there), ...clusterWide]).toEqual(withoutNamespaces(everywhere));

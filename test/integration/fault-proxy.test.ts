@@ -11,12 +11,12 @@ import {
 } from "../support/fault-proxy/watch-scene.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/*
- * The product's list and watch against the real API server, through one fault after the other, while another client changes
- * resources. Time goes ten times as fast for the client.
+/**
+ * The operator's list and watch against the real API server. One fault comes after the other, while another client
+ * changes resources. The client's clock runs ten times as fast.
  */
 
-/** Everything that can happen to a resource. */
+/** Makes every kind of change to resources. */
 async function makeChanges({ editor }: WatchScene, round: number): Promise<void> {
   await editor.create(`created-${round}`);
   await editor.update("updated");
@@ -34,7 +34,7 @@ const endWithError: FaultRule = {
 interface Case {
   readonly name: string;
   readonly rule: FaultRule;
-  /** What brings the client to where the fault is. */
+  /** A further fault that brings the client to the place of the first one. */
   readonly provoke?: FaultRule;
 }
 
@@ -52,7 +52,7 @@ const cases: readonly Case[] = [
   },
   ...all(requestFaults).map(([name, fault]) => ({
     name: `opening a watch: ${name}`,
-    // A watch that opens late is open: there is no second attempt.
+    // A watch that opens late is still open, so there is no second attempt.
     rule: { match: { verb: "watch" }, fault, times: fault.kind === "Delay" ? 1 : 2 } as const,
     provoke: cutWatch,
   })),
@@ -69,7 +69,10 @@ beforeAll(async () => {
   server = await sharedSceneServer();
 });
 
-/** Only silence tells of these. Behind all others no silence is noticed, so that what a watch misses stays missed. */
+/**
+ * The client notices these faults only by silence. For all other faults the detection of silence is off, so that it
+ * cannot repair what a watch has missed.
+ */
 const sendsNothing = /half-open|opening a watch: never finished|has not reached/;
 const noticesNoSilence = { inactivityMs: 24 * 3_600_000 };
 
@@ -82,7 +85,7 @@ describe.concurrent("one fault, then quiet", () => {
       for (const each of ["updated", "recreated", "deleted-1", "deleted-2", "untouched"]) await editor.create(each);
       watch.start();
       await scene.untilWatching();
-      // So that there is a change to report again.
+      // So there is a change that can be reported again.
       await editor.update("untouched");
       await scene.untilEqual();
       const injected = proxy.inject(rule);

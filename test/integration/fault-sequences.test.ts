@@ -11,9 +11,9 @@ import {
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/*
- * Faults and changes in any order, at random. The same seed draws the same steps, what the network makes of them
- * differs; a failure shows the steps. LONG=1 for more of them.
+/**
+ * Faults and changes in random order. The same seed gives the same steps, but the network may make something else of
+ * them. A failure prints the steps. LONG=1 runs more of them.
  */
 
 const isLong = process.env.LONG === "1";
@@ -21,7 +21,7 @@ const seeds = Array.from({ length: isLong ? 60 : 4 }, (_, index) => index + 1);
 const stepCount = isLong ? 40 : 24;
 const names = ["a", "b", "c", "d", "e", "f"];
 
-/** Time goes forty times as fast for the client, so that its long pauses cost little here. */
+/** The client's clock runs forty times as fast, so that its long pauses take little time here. */
 const haste = 40;
 const timing = { inactivityMs: 60_000, openTimeoutMs: 60_000, pageTimeoutMs: 80_000 };
 
@@ -30,7 +30,10 @@ interface Step {
   run(scene: WatchScene): Promise<void>;
 }
 
-/** @param present names of resources that are there; kept up to date. */
+/**
+ * Makes a random change.
+ * @param present the names of the existing resources; kept up to date
+ */
 function drawChange(random: SeededRandom, present: Set<string>): Step {
   const name = random.pick(names);
   if (!present.has(name)) {
@@ -58,7 +61,7 @@ function drawRequestFault(random: SeededRandom): Step {
   const [name, fault] = random.pick(Object.entries(requestFaults));
   const verb = random.pick<RequestVerb>(["list", "watch"]);
   const times = 1 + random.below(2);
-  // What brings the client to where the fault is.
+  // A further fault that brings the client to the place of the first one.
   const provocation = verb === "list" ? streamFaults["ERROR 500"] : streamFaults.cut;
   return {
     words: `${verb}, ${times} times: ${name}`,

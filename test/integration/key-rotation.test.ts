@@ -23,7 +23,7 @@ async function deleteSecret(): Promise<void> {
   await adminKubectl().run(["--namespace", home, "delete", "secret", secretName, "--ignore-not-found"]);
 }
 
-/** A mounted file that never follows the Secret, and an operator that has both. */
+/** Starts an operator with a watched Secret and a mounted file. The file never follows the Secret. */
 async function startWithFile(key: (sandbox: SandboxControl) => Promise<string>, operatorKubeconfig?: string) {
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-key-"));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -39,7 +39,7 @@ async function startWithFile(key: (sandbox: SandboxControl) => Promise<string>, 
   return world;
 }
 
-/** Requests since one of them that the control plane refused for their key. */
+/** Returns the requests that the control plane refused because of their key, since the given one. */
 async function refusedSince(world: World, sequence: number): Promise<readonly LoggedRequest[]> {
   return (await world.sandbox.requests(sequence)).filter(({ status }) => status === 401);
 }
@@ -68,7 +68,7 @@ test("the Secret gets another key → used within seconds, and the revoked one n
   const second = await world.sandbox.newKey("second");
   const beforeRevoked = await lastSequence(world);
   await world.sandbox.revokeKey("first");
-  // After two refusals the operator tries the same key only seconds later.
+  // After two refusals, the operator waits some seconds before it tries the same key again.
   await waitUntil(async () => ((await refusedSince(world, beforeRevoked)).length >= 2 ? true : undefined), {
     what: "the revoked key is refused twice",
   });

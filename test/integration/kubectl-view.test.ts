@@ -2,7 +2,9 @@
 import { expect, test } from "vitest";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
-/** The table that kubectl prints, by column name. A column begins where a word of the header begins. */
+/**
+ * Parses the table that kubectl prints: the values by column name. A column begins where a word of the header begins.
+ */
 async function columnsOf(world: World, name: string, ...args: string[]): Promise<Readonly<Record<string, string>>> {
   const table = await world.kubectl.run(["-n", world.namespace, "get", "cpe", name, ...args]);
   const [header = "", row = ""] = table.split("\n");
@@ -19,8 +21,9 @@ const age = expect.stringMatching(/^\d+s$/);
 const orders = { branchId: branches.orders, type: "ReadWrite", suspend: { mode: "Never" } } as const;
 
 /**
- * Applies a size, and waits until status shows this number of operations, one of them running. The control plane's clock
- * stands from then on, so that a slow machine sees the same. @returns what lets it go on
+ * Applies a size, and waits until status shows this number of operations, one of them running. From then on the control
+ * plane's clock stands still, so that a slow machine sees the same state.
+ * @returns a function that lets the clock run again
  */
 async function applyUntilRunning(world: World, compute: object, count: number): Promise<() => Promise<unknown>> {
   await world.sandbox.control("PUT", "/clock", { mode: "stepped" });

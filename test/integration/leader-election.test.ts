@@ -11,18 +11,18 @@ import { adminKubectl, serviceAccountAccess } from "../support/api-server.ts";
 import { quietLogger } from "../support/quiet-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/** As in production, and shorter. */
+/** The production times, shortened. */
 const timing = { durationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 400 };
 const effectMs = 1_000;
 
-/** The only Lease that the shipped role allows. */
+/** The only Lease that the shipped Role allows. */
 const place = { namespace: "endpoint-operator-system", name: "endpoint-operator" } as const;
 
 interface Candidate {
   readonly elector: LeaseElector;
   readonly events: string[];
   readonly warnings: string[];
-  /** What becomes of its calls from now on. */
+  /** What happens to its calls from now on. */
   way: "Open" | "Cut" | "NoAnswers";
   /** Made so far. */
   calls: number;
@@ -47,7 +47,7 @@ afterEach(async () => {
   for (const cleanUp of cleanups.splice(0)) await cleanUp();
 });
 
-/** A connection with the rights of the shipped service account, over a way that the test can cut. */
+/** Opens a connection with the rights of the shipped service account. The test can cut it. */
 function connect(candidate: Pick<Candidate, "way" | "calls">): KubernetesConnection {
   const load = () => {
     const config = new KubeConfig();

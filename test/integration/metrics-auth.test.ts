@@ -9,7 +9,10 @@ const rolesFile = new URL("../../deploy/metrics-auth/metrics-auth.yaml", import.
 const reader = "endpoint-operator-metrics-reader";
 const admin = adminKubectl();
 
-/** A service account in a namespace of the test, and how to be it. */
+/**
+ * Creates a service account in a namespace of the test.
+ * @returns its credentials
+ */
 async function account(namespace: string, name: string) {
   await admin.run(["--namespace", namespace, "create", "serviceaccount", name]);
   return { subject: `${namespace}:${name}`, ...(await serviceAccountAccess(namespace, name)) };

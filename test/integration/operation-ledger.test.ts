@@ -56,7 +56,7 @@ const steps: Readonly<Record<string, Step>> = {
   "handed over": (world) => world.handOver(),
 };
 
-/** Far more than one page of the log while no operator looks. */
+/** While no operator runs, more operations end than one page of the log holds. */
 async function sleepThroughMany(world: World): Promise<void> {
   await world.stopOperator();
   for (let round = 0; round < 60; round += 1) {

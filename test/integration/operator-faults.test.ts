@@ -10,9 +10,9 @@ import { createSeededRandom, type SeededRandom } from "../support/seeded-random.
 import { waitUntil } from "../support/wait-until.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
-/*
- * The whole operator behind the fault proxy, in real time. Faults that it needs half a minute to notice are only in
- * the tests of the watch.
+/**
+ * The whole operator behind the fault proxy, in real time. A fault that takes half a minute to notice is tested only on
+ * the watch.
  */
 
 const seeds = Array.from({ length: process.env.LONG === "1" ? 12 : 2 }, (_, index) => index + 1);
@@ -26,7 +26,7 @@ async function startBehindProxy(): Promise<{ readonly proxy: FaultProxy; readonl
   return { proxy, world: await startWorld({ operatorKubeconfig: kubeconfigFile }) };
 }
 
-/** The calls of a reconcile, to which faults apply. */
+/** The requests of a reconcile that get faults. */
 const requests: readonly RequestMatch[] = [
   { verb: "patch", resource: "computeendpoints", subresource: "status" },
   { verb: "patch", resource: "computeendpoints", subresource: "" },
@@ -34,9 +34,7 @@ const requests: readonly RequestMatch[] = [
   { resource: "events" },
 ];
 
-/**
- * A watch that continues from a bookmark of the far future is noticed because it sends nothing, three times in a row.
- */
+/** The client notices the bookmark of the far future by silence: three watches in a row send nothing. */
 const slow = ["never answered", "never finished", "delayed by 4 s", "half-open", "a bookmark of the far future"];
 const quick = (faults: Readonly<Record<string, Fault>>) =>
   Object.entries(faults).filter(([name]) => !slow.includes(name));
@@ -46,7 +44,7 @@ interface Step {
   run(world: World, proxy: FaultProxy): Promise<unknown>;
 }
 
-/** Replicas that are wanted, by name with their size, and those that were wanted once. */
+/** The replicas that must exist, by name with their size, and those that were deleted. */
 interface Wanted {
   readonly sizes: Map<string, number>;
   readonly deleted: string[];
@@ -74,7 +72,8 @@ function drawChange(random: SeededRandom, { sizes, deleted }: Wanted): Step {
 function drawRequestFault(random: SeededRandom): Step {
   const match = random.pick(requests);
   const [name, fault] = random.pick(quick(requestFaults));
-  // The operator reads a single resource only after a doubtful write. Failures of such reads all concern one key, and its pauses double each time.
+  // The operator reads a single resource only if the result of a write is unknown. All such reads are for one key, and
+  // the pause between them doubles each time.
   const times = match.verb === "get" ? 1 : 1 + random.below(3);
   return {
     words: `${JSON.stringify(match)}, ${times} times: ${name}`,
@@ -82,7 +81,7 @@ function drawRequestFault(random: SeededRandom): Step {
   };
 }
 
-/** Seldom: each that fails makes the pause before the next attempt twice as long. */
+/** Draws a fault of a watch. It is rare, because each failure doubles the pause before the next attempt. */
 function drawWatchFault(random: SeededRandom): Step {
   const [name, fault] = random.pick(quick(streamFaults));
   return {
@@ -92,7 +91,10 @@ function drawWatchFault(random: SeededRandom): Step {
   };
 }
 
-/** @param wanted is filled with what is to be there in the end. */
+/**
+ * Makes a random change.
+ * @param wanted is filled with what must exist at the end
+ */
 function drawSteps(seed: number, wanted: Wanted): readonly Step[] {
   const random = createSeededRandom(seed);
   const change = () => drawChange(random, wanted);
@@ -110,7 +112,7 @@ test.each(seeds)("changes and faults in any order, seed %i → all is made in th
     proxy.requests.some(({ verb, resource }) => verb === "watch" && resource === "computeendpoints") || undefined;
   await waitUntil(isWatching, { what: "the watch is open" });
   for (const step of steps) await step.run(world, proxy);
-  // What has not bitten by now still may.
+  // A fault that has had no effect by now may still have one.
   const owned: (string | undefined)[] = [];
   for (const name of wanted.sizes.keys())
     owned.push((await world.untilReady(name, 60_000)).status.ownership?.endpointId);
@@ -136,8 +138,8 @@ test("every write of a status is refused → fewer and fewer attempts, nothing i
   const isRefused = () => (refused.bites >= attempts ? true : undefined);
   await waitUntil(isRefused, { what: `${attempts} refused writes`, lastSeen: () => refused.bites });
   const timesMs = proxy.requests.filter(({ subresource }) => subresource === "status").map(({ atMs }) => atMs);
-  // 5 ms at first, twice as long each time, and at least half of that: 1,280 ms after ten failures. Of the attempts two may
-  // have come with an event, of the apply and of the finalizer, and not from a retry.
+  // The first pause is 5 ms, and each later one is twice as long, or at least half of that: 1,280 ms after ten
+  // failures. Two of the attempts may come from events, of the apply and of the finalizer, and not from a retry.
   expect((timesMs[attempts - 1] ?? 0) - (timesMs[attempts - 2] ?? 0)).toBeGreaterThan(1_280 / 2 ** 2 - 1);
   expect((await world.sandbox.requests()).filter(({ method }) => method === "POST")).toEqual([]);
   proxy.quiet();

@@ -5,7 +5,10 @@ import { branches, project, startWorld, type World } from "../support/world.ts";
 const endpointsPath = `/api/v2/projects/${project}/endpoints`;
 const orders = { branchId: branches.orders, type: "ReadWrite" } as const;
 
-/** Holds the next such request after it was applied, and restarts the operator while its answer is held. */
+/**
+ * Holds the answer to the next such request, and restarts the operator during that time. The request itself takes
+ * effect.
+ */
 async function restartWhileHeld(world: World, match: { method: string; path: string }, begin: () => Promise<void>) {
   const fault = await world.sandbox.fault({ ...match, times: 1 }, { kind: "hold" });
   await begin();

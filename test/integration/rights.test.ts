@@ -24,7 +24,7 @@ const folderOf = (name: string) => fileURLToPath(new URL(`../../deploy/${name}`,
 /** The namespace of the Secret that a ClusterControlPlane names. The operator does not watch it. */
 const platform = "platform";
 
-/** A shipped way to install the operator. */
+/** One of the shipped ways to install the operator. */
 interface Variant {
   readonly folders: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -37,7 +37,10 @@ const secretsEverywhere: Variant = {
   environment: { WATCH_NAMESPACES: "", METRICS_AUTH: "Token" },
 };
 
-/** A right of the operator's account: one verb on one resource, in one place, of one name where the rule names it. */
+/**
+ * One right of the operator's account: a verb on a resource in a place. If the rule names an object, the right is for
+ * that object only.
+ */
 type Right = string;
 
 interface Rule {
@@ -55,7 +58,7 @@ interface RbacObject {
   readonly subjects?: readonly { readonly name: string; readonly namespace?: string }[];
 }
 
-/** Every right that a binding gives to the operator's account, as the API server has it. */
+/** Returns every right that a binding gives to the operator's account, as the API server stores it. */
 async function rightsOf({ kubectl }: OwnApiServer): Promise<readonly Right[]> {
   const kinds = "roles,clusterroles,rolebindings,clusterrolebindings";
   const { items } = await kubectl.getJson<{ readonly items: readonly RbacObject[] }>([
@@ -85,7 +88,7 @@ function rightsIn({ apiGroups, resources, resourceNames = [""], verbs }: Rule, p
   );
 }
 
-/** The rights that would have allowed a request: with and without the name, in its namespace and in the whole cluster. */
+/** Returns the rights that allow a request: with and without the name, in its namespace and in the whole cluster. */
 function rightsFor({ verb, objectRef, requestURI }: AuditEvent): readonly Right[] {
   const { resource = "", subresource, apiGroup = "", name, namespace: place = "" } = objectRef ?? {};
   const full = subresource === undefined ? resource : `${resource}/${subresource}`;
@@ -101,13 +104,13 @@ async function requestsOf({ apiServer }: OwnApiServer): Promise<readonly AuditEv
   return events.filter((event) => event.user.username === user && event.objectRef !== undefined);
 }
 
-/** Rights that no request has needed so far. */
+/** Returns the rights that no request has needed so far. */
 async function unusedRights(own: OwnApiServer, rights: readonly Right[]): Promise<readonly Right[]> {
   const used = new Set((await requestsOf(own)).flatMap(rightsFor));
   return rights.filter((right) => !used.has(right));
 }
 
-/** What the operator is started with beside its settings: its account's kubeconfig, and the file with the API key. */
+/** Makes the files with which the operator is started: the kubeconfig of its account, and the API key. */
 async function operatorFiles({ apiServer, kubectl }: OwnApiServer) {
   const token = (await kubectl.run(["--namespace", home, "create", "token", account])).trim();
   const folder = await mkdtemp(path.join(path.dirname(apiServer.kubeconfigFile), "operator-"));
@@ -120,7 +123,7 @@ async function operatorFiles({ apiServer, kubectl }: OwnApiServer) {
 
 const kinds = ["computeendpoints", "databaseaccesses", "controlplanes", "clustercontrolplanes"] as const;
 
-/** Lets the API server store fields of status that a newer version of the operator may have. */
+/** Changes the CRD so that status may hold fields of a newer version of the operator. */
 async function allowFutureFields({ kubectl }: OwnApiServer): Promise<void> {
   const place = "/spec/versions/0/schema/openAPIV3Schema/properties/status/x-kubernetes-preserve-unknown-fields";
   const change = JSON.stringify([{ op: "add", path: place, value: true }]);
@@ -129,7 +132,7 @@ async function allowFutureFields({ kubectl }: OwnApiServer): Promise<void> {
   }
 }
 
-/** Adds such a field. The operator reads the whole status again, by name, before it next writes it. */
+/** Adds such a field. So the operator must read the whole status by name before its next write. */
 async function addFutureField({ kubectl }: OwnApiServer, name: string): Promise<void> {
   const change = JSON.stringify({ status: { ofTheFuture: "yes" } });
   const patch = ["patch", name, "--subresource=status", "--type=merge", "--patch", change];
@@ -141,7 +144,7 @@ async function tellOfEndpoints({ world }: PlaneWorld, own: OwnApiServer): Promis
   await world.apply("orders", orders);
   await world.untilReady("orders");
   await addFutureField(own, "cpe/orders");
-  // The same event again changes the count of the first one.
+  // The same event again only raises the count of the first one.
   for (const maxUnits of [1, 2, 4]) {
     await world.apply("orders", { ...orders, compute: { minUnits: 0.25, maxUnits } });
     await world.untilReady("orders");
@@ -173,7 +176,7 @@ async function deleteAll({ kubectl }: OwnApiServer): Promise<void> {
   await kubectl.run(["delete", "clustercontrolplane/second", "--timeout=60s"]);
 }
 
-/** Creates, rotates and uses what needs Secrets: a DatabaseAccess, and both kinds of control planes. */
+/** Creates, rotates and uses Secrets: with a DatabaseAccess, and with both kinds of control planes. */
 async function tellOfSecrets(planes: PlaneWorld, own: OwnApiServer, keyNamespace: string): Promise<void> {
   const { world, access } = planes;
   await access.apply("app", {});
@@ -189,7 +192,10 @@ async function tellOfSecrets(planes: PlaneWorld, own: OwnApiServer, keyNamespace
   for (const name of ["near", "far"]) await world.untilReady(name);
 }
 
-/** The events of a ClusterControlPlane are in `default`, where an operator of some namespaces publishes none. */
+/**
+ * Kubernetes stores the events of a ClusterControlPlane in `default`. An operator of some namespaces publishes none
+ * there.
+ */
 async function expectClusterEvents({ kubectl }: OwnApiServer, { environment }: Variant): Promise<void> {
   const ofKind = "--field-selector=involvedObject.kind=ClusterControlPlane";
   const list = () => kubectl.run(["get", "events", "--all-namespaces", ofKind, "--no-headers"]);
@@ -247,7 +253,7 @@ async function expectEachRightUsed(own: OwnApiServer): Promise<void> {
   );
 }
 
-/** The requests that the API server answered with 403. */
+/** Returns the requests that the API server answered with 403. */
 async function refusedRequests(own: OwnApiServer): Promise<readonly string[]> {
   const refused = (await requestsOf(own)).filter(({ responseStatus }) => responseStatus?.code === 403);
   return [...new Set(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`))].sort();
@@ -277,7 +283,7 @@ test.each([
   },
 );
 
-/** Runs the commands that conditions give as the remedy. */
+/** Runs the commands that condition messages give as the remedy. */
 async function runRemedies({ kubectl }: OwnApiServer, messages: readonly (string | undefined)[]): Promise<void> {
   const commands = messages.map((message = "") => /Allow it with: kubectl (.+)$/.exec(message)?.[1] ?? message);
   for (const command of new Set(commands)) await kubectl.run(command.split(" "));
@@ -307,7 +313,7 @@ test.each([
     await applyPlanes(planes, platform, { requestsPerMinute: 600 });
     for (const name of ["near", "far"]) await world.untilStalled(name, "ControlPlaneNotReady");
     await addFutureField(own, "dba/app");
-    // The next write of the status must read it first.
+    // Before the next write, the operator must read this status.
     await access.annotate("app", "paused", "true");
     await access.untilReason("app", "Paused");
     await access.annotate("app", "paused", "false");

@@ -8,11 +8,11 @@ import { branches, project, startWorld } from "../support/world.ts";
 
 const endpointsPath = `/api/v2/projects/${project}/endpoints`;
 
-// What is asserted here is that the texts arrived, without their secrets. That nothing else of all that operators said holds
-// them is the last test of `npm test`.
+// These tests check that the texts arrived without their secrets. The last test of `npm test` checks that no other
+// output of operators contains a secret.
 test("errors of the service that quote key, password and connection string → shown everywhere without them", async () => {
   const apiKey = newSecret("api-key");
-  // Only this dialect shows why an operation failed.
+  // Only this profile shows why an operation failed.
   const profile = "public";
   const receiver = await OtlpReceiver.start();
   const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint };
@@ -80,7 +80,7 @@ test("errors of a team's control plane that quote its key and an access's Secret
 
 type Api = <Body>(method: string, path: string) => Promise<Body>;
 
-/** How a client connects to the branch: its first role's password, and the string that holds it. */
+/** Returns the password of the branch's first role, and the connection string with it. */
 async function connectionOf(api: Api): Promise<{ readonly uri: string; readonly password: string }> {
   const branchPath = `/projects/${project}/branches/${branches.orders}`;
   const { roles } = await api<{ roles: readonly { name: string }[] }>("GET", `${branchPath}/roles`);

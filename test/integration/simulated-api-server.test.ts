@@ -12,13 +12,13 @@ import { createSeededRandom, type SeededRandom } from "../support/seeded-random.
 
 const requests = 400;
 
-/** A request whose uid and version are filled in on each side from what that side has answered. */
+/** A template of a request. On each side, uid and version are filled in from that side's own answers. */
 interface Template {
   readonly method: ApiRequest["method"];
   readonly name: string;
   readonly isStatus?: boolean;
   readonly body?: Readonly<Record<string, Json>>;
-  /** Which identity the request insists on. */
+  /** The identity that the request states. */
   readonly insistsOn?: "Present" | "OldVersion" | "OtherUid";
 }
 

@@ -11,7 +11,7 @@ import { branches, project, type World } from "../support/world.ts";
 const annotation = "endpoint-operator.dev/projects";
 const apiVersion = "endpoint-operator.dev/v1alpha1";
 
-/** A resource or an event, as far as it says something. */
+/** The parts of a resource or an event that contain text. */
 interface ReadableObject {
   readonly note?: string;
   readonly status?: ComputeEndpointStatus;
@@ -34,7 +34,7 @@ const otherSpec = { projectId: otherProject, branchId: "br-misty-field-654321", 
 const keyOfOthers = { name: "others-key", key: "api-key" };
 const ofControlPlane = (name: string) => ({ controlPlaneRef: { kind: "ControlPlane", name } });
 
-/** What the other namespace tries, by name of the resource. */
+/** The attempts of the other namespace, by the name of the resource. */
 const attempts: Readonly<Record<string, Attempt>> = {
   "by-branch": { kind: "ComputeEndpoint", spec: () => endpointSpec, reason: "ProjectNotGranted" },
   "adopt-by-id": {
@@ -58,7 +58,7 @@ const attempts: Readonly<Record<string, Attempt>> = {
     spec: () => endpointSpec,
     reason: "ProjectNotGranted",
   },
-  // The schema of a ControlPlane has no namespace for its Secrets.
+  // The schema of a ControlPlane knows no namespace of a Secret, so the operator ignores it.
   thief: {
     kind: "ControlPlane",
     spec: ({ url }) => ({ url, apiKeySecretRef: { name: "their-key", key: "api-key", namespace: "*" } }),
@@ -84,7 +84,7 @@ const attempts: Readonly<Record<string, Attempt>> = {
   },
   "same-account-another-key": {
     kind: "ComputeEndpoint",
-    // With Delete, the deletion would wait for a key that is accepted: the resource might own something there.
+    // With Delete, the deletion would wait for a valid key, because the resource might own an endpoint there.
     spec: () => ({ ...endpointSpec, ...ofControlPlane("same-account"), deletionPolicy: "Retain" }),
     reason: "Unauthorized",
   },
@@ -125,8 +125,9 @@ const attempts: Readonly<Record<string, Attempt>> = {
 };
 
 /**
- * The first namespace has a ControlPlane, and alone may use a ClusterControlPlane with the same key. @returns the name of the
- * ClusterControlPlane
+ * Prepares the first namespace: it has a ControlPlane, and only this namespace may use a ClusterControlPlane with the
+ * same key.
+ * @returns the name of the ClusterControlPlane
  */
 async function applyControlPlanes({ kubectl, namespace, sandbox }: World): Promise<string> {
   const name = `shared-${namespace}`;
@@ -147,7 +148,10 @@ async function applyControlPlanes({ kubectl, namespace, sandbox }: World): Promi
   return name;
 }
 
-/** The other namespace has an endpoint of its own project, a key of its own, and lets the operator use its Secrets. */
+/**
+ * Prepares the other namespace: it has an endpoint in its own project and its own key, and lets the operator use its
+ * Secrets.
+ */
 async function settleOther(access: AccessWorld, other: string): Promise<void> {
   const { world } = access;
   await access.allowSecrets(other);
@@ -214,7 +218,7 @@ test("a namespace tries to reach another's project, endpoint and password → ea
   expect(asked.filter(({ path }) => path.includes("no-such-project-1"))).toEqual([]);
   expect(asked.filter(({ method, path }) => method !== "GET" && path.includes(project))).toEqual([]);
 
-  // The refused resources go, and take nothing along.
+  // The refused resources are deleted, and nothing else is deleted with them.
   await kubectl.run(["-n", other, "delete", "cpe,dba", "--all", "--timeout=30s"]);
   expect(await world.sandbox.endpoints(project)).toEqual(before);
   await access.untilReady("app");

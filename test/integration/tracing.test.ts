@@ -24,7 +24,7 @@ test("a resource that is applied → the pass that creates, and within it the ca
   await world.apply("orders", orders);
   const { metadata, status } = await world.untilReady("orders");
   const operationId = status.operations?.find(({ action }) => action === "start_compute")?.id ?? "none in status";
-  // The last traces are sent as the operator stops: nothing is waited for afterwards.
+  // The operator sends the last traces while it stops, so the test need not wait afterwards.
   await world.stopOperator();
 
   const pass = spanIn(receiver, passOf("orders", "CreateEndpoint"));

@@ -19,7 +19,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     const actions = (status.operations ?? []).map(({ action, cause }) => `${action} ${cause}`);
     expect(actions).toContain("suspend_compute SpecChange");
     expect(actions.filter((each) => each === "start_compute SpecChange")).toHaveLength(2);
-    // The second EndpointReady says the same as the first, so it joins its series.
+    // The second EndpointReady has the same text as the first, so it only raises the count of the first.
     expect(await world.eventReasons("orders")).toEqual(["EndpointCreated", "EndpointReady", "EndpointRestarting"]);
     expect((await world.sandbox.endpoints(project))[0]).toMatchObject({ autoscaling_limit_max_cu: 2 });
   });

@@ -12,10 +12,10 @@ const { getBinding } = createRequire(import.meta.url)("kube-service-bindings") a
 
 const statement = "SELECT current_user AS role, current_database() AS database";
 
-/** Reads the mounted Secret again, as an application does that follows rotations. */
+/** Reads the mounted Secret again, as an application that follows rotations does. */
 async function askByDirectory(): Promise<readonly object[]> {
   const binding = getBinding("POSTGRESQL", "pg");
-  // `require` asks for TLS and not for a verified server; the driver knows it by this option alone.
+  // `require` asks for TLS without verification of the server. The driver understands it only by this option.
   const ssl = binding.ssl ?? (binding.sslmode === "require" ? { rejectUnauthorized: false } : true);
   const client = new pg.Client({ ...binding, ssl, connectionTimeoutMillis: 10_000 });
   try {

@@ -9,7 +9,7 @@ import { connectSection } from "./pages.ts";
 import { applicationImage, patient, type Step, type World } from "./world.ts";
 
 const inShop = ["-n", "shop"] as const;
-/** What both applications must answer. */
+/** The answers that both applications must give. */
 const connected = { role: "orders_app", database: "orders" };
 /** The kubelet renews a mounted Secret after a minute or two. */
 const mountRenewalMs = 150_000;
@@ -39,8 +39,8 @@ async function follow(world: World, title: string, edit = async (text: string) =
 }
 
 /**
- * Puts the image in place of IMAGE. The node has no DNS server, so the manifest also gets the address of the database's
- * name.
+ * Replaces IMAGE by the image. The node has no DNS server, so the manifest also gets the address for the database's
+ * host name.
  */
 async function runnable(world: World, text: string): Promise<string> {
   const deployment = parse(text.replace("IMAGE", applicationImage));
@@ -64,13 +64,13 @@ async function podOf({ kubectl }: World, app: string): Promise<ApplicationPod> {
   return { name: pod.metadata.name, ip: pod.status.podIP };
 }
 
-/** Lets the application connect, and returns what it says. */
+/** Makes the application connect, and returns its answer. */
 async function answerOf({ ip }: ApplicationPod): Promise<Readonly<Record<string, string>>> {
   const answer = await fetch(`http://${ip}:8080/`, { signal: AbortSignal.timeout(20_000) });
   return (await answer.json()) as Readonly<Record<string, string>>;
 }
 
-/** Waits for the first answer: a pod without a readiness probe is Ready before its program listens. */
+/** Waits for the first answer. A pod without a readiness probe is Ready before its program listens. */
 async function untilConnected(world: World, app: string): Promise<ApplicationPod> {
   const pod = await podOf(world, app);
   let last: unknown;
@@ -145,5 +145,5 @@ const removed: Step = {
   },
 };
 
-/** docs/connect.md, from its first command to its last. */
+/** Follows docs/connect.md from its first command to its last. */
 export const connectSteps: readonly Step[] = [pageFollowed, rotated, removed];

@@ -90,7 +90,7 @@ interface Sample {
   };
 }
 
-/** What the control plane says has ended on the endpoints of the samples. */
+/** Counts the operations that have ended on the endpoints of the samples, by the control plane's list. */
 export async function endedOperations(world: World, owned: readonly string[]): Promise<Counts> {
   const ended = (await listOperations(world)).filter(
     (operation) => isEnded(operation) && owned.includes(operation.endpoint_id ?? ""),
@@ -98,7 +98,7 @@ export async function endedOperations(world: World, owned: readonly string[]): P
   return countsOf(ended.map(({ action }) => [action, 1]));
 }
 
-/** What the replicas that run now have counted together, and the gaps that they met. */
+/** Returns the sum of what the running replicas have counted, and the number of gaps that they reported. */
 export async function countedOperations(world: World): Promise<{ readonly counts: Counts; readonly gaps: number }> {
   const pages = await Promise.all(
     (await operatorPods(world)).map(async ({ status }) => {
@@ -115,7 +115,7 @@ export async function countedOperations(world: World): Promise<{ readonly counts
   };
 }
 
-/** What has been added. Pure. */
+/** Returns the counts that were added. Pure. */
 export function since(before: Counts, now: Counts): Counts {
   return countsOf([
     ...Object.entries(now),
@@ -124,9 +124,8 @@ export function since(before: Counts, now: Counts): Counts {
 }
 
 /**
- * Waits until the replicas have counted exactly what has ended since `before`: each operation once, and none left out.
- *
- * @throws Error with both counts when they do not become equal in time, or a replica has met a gap
+ * Waits until the replicas have counted exactly the operations that ended since `before`, each of them once.
+ * @throws Error with both counts if they do not become equal in time, or a replica has reported a gap
  */
 export async function expectCounted(world: World, owned: readonly string[], before: Counts): Promise<Counts> {
   const look = async () => ({
@@ -144,7 +143,7 @@ export async function expectCounted(world: World, owned: readonly string[], befo
   return wanted;
 }
 
-/** Adds up by action, sorted, without actions that add up to nothing. Pure. */
+/** Adds up by action. The result is sorted and leaves out actions with the sum 0. Pure. */
 function countsOf(entries: readonly (readonly [string, number])[]): Counts {
   const sums = new Map<string, number>();
   for (const [action, count] of entries) sums.set(action, (sums.get(action) ?? 0) + count);

@@ -15,10 +15,10 @@ import { applicationImage } from "./world.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The version before this one, until there is a release with a tag: the first that has a chart. */
+/** The previous version, as long as no release has a tag: the first commit with a chart. */
 const firstPrevious = "59afc0f";
 
-/** What the images are made from. */
+/** The sources of the images. */
 const sources = [
   "Dockerfile",
   "package.json",
@@ -30,10 +30,13 @@ const sources = [
   "test/node/application.ts",
 ];
 
-/** This package reads files beside its own code at run time. The image holds it unbundled. */
+/** This package reads files beside its own code at run time, so the image holds it unbundled. */
 const bindingReader = "kube-service-bindings";
 
-/** The commit of the last release; without a tag a fixed one; `undefined` in a clone that has neither. */
+/**
+ * Returns the commit of the last release. Without a tag this is a fixed commit; `undefined`: the clone does not have
+ * it.
+ */
 async function previousCommit(): Promise<string | undefined> {
   const git = (...args: readonly string[]) => runCommand({ command: "git", args: ["-C", root, ...args] });
   const described = ["describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^"];
@@ -45,7 +48,7 @@ async function previousCommit(): Promise<string | undefined> {
   );
 }
 
-/** Copies the manifests of this version, and checks out the version before, into `directory`. */
+/** Copies the manifests of this version to `directory`, and checks out the previous version there. */
 export async function layOutVersions(directory: string): Promise<string> {
   const current = path.join(directory, "current");
   for (const folder of ["charts", "deploy", "crds"])
@@ -64,7 +67,10 @@ export async function layOutVersions(directory: string): Promise<string> {
   return commit;
 }
 
-/** Builds the images, or takes those that an earlier run built from the same sources. @param previous source of the version before */
+/**
+ * Builds the images, or uses those that an earlier run built from the same sources.
+ * @param previous the source of the previous version
+ */
 export async function storyImages(previous: string, progress: (line: string) => void): Promise<readonly string[]> {
   const cache = cacheFolder("node-images");
   const target = path.join(
@@ -119,7 +125,7 @@ interface Previous {
   readonly archive: string;
 }
 
-/** The image of this version with the bundle of the version before. */
+/** Makes an image of this version with the bundle of the previous version. */
 async function makePreviousImage(buildah: Buildah, { reference, previous, archive }: Previous): Promise<void> {
   await symlink(path.join(root, "node_modules"), path.join(previous, "node_modules"));
   await runCommand({ command: process.execPath, args: ["tools/build.ts"], cwd: previous });
@@ -135,7 +141,7 @@ interface ApplicationImage {
   readonly archive: string;
 }
 
-/** Node from the image of this version, with the application and its drivers. */
+/** Makes an image with Node of this version, the application and its drivers. */
 async function makeApplicationImage(
   buildah: Buildah,
   { reference, directory, archive }: ApplicationImage,
@@ -157,7 +163,7 @@ async function makeApplicationImage(
   await archiveImage(buildah, container, { name: applicationImage, archive });
 }
 
-/** What holds the namespaces of a pod: a program that sleeps. */
+/** The program of the container that keeps the namespaces of a pod: it only sleeps. */
 async function makePauseImage(buildah: Buildah, archive: string): Promise<void> {
   const container = await buildah(["from", "--pull-never", "docker.io/library/debian:12.12-slim"]);
   await buildah(["add", "--quiet", container, "/usr/bin/sleep", "/pause"]);
@@ -165,7 +171,7 @@ async function makePauseImage(buildah: Buildah, archive: string): Promise<void> 
   await archiveImage(buildah, container, { name: pauseImage, archive });
 }
 
-/** Makes an image of a container, and an archive for containerd of the image. */
+/** Makes an image from a container, and an archive of the image for containerd. */
 async function archiveImage(
   buildah: Buildah,
   container: string,
@@ -195,7 +201,9 @@ function exists(file: string): Promise<boolean> {
   );
 }
 
-/** A directory for one run of the story, with a short path: a socket's path may have 107 bytes. */
+/**
+ * Makes a directory for one run of the story. Its path is short, because the path of a socket may have only 107 bytes.
+ */
 export function storyDirectory(): Promise<string> {
   return mkdtemp(path.join(tmpdir(), "eo-node-"));
 }

@@ -30,7 +30,7 @@ function noProblem(): undefined {
   return undefined;
 }
 
-/** The lines of the story so far, and the step that waits for the next one. */
+/** Runs the story, and collects its lines. Tests wait for the line of a step. */
 class Story {
   readonly directory: string;
   readonly cgroup: string;
@@ -67,7 +67,11 @@ class Story {
     this.#waiting.clear();
   }
 
-  /** Waits for a step. @returns how long it took. @throws Error with what went wrong in it, or in the step before it */
+  /**
+   * Waits for a step.
+   * @returns its duration in seconds.
+   * @throws Error with the failure of this step or of an earlier one
+   */
   async seconds(step: string): Promise<number> {
     for (;;) {
       const found = this.#lines.find((line) => "step" in line && line.step === step);
@@ -120,7 +124,7 @@ describe.skipIf(problem !== undefined)(`real pods on a real kubelet${note}`, () 
   });
 });
 
-/** Command lines of the processes that name this folder. */
+/** Returns the command lines of the processes that name this folder. */
 async function processesNaming(folder: string): Promise<readonly string[]> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")));

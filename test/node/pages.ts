@@ -40,7 +40,7 @@ export async function connectSection(title: string): Promise<ConnectSection> {
   return { manifest: manifest === undefined ? undefined : { file: file ?? "", text: manifest }, commands };
 }
 
-/** A block of code, and the word behind its opening fence. */
+/** A block of code, and the word after its opening fence. */
 interface Block {
   readonly language: string;
   readonly text: string;

@@ -39,7 +39,7 @@ async function setApiKey({ kubectl }: World, key: string): Promise<void> {
   await kubectl.run(["apply", "--server-side", "--force-conflicts", "--filename=-"], { stdin: manifest });
 }
 
-/** The values in the README that a user replaces by the own registry, control plane and key file. */
+/** Replaces the values in the README that a user replaces: the registry, the control plane and the key file. */
 async function readmeCommands({ input }: World): Promise<readonly string[]> {
   const { commands, manifest } = await readmeInstall();
   await writeFile(path.join(input.current, "endpoint.yaml"), manifest);
@@ -67,7 +67,7 @@ const readmeFollowed: Step = {
     await kubectl.run(["create", "namespace", operatorNamespace]);
     await kubectl.run(["label", "namespace", operatorNamespace, "pod-security.kubernetes.io/enforce=restricted"]);
     const [build, ...commands] = await readmeCommands(world);
-    // The image of this version is on the node already; the tier has built it by the same function.
+    // The image of this version is on the node already. The test has built it with the same function.
     assert.match(build ?? "", /^npm ci && npm run image -- --push docker.io\/library\/endpoint-operator:0\.1\.0$/);
     assert.equal(commands.length, 4);
     for (const command of commands) await world.shell(command, input.current);
@@ -90,7 +90,7 @@ const samplesReady: Step = {
     assert.deepEqual((await operatorPods(world)).map(isReady), [true, true]);
     const { owned, ...rest } = await remoteState(world);
     assert.equal(owned.length, 4);
-    // The fixture's branch came with an endpoint: it is still there, and no request changed it.
+    // The fixture's branch has an endpoint from the start. It still exists, and no request has changed it.
     assert.equal(foreign.length, 1);
     assert.deepEqual(rest, { foreign, creates: creates + 4, changesOfForeign: 0 });
   },

@@ -16,5 +16,5 @@ try {
 } catch (error) {
   report({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
 }
-// What still runs ends with the namespace.
+// Everything that still runs ends with the namespaces.
 process.exit();

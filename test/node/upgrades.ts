@@ -1,4 +1,4 @@
-/** The steps that upgrade from the version before. */
+/** The steps that upgrade from the previous version. */
 import assert from "node:assert/strict";
 import path from "node:path";
 import { parseAllDocuments } from "yaml";
@@ -17,10 +17,10 @@ import {
   type World,
 } from "./world.ts";
 
-/** One way to install a version over the one that runs. */
+/** One way to install a version in place of the running one. */
 interface Way {
   readonly name: string;
-  /** Puts the version before in place. */
+  /** Installs the previous version. */
   goBack(world: World): Promise<void>;
   /** Replaces it by this version. */
   upgrade(world: World): Promise<void>;
@@ -57,7 +57,7 @@ async function applyBase({ kubectl }: World, folder: string): Promise<void> {
   await kubectl.run(["apply", "--server-side", "--force-conflicts", "--kustomize", base]);
 }
 
-/** Removes what kustomize has installed; CRDs, and the namespace with the key, stay as after an uninstalled chart. */
+/** Removes what kustomize has installed. The CRDs and the namespace with the key stay, as after `helm uninstall`. */
 async function removeBase({ kubectl }: World, folder: string): Promise<void> {
   const text = await kubectl.run(["kustomize", path.join(folder, "deploy", "base")]);
   const objects = parseAllDocuments(text).map((document) => document.toJS() as { readonly kind: string });
@@ -115,7 +115,7 @@ async function untilRolledOut(world: World, tag: string): Promise<void> {
   assert.deepEqual(images, [tag, tag]);
 }
 
-/** Status shows every operation once, as finished, and no failure. */
+/** Checks that status shows every operation once, as finished, and no failure. */
 async function expectStatusComplete({ kubectl }: World): Promise<void> {
   const { status } = await kubectl.getJson<{
     status: { operations: readonly { id: string; status: string }[]; failedActions?: readonly unknown[] };
@@ -125,5 +125,5 @@ async function expectStatusComplete({ kubectl }: World): Promise<void> {
   assert.deepEqual(status.failedActions ?? [], []);
 }
 
-/** Back to the version before and up again, in each way. */
+/** Installs the previous version and then this version again, in each way. */
 export const upgradeSteps: readonly Step[] = ways.flatMap((way) => [backStep(way), upgradeStep(way)]);

@@ -9,13 +9,13 @@ import { createKubectl, type Kubectl } from "../support/kubectl.ts";
 import { SandboxControl } from "../support/sandbox-control.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/** What the test prepares outside of the namespaces; the story reads it as JSON. */
+/** What the test prepares outside of the namespaces, as JSON for the story. */
 export interface StoryInput extends NodeClusterOptions {
   /** The bundle, for the sandbox. */
   readonly program: string;
-  /** Folder with `charts` and `deploy` of this version; the image is endpoint-operator:0.1.0. */
+  /** The folder with `charts` and `deploy` of this version. The image is endpoint-operator:0.1.0. */
   readonly current: string;
-  /** Folder with `charts` and `deploy` of the version before; the image is endpoint-operator:previous. */
+  /** The folder with `charts` and `deploy` of the previous version. The image is endpoint-operator:previous. */
   readonly previous: string;
   readonly apiKey: string;
   /** The folder with the programs of PostgreSQL, for the computes of the sandbox. */
@@ -33,7 +33,7 @@ export const applicationImage = "docker.io/library/application:1";
 /** Base URL of the sandbox, as pods reach it. */
 export const sandboxUrl = `http://${nodeAddress}:${sandboxPort}/api/v2`;
 
-/** One step of the story; the next one starts from what it leaves. */
+/** One step of the story. The next step starts from the state that it leaves. */
 export interface Step {
   /** "<state> → <effect>" */
   readonly name: string;
@@ -43,7 +43,7 @@ export interface Step {
 /** Options of kubectl and Helm. */
 export const inOperator = ["-n", operatorNamespace] as const;
 export const rollout = ["rollout", "status", "deployment/endpoint-operator", "--timeout=90s"] as const;
-/** Longer than what the commands themselves wait. */
+/** Longer than the time limits of the commands themselves. */
 export const patient = { timeoutMs: 100_000 } as const;
 
 /** A pod of the operator, as far as the story reads it. */
@@ -64,7 +64,7 @@ export interface World {
   readonly kubectl: Kubectl;
   readonly sandbox: SandboxControl;
   readonly helm: (...args: readonly string[]) => Promise<string>;
-  /** Runs a line of a shell that finds our kubectl and helm. */
+  /** Runs a shell command line that finds our kubectl and helm. */
   readonly shell: (line: string, cwd: string) => Promise<string>;
 }
 
@@ -83,7 +83,7 @@ export async function startWorld(input: StoryInput): Promise<World> {
   return { input, cluster, kubectl, helm, shell, sandbox: sandboxControl(input.apiKey) };
 }
 
-/** The sandbox as a client with this key sees it. */
+/** Returns a client of the sandbox with this key. */
 export function sandboxControl(apiKey: string): SandboxControl {
   const controlUrl = `http://127.0.0.1:${sandboxPort}/sandbox/v1`;
   return new SandboxControl({ url: `http://127.0.0.1:${sandboxPort}/api/v2`, controlUrl, apiKey });
@@ -91,7 +91,8 @@ export function sandboxControl(apiKey: string): SandboxControl {
 
 async function startSandbox({ program, apiKey, directory, postgresBin }: StoryInput): Promise<void> {
   const reached = ["--host", "0.0.0.0", "--allow-remote-control", "--port", String(sandboxPort)];
-  // Pods reach no address of the node's loopback, so the API shows names; the hosts file of a pod resolves them.
+  // Pods cannot reach the node's loopback addresses. So the API shows host names, and the hosts file of a pod resolves
+  // them.
   const computes = ["--compute", "postgres", "--compute-hosts", "names", "--postgres-bin", postgresBin];
   const options = [...reached, ...computes];
   await startComponent({
@@ -114,7 +115,7 @@ export function isReady({ status }: Pod): boolean {
   return status.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
 }
 
-/** The name of the pod that holds the Lease; the holder's identity is the pod's name and a random part. */
+/** Returns the name of the pod that holds the Lease. The holder's identity is the pod's name and a random part. */
 export async function leader({ kubectl }: World): Promise<string> {
   const lease = await kubectl.getJson<{ spec: { holderIdentity?: string } }>([
     ...["-n", operatorNamespace, "get", "lease", "endpoint-operator"],
@@ -122,7 +123,7 @@ export async function leader({ kubectl }: World): Promise<string> {
   return lease.spec.holderIdentity?.split("_")[0] ?? "";
 }
 
-/** Waits until every sample is Ready and says so of its newest spec. */
+/** Waits until every sample is Ready for its newest spec. */
 export async function untilSamplesReady({ kubectl }: World, timeoutSeconds = 60): Promise<void> {
   const wait = ["wait", "--for=condition=Ready", "cpe", "--all", `--timeout=${timeoutSeconds}s`];
   await kubectl.run(["-n", "shop", ...wait], { timeoutMs: (timeoutSeconds + 5) * 1_000 });
@@ -134,7 +135,7 @@ export async function resize({ kubectl }: World, maxUnits: number): Promise<void
   await kubectl.run(["-n", "shop", "patch", "cpe", "orders", "--type=merge", `--patch=${patch}`]);
 }
 
-/** Waits until the control plane has this size and the sample `orders` is Ready with it. */
+/** Waits until the control plane shows this size and the sample `orders` is Ready with it. */
 export async function untilResized(world: World, maxUnits: number, timeoutMs: number): Promise<void> {
   const look = () =>
     world.kubectl.getJson<{
@@ -156,7 +157,7 @@ export async function untilResized(world: World, maxUnits: number, timeoutMs: nu
   );
 }
 
-/** What the control plane has, and what the operator has done there. */
+/** Returns the endpoints in the control plane, and the changes that the operator has made there. */
 export async function remoteState({ sandbox, kubectl }: World) {
   const ids = (await sandbox.endpoints(sampleProject)).map(({ id }) => id).sort();
   const { items } = await kubectl.getJson<{
@@ -175,7 +176,7 @@ export async function remoteState({ sandbox, kubectl }: World) {
   };
 }
 
-/** Points the manifests of a folder to the sandbox and to an image that containerd has. */
+/** Changes the manifests of a folder to use the sandbox, and an image that containerd has. */
 export async function pointManifests(folder: string, imageTag: string): Promise<void> {
   const base = path.join(folder, "deploy", "base");
   const settings = path.join(base, "settings.env");
