@@ -1,20 +1,18 @@
 /** The HTTP client of one control plane. */
 import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { ControlPlane, EndpointList, Mutation, OperationPage, PowerAction } from "../domain/control-plane.ts";
-import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ControlPlane, EndpointList, Mutation, OperationPage } from "../domain/control-plane.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-requests.ts";
-import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
-import type { Operation } from "../domain/operation.ts";
-import { createHttpTransport, type HttpTransport } from "../http/transport.ts";
+import type { Tracer } from "../domain/tracer.ts";
+import { createHttpTransport } from "../http/transport.ts";
 import { httpBranchObjects } from "./http-branch-objects.ts";
-import { createHttpCaller, type HttpCaller } from "./http-caller.ts";
+import { type Clean, createHttpCaller, type HttpCaller, undefinedIfAbsent } from "./http-caller.ts";
 import type { KeySource } from "./key-source.ts";
-import { expectEach, mapReading, type Reading, readAnswer, readEntries } from "./read-answer.ts";
+import { expectEach, readAnswer, readEntries, UnusableContentError } from "./read-answer.ts";
 import { parseServiceUrl, routes } from "./routes.ts";
+import type { ListReport } from "./unreadable-objects.ts";
 import {
-  type WireMutation,
   wireEndpoint,
   wireEndpointAnswer,
   wireEndpointList,
@@ -41,12 +39,14 @@ export interface ControlPlaneClientOptions {
   readonly observer: ControlPlaneObserver;
   /** The User-Agent header: `endpoint-operator/<version>`. */
   readonly userAgent: string;
+  /** Records each call as a span. @default nothing is traced */
+  readonly tracer?: Tracer | undefined;
+  /** Receives the ids of listed objects that cannot be parsed. @default nothing is called */
+  readonly onListed?: ListReport;
   /** The time limit of one read with all its pages, in milliseconds. @default 10000 */
   readonly readTimeoutMs?: number;
   /** The time limit of a whole write, in milliseconds. The lease must last at least as long. @default 8000 */
   readonly writeTimeoutMs?: number;
-  /** The time limit for opening a connection, in milliseconds. @default 5000 */
-  readonly connectTimeoutMs?: number;
   /** The maximum size of an answer, in bytes. @default 16 MiB */
   readonly maxResponseBytes?: number;
   /**
@@ -76,202 +76,154 @@ export interface ControlPlaneClient extends ControlPlane {
 export function createControlPlane(options: ControlPlaneClientOptions): ControlPlaneClient {
   const serviceUrl = parseServiceUrl(options.baseUrl);
   const { origin, pathname } = new URL(serviceUrl);
-  const { keys, clock, observer, userAgent } = options;
-  const transport = createHttpTransport({
-    origin,
-    clock,
-    connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
-    maxResponseBytes: options.maxResponseBytes ?? 16 * 1024 * 1024,
-    connections: options.connections ?? 256,
-    mayBeNearby: options.mayBeNearby,
-    fence: options.fence,
-  });
-  const call = createHttpCaller({
-    transport,
-    basePath: pathname,
-    keys,
-    clock,
-    observer,
-    userAgent,
-    readTimeoutMs: options.readTimeoutMs ?? 10_000,
-    writeTimeoutMs: options.writeTimeoutMs ?? 8_000,
-  });
-  return new HttpControlPlane(serviceUrl, call, transport);
+  const { clock, mayBeNearby, fence, onListed = () => {} } = options;
+  const { maxResponseBytes = 16 * 1024 * 1024, connections = 256 } = options;
+  const limits = { connectTimeoutMs: 5_000, maxResponseBytes, connections };
+  const transport = createHttpTransport({ origin, clock, mayBeNearby, fence, ...limits });
+  const { readTimeoutMs = 10_000, writeTimeoutMs = 8_000 } = options;
+  const call = createHttpCaller({ ...options, transport, basePath: pathname, readTimeoutMs, writeTimeoutMs });
+  return {
+    serviceUrl,
+    ...httpProjects(call, onListed),
+    objects: httpBranchObjects(call),
+    close: () => transport.close(),
+  };
 }
 
-const strangeEndpoint = "an endpoint of another project";
+/** A 404 about the project does not prove that an endpoint or operation is absent. */
+const containers = ["Project"] as const;
 
-class HttpControlPlane implements ControlPlaneClient {
-  readonly serviceUrl: string;
-  readonly objects: BranchObjects;
-  readonly #call: HttpCaller;
-  readonly #transport: HttpTransport;
-
-  constructor(serviceUrl: string, call: HttpCaller, transport: HttpTransport) {
-    this.serviceUrl = serviceUrl;
-    this.#call = call;
-    this.objects = httpBranchObjects(call);
-    this.#transport = transport;
-  }
-
-  listEndpoints(projectId: string): Promise<EndpointList> {
-    return this.#call({
-      route: routes.listEndpoints,
-      ids: [projectId],
-      read: ({ body, dateMs }) => {
-        const answer = readAnswer(body, wireEndpointList);
-        const list = mapReading(answer, ({ endpoints }) => readEntries(endpoints, wireEndpoint));
-        const ofProject = expectEach(list, ({ entries }) => entries, {
-          field: "project_id",
-          value: projectId,
-          otherwise: strangeEndpoint,
-        });
-        return mapReading(ofProject, ({ entries, unreadableIds, unreadableNames }) => ({
-          endpoints: entries.map(endpointFromWire),
-          unreadableIds,
-          unreadableNames,
-          serviceTimeMs: dateMs,
-        }));
-      },
-    });
-  }
-
-  getEndpoint(projectId: string, endpointId: string): Promise<ObservedEndpoint | undefined> {
-    const found = this.#call({
-      route: routes.getEndpoint,
-      ids: [projectId, endpointId],
-      read: ({ body }) => {
-        const answer = expectEach(readAnswer(body, wireEndpointAnswer), ({ endpoint }) => [endpoint], {
-          field: "id",
-          value: endpointId,
-          otherwise: "another endpoint",
-        });
-        return mapReading(answer, ({ endpoint }) => endpointFromWire(endpoint));
-      },
-    });
-    return undefinedIfAbsent(found);
-  }
-
-  listOperations(
-    projectId: string,
-    page: { readonly limit: number; readonly cursor?: string },
-  ): Promise<OperationPage> {
-    const query = new URLSearchParams({ limit: String(page.limit) });
-    if (page.cursor !== undefined) {
-      query.set("cursor", page.cursor);
-    }
-    return this.#call({
-      route: routes.listOperations,
-      ids: [projectId],
-      query: query.toString(),
-      read: ({ body }, clean) => {
-        const answer = readAnswer(body, wireOperationList);
-        if (answer.isReadable && answer.value.operations.length > page.limit) {
-          return { isReadable: false, what: "more operations than it was asked for" };
-        }
-        const list = mapReading(answer, (wire) => ({ wire, ...readEntries(wire.operations, wireOperation) }));
-        const ofProject = expectEach(list, ({ entries }) => entries, {
-          field: "project_id",
-          value: projectId,
-          otherwise: "an operation of another project",
-        });
-        return mapReading(ofProject, ({ wire, entries, unreadableIds }) => ({
-          operations: entries.map((operation) => operationFromWire(operation, clean)),
-          unreadableIds,
-          // An empty page is the last one, whatever cursor it has.
-          cursor: wire.operations.length === 0 ? undefined : presentText(wire.pagination?.cursor),
-        }));
-      },
-    });
-  }
-
-  getOperation(projectId: string, operationId: string): Promise<Operation | undefined> {
-    const found = this.#call({
-      route: routes.getOperation,
-      ids: [projectId, operationId],
-      read: ({ body }, clean) => {
-        const answer = expectEach(readAnswer(body, wireOperationAnswer), ({ operation }) => [operation], {
-          field: "id",
-          value: operationId,
-          otherwise: "another operation",
-        });
-        return mapReading(answer, ({ operation }) => operationFromWire(operation, clean));
-      },
-    });
-    return undefinedIfAbsent(found);
-  }
-
-  createEndpoint(projectId: string, creation: EndpointCreation): Promise<Mutation> {
-    return this.#call({
-      route: routes.createEndpoint,
-      ids: [projectId],
-      body: creationToWire(creation),
-      read: ({ body }, clean) => {
-        const expected = { field: "project_id", value: projectId, otherwise: strangeEndpoint } as const;
-        return readMutation(body, expected, clean);
-      },
-    });
-  }
-
-  updateEndpoint(projectId: string, endpointId: string, changes: EndpointChanges): Promise<Mutation> {
-    return this.#call({
-      route: routes.updateEndpoint,
-      ids: [projectId, endpointId],
-      body: changesToWire(changes),
-      read: ({ body }, clean) => readMutation(body, sameEndpoint(endpointId), clean),
-    });
-  }
-
-  changePower(projectId: string, endpointId: string, action: PowerAction): Promise<Mutation> {
-    return this.#call({
-      route: action === "start" ? routes.startEndpoint : routes.suspendEndpoint,
-      ids: [projectId, endpointId],
-      read: ({ body }, clean) => readMutation(body, sameEndpoint(endpointId), clean),
-    });
-  }
-
-  deleteEndpoint(projectId: string, endpointId: string): Promise<Mutation | undefined> {
-    const deleted = this.#call<Mutation | undefined>({
-      route: routes.deleteEndpoint,
-      ids: [projectId, endpointId],
-      read: ({ status, body }, clean) =>
-        status === 204 ? { isReadable: true, value: undefined } : readMutation(body, sameEndpoint(endpointId), clean),
-    });
-    return undefinedIfAbsent(deleted);
-  }
-
-  close(): Promise<void> {
-    return this.#transport.close();
-  }
+/** Makes the calls for endpoints and operations. */
+function httpProjects(call: HttpCaller, onListed: ListReport): Omit<ControlPlane, "serviceUrl"> {
+  return {
+    async listEndpoints(projectId) {
+      const list = await listEndpoints(call, projectId);
+      onListed(projectId, "endpoints", list.unreadableIds);
+      return list;
+    },
+    getEndpoint: (projectId, endpointId) =>
+      undefinedIfAbsent(
+        call({
+          route: routes.getEndpoint,
+          ids: [projectId, endpointId],
+          read({ body }) {
+            const { endpoint } = readAnswer(body, wireEndpointAnswer);
+            expectEach([endpoint], sameEndpoint(endpointId));
+            return endpointFromWire(endpoint);
+          },
+        }),
+        containers,
+      ),
+    async listOperations(projectId, page) {
+      const list = await listOperations(call, projectId, page);
+      // Older pages show operations that the operator has reported before.
+      if (page.cursor === undefined) {
+        onListed(projectId, "operations", list.unreadableIds);
+      }
+      return list;
+    },
+    getOperation: (projectId, operationId) =>
+      undefinedIfAbsent(
+        call({
+          route: routes.getOperation,
+          ids: [projectId, operationId],
+          read({ body }, clean) {
+            const { operation } = readAnswer(body, wireOperationAnswer);
+            expectEach([operation], { field: "id", value: operationId, otherwise: "another operation" });
+            return operationFromWire(operation, clean);
+          },
+        }),
+        containers,
+      ),
+    createEndpoint: (projectId, creation) =>
+      call({
+        route: routes.createEndpoint,
+        ids: [projectId],
+        body: creationToWire(creation),
+        read: ({ body }, clean) => readMutation(body, ofProject(projectId, "an endpoint"), clean),
+      }),
+    updateEndpoint: (projectId, endpointId, changes) =>
+      call({
+        route: routes.updateEndpoint,
+        ids: [projectId, endpointId],
+        body: changesToWire(changes),
+        read: ({ body }, clean) => readMutation(body, sameEndpoint(endpointId), clean),
+      }),
+    changePower: (projectId, endpointId, action) =>
+      call({
+        route: action === "start" ? routes.startEndpoint : routes.suspendEndpoint,
+        ids: [projectId, endpointId],
+        read: ({ body }, clean) => readMutation(body, sameEndpoint(endpointId), clean),
+      }),
+    deleteEndpoint: (projectId, endpointId) =>
+      undefinedIfAbsent(
+        call({
+          route: routes.deleteEndpoint,
+          ids: [projectId, endpointId],
+          read: ({ status, body }, clean) =>
+            status === 204 ? undefined : readMutation(body, sameEndpoint(endpointId), clean),
+        }),
+        containers,
+      ),
+  };
 }
 
-type EndpointExpectation = { readonly field: "id" | "project_id"; readonly value: string; readonly otherwise: string };
+function listEndpoints(call: HttpCaller, projectId: string): Promise<EndpointList> {
+  return call({
+    route: routes.listEndpoints,
+    ids: [projectId],
+    read({ body, dateMs }) {
+      const { endpoints } = readAnswer(body, wireEndpointList);
+      const { entries, unreadableIds, unreadableNames } = readEntries(endpoints, wireEndpoint);
+      expectEach(entries, ofProject(projectId, "an endpoint"));
+      return { endpoints: entries.map(endpointFromWire), unreadableIds, unreadableNames, serviceTimeMs: dateMs };
+    },
+  });
+}
+
+function listOperations(
+  call: HttpCaller,
+  projectId: string,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string },
+): Promise<OperationPage> {
+  return call({
+    route: routes.listOperations,
+    ids: [projectId],
+    query: new URLSearchParams({ limit: String(limit), ...(cursor !== undefined && { cursor }) }).toString(),
+    read({ body }, clean) {
+      const { operations, pagination } = readAnswer(body, wireOperationList);
+      if (operations.length > limit) {
+        throw new UnusableContentError("more operations than it was asked for");
+      }
+      const { entries, unreadableIds } = readEntries(operations, wireOperation);
+      expectEach(entries, ofProject(projectId, "an operation"));
+      return {
+        operations: entries.map((operation) => operationFromWire(operation, clean)),
+        unreadableIds,
+        // An empty page is the last one, whatever cursor it has.
+        cursor: operations.length === 0 ? undefined : presentText(pagination?.cursor),
+      };
+    },
+  });
+}
+
+/** The field of an endpoint that must have this value, and what the answer is about otherwise. */
+interface EndpointExpectation {
+  readonly field: "id" | "project_id";
+  readonly value: string;
+  readonly otherwise: string;
+}
+
+function ofProject(projectId: string, what: string): EndpointExpectation & { readonly field: "project_id" } {
+  return { field: "project_id", value: projectId, otherwise: `${what} of another project` };
+}
 
 function sameEndpoint(endpointId: string): EndpointExpectation {
   return { field: "id", value: endpointId, otherwise: "another endpoint" };
 }
 
-function readMutation(
-  body: Uint8Array,
-  expected: EndpointExpectation,
-  clean: (text: string) => string,
-): Reading<Mutation> {
-  const answer = readAnswer<WireMutation>(body, wireMutation);
-  const checked = expectEach(answer, ({ endpoint }) => [endpoint], expected);
-  return mapReading(checked, (wire) => mutationFromWire(wire, clean));
-}
-
-/**
- * Returns `undefined` for a documented 404, because the object is absent. A 404 about the project is thrown, because it
- * does not prove that the object is absent.
- */
-async function undefinedIfAbsent<Value>(found: Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await found;
-  } catch (error) {
-    if (error instanceof ControlPlaneError && error.reason === "NotFound" && error.subject !== "Project") {
-      return undefined;
-    }
-    throw error;
-  }
+function readMutation(body: Uint8Array, expected: EndpointExpectation, clean: Clean): Mutation {
+  const mutation = readAnswer(body, wireMutation);
+  expectEach([mutation.endpoint], expected);
+  return mutationFromWire(mutation, clean);
 }

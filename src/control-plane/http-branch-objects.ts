@@ -9,8 +9,8 @@ import {
   type RoleChange,
 } from "../domain/branch-objects.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { HttpCaller, SuccessfulAnswer } from "./http-caller.ts";
-import { expectEach, mapReading, type Reading, readAnswer } from "./read-answer.ts";
+import { type Clean, type HttpCaller, undefinedIfAbsent } from "./http-caller.ts";
+import { expectEach, readAnswer } from "./read-answer.ts";
 import { routes } from "./routes.ts";
 import {
   type WireOperation,
@@ -22,8 +22,6 @@ import {
   wireRoleList,
 } from "./wire.ts";
 import { operationFromWire } from "./wire-mapping.ts";
-
-type Clean = (text: string) => string;
 
 /** Makes the client for roles and databases. It sends calls like the rest of the client. */
 export function httpBranchObjects(call: HttpCaller): BranchObjects {
@@ -43,8 +41,9 @@ export function httpBranchObjects(call: HttpCaller): BranchObjects {
         call({
           route: routes.deleteRole,
           ids: ids(branch, roleName),
-          read: (answer, clean) => readDeletion(answer, (body) => readRoleChange(body, roleName, clean)),
+          read: ({ status, body }, clean) => (status === 204 ? undefined : readRoleChange(body, roleName, clean)),
         }),
+        containers,
       ),
     revealPassword: (branch, roleName) => reveal(call, ids(branch, roleName)),
     resetPassword: (branch, roleName) =>
@@ -67,8 +66,10 @@ export function httpBranchObjects(call: HttpCaller): BranchObjects {
         call({
           route: routes.deleteDatabase,
           ids: ids(branch, databaseName),
-          read: (answer, clean) => readDeletion(answer, (body) => readDatabaseChange(body, databaseName, clean)),
+          read: ({ status, body }, clean) =>
+            status === 204 ? undefined : readDatabaseChange(body, databaseName, clean),
         }),
+        containers,
       ),
   };
 }
@@ -76,40 +77,32 @@ export function httpBranchObjects(call: HttpCaller): BranchObjects {
 const strangeBranch = (branchId: string) =>
   ({ field: "branch_id", value: branchId, otherwise: "objects of another branch" }) as const;
 
-function readRoles(body: Uint8Array, { branchId }: BranchPath): Reading<readonly ObservedRole[]> {
-  const list = expectEach(readAnswer(body, wireRoleList), ({ roles }) => roles, strangeBranch(branchId));
-  return mapReading(list, ({ roles }) => roles.map(roleFromWire));
+function readRoles(body: Uint8Array, { branchId }: BranchPath): readonly ObservedRole[] {
+  const { roles } = readAnswer(body, wireRoleList);
+  expectEach(roles, strangeBranch(branchId));
+  return roles.map(roleFromWire);
 }
 
-function readDatabases(body: Uint8Array, { branchId }: BranchPath): Reading<readonly ObservedDatabase[]> {
-  const answer = readAnswer(body, wireDatabaseList);
-  const list = expectEach(answer, ({ databases }) => databases, strangeBranch(branchId));
-  return mapReading(list, ({ databases }) =>
-    databases.map((wire) => ({ name: wire.name, ownerName: wire.owner_name })),
-  );
+function readDatabases(body: Uint8Array, { branchId }: BranchPath): readonly ObservedDatabase[] {
+  const { databases } = readAnswer(body, wireDatabaseList);
+  expectEach(databases, strangeBranch(branchId));
+  return databases.map((wire) => ({ name: wire.name, ownerName: wire.owner_name }));
 }
 
-function readRoleChange(body: Uint8Array, roleName: string, clean: Clean): Reading<RoleChange> {
-  const expected = { field: "name", value: roleName, otherwise: "another role" } as const;
-  const answer = expectEach(readAnswer(body, wireRoleChange), ({ role }) => [role], expected);
-  return mapReading(answer, ({ role, operations }) => ({
+function readRoleChange(body: Uint8Array, roleName: string, clean: Clean): RoleChange {
+  const { role, operations } = readAnswer(body, wireRoleChange);
+  expectEach([role], { field: "name", value: roleName, otherwise: "another role" });
+  return {
     role: roleFromWire(role),
     password: typeof role.password === "string" ? new Password(role.password) : undefined,
     operations: operationsFromWire(operations, clean),
-  }));
+  };
 }
 
-function readDatabaseChange(body: Uint8Array, databaseName: string, clean: Clean): Reading<ObjectChange> {
-  const expected = { field: "name", value: databaseName, otherwise: "another database" } as const;
-  const answer = expectEach(readAnswer(body, wireDatabaseChange), ({ database }) => [database], expected);
-  return mapReading(answer, ({ operations }) => ({ operations: operationsFromWire(operations, clean) }));
-}
-
-function readDeletion(
-  { status, body }: SuccessfulAnswer,
-  read: (body: Uint8Array) => Reading<ObjectChange>,
-): Reading<ObjectChange | undefined> {
-  return status === 204 ? { isReadable: true, value: undefined } : read(body);
+function readDatabaseChange(body: Uint8Array, databaseName: string, clean: Clean): ObjectChange {
+  const { database, operations } = readAnswer(body, wireDatabaseChange);
+  expectEach([database], { field: "name", value: databaseName, otherwise: "another database" });
+  return { operations: operationsFromWire(operations, clean) };
 }
 
 function roleFromWire(wire: WireRole): ObservedRole {
@@ -125,7 +118,7 @@ async function reveal(call: HttpCaller, ids: readonly string[]): Promise<Passwor
     return await call({
       route: routes.revealPassword,
       ids,
-      read: ({ body }) => mapReading(readAnswer(body, wirePassword), ({ password }) => new Password(password)),
+      read: ({ body }) => new Password(readAnswer(body, wirePassword).password),
     });
   } catch (error) {
     if (error instanceof ControlPlaneError && error.reason === "PreconditionFailed") {
@@ -135,15 +128,5 @@ async function reveal(call: HttpCaller, ids: readonly string[]): Promise<Passwor
   }
 }
 
-/** Returns `undefined` for a documented 404, unless the branch or the project itself does not exist. */
-async function undefinedIfAbsent<Value>(found: Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await found;
-  } catch (error) {
-    const isAbsent = error instanceof ControlPlaneError && error.reason === "NotFound";
-    if (isAbsent && error.subject !== "Project" && error.subject !== "Branch") {
-      return undefined;
-    }
-    throw error;
-  }
-}
+/** A 404 about the branch or the project does not prove that a role or database is absent. */
+const containers = ["Project", "Branch"] as const;

@@ -1,15 +1,17 @@
 /** Sends one call of the control plane: fills in the route, adds the key, parses the answer. */
 import type { Clock } from "../domain/clock.ts";
-import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import { ControlPlaneError, type ControlPlaneSubject } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-requests.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
+import type { Tracer } from "../domain/tracer.ts";
 import type { HttpOutcome } from "../http/exchange.ts";
 import { parseHttpDate } from "../http/retry-after.ts";
 import type { HttpTransport, OriginRequest } from "../http/transport.ts";
+import { inCallSpan } from "./call-span.ts";
 import { cleanText } from "./clean-text.ts";
 import { type CallContext, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
 import type { KeySource } from "./key-source.ts";
-import type { Reading } from "./read-answer.ts";
+import { UnusableContentError } from "./read-answer.ts";
 import { pathOf, type Route } from "./routes.ts";
 
 /** One call: its request, and how its 2xx answer is parsed. */
@@ -20,9 +22,12 @@ export interface Call<Value> {
   readonly query?: string;
   /** The body as JSON text; `undefined`: none. */
   readonly body?: string;
-  /** Parses the answer. @param clean removes secrets from a text of the control plane */
-  read(answer: SuccessfulAnswer, clean: (text: string) => string): Reading<Value>;
+  /** Parses the answer. @param clean removes secrets from a text of the control plane. @throws UnusableContentError */
+  read(answer: SuccessfulAnswer, clean: Clean): Value;
 }
+
+/** Removes secrets from a text of the control plane, and shortens it. */
+export type Clean = (text: string) => string;
 
 /** A complete 2xx answer. */
 export interface SuccessfulAnswer {
@@ -45,6 +50,8 @@ export interface HttpCallerOptions {
   readonly userAgent: string;
   readonly readTimeoutMs: number;
   readonly writeTimeoutMs: number;
+  /** Records each call as a span. @default nothing is traced */
+  readonly tracer?: Tracer | undefined;
 }
 
 /**
@@ -60,39 +67,38 @@ const longestShownText = 1_000;
 
 /** Makes the function that sends all calls. */
 export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
-  const { clock, keys, observer } = options;
-  return async (call) => {
-    const key = await keys.current();
-    const request = requestOf(call, key, options);
-    const startMs = clock.monotonicMs();
-    const outcome = await send(call.route, request, {
-      transport: options.transport,
-      timeoutMs: timeoutOf(call.route, options),
-    });
-    if (outcome.kind === "NotSent" && outcome.cause instanceof LeaderFenceError) {
-      throw outcome.cause;
-    }
-    const result = resultOf(call, outcome, { route: call.route, key });
-    observer.requestEnded({
-      route: call.route.template,
-      method: call.route.method,
-      code: codeOf(outcome, result),
-      seconds: (clock.monotonicMs() - startMs) / 1_000,
-    });
-    if ("value" in result) {
-      return result.value;
-    }
-    countPushback(result.error, observer);
-    throw result.error;
-  };
+  const { tracer } = options;
+  return (call) =>
+    tracer === undefined ? carryOut(call, options) : inCallSpan(tracer, call, () => carryOut(call, options));
 }
 
-function send(
-  route: Route,
-  request: OriginRequest,
-  { transport, timeoutMs }: { readonly transport: HttpTransport; readonly timeoutMs: number },
-): Promise<HttpOutcome> {
-  return route.method === "GET" ? transport.sendPooled(request, timeoutMs) : transport.sendFresh(request, timeoutMs);
+async function carryOut<Value>(call: Call<Value>, options: HttpCallerOptions): Promise<Value> {
+  const { clock, keys, observer, tracer } = options;
+  const key = await keys.current();
+  const request = requestOf(call, key, options);
+  const startMs = clock.monotonicMs();
+  const outcome = await send(call.route, request, options);
+  if (outcome.kind === "NotSent" && outcome.cause instanceof LeaderFenceError) {
+    throw outcome.cause;
+  }
+  const result = resultOf(call, outcome, { route: call.route, key });
+  const code = codeOf(outcome, result);
+  const seconds = (clock.monotonicMs() - startMs) / 1_000;
+  observer.requestEnded({ route: call.route.template, method: call.route.method, code, seconds });
+  const status = Number(code);
+  tracer?.annotate({ "http.response.status_code": Number.isInteger(status) ? status : undefined });
+  if ("value" in result) {
+    return result.value;
+  }
+  countPushback(result.error, observer);
+  throw result.error;
+}
+
+function send(route: Route, request: OriginRequest, options: HttpCallerOptions): Promise<HttpOutcome> {
+  const { transport, readTimeoutMs, writeTimeoutMs } = options;
+  return route.method === "GET"
+    ? transport.sendPooled(request, readTimeoutMs)
+    : transport.sendFresh(request, writeTimeoutMs);
 }
 
 function requestOf(call: Call<unknown>, key: string, options: HttpCallerOptions): OriginRequest {
@@ -120,9 +126,15 @@ function resultOf<Value>(call: Call<Value>, outcome: HttpOutcome, context: CallC
   if (outcome.bodyEnd !== "Complete") {
     return { error: failureOfContent(outcome, "", context) };
   }
-  const clean = (text: string) => cleanText(text, { secrets: [context.key], maxLength: longestShownText });
-  const reading = call.read({ ...outcome, dateMs: parseHttpDate(outcome.date) }, clean);
-  return reading.isReadable ? { value: reading.value } : { error: failureOfContent(outcome, reading.what, context) };
+  const clean: Clean = (text) => cleanText(text, { secrets: [context.key], maxLength: longestShownText });
+  try {
+    return { value: call.read({ ...outcome, dateMs: parseHttpDate(outcome.date) }, clean) };
+  } catch (error) {
+    if (error instanceof UnusableContentError) {
+      return { error: failureOfContent(outcome, error.message, context) };
+    }
+    throw error;
+  }
 }
 
 /**
@@ -140,15 +152,30 @@ function isWholeError(outcome: HttpOutcome): boolean {
   return outcome.kind === "Answered" && outcome.status >= 300;
 }
 
-function timeoutOf(route: Route, options: HttpCallerOptions): number {
-  return route.method === "GET" ? options.readTimeoutMs : options.writeTimeoutMs;
-}
-
 function countPushback(error: ControlPlaneError, observer: ControlPlaneObserver): void {
   if (error.reason === "Throttled") {
     observer.throttled("TooManyRequests");
   }
   if (error.reason === "Locked") {
     observer.locked("ConflictingOperations");
+  }
+}
+
+/**
+ * Returns `undefined` for a documented 404, because the object is absent. A 404 about a container of the object is
+ * thrown, because it does not prove that.
+ */
+export async function undefinedIfAbsent<Value>(
+  found: Promise<Value>,
+  containers: readonly ControlPlaneSubject[],
+): Promise<Value | undefined> {
+  try {
+    return await found;
+  } catch (error) {
+    const isNotFound = error instanceof ControlPlaneError && error.reason === "NotFound";
+    if (isNotFound && !containers.some((container) => container === error.subject)) {
+      return undefined;
+    }
+    throw error;
   }
 }

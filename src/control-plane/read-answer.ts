@@ -3,50 +3,39 @@ import type { z } from "zod";
 import { parseJson } from "../http/exchange.ts";
 import { wireIdOnly, wireNameOnly } from "./wire.ts";
 
-/** The result of parsing a body: the value, or the end of the sentence "answered with …". */
-export type Reading<Value> =
-  | { readonly isReadable: true; readonly value: Value }
-  | { readonly isReadable: false; readonly what: string };
+/** A complete 2xx answer whose content cannot be used. The message is the end of the sentence "answered with …". */
+export class UnusableContentError extends Error {
+  override readonly name = "UnusableContentError";
+}
 
-/** Parses a body by its schema. Never throws. */
-export function readAnswer<Value>(body: Uint8Array, schema: z.ZodType<Value>): Reading<Value> {
+/** Parses a body by its schema. @throws UnusableContentError */
+export function readAnswer<Value>(body: Uint8Array, schema: z.ZodType<Value>): Value {
   const json = parseJson(body);
   if (json === undefined) {
-    return unreadable(body.length === 0 ? "an empty body" : "something that is not JSON");
+    throw new UnusableContentError(body.length === 0 ? "an empty body" : "something that is not JSON");
   }
   const parsed = schema.safeParse(json.value);
   if (parsed.success) {
-    return { isReadable: true, value: parsed.data };
+    return parsed.data;
   }
   const issue = parsed.error.issues[0];
-  return unreadable(`unexpected JSON at ${pathText(issue?.path ?? [])}: ${issue?.message ?? "unknown"}`);
+  throw new UnusableContentError(`unexpected JSON at ${pathText(issue?.path ?? [])}: ${issue?.message ?? "unknown"}`);
 }
 
 /**
  * Refuses an answer about another object. A list must contain only objects of the requested project, and a read only
  * the requested object.
- * @param objects returns the objects of the answer.
- * @param field the field that must equal `expected` in each of them.
+ * @param field the field that must equal `value` in each object.
+ * @param otherwise what the answer is about otherwise, for the message.
+ * @throws UnusableContentError
  */
-export function expectEach<Value, Field extends string>(
-  reading: Reading<Value>,
-  objectsOf: (value: Value) => readonly Readonly<Record<Field, string>>[],
-  expectation: { readonly field: Field; readonly value: string; readonly otherwise: string },
-): Reading<Value> {
-  if (!reading.isReadable) {
-    return reading;
+export function expectEach<Field extends string>(
+  objects: readonly Readonly<Record<Field, string>>[],
+  { field, value, otherwise }: { readonly field: Field; readonly value: string; readonly otherwise: string },
+): void {
+  if (objects.some((object) => object[field] !== value)) {
+    throw new UnusableContentError(otherwise);
   }
-  const isStray = objectsOf(reading.value).some((object) => object[expectation.field] !== expectation.value);
-  return isStray ? unreadable(expectation.otherwise) : reading;
-}
-
-/** Converts a parsed value into another one. */
-export function mapReading<From, To>(reading: Reading<From>, change: (value: From) => To): Reading<To> {
-  return reading.isReadable ? { isReadable: true, value: change(reading.value) } : reading;
-}
-
-function unreadable(what: string): { readonly isReadable: false; readonly what: string } {
-  return { isReadable: false, what };
 }
 
 /** Returns the path of a field, without positions in lists: they change from answer to answer. */

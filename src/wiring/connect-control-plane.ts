@@ -1,11 +1,10 @@
 /** Connects to a control plane: the client, its gates and its budget. */
 import type { Config } from "../config.ts";
-import { createControlPlane } from "../control-plane/create-control-plane.ts";
+import { type ControlPlaneClientOptions, createControlPlane } from "../control-plane/create-control-plane.ts";
 import { createCredentialGate } from "../control-plane/credential-gate.ts";
 import { budgetGuards, fenceGuard, throttleGuard } from "../control-plane/guard-calls.ts";
 import { createRequestBudget } from "../control-plane/request-budget.ts";
-import { withUnreadableReport } from "../control-plane/unreadable-objects.ts";
-import { withCallSpans, withObjectSpans, withRequestAttributes } from "../control-plane/with-call-spans.ts";
+import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
 import { type BranchObjects, guardBranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
 import { type CallGuard, type CallGuards, type ControlPlane, guardCalls } from "../domain/control-plane.ts";
@@ -44,7 +43,7 @@ export interface ConnectTarget
  * @throws Error when the URL is not valid
  */
 export function connectControlPlane(options: ConnectOptions, target: ConnectTarget): PlaneConnection {
-  const { config, clock, logger, clusterId, tracer, fence } = options;
+  const { config, clock, logger, clusterId, fence } = options;
   const { keys, controlPlane: describedBy, onNewKey, watchCalls = (call) => call() } = target;
   const { requestsPerMinute = config.requestsPerMinute, isInUse = () => true } = target;
   const name = describedBy ?? "settings";
@@ -56,10 +55,8 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
     ...options.observer,
     throttled: (reason) => ifInUse(() => options.observer.throttledAt(name, reason)),
   };
-  const { client, close: closeClient } = createClient({ ...options, observer }, target);
-  const { controlPlane: reporting, unreadableCount } = withUnreadableReport(client, { clock, logger });
-  const calls = tracer === undefined ? reporting : withCallSpans(reporting, tracer);
-  const objectCalls = tracer === undefined ? client.objects : client.objects && withObjectSpans(client.objects, tracer);
+  const unreadable = new UnreadableObjects({ clock, logger });
+  const { client, close: closeClient } = createClient({ ...options, observer, onListed: unreadable.note }, target);
   const throttle = throttleGuard({ clock, observer });
   const onJudged = (isAccepted: boolean) => ifInUse(() => options.observer.keyJudged(name, isAccepted));
   const counted: CallGuard = (call) => {
@@ -70,8 +67,8 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
   const gated: CallGuard = (call) => watchCalls(() => credentials.guard(() => counted(call)));
   const fenced = fenceGuard(fence, writeTimeoutMs);
   const gates: CallGuards = { read: gated, write: (call) => fenced(() => gated(call)) };
-  const controlPlane = guardCalls(calls, gates);
-  const objects = objectCalls && guardBranchObjects(objectCalls, gates);
+  const controlPlane = guardCalls(client, gates);
+  const objects = client.objects && guardBranchObjects(client.objects, gates);
   const { requestsPerSecond } = config;
   const budget = createRequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const { serviceUrl } = client;
@@ -97,27 +94,19 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
   };
   const setRequestsPerMinute: PlaneConnection["setRequestsPerMinute"] = (limit) =>
     budget.setRequestsPerMinute(limit ?? config.requestsPerMinute);
-  return { access, unreadableCount, setRequestsPerMinute, close };
+  return { access, unreadableCount: () => unreadable.count(), setRequestsPerMinute, close };
 }
 
 /** The control plane that was injected, else the HTTP client. */
 function createClient(
-  options: Omit<ConnectOptions, "observer"> & { readonly observer: ControlPlaneObserver },
+  options: Omit<ConnectOptions, "observer"> & Pick<ControlPlaneClientOptions, "observer" | "onListed">,
   { url, keys, mayBeNearby, client: injected }: ConnectTarget,
 ) {
-  const { clock, version, tracer, observer, fence } = options;
+  const { version } = options;
   if (injected !== undefined) {
     return { client: injected, close: async () => {} };
   }
-  const client = createControlPlane({
-    baseUrl: url,
-    keys,
-    clock,
-    observer: tracer === undefined ? observer : withRequestAttributes(observer, tracer),
-    userAgent: `endpoint-operator/${version}`,
-    writeTimeoutMs,
-    mayBeNearby,
-    fence,
-  });
+  const userAgent = `endpoint-operator/${version}`;
+  const client = createControlPlane({ ...options, baseUrl: url, keys, userAgent, writeTimeoutMs, mayBeNearby });
   return { client, close: () => client.close() };
 }

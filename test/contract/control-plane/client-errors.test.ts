@@ -226,6 +226,20 @@ describe("a 2xx that says nothing usable", () => {
     expect(page).toMatchObject({ operations: [{ id: leanOperation.id }], unreadableIds: [id], cursor: "next" });
   });
 
+  test("ids that a list or the newest page of operations could not show → reported; of an older page → not again", async () => {
+    const operations = [{ ...leanOperation, status: undefined }];
+    await using service = await startRawService(json(200, { endpoints: [{ id: "ep-odd-1" }], operations }));
+    const reported: unknown[] = [];
+    await using client = clientOf(service.url, { onListed: (...report) => reported.push(report) });
+    await client.listEndpoints(project);
+    await client.listOperations(project, { limit: 2 });
+    await client.listOperations(project, { limit: 2, cursor: "next" });
+    expect(reported).toEqual([
+      [project, "endpoints", ["ep-odd-1"]],
+      [project, "operations", [leanOperation.id]],
+    ]);
+  });
+
   test("an object of another project in a list → the whole answer is refused", async () => {
     const strange = { project_id: "other-1" };
     const endpoints = [leanEndpoint, { ...leanEndpoint, ...strange }];
