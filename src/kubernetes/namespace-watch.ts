@@ -5,8 +5,10 @@ import type { GrantSource } from "../domain/namespace-grants.ts";
 import { KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { grantAnnotation } from "../resource/names.ts";
+import { undefinedIfNotFound } from "./http/answer-error.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { namespacePath, namespacesPath } from "./http/paths.ts";
+import { metadataOf } from "./http/stored-object.ts";
 import { createListWatch } from "./watch/list-watch.ts";
 import { Reflector } from "./watch/reflector.ts";
 import { defaultTiming } from "./watch/reflector-parts.ts";
@@ -132,15 +134,9 @@ function readNamed(options: NamespaceWatchOptions, known: KnownNamespaces): Name
   const read = async (namespace: string) => {
     const what = `read namespace ${namespace}`;
     const path = namespacePath(namespace);
-    try {
-      const answer = await connection.request({ what, method: "GET", path, timeoutMs: readTimeoutMs });
-      known.note(namespace, parseNamespace(answer)?.facts);
-    } catch (error) {
-      if (!(error instanceof KubernetesError && error.reason === "NotFound")) {
-        throw error;
-      }
-      known.note(namespace, undefined);
-    }
+    const call = { what, method: "GET", path, timeoutMs: readTimeoutMs } as const;
+    const found = await undefinedIfNotFound(connection.request(call));
+    known.note(namespace, parseNamespace(found)?.facts);
   };
   const readAll = async () => {
     const results = await Promise.allSettled(namespaces.map(read));
@@ -184,8 +180,7 @@ async function unlessForbidden(logger: Logger, read: () => Promise<void>): Promi
 
 /** Reads name and grant of a Namespace as the API server returns it; `undefined` when it is none. Pure. */
 export function parseNamespace(stored: unknown): KnownNamespace | undefined {
-  const { metadata } = (stored ?? {}) as { readonly metadata?: Readonly<Record<string, unknown>> };
-  const { name, uid, resourceVersion, annotations, labels, deletionTimestamp } = metadata ?? {};
+  const { name, uid, resourceVersion, annotations, labels, deletionTimestamp } = metadataOf(stored);
   if (typeof name !== "string" || typeof uid !== "string" || typeof resourceVersion !== "string") {
     return undefined;
   }

@@ -1,13 +1,13 @@
 /** Watches a kind whose CustomResourceDefinition may be applied later, and tells what the operator knows of it. */
 import type { Timer } from "../domain/clock.ts";
 import { type KindStanding, KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
-
 import { group, version } from "../resource/names.ts";
-import { createKindWatch, type KindWatch, type ResourceWatchOptions } from "./resource-watch.ts";
+import { undefinedIfNotFound } from "./http/answer-error.ts";
+import { KindWatch, type KindWatchOptions } from "./kind-watch.ts";
 import type { ResourceKind, StoredResource } from "./store/kind-parser.ts";
 
 /** What to watch, and what to call. */
-export interface ServedKindOptions extends ResourceWatchOptions {
+export interface ServedKindOptions extends KindWatchOptions {
   /** Called each time the standing has changed. Must not throw. */
   readonly onStanding: () => void;
 }
@@ -34,7 +34,7 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
   constructor(kind: ResourceKind<Resource, Status>, options: ServedKindOptions) {
     this.#kind = kind;
     this.#options = options;
-    this.#watch = createKindWatch(kind, options);
+    this.#watch = new KindWatch(kind, options);
   }
 
   get standing(): KindStanding {
@@ -95,18 +95,11 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
   }
 
   async #isServed(): Promise<boolean> {
-    const { connection } = this.#options;
     const path = `/apis/${group}/${version}`;
-    try {
-      const call = { what: `find the kinds of ${group}`, method: "GET", path, timeoutMs: askTimeoutMs } as const;
-      const { resources } = ((await connection.request(call)) ?? {}) as { readonly resources?: unknown };
-      return Array.isArray(resources) && resources.some(({ name }) => name === this.#kind.plural);
-    } catch (error) {
-      if (error instanceof KubernetesError && error.reason === "NotFound") {
-        return false;
-      }
-      throw error;
-    }
+    const call = { what: `find the kinds of ${group}`, method: "GET", path, timeoutMs: askTimeoutMs } as const;
+    const found = await undefinedIfNotFound(this.#options.connection.request(call));
+    const { resources } = (found ?? {}) as { readonly resources?: unknown };
+    return Array.isArray(resources) && resources.some(({ name }) => name === this.#kind.plural);
   }
 
   /** Logs each kind of failure once. The message of the API server names the right that is missing, and where. */

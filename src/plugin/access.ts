@@ -59,7 +59,7 @@ export function openCluster(version: string): ClusterAccess {
       timeoutMs,
     });
   return {
-    namespace: connection.namespace ?? "default",
+    namespace: connection.namespace,
     getStored,
     get: async (namespace, name) => parseComputeEndpoint(await getStored(namespace, name)),
     async annotate(key, annotation, value) {

@@ -3,7 +3,7 @@ import type { Config } from "../config.ts";
 import { type ControlPlaneClientOptions, createControlPlane } from "../control-plane/create-control-plane.ts";
 import { createCredentialGate } from "../control-plane/credential-gate.ts";
 import { budgetGuards, fenceGuard, throttleGuard } from "../control-plane/guard-calls.ts";
-import { createRequestBudget } from "../control-plane/request-budget.ts";
+import { RequestBudget } from "../control-plane/request-budget.ts";
 import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
 import { type BranchObjects, guardBranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -70,7 +70,7 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
   const controlPlane = guardCalls(client, gates);
   const objects = client.objects && guardBranchObjects(client.objects, gates);
   const { requestsPerSecond } = config;
-  const budget = createRequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
+  const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const { serviceUrl } = client;
   const access: ControlPlaneAccess = {
     identity:

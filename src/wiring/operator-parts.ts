@@ -10,12 +10,12 @@ import type { Logger } from "../domain/logger.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import type { Tracer } from "../domain/tracer.ts";
 import { QueuedEventRecorder } from "../kubernetes/events/event-recorder.ts";
-import { ownNamespace } from "../kubernetes/http/cluster.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
 import type { CredentialSource } from "../kubernetes/http/credentials.ts";
+import { KindWatch } from "../kubernetes/kind-watch.ts";
 import { electedLeadership, type Leadership, soleLeadership } from "../kubernetes/lease/leadership.ts";
 import { createNamespaceWatch, type NamespaceWatch } from "../kubernetes/namespace-watch.ts";
-import { createResourceWatch, type ResourceWatch } from "../kubernetes/resource-watch.ts";
+import { computeEndpointKind } from "../kubernetes/store/resource-kinds.ts";
 import { ProjectOperations } from "../operations/reader.ts";
 import type { PlaneConnection } from "../planes/plane.ts";
 import type { ControlPlaneUnit } from "../reconcile/control-plane-access.ts";
@@ -24,6 +24,7 @@ import { ProjectReconciler } from "../reconcile/project-reconciler.ts";
 import { Projects } from "../reconcile/projects.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { parseProjectKey, planeLabel } from "../resource/project-key.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
 import { type WorkPriority, WorkQueue } from "../runtime/work-queue.ts";
 import { WorkerPool } from "../runtime/worker-pool.ts";
@@ -70,7 +71,7 @@ const longestReadAgainMs = 10_000;
 
 /** All parts of an operator, wired and not started. */
 export interface OperatorParts {
-  readonly watch: ResourceWatch;
+  readonly watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus>;
   readonly metrics: Metrics;
   readonly liveness: LivenessWatchdog;
   readonly leadership: Leadership;
@@ -104,7 +105,7 @@ export function assembleOperator(foundation: Foundation): OperatorParts {
 class Assembly implements OperatorParts {
   readonly leadership: Leadership;
   readonly gate: ClosableFence;
-  readonly watch: ResourceWatch;
+  readonly watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus>;
   readonly metrics: Metrics;
   readonly events: OperatorParts["events"];
   readonly liveness: LivenessWatchdog;
@@ -127,7 +128,7 @@ class Assembly implements OperatorParts {
     this.leadership = this.#createLeadership();
     this.gate = new ClosableFence(this.leadership);
     const watched = { connection, clock, logger, random, namespaces: config.watchNamespaces };
-    this.watch = createResourceWatch({
+    this.watch = new KindWatch(computeEndpointKind, {
       ...{ ...watched, fence: this.gate, onList: () => this.leadership.nudge() },
       // A new leader reconciles every resource, so a standby does not have to remember changes.
       onChange: (key, origin) => this.#isLeading && this.#changed(key, origin === "Listed" ? "Background" : "Urgent"),
@@ -190,7 +191,7 @@ class Assembly implements OperatorParts {
     if (!config.leaderElection) {
       return soleLeadership(callbacks);
     }
-    const namespace = config.leaseNamespace ?? ownNamespace(connection);
+    const namespace = config.leaseNamespace ?? connection.namespace;
     return electedLeadership({
       ...{ ...callbacks, connection, namespace, name: config.leaseName, identity, clock, logger, random },
       ...{ longestEffectMs: writeTimeoutMs },

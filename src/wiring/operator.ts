@@ -64,7 +64,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
       access:
         config.metricsAuth === "Token" ? createScrapeAccess({ connection: plainConnection, clock, logger }) : undefined,
     });
-    const stopMonitor = monitorEventLoop({ clock, onDelay: parts.metrics.ofProcess.eventLoopDelayed });
+    const stopMonitor = monitorEventLoop({ clock, onDelay: parts.metrics.eventLoopDelayed });
     parts.start();
     const ports = { metricsPort: metrics.port, healthPort: health.port };
     logger.info(

@@ -3,7 +3,6 @@ import type { ApiKeySource } from "../config.ts";
 import { createKeySource, createSecretKeySource, type KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
-import { ownNamespace } from "../kubernetes/http/cluster.ts";
 import { createConnection } from "../kubernetes/http/connection.ts";
 import type { CredentialSource } from "../kubernetes/http/credentials.ts";
 import { createSecretWatch } from "../kubernetes/secret-watch.ts";
@@ -37,7 +36,7 @@ export function startKeys({ apiKey, credentials, clock, logger, version, random 
       { reason: error instanceof Error ? error.message : String(error) },
       "cannot watch the Secret of the API key; a new key is used when the mounted file shows it, after a minute or more",
     );
-  const address = { ...apiKey.secret, namespace: ownNamespace(connection) };
+  const address = { ...apiKey.secret, namespace: connection.namespace };
   const secret = createSecretWatch({ connection, address, clock, random, onFailure: report });
   secret.start();
   return {

@@ -5,7 +5,7 @@ import path from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { QueuedEventRecorder } from "../../src/kubernetes/events/event-recorder.ts";
-import { ownNamespace, readClusterId } from "../../src/kubernetes/http/cluster.ts";
+import { readClusterId } from "../../src/kubernetes/http/cluster.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { type CredentialSource, loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
@@ -54,7 +54,7 @@ describe("the connection of a pod, on a real API server", () => {
   it("token, CA and namespace of the service account → let in", async () => {
     const connection = connect(loadPod());
     expect(await readClusterId(connection)).toMatch(/^[0-9a-f-]{36}$/);
-    expect(ownNamespace(connection)).toBe("own-namespace");
+    expect(connection.namespace).toBe("own-namespace");
   });
 
   it("a token that is no longer valid, replaced in the file → read again, and the call succeeds", async () => {

@@ -4,12 +4,14 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ClosableFence, LeaderFenceError } from "../../src/domain/leader-fence.ts";
 import type { Logger } from "../../src/domain/logger.ts";
 import { KubernetesError, type ResourceKey } from "../../src/domain/resource-store.ts";
-import { ownNamespace, readClusterId } from "../../src/kubernetes/http/cluster.ts";
+import { readClusterId } from "../../src/kubernetes/http/cluster.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
-import { createResourceWatch, type ResourceWatch } from "../../src/kubernetes/resource-watch.ts";
+import { KindWatch } from "../../src/kubernetes/kind-watch.ts";
+import { computeEndpointKind } from "../../src/kubernetes/store/resource-kinds.ts";
 import type { ComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
 import { finalizer } from "../../src/resource/names.ts";
+import type { ComputeEndpointStatus } from "../../src/resource/status-schema.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
 import { adminKubectl, createTestNamespace, readAuditEvents, sharedApiServer } from "../support/api-server.ts";
 
@@ -37,14 +39,14 @@ function manifest(key: ResourceKey, spec: object = {}): string {
 describe("the store on a real API server", () => {
   let namespace: string;
   let connection: KubernetesConnection;
-  let watch: ResourceWatch;
+  let watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus>;
   const gate = new ClosableFence();
   const changes: string[] = [];
 
   beforeAll(async () => {
     namespace = await createTestNamespace("store");
     connection = connect();
-    watch = createResourceWatch({
+    watch = new KindWatch(computeEndpointKind, {
       connection,
       namespaces: [namespace],
       onChange: (key, origin) => changes.push(`${key.name} ${origin}`),
@@ -228,7 +230,7 @@ describe("the store on a real API server", () => {
     const resource = await createResource("stopped");
     const closed = new ClosableFence();
     closed.close();
-    const quiet = createResourceWatch({
+    const quiet = new KindWatch(computeEndpointKind, {
       connection,
       namespaces: [namespace],
       onChange() {},
@@ -251,7 +253,7 @@ describe("the store on a real API server", () => {
         return answer;
       },
     };
-    const blind = createResourceWatch({
+    const blind = new KindWatch(computeEndpointKind, {
       connection: lossy,
       namespaces: [namespace],
       onChange() {},
@@ -270,7 +272,7 @@ describe("the store on a real API server", () => {
   it("many small pages, all namespaces → the cache is complete", async () => {
     const names = Array.from({ length: 7 }, (_, index) => `page-${index}`);
     await Promise.all(names.map((name) => applyResource(name)));
-    const paged = createResourceWatch({
+    const paged = new KindWatch(computeEndpointKind, {
       connection,
       namespaces: [],
       onChange() {},
@@ -290,6 +292,6 @@ describe("the store on a real API server", () => {
     const uid = await readClusterId(connection);
     expect(uid).toMatch(/^[0-9a-f-]{36}$/);
     expect(await readClusterId(connection)).toBe(uid);
-    expect(ownNamespace(connection)).toBe("default");
+    expect(connection.namespace).toBe("default");
   });
 });

@@ -2,9 +2,11 @@
 import type { Clock } from "../../domain/clock.ts";
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
 import { KubernetesError, type ResourceEvent, type StoredIdentity } from "../../domain/resource-store.ts";
+import { pause } from "../../http/call-deadline.ts";
 import { group, kind, version } from "../../resource/names.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
 import { eventsPath } from "../http/paths.ts";
+import { microTime } from "../http/stored-object.ts";
 
 /** What an event sender needs. */
 export interface EventSenderOptions {
@@ -82,7 +84,7 @@ export class EventSender {
     readonly contentType: string;
     readonly body: unknown;
   }): Promise<void> {
-    const { fence, connection } = this.#options;
+    const { fence, connection, clock } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
       if (!fence.mayStartEffect(callTimeoutMs)) {
         throw new LeaderFenceError();
@@ -94,15 +96,10 @@ export class EventSender {
         if (attempt >= maxAttempts || !isWorthRetrying(error)) {
           throw error;
         }
-        await this.#sleep(Math.max(retryDelayMs * attempt, Math.min(error.retryAfterMs ?? 0, callTimeoutMs)));
+        const delayMs = Math.max(retryDelayMs * attempt, Math.min(error.retryAfterMs ?? 0, callTimeoutMs));
+        await pause(clock, delayMs, []);
       }
     }
-  }
-
-  async #sleep(delayMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#options.clock.after(delayMs, resolve);
-    await promise;
   }
 }
 
@@ -184,9 +181,4 @@ function shorten(note: string): string {
     .toString("utf8")
     .replace(/\uFFFD+$/, "");
   return `${cut}…`;
-}
-
-/** Formats a time as RFC 3339 with microseconds, as the API requires. */
-function microTime(epochMs: number): string {
-  return new Date(epochMs).toISOString().replace("Z", "000Z");
 }

@@ -160,6 +160,18 @@ export function errorForTransport(
   return new KubernetesError("Unavailable", `cannot ${what}: the API server cannot be reached${why}`, { cause: error });
 }
 
+/** Waits for the answer of a call. @returns `undefined` if the API server answered that the object does not exist */
+export async function undefinedIfNotFound<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof KubernetesError && error.reason === "NotFound") {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
 function codeOf(error: unknown): string | undefined {
   const code = (error as { readonly code?: unknown } | undefined)?.code;
   if (typeof code === "string") {

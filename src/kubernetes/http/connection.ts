@@ -42,8 +42,8 @@ export interface KubernetesCall {
 
 /** Kept connections to one API server. */
 export interface KubernetesConnection {
-  /** The namespace of the kubeconfig's context, or of the operator's own pod; `undefined` if there is none. */
-  readonly namespace: string | undefined;
+  /** The namespace of the kubeconfig's context, or of the operator's own pod; `default` if there is none. */
+  readonly namespace: string;
   /**
    * Makes a call and returns the parsed body of the answer.
    * A request that is answered 401 is sent once more with new credentials, because it had no effect. Every other request is
@@ -87,7 +87,7 @@ export function createConnection(options: ConnectionOptions): KubernetesConnecti
 type Send<Answer> = (session: Session, request: HttpRequest) => Promise<Answer>;
 
 class HttpConnection implements KubernetesConnection {
-  readonly namespace: string | undefined;
+  readonly namespace: string;
   readonly #options: ConnectionOptions;
   readonly #clock: Clock;
   readonly #maxBodyBytes: number;

@@ -25,8 +25,8 @@ export interface TransportOptions {
 export interface CredentialSource {
   /** The base URL of the API server, without a trailing slash. */
   readonly server: string;
-  /** The namespace of the kubeconfig's context, or of the operator's own pod; `undefined` if there is none. */
-  readonly namespace: string | undefined;
+  /** The namespace of the kubeconfig's context, or of the operator's own pod; `default` if there is none. */
+  readonly namespace: string;
   /** Returns the present credentials. @throws Error when a file cannot be read or a plugin fails */
   current(): Promise<Credentials>;
   /** Makes the next `current()` read everything again. */
@@ -55,7 +55,7 @@ export function loadCredentialSource(load: () => KubeConfig = loadByClientRules)
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace?.trim();
   return {
     server: cluster.server.replace(/\/+$/, ""),
-    namespace: namespace === "" ? undefined : namespace,
+    namespace: namespace || "default",
     current: () => credentialsOf(config),
     reload() {
       // The file may be being replaced at this moment, which must not end the process. The old credentials are used

@@ -1,7 +1,9 @@
 /** Reads and writes one Lease. */
 import { KubernetesError } from "../../domain/resource-store.ts";
+import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
 import { leasePath, leasesPath } from "../http/paths.ts";
+import { metadataOf, microTime } from "../http/stored-object.ts";
 
 /** A Lease as the API server stores it. */
 export interface StoredLease {
@@ -61,15 +63,9 @@ export function createLeaseClient(options: LeaseClientOptions): LeaseClient {
   return {
     async read(bounds) {
       const what = `read ${lease}`;
-      try {
-        const call: KubernetesCall = { what, method: "GET", path: leasePath(options), ...bounds };
-        return parseLease(what, await connection.request(call));
-      } catch (error) {
-        if (error instanceof KubernetesError && error.reason === "NotFound") {
-          return undefined;
-        }
-        throw error;
-      }
+      const call: KubernetesCall = { what, method: "GET", path: leasePath(options), ...bounds };
+      const found = await undefinedIfNotFound(connection.request(call));
+      return found === undefined ? undefined : parseLease(what, found);
     },
     async write(claim, over, bounds) {
       const what = `write ${lease}`;
@@ -106,14 +102,9 @@ function specOf(claim: LeaseClaim): object {
   };
 }
 
-/** Formats a time as RFC 3339 with microseconds, as the API requires. */
-function microTime(epochMs: number): string {
-  return new Date(epochMs).toISOString().replace("Z", "000Z");
-}
-
 function parseLease(what: string, stored: unknown): StoredLease {
-  const { metadata, spec } = (stored ?? {}) as { readonly metadata?: Fields; readonly spec?: Fields };
-  const { uid, resourceVersion } = metadata ?? {};
+  const { spec } = (stored ?? {}) as { readonly spec?: Readonly<Record<string, unknown>> };
+  const { uid, resourceVersion } = metadataOf(stored);
   if (typeof uid !== "string" || typeof resourceVersion !== "string" || uid === "" || resourceVersion === "") {
     throw new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is not a Lease`);
   }
@@ -126,5 +117,3 @@ function parseLease(what: string, stored: unknown): StoredLease {
     transitions: typeof leaseTransitions === "number" ? leaseTransitions : 0,
   };
 }
-
-type Fields = Readonly<Record<string, unknown>>;

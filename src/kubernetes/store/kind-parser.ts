@@ -5,55 +5,57 @@ import { isSameStored } from "../../domain/same-stored.ts";
 import { createTextPool, type TextPool } from "../../domain/text-pool.ts";
 import type { Json } from "./merge-diff.ts";
 
-/** Parses stored objects of one kind, and remembers what a later patch of each object must know. */
-export interface KindParser<Resource> {
-  /**
-   * Parses a stored object. @param expected what the object should hold. Parts that are equal to it are taken from it
-   * and not parsed again. @throws ZodError when the metadata is not that of a stored object
-   */
-  parse(stored: unknown, expected?: Resource): Resource;
-  /** Like `parse`, but it logs an object that cannot be parsed, and returns `undefined`. */
-  parseOrSkip(stored: unknown): Resource | undefined;
-  /**
-   * Whether `resource.status` holds the whole stored status. It is false if the stored status did not fit the schema
-   * or has unknown fields. It is also false for an object that this parser did not make.
-   */
-  hasWholeStatus(resource: Resource): boolean;
-}
-
 /**
  * The maximum number of shared texts. Conditions and operations use few different words, but messages that name objects
  * may be many.
  */
 const sharedTexts = 1_000;
 
-/** Makes a parser. It remembers a resource as long as that resource is in memory. */
-export function createKindParser<Resource extends StoredResource<Status>, Status extends object>(
-  kind: ResourceKind<Resource, Status>,
-  logger: Logger,
-): KindParser<Resource> {
-  const whole = new WeakSet<Resource>();
-  const pool = createTextPool(sharedTexts);
-  const parse = (stored: unknown, expected?: Resource): Resource => {
-    const parsed = kind.parse(stored, expected);
-    const resource = { ...parsed, status: kind.withSharedTexts(parsed.status, pool) };
+/**
+ * Parses stored objects of one kind, and remembers what a later patch of each object must know. It remembers a resource
+ * as long as that resource is in memory.
+ */
+export class KindParser<Resource extends StoredResource<Status>, Status extends object> {
+  readonly #kind: ResourceKind<Resource, Status>;
+  readonly #logger: Pick<Logger, "error">;
+  readonly #whole = new WeakSet<Resource>();
+  readonly #texts = createTextPool(sharedTexts);
+
+  constructor(kind: ResourceKind<Resource, Status>, logger: Pick<Logger, "error">) {
+    this.#kind = kind;
+    this.#logger = logger;
+  }
+
+  /**
+   * Parses a stored object. @param expected what the object should hold. Parts that are equal to it are taken from it
+   * and not parsed again. @throws ZodError when the metadata is not that of a stored object
+   */
+  parse(stored: unknown, expected?: Resource): Resource {
+    const parsed = this.#kind.parse(stored, expected);
+    const resource = { ...parsed, status: this.#kind.withSharedTexts(parsed.status, this.#texts) };
     if (isSameStored(storedStatus(stored), resource.status)) {
-      whole.add(resource);
+      this.#whole.add(resource);
     }
     return resource;
-  };
-  return {
-    parse,
-    parseOrSkip(stored) {
-      try {
-        return parse(stored);
-      } catch (error) {
-        logger.error({ err: error }, "a stored object cannot be parsed and is left out");
-        return undefined;
-      }
-    },
-    hasWholeStatus: (resource) => whole.has(resource),
-  };
+  }
+
+  /** Like `parse`, but it logs an object that cannot be parsed, and returns `undefined`. */
+  parseOrSkip(stored: unknown): Resource | undefined {
+    try {
+      return this.parse(stored);
+    } catch (error) {
+      this.#logger.error({ err: error }, "a stored object cannot be parsed and is left out");
+      return undefined;
+    }
+  }
+
+  /**
+   * Whether `resource.status` holds the whole stored status. It is false if the stored status did not fit the schema
+   * or has unknown fields. It is also false for an object that this parser did not make.
+   */
+  hasWholeStatus(resource: Resource): boolean {
+    return this.#whole.has(resource);
+  }
 }
 
 /** Returns the status of a stored object, unparsed; empty if there is none. */

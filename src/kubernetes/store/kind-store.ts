@@ -6,8 +6,10 @@ import {
   type ResourceKey,
   type ResourceStore,
 } from "../../domain/resource-store.ts";
+import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
 import { resourcePath } from "../http/paths.ts";
+import { metadataOf } from "../http/stored-object.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
 import { isOlder } from "../watch/tombstones.ts";
 import { type KindParser, type ResourceKind, type StoredResource, storedStatus } from "./kind-parser.ts";
@@ -18,18 +20,11 @@ export interface KindStoreOptions<Resource extends StoredResource<Status>, Statu
   readonly kind: ResourceKind<Resource, Status>;
   readonly connection: KubernetesConnection;
   readonly cache: ResourceCache<Resource>;
-  readonly parser: KindParser<Resource>;
+  readonly parser: KindParser<Resource, Status>;
   readonly fence: LeaderFence;
   /** Called when a read shows that etcd was restored: the object is older than it was before the read. @default nothing */
   readonly onRestored?: () => void;
 }
-
-type Parts<Resource extends StoredResource<Status>, Status extends object> = KindStoreOptions<Resource, Status> & {
-  /**
-   * The names of objects that were written with an unknown result and not read since. Their cached form may be wrong.
-   */
-  readonly doubtful: Set<string>;
-};
 
 /** The time limit of each call, in milliseconds. */
 const callTimeoutMs = 8_000;
@@ -37,95 +32,106 @@ const callTimeoutMs = 8_000;
 /** The operator's name in `metadata.managedFields`. */
 const fieldManager = "endpoint-operator";
 
+type JsonObject = { readonly [key: string]: Json | undefined };
+
+interface Changes {
+  readonly metadata?: { readonly finalizers: readonly string[] };
+  readonly status?: unknown;
+}
+
 /**
  * The custom resources of one kind: reads from the cache, writes over the connection.
  * Every write is a JSON merge patch with uid and resourceVersion. It first asks the leader fence. It puts its answer
  * into the cache before it returns.
  */
-export function createKindStore<Resource extends StoredResource<Status>, Status extends object>(
-  options: KindStoreOptions<Resource, Status>,
-): ResourceStore<Resource, Status> {
-  const { cache, kind } = options;
-  const { finalizer } = kind;
-  const parts: Parts<Resource, Status> = { ...options, doubtful: new Set() };
-  const reader = new Reader(parts);
-  return {
-    get: (key) => cache.get(key),
-    async current(key) {
-      if (parts.doubtful.has(nameOf(parts, key))) {
-        await reader.read(key);
-      }
-      return cache.get(key);
-    },
-    inProject: (projectId) => cache.inProject(projectId),
-    list: () => cache.list(),
-    read: (key) => reader.read(key),
-    async addFinalizer(resource) {
-      if (resource.finalizers.includes(finalizer)) {
-        return resource;
-      }
-      const finalizers = [...resource.finalizers, finalizer];
-      return putOwnWrite(parts, resource, await patch(parts, resource, { metadata: { finalizers } }));
-    },
-    async removeFinalizer(resource) {
-      if (!resource.finalizers.includes(finalizer)) {
-        return resource;
-      }
-      const finalizers = resource.finalizers.filter((name) => name !== finalizer);
-      const answer = await patch(parts, resource, { metadata: { finalizers } });
-      if (isLastFinalizerGone(answer)) {
-        cache.putOwnDeletion(resource);
-        return undefined;
-      }
-      return putOwnWrite(parts, resource, answer);
-    },
-    async patchStatus(resource, status) {
-      const stored = await reader.storedStatusOf(resource);
-      const kept = Object.fromEntries(kind.unreadableMembers(resource).map((member) => [member, stored[member]]));
-      const wanted = { ...status, ...kept };
-      const changes = diffForMerge(stored, wanted as { readonly [key: string]: Json | undefined });
-      if (changes === undefined) {
-        return resource;
-      }
-      const answer = await patch(parts, resource, { status: changes }, "/status");
-      return putOwnWrite(parts, resource, answer, { ...resource, status });
-    },
-  };
-}
+export class KindStore<Resource extends StoredResource<Status>, Status extends object>
+  implements ResourceStore<Resource, Status>
+{
+  readonly #options: KindStoreOptions<Resource, Status>;
+  readonly #cache: ResourceCache<Resource>;
+  /**
+   * The names of objects that were written with an unknown result and not read since. Their cached form may be wrong.
+   */
+  readonly #doubtful = new Set<string>();
 
-class Reader<Resource extends StoredResource<Status>, Status extends object> {
-  readonly #parts: Parts<Resource, Status>;
+  constructor(options: KindStoreOptions<Resource, Status>) {
+    this.#options = options;
+    this.#cache = options.cache;
+  }
 
-  constructor(parts: Parts<Resource, Status>) {
-    this.#parts = parts;
+  get(key: ResourceKey): Resource | undefined {
+    return this.#cache.get(key);
+  }
+
+  inProject(projectId: string): readonly Resource[] {
+    return this.#cache.inProject(projectId);
+  }
+
+  list(): readonly Resource[] {
+    return this.#cache.list();
+  }
+
+  async current(key: ResourceKey): Promise<Resource | undefined> {
+    if (this.#doubtful.has(this.#nameOf(key))) {
+      await this.read(key);
+    }
+    return this.#cache.get(key);
   }
 
   async read(key: ResourceKey): Promise<Resource | undefined> {
-    const { parser, cache, doubtful, onRestored } = this.#parts;
-    const before = cache.get(key);
+    const { parser, onRestored } = this.#options;
+    const before = this.#cache.get(key);
+    const name = this.#nameOf(key);
     const stored = await this.#readStored(key);
     if (stored === undefined) {
-      this.#noteGone(key, before);
+      // A write with an unknown result may have deleted the object; otherwise the watch reports the deletion.
+      if (this.#doubtful.delete(name) && before !== undefined) {
+        this.#cache.putOwnDeletion(before);
+      }
       return undefined;
     }
-    const name = nameOf(this.#parts, key);
-    const resource = parseAnswer(this.#parts, `read ${name}`, () => parser.parse(stored));
-    doubtful.delete(name);
+    const resource = this.#parseAnswer(`read ${name}`, () => parser.parse(stored));
+    this.#doubtful.delete(name);
     if (before !== undefined && isOlder(resource.resourceVersion, before.resourceVersion)) {
       onRestored?.();
     }
-    cache.putRead(resource);
+    this.#cache.putRead(resource);
     return resource;
   }
 
-  /**
-   * Handles an object that is gone. A write with an unknown result may have deleted it; otherwise the watch reports the
-   * deletion.
-   */
-  #noteGone(key: ResourceKey, before: Resource | undefined): void {
-    if (this.#parts.doubtful.delete(nameOf(this.#parts, key)) && before !== undefined) {
-      this.#parts.cache.putOwnDeletion(before);
+  async addFinalizer(resource: Resource): Promise<Resource> {
+    const { finalizer } = this.#options.kind;
+    if (resource.finalizers.includes(finalizer)) {
+      return resource;
     }
+    const finalizers = [...resource.finalizers, finalizer];
+    return this.#putOwnWrite(resource, await this.#patch(resource, { metadata: { finalizers } }));
+  }
+
+  async removeFinalizer(resource: Resource): Promise<Resource | undefined> {
+    const { finalizer } = this.#options.kind;
+    if (!resource.finalizers.includes(finalizer)) {
+      return resource;
+    }
+    const finalizers = resource.finalizers.filter((name) => name !== finalizer);
+    const answer = await this.#patch(resource, { metadata: { finalizers } });
+    if (isLastFinalizerGone(answer)) {
+      this.#cache.putOwnDeletion(resource);
+      return undefined;
+    }
+    return this.#putOwnWrite(resource, answer);
+  }
+
+  async patchStatus(resource: Resource, status: Status): Promise<Resource> {
+    const stored = await this.#storedStatusOf(resource);
+    const unreadable = this.#options.kind.unreadableMembers(resource);
+    const kept = Object.fromEntries(unreadable.map((member) => [member, stored[member]]));
+    const changes = diffForMerge(stored, { ...status, ...kept } as JsonObject);
+    if (changes === undefined) {
+      return resource;
+    }
+    const answer = await this.#patch(resource, { status: changes }, "/status");
+    return this.#putOwnWrite(resource, answer, { ...resource, status });
   }
 
   /**
@@ -133,73 +139,75 @@ class Reader<Resource extends StoredResource<Status>, Status extends object> {
    * The cache keeps only the fields of the schema. If the stored status has other fields, which is rare, it is read
    * again, so that the difference to the new status is complete.
    */
-  async storedStatusOf(resource: Resource): Promise<{ readonly [key: string]: Json | undefined }> {
-    if (this.#parts.parser.hasWholeStatus(resource)) {
-      return resource.status as { readonly [key: string]: Json | undefined };
+  async #storedStatusOf(resource: Resource): Promise<JsonObject> {
+    if (this.#options.parser.hasWholeStatus(resource)) {
+      return resource.status as JsonObject;
     }
+    const what = `patch status of ${this.#nameOf(resource.key)}`;
     const stored = await this.#readStored(resource.key);
     if (stored === undefined) {
-      throw new KubernetesError(
-        "NotFound",
-        `cannot patch status of ${nameOf(this.#parts, resource.key)}: it does not exist`,
-      );
+      throw new KubernetesError("NotFound", `cannot ${what}: it does not exist`);
     }
-    const metadata = (stored as { readonly metadata?: { readonly uid?: unknown; readonly resourceVersion?: unknown } })
-      .metadata;
-    if (metadata?.uid !== resource.uid || metadata.resourceVersion !== resource.resourceVersion) {
-      const message = `cannot patch status of ${nameOf(this.#parts, resource.key)}: it has changed or is another object by now`;
-      throw new KubernetesError("Conflict", message);
+    const { uid, resourceVersion } = metadataOf(stored);
+    if (uid !== resource.uid || resourceVersion !== resource.resourceVersion) {
+      throw new KubernetesError("Conflict", `cannot ${what}: it has changed or is another object by now`);
     }
     const status = storedStatus(stored);
-    return typeof status === "object" && !Array.isArray(status) ? (status as { readonly [key: string]: Json }) : {};
+    return typeof status === "object" && !Array.isArray(status) ? (status as JsonObject) : {};
   }
 
-  async #readStored(key: ResourceKey): Promise<unknown> {
-    const what = `read ${nameOf(this.#parts, key)}`;
+  #readStored(key: ResourceKey): Promise<unknown> {
+    const { kind, connection } = this.#options;
+    const path = resourcePath(kind.plural, key);
+    const call = { what: `read ${this.#nameOf(key)}`, method: "GET", path, timeoutMs: callTimeoutMs } as const;
+    return undefinedIfNotFound(connection.request(call));
+  }
+
+  async #patch({ key, uid, resourceVersion }: Resource, changes: Changes, subresource: "" | "/status" = "") {
+    const { fence, connection, kind } = this.#options;
+    if (!fence.mayStartEffect(callTimeoutMs)) {
+      throw new LeaderFenceError();
+    }
     try {
-      const path = resourcePath(this.#parts.kind.plural, key);
-      return await this.#parts.connection.request({ what, method: "GET", path, timeoutMs: callTimeoutMs });
+      return await connection.request({
+        what: `patch ${subresource === "" ? "finalizers" : "status"} of ${this.#nameOf(key)}`,
+        method: "PATCH",
+        path: `${resourcePath(kind.plural, key)}${subresource}`,
+        query: { fieldManager },
+        contentType: "application/merge-patch+json",
+        body: { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } },
+        timeoutMs: callTimeoutMs,
+        fence,
+      });
     } catch (error) {
-      if (error instanceof KubernetesError && error.reason === "NotFound") {
-        return undefined;
+      if (leavesDoubt(error)) {
+        this.#doubtful.add(this.#nameOf(key));
       }
       throw error;
     }
   }
-}
 
-interface Changes {
-  readonly metadata?: { readonly finalizers: readonly string[] };
-  readonly status?: unknown;
-}
-
-async function patch<Resource extends StoredResource<Status>, Status extends object>(
-  parts: Parts<Resource, Status>,
-  resource: Resource,
-  changes: Changes,
-  subresource: "" | "/status" = "",
-): Promise<unknown> {
-  const { fence, connection, doubtful } = parts;
-  if (!fence.mayStartEffect(callTimeoutMs)) {
-    throw new LeaderFenceError();
+  #putOwnWrite(before: Resource, answer: unknown, expected: Resource = before): Resource {
+    const name = this.#nameOf(before.key);
+    // The object stays doubtful until the answer is parsed.
+    this.#doubtful.add(name);
+    const after = this.#parseAnswer(`patch ${name}`, () => this.#options.parser.parse(answer, expected));
+    this.#doubtful.delete(name);
+    this.#cache.putOwnWrite(before, after);
+    return after;
   }
-  const { key, uid, resourceVersion } = resource;
-  try {
-    return await connection.request({
-      what: `patch ${subresource === "" ? "finalizers" : "status"} of ${nameOf(parts, key)}`,
-      method: "PATCH",
-      path: `${resourcePath(parts.kind.plural, key)}${subresource}`,
-      query: { fieldManager },
-      contentType: "application/merge-patch+json",
-      body: { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } },
-      timeoutMs: callTimeoutMs,
-      fence,
-    });
-  } catch (error) {
-    if (leavesDoubt(error)) {
-      doubtful.add(nameOf(parts, key));
+
+  #parseAnswer(what: string, parse: () => Resource): Resource {
+    try {
+      return parse();
+    } catch (error) {
+      const message = `cannot ${what}: the answer is not a ${this.#options.kind.kind}`;
+      throw new KubernetesError("UnreadableAnswer", message, { cause: error });
     }
-    throw error;
+  }
+
+  #nameOf({ namespace, name }: ResourceKey): string {
+    return `${this.#options.kind.kind} ${namespace}/${name}`;
   }
 }
 
@@ -219,47 +227,11 @@ const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
   "Conflict",
 ]);
 
-function putOwnWrite<Resource extends StoredResource<Status>, Status extends object>(
-  parts: Parts<Resource, Status>,
-  before: Resource,
-  answer: unknown,
-  expected: Resource = before,
-): Resource {
-  const name = nameOf(parts, before.key);
-  // The object stays doubtful until the answer is parsed.
-  parts.doubtful.add(name);
-  const after = parseAnswer(parts, `patch ${name}`, () => parts.parser.parse(answer, expected));
-  parts.doubtful.delete(name);
-  parts.cache.putOwnWrite(before, after);
-  return after;
-}
-
-function parseAnswer<Resource>({ kind }: Named, what: string, parse: () => Resource): Resource {
-  try {
-    return parse();
-  } catch (error) {
-    const message = `cannot ${what}: the answer is not a ${kind.kind}`;
-    throw new KubernetesError("UnreadableAnswer", message, { cause: error });
-  }
-}
-
 /**
  * Whether the write removed the last finalizer. The API server then deletes the object, and its answer shows the object
  * as it was.
  */
 function isLastFinalizerGone(answer: unknown): boolean {
-  const metadata = (
-    answer as { readonly metadata?: { readonly deletionTimestamp?: unknown; readonly finalizers?: unknown } } | null
-  )?.metadata;
-  const finalizers = Array.isArray(metadata?.finalizers) ? metadata.finalizers : [];
-  return typeof metadata?.deletionTimestamp === "string" && finalizers.length === 0;
-}
-
-/** The names of a kind for messages. */
-interface Named {
-  readonly kind: { readonly kind: string };
-}
-
-function nameOf({ kind }: Named, key: ResourceKey): string {
-  return `${kind.kind} ${key.namespace}/${key.name}`;
+  const { deletionTimestamp, finalizers } = metadataOf(answer);
+  return typeof deletionTimestamp === "string" && !(Array.isArray(finalizers) && finalizers.length > 0);
 }

@@ -2,8 +2,10 @@
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
 import { KubernetesError, type ResourceKey } from "../../domain/resource-store.ts";
 import type { HeldSecrets, SecretData, SecretStore, StoredSecret } from "../../domain/secret-store.ts";
+import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
 import { secretPath, secretsPath } from "../http/paths.ts";
+import { metadataOf } from "../http/stored-object.ts";
 
 const callTimeoutMs = 8_000;
 const fieldManager = "endpoint-operator";
@@ -22,23 +24,18 @@ export function createSecretStore({ connection, fence }: SecretStoreOptions): Se
     }
     return await connection.request({ ...call, timeoutMs: callTimeoutMs, fence });
   };
+  /** Changes exactly the version that was read. */
+  const patch = (what: string, { key, uid, resourceVersion }: StoredSecret, changes: SecretChanges) => {
+    const body = { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } };
+    const contentType = "application/merge-patch+json";
+    return write({ what, method: "PATCH", path: secretPath(key), query: { fieldManager }, contentType, body });
+  };
   return {
     async read(key) {
       const what = `read ${nameOf(key)}`;
-      try {
-        const answer = await connection.request({
-          what,
-          method: "GET",
-          path: secretPath(key),
-          timeoutMs: callTimeoutMs,
-        });
-        return parseSecret(what, key, answer);
-      } catch (error) {
-        if (error instanceof KubernetesError && error.reason === "NotFound") {
-          return undefined;
-        }
-        throw error;
-      }
+      const call: KubernetesCall = { what, method: "GET", path: secretPath(key), timeoutMs: callTimeoutMs };
+      const answer = await undefinedIfNotFound(connection.request(call));
+      return answer === undefined ? undefined : parseSecret(what, key, answer);
     },
     async create(key, { type, owner, data }) {
       const what = `create ${nameOf(key)}`;
@@ -48,37 +45,20 @@ export function createSecretStore({ connection, fence }: SecretStoreOptions): Se
       return parseSecret(what, key, await write({ what, method: "POST", path, query: { fieldManager }, body }));
     },
     async replaceData(before, data) {
-      const { key, uid, resourceVersion } = before;
-      const what = `patch ${nameOf(key)}`;
       const gone = Object.keys(before.data).filter((name) => !(name in data));
-      const body = {
-        metadata: { uid, resourceVersion },
-        data: { ...encoded(data), ...Object.fromEntries(gone.map((name) => [name, null])) },
-      };
-      const contentType = "application/merge-patch+json";
-      const query = { fieldManager };
-      return parseSecret(
-        what,
-        key,
-        await write({ what, method: "PATCH", path: secretPath(key), query, contentType, body }),
-      );
+      const changes = { data: { ...encoded(data), ...Object.fromEntries(gone.map((name) => [name, null])) } };
+      const what = `patch ${nameOf(before.key)}`;
+      return parseSecret(what, before.key, await patch(what, before, changes));
     },
-    async setFinalizers({ key, uid, resourceVersion }, finalizers) {
-      const body = { metadata: { uid, resourceVersion, finalizers } };
-      const contentType = "application/merge-patch+json";
-      const what = `patch finalizers of ${nameOf(key)}`;
-      await write({ what, method: "PATCH", path: secretPath(key), query: { fieldManager }, contentType, body });
+    async setFinalizers(before, finalizers) {
+      await patch(`patch finalizers of ${nameOf(before.key)}`, before, { metadata: { finalizers } });
     },
     async delete({ key, uid, resourceVersion }) {
       const preconditions = { uid, resourceVersion };
       const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions };
-      try {
-        await write({ what: `delete ${nameOf(key)}`, method: "DELETE", path: secretPath(key), body });
-      } catch (error) {
-        if (!(error instanceof KubernetesError && error.reason === "NotFound")) {
-          throw error;
-        }
-      }
+      await undefinedIfNotFound(
+        write({ what: `delete ${nameOf(key)}`, method: "DELETE", path: secretPath(key), body }),
+      );
     },
   };
 }
@@ -91,21 +71,19 @@ function encoded(data: SecretData): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([name, text]) => [name, Buffer.from(text).toString("base64")]));
 }
 
+interface SecretChanges {
+  readonly metadata?: { readonly finalizers: readonly string[] };
+  readonly data?: Readonly<Record<string, string | null>>;
+}
+
 interface WireSecret {
-  readonly metadata?: {
-    readonly uid?: unknown;
-    readonly resourceVersion?: unknown;
-    readonly ownerReferences?: readonly { readonly uid?: unknown }[];
-    readonly finalizers?: readonly unknown[];
-    readonly deletionTimestamp?: unknown;
-  };
   readonly type?: unknown;
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
 function parseSecret(what: string, key: ResourceKey, answer: unknown): StoredSecret {
-  const { metadata, type, data } = (answer ?? {}) as WireSecret;
-  const { uid, resourceVersion, ownerReferences, finalizers = [], deletionTimestamp } = metadata ?? {};
+  const { type, data } = (answer ?? {}) as WireSecret;
+  const { uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } = metadataOf(answer);
   if (typeof uid !== "string" || typeof resourceVersion !== "string") {
     throw new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is not a Secret`);
   }
@@ -118,9 +96,13 @@ function parseSecret(what: string, key: ResourceKey, answer: unknown): StoredSec
     uid,
     resourceVersion,
     type: typeof type === "string" ? type : "",
-    ownerUids: (ownerReferences ?? []).map((owner) => String(owner.uid)),
+    ownerUids: listOf(ownerReferences).map((owner) => String((owner as { readonly uid?: unknown }).uid)),
     data: Object.fromEntries(texts),
-    finalizers: finalizers.map(String),
+    finalizers: listOf(finalizers).map(String),
     isBeingDeleted: deletionTimestamp !== undefined,
   };
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }

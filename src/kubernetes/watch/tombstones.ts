@@ -1,5 +1,6 @@
 /** Compares versions of stored objects, and remembers those of deleted ones. */
 import type { StoredIdentity } from "../../domain/resource-store.ts";
+import { metadataOf } from "../http/stored-object.ts";
 
 /**
  * The maximum number of deletions that are remembered: more than a watch can lag behind. Each entry takes little
@@ -79,9 +80,7 @@ export function newerOf(left: string | undefined, right: string): string {
 
 /** Returns the resourceVersion of a stored object; `undefined` if it has none. */
 export function versionOf(object: unknown): string | undefined {
-  const metadata = (object as { readonly metadata?: { readonly resourceVersion?: unknown } } | null | undefined)
-    ?.metadata;
-  const version = metadata?.resourceVersion;
+  const version = metadataOf(object).resourceVersion;
   return typeof version === "string" && version !== "" ? version : undefined;
 }
 

@@ -62,7 +62,7 @@ export function countingCredentials(server: string): CredentialSource & { reload
   let reloads = 0;
   return {
     server,
-    namespace: undefined,
+    namespace: "default",
     current: async () => ({
       headers: { authorization: `Bearer token-${reloads + 1}` },
       transport: { tls: {}, proxyUrl: undefined },

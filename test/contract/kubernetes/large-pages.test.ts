@@ -1,7 +1,8 @@
 /** Tests lists whose pages are longer than the limit. */
 import { expect, onTestFinished, test } from "vitest";
 import { createConnection } from "../../../src/kubernetes/http/connection.ts";
-import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
+import { KindWatch } from "../../../src/kubernetes/kind-watch.ts";
+import { computeEndpointKind } from "../../../src/kubernetes/store/resource-kinds.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -34,7 +35,7 @@ async function startWatch(resources: ReturnType<typeof stored>[]) {
   });
   const credentials = countingCredentials(server.url);
   const connection = createConnection({ credentials, clock, userAgent: "agent/1", maxBodyBytes });
-  const watch = createResourceWatch({
+  const watch = new KindWatch(computeEndpointKind, {
     ...{ connection, namespaces: [], onChange() {}, fence: { mayStartEffect: () => true } },
     ...{ clock, logger: quietLogger, random: () => 0 },
   });

@@ -2,7 +2,8 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
-import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
+import { KindWatch } from "../../../src/kubernetes/kind-watch.ts";
+import { computeEndpointKind } from "../../../src/kubernetes/store/resource-kinds.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 import { FaultProxy } from "../../support/fault-proxy/fault-proxy.ts";
 import type { FaultRule } from "../../support/fault-proxy/injected-fault.ts";
@@ -90,7 +91,7 @@ async function startBehind(rules: readonly FaultRule[]) {
     createConnection({ credentials: countingCredentials(proxy.url), clock, userAgent: "agent/1" }),
   );
   const injected = rules.map((rule) => proxy.inject(rule));
-  const watch = createResourceWatch({
+  const watch = new KindWatch(computeEndpointKind, {
     ...{ connection: wrapped, namespaces: [], onChange() {}, fence: { mayStartEffect: () => true } },
     ...{ clock, logger: quietLogger, random: () => 0 },
   });

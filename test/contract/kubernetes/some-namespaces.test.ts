@@ -2,7 +2,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { LogFields } from "../../../src/domain/logger.ts";
 import { createConnection } from "../../../src/kubernetes/http/connection.ts";
-import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
+import { KindWatch } from "../../../src/kubernetes/kind-watch.ts";
+import { computeEndpointKind } from "../../../src/kubernetes/store/resource-kinds.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -39,7 +40,7 @@ async function startWatch() {
   const connection = createConnection({ credentials, clock, userAgent: "agent/1" });
   const [reported, errors]: [string[], string[]] = [[], []];
   const warn = ({ err }: LogFields) => void errors.push(err instanceof Error ? err.message : "");
-  const watch = createResourceWatch({
+  const watch = new KindWatch(computeEndpointKind, {
     ...{ connection, namespaces: ["shop", "crm", "shop"], fence: { mayStartEffect: () => true } },
     onChange: ({ namespace }, origin) => void reported.push(`${namespace} ${origin}`),
     ...{ clock, logger: { ...quietLogger, warn }, random: () => 0 },

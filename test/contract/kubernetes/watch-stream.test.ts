@@ -3,7 +3,8 @@ import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
-import { createResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
+import { KindWatch } from "../../../src/kubernetes/kind-watch.ts";
+import { computeEndpointKind } from "../../../src/kubernetes/store/resource-kinds.ts";
 import { createListWatch, type ListWatch, type WatchEvent } from "../../../src/kubernetes/watch/list-watch.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
@@ -186,7 +187,7 @@ describe("list and watch over HTTP", () => {
       const isSecond = server.requests.filter((earlier) => earlier.query.watch !== undefined).length === 2;
       if (isSecond) response.write(line("ADDED", stored("b", 6)));
     });
-    const watch = createResourceWatch({
+    const watch = new KindWatch(computeEndpointKind, {
       connection,
       namespaces: [],
       onChange() {},

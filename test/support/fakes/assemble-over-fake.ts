@@ -31,7 +31,7 @@ export function assembleOverFake({
   });
   return assembleOperator({
     config,
-    credentials: { server: "http://127.0.0.1:9", namespace: undefined, current: () => Promise.reject(), reload() {} },
+    credentials: { server: "http://127.0.0.1:9", namespace: "default", current: () => Promise.reject(), reload() {} },
     keys: createKeySource({ key: "unused" }),
     clock,
     logger: quietLogger,

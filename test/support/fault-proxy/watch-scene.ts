@@ -6,8 +6,11 @@ import type { Clock } from "../../../src/domain/clock.ts";
 import type { StoredIdentity } from "../../../src/domain/resource-store.ts";
 import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../../src/kubernetes/http/credentials.ts";
-import { createResourceWatch, type ResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
+import { KindWatch } from "../../../src/kubernetes/kind-watch.ts";
+import { computeEndpointKind } from "../../../src/kubernetes/store/resource-kinds.ts";
 import type { ReflectorTiming } from "../../../src/kubernetes/watch/reflector-parts.ts";
+import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { serviceAccountAccess, sharedApiServer } from "../api-server.ts";
 import { createFastClock } from "../fast-clock.ts";
@@ -53,7 +56,7 @@ export interface WatchScene {
   readonly proxy: FaultProxy;
   readonly editor: ResourceEditor;
   /** The watch, which is not started yet. Its change handler throws every second time. */
-  readonly watch: ResourceWatch;
+  readonly watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus>;
   /** Waits for the first list and an open watch. */
   untilWatching(): Promise<void>;
   /** Waits until the cache equals a fresh list, and each key was reported after its last change. */
@@ -81,7 +84,7 @@ export async function openWatchScene(options: SceneOptions): Promise<WatchScene>
   const cached = () =>
     Object.fromEntries(watch.store.list().map((resource) => [resource.key.name, describe(resource)]));
   let tellings = 0;
-  const watch: ResourceWatch = createResourceWatch({
+  const watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus> = new KindWatch(computeEndpointKind, {
     ...{ connection, namespaces: [namespace], fence: { mayStartEffect: () => true }, clock },
     onChange(key) {
       reported[key.name] = describe(watch.store.get(key));

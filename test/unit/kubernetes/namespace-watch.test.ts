@@ -21,7 +21,7 @@ function scene(namespaces: readonly string[]) {
     return { metadata: { name, uid: `uid-${name}`, resourceVersion: String(version), annotations } };
   };
   const connection: KubernetesConnection = {
-    namespace: undefined,
+    namespace: "default",
     async request({ path }: KubernetesCall) {
       const name = path.split("/").at(-1) ?? "";
       const failure = failures.get(name);

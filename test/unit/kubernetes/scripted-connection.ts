@@ -4,7 +4,7 @@ import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernet
 
 /** A connection that remembers every call, and gives the answers that the test sets. */
 export class ScriptedConnection implements KubernetesConnection {
-  readonly namespace = undefined;
+  readonly namespace = "default";
   readonly calls: KubernetesCall[] = [];
   /** @returns the answer; a thrown error becomes the error of the call */
   respond: (call: KubernetesCall) => unknown = () => ({});

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { LeaderFenceError } from "../../../../src/domain/leader-fence.ts";
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
-import { createKindParser } from "../../../../src/kubernetes/store/kind-parser.ts";
-import { createKindStore } from "../../../../src/kubernetes/store/kind-store.ts";
+import { KindParser } from "../../../../src/kubernetes/store/kind-parser.ts";
+import { KindStore } from "../../../../src/kubernetes/store/kind-store.ts";
 import { computeEndpointKind } from "../../../../src/kubernetes/store/resource-kinds.ts";
 import { ResourceCache } from "../../../../src/kubernetes/watch/resource-cache.ts";
 import { type ComputeEndpoint, projectsOf } from "../../../../src/resource/compute-endpoint.ts";
@@ -24,14 +24,14 @@ function stored(status: unknown, resourceVersion = "10", metadata: object = {}) 
 function createStore(options: { mayAct?: boolean } = {}) {
   const connection = new ScriptedConnection();
   const cache = new ResourceCache<ComputeEndpoint>({ projectsOf, onChange() {}, onHandlerError() {} });
-  const parser = createKindParser(computeEndpointKind, quietLogger);
+  const parser = new KindParser(computeEndpointKind, quietLogger);
   const askedMs: number[] = [];
   const mayStartEffect = (timeoutMs: number) => {
     askedMs.push(timeoutMs);
     return options.mayAct ?? true;
   };
   const restores: string[] = [];
-  const store = createKindStore({
+  const store = new KindStore({
     ...{ kind: computeEndpointKind, connection, cache, parser, fence: { mayStartEffect } },
     onRestored: () => restores.push("restored"),
   });

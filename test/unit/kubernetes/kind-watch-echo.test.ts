@@ -1,6 +1,9 @@
 /** Tests that events of our own writes are not parsed again. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createResourceWatch, type ResourceWatch } from "../../../src/kubernetes/resource-watch.ts";
+import { KindWatch } from "../../../src/kubernetes/kind-watch.ts";
+import { computeEndpointKind } from "../../../src/kubernetes/store/resource-kinds.ts";
+import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { ScriptedConnection } from "./scripted-connection.ts";
@@ -44,14 +47,14 @@ class WatchedConnection extends ScriptedConnection {
 
 let clock: FakeClock;
 let connection: WatchedConnection;
-let watch: ResourceWatch;
+let watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus>;
 const errors: unknown[] = [];
 
 beforeEach(async () => {
   clock = new FakeClock();
   connection = new WatchedConnection();
   errors.length = 0;
-  watch = createResourceWatch({
+  watch = new KindWatch(computeEndpointKind, {
     ...{ connection, clock, namespaces: [], fence: { mayStartEffect: () => true }, random: () => 0, onChange() {} },
     logger: { ...quietLogger, error: (fields) => void errors.push(fields) },
   });

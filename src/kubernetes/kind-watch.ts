@@ -1,0 +1,164 @@
+/** Watches the custom resources of one kind. */
+import type { Clock } from "../domain/clock.ts";
+import type { LeaderFence } from "../domain/leader-fence.ts";
+import type { Logger } from "../domain/logger.ts";
+import type { ResourceKey, ResourceStore, StoredIdentity, WatchStats } from "../domain/resource-store.ts";
+import type { KubernetesConnection } from "./http/connection.ts";
+import { resourcesPath } from "./http/paths.ts";
+import { metadataOf } from "./http/stored-object.ts";
+import { KindParser, type ResourceKind, type StoredResource } from "./store/kind-parser.ts";
+import { KindStore } from "./store/kind-store.ts";
+import { createListWatch } from "./watch/list-watch.ts";
+import { Reflector } from "./watch/reflector.ts";
+import { defaultTiming, type ReflectorTiming } from "./watch/reflector-parts.ts";
+import { type ChangeOrigin, ResourceCache } from "./watch/resource-cache.ts";
+
+/** What to watch, and what to call. */
+export interface KindWatchOptions {
+  readonly connection: KubernetesConnection;
+  /** The namespaces to watch. Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+  /** Called for each change, sometimes more than once. It should only add the key to a queue. */
+  readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
+  /**
+   * Called when a namespace was listed completely; `hasSynced` may be true now. Must not throw. @default nothing is
+   * called
+   */
+  readonly onList?: () => void;
+  readonly fence: LeaderFence;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Returns a random number from 0 up to 1. @default Math.random */
+  readonly random?: () => number;
+  /** The times and limits; tests use shorter times. */
+  readonly timing?: Partial<ReflectorTiming>;
+}
+
+/**
+ * The time limit of `listConsistently`, in milliseconds. Thousands of resources take seconds; after a minute the list
+ * counts as failed.
+ */
+const consistentListTimeoutMs = 60_000;
+
+/** The custom resources of one kind, kept up to date, and every change of them. */
+export class KindWatch<Resource extends StoredResource<Status>, Status extends object> {
+  readonly store: ResourceStore<Resource, Status>;
+  readonly #options: KindWatchOptions;
+  readonly #cache: ResourceCache<Resource>;
+  /** One reflector for each namespace, or one for all; the key is then `undefined`. */
+  readonly #reflectors: ReadonlyMap<string | undefined, Reflector<Resource>>;
+  #isRelisting = false;
+
+  constructor(kind: ResourceKind<Resource, Status>, options: KindWatchOptions) {
+    const { connection, logger, fence, namespaces } = options;
+    this.#options = options;
+    this.#cache = new ResourceCache<Resource>({
+      projectsOf: kind.projectsOf,
+      onChange: options.onChange,
+      onHandlerError: ({ namespace, name }, error) =>
+        logger.error({ namespace, name, err: error }, "a callback for changes failed"),
+    });
+    const parser = new KindParser(kind, logger);
+    const scopes = namespaces.length === 0 ? [undefined] : namespaces;
+    this.#reflectors = new Map(
+      scopes.map((namespace) => [
+        namespace,
+        this.#reflectorOf(namespace, kind, (object) => parser.parseOrSkip(object)),
+      ]),
+    );
+    const onRestored = () => void this.#relist();
+    this.store = new KindStore({ kind, connection, cache: this.#cache, parser, fence, onRestored });
+  }
+
+  start(): void {
+    for (const reflector of this.#reflectors.values()) {
+      reflector.start();
+    }
+  }
+
+  /** Closes the watches and opens no new ones. The store can still write while the leader fence is open. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.stop()));
+  }
+
+  /**
+   * Lists every namespace from the API server now, and replaces the cache. A new leader calls it before its first
+   * effect, because its watch may have missed writes of the previous leader.
+   * @throws KubernetesError when a list fails or takes longer than one minute.
+   */
+  async listConsistently(): Promise<void> {
+    await Promise.all(
+      [...this.#reflectors.values()].map((reflector) => reflector.listConsistently(consistentListTimeoutMs)),
+    );
+  }
+
+  /** Whether every namespace has been listed once. */
+  hasSynced(): boolean {
+    return [...this.#reflectors.values()].every((reflector) => reflector.hasSynced());
+  }
+
+  stats(): WatchStats {
+    const all = [...this.#reflectors].map(([namespace, reflector]) => ({ namespace, ...reflector.stats() }));
+    const longestMs = Math.max(...all.map(({ silentForMs }) => silentForMs ?? Number.POSITIVE_INFINITY));
+    return {
+      hasSynced: all.every(({ hasSynced }) => hasSynced),
+      unlistedNamespaces: all.flatMap(({ namespace, hasSynced }) => (hasSynced ? [] : (namespace ?? []))),
+      isWatching: all.every(({ isWatching }) => isWatching),
+      silentForMs: Number.isFinite(longestMs) ? longestMs : undefined,
+      lists: all.reduce((sum, { lists }) => sum + lists, 0),
+      watches: all.reduce((sum, { watches }) => sum + watches, 0),
+      resources: this.#cache.size,
+    };
+  }
+
+  #reflectorOf(
+    namespace: string | undefined,
+    { many, plural }: ResourceKind<Resource, Status>,
+    parse: (object: unknown) => Resource | undefined,
+  ): Reflector<Resource> {
+    const timing = { ...defaultTiming, ...this.#options.timing };
+    const listWatch = createListWatch({
+      connection: this.#options.connection,
+      path: resourcesPath(plural, namespace),
+      what: namespace === undefined ? many : `${many} of namespace ${namespace}`,
+      listTimeoutMs: timing.pageTimeoutMs,
+      openTimeoutMs: timing.openTimeoutMs,
+    });
+    return new Reflector({
+      ...this.#options,
+      ...{ listWatch, timing, scope: this.#cache.scope(namespace) },
+      parse: (object) => knownTwin(this.#cache, object) ?? parse(object),
+    });
+  }
+
+  /**
+   * Lists again, one list at a time, because a read has shown that etcd was restored. A watch notices a restore only
+   * after minutes, and until then the API server would refuse every write.
+   */
+  async #relist(): Promise<void> {
+    if (this.#isRelisting) {
+      return;
+    }
+    this.#isRelisting = true;
+    try {
+      await this.listConsistently();
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, "etcd was restored, and the list that replaces the cache failed");
+    } finally {
+      this.#isRelisting = false;
+    }
+  }
+}
+
+/**
+ * Returns the cached resource if an event shows the same version. In a burst, most events repeat our own writes, whose
+ * answers are in the cache already.
+ */
+function knownTwin<Resource extends StoredIdentity>(
+  cache: ResourceCache<Resource>,
+  object: unknown,
+): Resource | undefined {
+  const { namespace, name, uid, resourceVersion } = metadataOf(object);
+  const known = typeof namespace === "string" && typeof name === "string" ? cache.get({ namespace, name }) : undefined;
+  return known?.uid === uid && known?.resourceVersion === resourceVersion ? known : undefined;
+}
