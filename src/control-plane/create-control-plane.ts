@@ -5,7 +5,7 @@ import type { ControlPlane, EndpointList, Mutation, OperationPage } from "../dom
 import type { ControlPlaneObserver } from "../domain/control-plane-requests.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Tracer } from "../domain/tracer.ts";
-import { createHttpTransport } from "../http/transport.ts";
+import { HttpTransport } from "../http/transport.ts";
 import { httpBranchObjects } from "./http-branch-objects.ts";
 import { type Clean, createHttpCaller, type HttpCaller, undefinedIfAbsent } from "./http-caller.ts";
 import type { KeySource } from "./key-source.ts";
@@ -79,7 +79,7 @@ export function createControlPlane(options: ControlPlaneClientOptions): ControlP
   const { clock, mayBeNearby, fence, onListed = () => {} } = options;
   const { maxResponseBytes = 16 * 1024 * 1024, connections = 256 } = options;
   const limits = { connectTimeoutMs: 5_000, maxResponseBytes, connections };
-  const transport = createHttpTransport({ origin, clock, mayBeNearby, fence, ...limits });
+  const transport = new HttpTransport({ origin, clock, mayBeNearby, fence, ...limits });
   const { readTimeoutMs = 10_000, writeTimeoutMs = 8_000 } = options;
   const call = createHttpCaller({ ...options, transport, basePath: pathname, readTimeoutMs, writeTimeoutMs });
   return {

@@ -3,8 +3,9 @@ import { backoffMs } from "../domain/backoff.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { CallGuard, CallGuards } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { Caller, ControlPlaneObserver, RequestBudget } from "../domain/control-plane-requests.ts";
+import type { Caller, ControlPlaneObserver } from "../domain/control-plane-requests.ts";
 import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
+import type { RequestBudget } from "./request-budget.ts";
 
 /** Returns the check of writes: each starts only while the leader fence is open for the duration of the write. */
 export function fenceGuard(fence: LeaderFence, writeTimeoutMs: number): CallGuard {

@@ -1,7 +1,7 @@
-/** The request budget: limits how often the operator sends requests to one control plane. */
+/** Limits how often the operator sends requests to one control plane. */
 import type { Clock, Timer } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { Caller, ControlPlaneObserver, RequestBudget, Urgency } from "../domain/control-plane-requests.ts";
+import type { Caller, ControlPlaneObserver, Urgency } from "../domain/control-plane-requests.ts";
 import { LeaderFenceError, PutOffError } from "../domain/leader-fence.ts";
 import { FairLine, type LineEntry } from "../runtime/fair-line.ts";
 import { TokenBucket } from "../runtime/token-bucket.ts";
@@ -21,12 +21,6 @@ export interface RequestBudgetOptions {
   readonly maxWaitMs?: number;
 }
 
-/** A budget whose limit may change. */
-export interface AdjustableBudget extends RequestBudget {
-  /** Changes the limit. Requests that wait keep their places, and the budget starts empty again. */
-  setRequestsPerMinute(requestsPerMinute: number): void;
-}
-
 /** After this many urgent requests in a row one background request is sent, so that polls never stop. */
 const urgentInARow = 16;
 
@@ -35,17 +29,6 @@ const requestsPerPoll = 2;
 
 /** The maximum number of waiting requests. A further request is refused at once. */
 const maxWaiting = 10_000;
-
-/**
- * Makes a budget.
- * Guarantees: in any second and in any minute, no more requests are sent than allowed. The budget starts empty, because
- * another process may have used its whole budget right before this one started. Background requests use at most half of
- * it. Urgent requests go first, and namespaces take turns. The limits count the time at which a request is allowed.
- * A change that was allowed before the reads of its reconcile is sent after them.
- */
-export function createRequestBudget(options: RequestBudgetOptions): AdjustableBudget {
-  return new FairRequestBudget(options);
-}
 
 /** Capacity and rate of a token bucket. */
 interface BucketSize {
@@ -84,7 +67,14 @@ interface Buckets {
   readonly size: BucketSize;
 }
 
-class FairRequestBudget implements AdjustableBudget {
+/**
+ * The number of requests that the operator may send to one control plane.
+ * Guarantees: in any second and in any minute, no more requests are sent than allowed. The budget starts empty, because
+ * another process may have used its whole budget right before this one started. Background requests use at most half of
+ * it. Urgent requests go first, and namespaces take turns. The limits count the time at which a request is allowed.
+ * A change that was allowed before the reads of its reconcile is sent after them.
+ */
+export class RequestBudget {
   readonly #options: Required<RequestBudgetOptions>;
   #buckets: Buckets;
   readonly #waiting = { Urgent: new FairLine<Waiting>(), Background: new FairLine<Waiting>() };
@@ -104,10 +94,12 @@ class FairRequestBudget implements AdjustableBudget {
     this.#buckets = this.#newBuckets(options.requestsPerMinute);
   }
 
+  /** How many projects can be polled in one minute. A poll takes two requests, and polls may use half of the budget. */
   get pollsPerMinute(): number {
     return (halfOf(this.#buckets.size).perSecond * 60) / requestsPerPoll;
   }
 
+  /** Changes the limit. Requests that wait keep their places, and the budget starts empty again. */
   setRequestsPerMinute(requestsPerMinute: number): void {
     this.#buckets = this.#newBuckets(requestsPerMinute);
     this.#grantAll();
@@ -123,6 +115,12 @@ class FairRequestBudget implements AdjustableBudget {
     };
   }
 
+  /**
+   * Resolves when the caller may send one request, and counts the request.
+   *
+   * @throws ControlPlaneError `Throttled` with effect `NotApplied` after a bounded wait: there are too many requests.
+   * PutOffError in place of that for a background request, and after `close`.
+   */
   take(caller: Caller): Promise<void> {
     if (this.#isClosed) {
       return Promise.reject(new LeaderFenceError());
@@ -147,6 +145,10 @@ class FairRequestBudget implements AdjustableBudget {
     return promise;
   }
 
+  /**
+   * Makes the waiting background requests of a project urgent, and those that the same reconciles send later. An edit
+   * of the project then does not wait for the turn of a poll.
+   */
   hurry(project: string): void {
     const polls = [...(this.#polls.get(project) ?? [])];
     for (const waiting of polls) {
@@ -161,6 +163,7 @@ class FairRequestBudget implements AdjustableBudget {
     }
   }
 
+  /** Refuses the waiting requests and all later ones, because the process stops. */
   close(): void {
     this.#isClosed = true;
     this.#timer?.cancel();

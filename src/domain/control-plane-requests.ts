@@ -1,4 +1,5 @@
-/** The requests to a control plane as a whole: their budget, and the ports that count them. */
+/** The requests to a control plane: who sends them, and the ports that count them. */
+
 /** One request that was sent or tried, and how it ended. */
 export interface ControlPlaneRequest {
   /**
@@ -57,26 +58,6 @@ export interface Caller {
   readonly urgency: Urgency;
   /** The namespace on whose behalf the request is sent. Namespaces share the budget fairly. */
   readonly namespace: string;
-  /** The id of the project that is reconciled. @see RequestBudget.hurry */
+  /** The id of the project that is reconciled. */
   readonly project: string;
-}
-
-/** The number of requests that the operator may send to one control plane. */
-export interface RequestBudget {
-  /**
-   * Resolves when the caller may send one request, and counts the request.
-   *
-   * @throws ControlPlaneError `Throttled` with effect `NotApplied` after a bounded wait: there are too many requests.
-   * PutOffError in place of that for a background request, and after `close`.
-   */
-  take(caller: Caller): Promise<void>;
-  /**
-   * Makes the waiting background requests of a project urgent, and those that the same reconciles send later. An edit
-   * of the project then does not wait for the turn of a poll.
-   */
-  hurry(project: string): void;
-  /** Refuses the waiting requests and all later ones, because the process stops. */
-  close(): void;
-  /** How many projects can be polled in one minute. A poll takes two requests, and polls may use half of the budget. */
-  readonly pollsPerMinute: number;
 }

@@ -23,40 +23,46 @@ interface HttpTransportOptions {
 /** A request to the one server of a transport. */
 export type OriginRequest = Omit<HttpRequest, "origin">;
 
-/** Two ways to send: one for reads and one for writes. */
-export interface HttpTransport {
+/** Sends the requests to one server: reads on kept connections, each write on a new one. Every exchange has limits. */
+export class HttpTransport {
+  readonly #options: HttpTransportOptions;
+  readonly #pool: Pool;
+
+  constructor(options: HttpTransportOptions) {
+    this.#options = options;
+    const { origin, connections } = options;
+    this.#pool = new Pool(origin, { ...common, connect: connectOptions(options), connections });
+  }
+
   /**
    * Sends a request on a kept connection. The server may have closed it meanwhile, so a `Lost` read is worth a second
    * try.
    */
-  sendPooled(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome>;
+  sendPooled(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome> {
+    const { origin, clock, maxResponseBytes } = this.#options;
+    return exchange(this.#pool, { ...request, origin }, { clock, timeoutMs, maxResponseBytes });
+  }
+
   /**
    * Sends a request on a new connection, which is closed afterwards. If the server had closed a kept connection, it
    * would be unknown whether a write was applied.
    */
-  sendFresh(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome>;
-  /** Closes the kept connections. Requests in progress fail. */
-  close(): Promise<void>;
-}
+  async sendFresh(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome> {
+    const { origin, clock, maxResponseBytes, fence } = this.#options;
+    const client = new Client(origin, { ...common, connect: connectOptions(this.#options) });
+    const limits = { clock, timeoutMs, maxResponseBytes, fence, isLastOnConnection: true };
+    try {
+      return await exchange(client, { ...request, origin }, limits);
+    } finally {
+      // The close is not awaited, because the call must end at its deadline, whatever the socket does.
+      void client.destroy();
+    }
+  }
 
-/** Makes a transport. Every exchange over it has limits of time and size. */
-export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
-  const { origin, clock, maxResponseBytes, fence } = options;
-  const pool = createPool(origin, options);
-  return {
-    sendPooled: (request, timeoutMs) => exchange(pool, { ...request, origin }, { clock, timeoutMs, maxResponseBytes }),
-    sendFresh: async (request, timeoutMs) => {
-      const client = createSingle(origin, options);
-      const limits = { clock, timeoutMs, maxResponseBytes, fence, isLastOnConnection: true };
-      try {
-        return await exchange(client, { ...request, origin }, limits);
-      } finally {
-        // The close is not awaited, because the call must end at its deadline, whatever the socket does.
-        void client.destroy();
-      }
-    },
-    close: () => pool.destroy(),
-  };
+  /** Closes the kept connections. Requests in progress fail. */
+  close(): Promise<void> {
+    return this.#pool.destroy();
+  }
 }
 
 /** An answer whose body arrives in pieces for an unlimited time. */
@@ -128,16 +134,6 @@ const common = { allowH2: false, keepAliveTimeout: 30_000, pipelining: 1 } as co
 
 /** The interval is shorter than the idle limits of the usual load balancers. */
 const keepAliveProbe = { keepAlive: true, keepAliveInitialDelay: 30_000, allowH2: false } as const;
-
-/** Makes a pool of kept connections to one server. */
-function createPool(origin: string, options: HttpTransportOptions) {
-  return new Pool(origin, { ...common, connect: connectOptions(options), connections: options.connections });
-}
-
-/** Makes one connection to one server. */
-function createSingle(origin: string, options: HttpTransportOptions): HttpDispatcher {
-  return new Client(origin, { ...common, connect: connectOptions(options) });
-}
 
 function connectOptions({ connectTimeoutMs, mayBeNearby = true }: HttpTransportOptions) {
   return { timeout: connectTimeoutMs, ...(mayBeNearby ? {} : { lookup: farLookup() }) };

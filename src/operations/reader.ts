@@ -4,8 +4,8 @@ import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { isInFlight, isLater, type Operation } from "../domain/operation.ts";
 import { createSnapshot, KnownOperations, type OperationLogGap, type OperationsSnapshot } from "./known-operations.ts";
 import { createdMsOf, listBack, type OperationSource, type Run, type RunEnd } from "./list-run.ts";
-import type { LogNeed } from "./log-need.ts";
 import { WaitedOperations } from "./waited-operations.ts";
+import type { LogNeed } from "./watermark.ts";
 
 /** The source and the limits for reading the operation log of one project. */
 export interface ProjectOperationsOptions {

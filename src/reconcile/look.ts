@@ -11,8 +11,8 @@ import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { outcomeOf } from "../domain/operation.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
-import { logNeedOf } from "../operations/log-need.ts";
 import { reduceOperations } from "../operations/reduce-operations.ts";
+import { logNeedOf } from "../operations/watermark.ts";
 import { isAskedFor } from "./due.ts";
 import {
   type OwnedEndpoint,

@@ -8,7 +8,7 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { holdsProjectLock, type Operation } from "../domain/operation.ts";
 import type { ProjectSnapshot, ReadById } from "../domain/project-snapshot.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
-import type { LogNeed } from "../operations/log-need.ts";
+import type { LogNeed } from "../operations/watermark.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { ProjectMemory } from "./project-memory.ts";
 

@@ -6,33 +6,26 @@ import type { WorkQueueStats } from "../domain/worker.ts";
  * The limits beyond which a process counts as stuck, in milliseconds. Each describes a state that a restart would
  * solve.
  */
-export interface LivenessLimits {
-  /** The interval between two ticks. */
-  readonly tickMs: number;
+export const livenessLimits = {
   /** After this time without a tick, timers do not fire any more. */
-  readonly silenceMs: number;
-  /**
-   * A tick counts as late if it comes later than planned by this time. One late tick alone may only mean that the
-   * process was paused.
-   */
-  readonly lateMs: number;
-  /** The number of late ticks in a row after which the event loop counts as stuck. */
-  readonly lateTicks: number;
-  /** A reconcile that takes this long hangs, because every call within it has a time limit. */
-  readonly longestReconcileMs: number;
-  /** If keys wait for this long while a worker is free, the queue is stuck. */
-  readonly idleQueueMs: number;
-}
-
-/** The limits in production. */
-export const defaultLivenessLimits: LivenessLimits = {
-  tickMs: 1_000,
   silenceMs: 30_000,
-  lateMs: 5_000,
-  lateTicks: 3,
+  /** A reconcile that takes this long hangs, because every call within it has a time limit. */
   longestReconcileMs: 600_000,
+  /** If keys wait for this long while a worker is free, the queue is stuck. */
   idleQueueMs: 60_000,
-};
+} as const;
+
+/** The interval between two ticks, in milliseconds. */
+const tickMs = 1_000;
+
+/**
+ * A tick counts as late if it comes later than planned by this many milliseconds. One late tick alone may only mean
+ * that the process was paused.
+ */
+const lateMs = 5_000;
+
+/** The number of late ticks in a row after which the event loop counts as stuck. */
+const lateTicks = 3;
 
 /** The options of a watchdog. */
 export interface LivenessWatchdogOptions {
@@ -42,8 +35,6 @@ export interface LivenessWatchdogOptions {
   readonly activeWorkers: () => number;
   /** The number of workers. */
   readonly workers: number;
-  /** The limits. @default defaultLivenessLimits */
-  readonly limits?: LivenessLimits;
 }
 
 /** Watches the event loop and the work queue, on the monotonic clock. */
@@ -54,7 +45,6 @@ export class LivenessWatchdog {
     { name: "work-queue", problem: () => this.#queueProblem() },
   ] as const;
   readonly #options: LivenessWatchdogOptions;
-  readonly #limits: LivenessLimits;
   #timer: Timer | undefined;
   #dueMs = 0;
   #lateInARow = 0;
@@ -62,13 +52,12 @@ export class LivenessWatchdog {
 
   constructor(options: LivenessWatchdogOptions) {
     this.#options = options;
-    this.#limits = options.limits ?? defaultLivenessLimits;
   }
 
   start(): void {
     const { clock } = this.#options;
-    this.#dueMs = clock.monotonicMs() + this.#limits.tickMs;
-    this.#timer = clock.after(this.#limits.tickMs, () => this.#tick());
+    this.#dueMs = clock.monotonicMs() + tickMs;
+    this.#timer = clock.after(tickMs, () => this.#tick());
   }
 
   stop(): void {
@@ -77,7 +66,7 @@ export class LivenessWatchdog {
   }
 
   #loopProblem(): string | undefined {
-    const { silenceMs, lateTicks, lateMs } = this.#limits;
+    const { silenceMs } = livenessLimits;
     if (this.#timer !== undefined && this.#options.clock.monotonicMs() - this.#dueMs > silenceMs) {
       return `no timer has fired for ${silenceMs / 1_000} s`;
     }
@@ -85,7 +74,7 @@ export class LivenessWatchdog {
   }
 
   #queueProblem(): string | undefined {
-    const { longestReconcileMs, idleQueueMs } = this.#limits;
+    const { longestReconcileMs, idleQueueMs } = livenessLimits;
     if (this.#options.queueStats().longestRunningSeconds * 1_000 > longestReconcileMs) {
       return `a reconcile has been running for more than ${longestReconcileMs / 1_000} s`;
     }
@@ -95,7 +84,7 @@ export class LivenessWatchdog {
 
   #tick(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    this.#lateInARow = nowMs - this.#dueMs > this.#limits.lateMs ? this.#lateInARow + 1 : 0;
+    this.#lateInARow = nowMs - this.#dueMs > lateMs ? this.#lateInARow + 1 : 0;
     const { queueStats, activeWorkers, workers } = this.#options;
     const isStuck = queueStats().depth > 0 && activeWorkers() < workers;
     this.#idleSinceMs = isStuck ? (this.#idleSinceMs ?? nowMs) : undefined;

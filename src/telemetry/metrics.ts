@@ -1,4 +1,6 @@
-/** Puts all metrics of the process together. */
+/** Puts all metrics together, with those of the process itself. */
+import { getHeapStatistics } from "node:v8";
+import { Histogram } from "prom-client";
 import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane-requests.ts";
 import type { OperationMetrics } from "../domain/operation.ts";
 import type { SecretObserver } from "../domain/secret-store.ts";
@@ -12,9 +14,13 @@ import {
   type RunningStats,
   registerWatchMetrics,
 } from "./controller-metrics.ts";
-import { createBoundedLabel, createMetricsRegistry, registerComputed } from "./metrics-registry.ts";
+import {
+  createBoundedLabel,
+  createMetricsRegistry,
+  type MetricsRegistry,
+  registerComputed,
+} from "./metrics-registry.ts";
 import { createOperationCounters } from "./operation-counters.ts";
-import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 import { renderScrape, type Scrape, type ScrapeFormat } from "./render-scrape.ts";
 import {
   type AccessMetricsOptions,
@@ -48,8 +54,9 @@ export interface Metrics {
   readonly reconciles: ReconcileObserver;
   readonly queue: WorkQueueObserver;
   readonly controlPlane: ControlPlaneObserver & PlaneObserver;
-  readonly ofProcess: ProcessMetrics;
   readonly access: SecretObserver;
+  /** Reports the lateness of a timer. @param seconds how late the timer fired */
+  readonly eventLoopDelayed: (seconds: number) => void;
   /** Returns the text of one scrape. */
   render(format: ScrapeFormat): Promise<Scrape>;
 }
@@ -88,15 +95,64 @@ export function createMetrics(options: MetricsOptions): Metrics {
     labelNames: ["name"],
     series: () => [[{ name: leaseName }, Number(isLeader())]],
   });
-  const ofProcess = createProcessMetrics(registry, options.version);
+  const eventLoopDelayed = createProcessMetrics(registry, options.version);
   const access = createAccessMetrics(registry, options.accesses ?? noAccesses);
   return {
     operations,
     reconciles,
     queue,
     controlPlane,
-    ofProcess,
+    eventLoopDelayed,
     access,
     render: (format) => renderScrape(registry, format),
   };
+}
+
+/**
+ * The upper bounds of the lateness histogram in seconds, from the usual lateness of a timer to one that probes notice.
+ */
+const delayBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/**
+ * Makes the metrics of the process that every dashboard of an operator shows. @returns a function that reports how late a
+ * timer fired, in seconds
+ */
+function createProcessMetrics(registry: MetricsRegistry, version: string): Metrics["eventLoopDelayed"] {
+  registerComputed(registry, {
+    name: "endpoint_operator_build_info",
+    help: "Always 1; the label version names the running version.",
+    labelNames: ["version"],
+    series: () => [[{ version }, 1]],
+  });
+  registerComputed(registry, {
+    name: "process_start_time_seconds",
+    help: "When the process started, in seconds since 1970.",
+    series: () => [[{}, Math.round(performance.timeOrigin / 1000)]],
+  });
+  registerComputed(registry, {
+    name: "process_resident_memory_bytes",
+    help: "Memory the process holds.",
+    series: () => [[{}, process.memoryUsage.rss()]],
+  });
+  registerComputed(registry, {
+    name: "nodejs_heap_size_used_bytes",
+    help: "Memory that the JavaScript heap uses.",
+    series: () => [[{}, getHeapStatistics().used_heap_size]],
+  });
+  const delay = new Histogram({
+    name: "endpoint_operator_event_loop_delay_seconds",
+    help: "How late timers fire, measured ten times a second: how long the event loop was blocked.",
+    buckets: delayBucketsSeconds,
+    registers: [registry],
+  });
+  registerComputed(registry, {
+    name: "process_cpu_seconds_total",
+    help: "Processor time the process has used, user and system.",
+    type: "counter",
+    series: () => {
+      const { user, system } = process.cpuUsage();
+      return [[{}, (user + system) / 1_000_000]];
+    },
+  });
+  return (seconds) => delay.observe(seconds);
 }

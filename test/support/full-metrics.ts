@@ -36,7 +36,7 @@ export function fullMetrics(): Metrics {
   metrics.reconciles.workersChanged(1);
   metrics.reconciles.workersChanged(0);
   metrics.reconciles.reconcileEnded("requeue_after", 0.02);
-  metrics.ofProcess.eventLoopDelayed(0.003);
+  metrics.eventLoopDelayed(0.003);
   metrics.access.secretWritten("Created");
   metrics.access.passwordReset();
   return metrics;

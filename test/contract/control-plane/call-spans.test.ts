@@ -53,7 +53,9 @@ describe("the span of a call", () => {
   const mutation = { endpoint: leanEndpoint, operations: [] };
   const role = { name: "app", branch_id: branch, updated_at: "2026-11-20T10:00:00Z" };
   const { id } = leanEndpoint;
-  test.each<[string, unknown, (client: ControlPlaneClient) => Promise<unknown>, endpoint?: string, ids?: string[]]>([
+  test.each<
+    [string, unknown, (client: ControlPlaneClient) => Promise<unknown>, endpoint?: string | undefined, ids?: string[]]
+  >([
     [`GET ${template}`, { endpoints: [] }, (client) => client.listEndpoints(project)],
     [`GET ${template}/{endpoint_id}`, mutation, (client) => client.getEndpoint(project, id), id],
     [

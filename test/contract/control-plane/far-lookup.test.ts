@@ -2,7 +2,7 @@
 import type { lookup } from "node:dns";
 import { expect, onTestFinished, test } from "vitest";
 import { farLookup } from "../../../src/http/far-lookup.ts";
-import { createHttpTransport } from "../../../src/http/transport.ts";
+import { HttpTransport } from "../../../src/http/transport.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { connectControlPlane } from "../../../src/wiring/connect-control-plane.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
@@ -49,7 +49,7 @@ test.each([
 ])("localhost, mayBeNearby %s → %s, by kept and by new connections", async (mayBeNearby, want) => {
   await using service = await startRawService();
   const { port } = new URL(service.url);
-  const transport = createHttpTransport({
+  const transport = new HttpTransport({
     ...{ origin: `http://localhost:${port}`, clock: systemClock, mayBeNearby },
     ...{ connectTimeoutMs: 2_000, maxResponseBytes: 1_000, connections: 1 },
   });

@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { budgetGuards } from "../../../src/control-plane/guard-calls.ts";
-import { bucketFor, createRequestBudget } from "../../../src/control-plane/request-budget.ts";
+import { bucketFor, RequestBudget } from "../../../src/control-plane/request-budget.ts";
 import { guardCalls } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
-import type { Caller, RequestBudget, Urgency } from "../../../src/domain/control-plane-requests.ts";
+import type { Caller, Urgency } from "../../../src/domain/control-plane-requests.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 import { FakeControlPlane, project } from "./fake-control-plane.ts";
 
@@ -21,7 +21,7 @@ interface Sent {
 function start(limits: { perMinute?: number; perSecond?: number; maxWaitMs?: number } = {}) {
   const clock = new FakeClock();
   const reported: string[] = [];
-  const budget = createRequestBudget({
+  const budget = new RequestBudget({
     clock,
     requestsPerMinute: limits.perMinute ?? 700,
     requestsPerSecond: limits.perSecond ?? 40,

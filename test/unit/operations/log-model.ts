@@ -1,9 +1,9 @@
 /** A model of a control plane's operation log, for random histories. */
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { compareNewestFirst, type Operation } from "../../../src/domain/operation.ts";
-import { logNeedOf } from "../../../src/operations/log-need.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
 import { type OperationLogState, reduceOperations } from "../../../src/operations/reduce-operations.ts";
+import { logNeedOf } from "../../../src/operations/watermark.ts";
 import { endpoint, operation, ownership, project, stored, subject } from "./log-builders.ts";
 
 /** The next event at the control plane or in the operator. */

@@ -1,6 +1,6 @@
 /** Tests how far back the operation log is read. */
 import { describe, expect, it } from "vitest";
-import { logNeedOf } from "../../../src/operations/log-need.ts";
+import { logNeedOf } from "../../../src/operations/watermark.ts";
 import { at, begunState, operation, reduceAll } from "./log-builders.ts";
 
 describe("what a resource needs of the log", () => {

@@ -1,7 +1,7 @@
 /** Tests when a process counts as stuck. */
 import { describe, expect, it } from "vitest";
 import type { Timer } from "../../../src/domain/clock.ts";
-import { defaultLivenessLimits, LivenessWatchdog } from "../../../src/runtime/liveness-watchdog.ts";
+import { LivenessWatchdog, livenessLimits } from "../../../src/runtime/liveness-watchdog.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 /** A clock whose timers are late, like those of a busy event loop. */
@@ -39,7 +39,7 @@ describe("the watchdog", () => {
 
   it("a reconcile that hangs → the queue is stuck", () => {
     const { stats, problems } = start();
-    stats.longestRunningSeconds = defaultLivenessLimits.longestReconcileMs / 1_000;
+    stats.longestRunningSeconds = livenessLimits.longestReconcileMs / 1_000;
     expect(problems()).toEqual([]);
     stats.longestRunningSeconds += 1;
     expect(problems()).toEqual(["work-queue"]);
@@ -48,7 +48,7 @@ describe("the watchdog", () => {
   it("keys wait and a worker is free → stuck once it has lasted, well again once it moves", async () => {
     const { clock, stats, problems } = start();
     Object.assign(stats, { depth: 1, working: 3 });
-    await clock.advance(defaultLivenessLimits.idleQueueMs);
+    await clock.advance(livenessLimits.idleQueueMs);
     expect(problems()).toEqual([]);
     await clock.advance(2_000);
     expect(problems()).toEqual(["work-queue"]);
@@ -72,7 +72,7 @@ describe("the watchdog", () => {
   it("no timer fires any more → stuck, although nothing ticks", async () => {
     const { clock, problems } = start();
     clock.lateMs = 1e9;
-    await clock.advance(2_000 + defaultLivenessLimits.silenceMs);
+    await clock.advance(2_000 + livenessLimits.silenceMs);
     expect(problems()).toEqual([]);
     await clock.advance(1_000);
     expect(problems()).toEqual(["event-loop"]);
