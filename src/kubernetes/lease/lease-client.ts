@@ -64,8 +64,7 @@ export function createLeaseClient(options: LeaseClientOptions): LeaseClient {
     async read(bounds) {
       const what = `read ${lease}`;
       const call: KubernetesCall = { what, method: "GET", path: leasePath(options), ...bounds };
-      const found = await undefinedIfNotFound(connection.request(call));
-      return found === undefined ? undefined : parseLease(what, found);
+      return await undefinedIfNotFound(connection.request(call).then((answer) => parseLease(what, answer)));
     },
     async write(claim, over, bounds) {
       const what = `write ${lease}`;

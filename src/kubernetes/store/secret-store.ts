@@ -34,8 +34,7 @@ export function createSecretStore({ connection, fence }: SecretStoreOptions): Se
     async read(key) {
       const what = `read ${nameOf(key)}`;
       const call: KubernetesCall = { what, method: "GET", path: secretPath(key), timeoutMs: callTimeoutMs };
-      const answer = await undefinedIfNotFound(connection.request(call));
-      return answer === undefined ? undefined : parseSecret(what, key, answer);
+      return await undefinedIfNotFound(connection.request(call).then((answer) => parseSecret(what, key, answer)));
     },
     async create(key, { type, owner, data }) {
       const what = `create ${nameOf(key)}`;
