@@ -84,7 +84,7 @@ const valueOptions = {
   "api-key": option(
     "KEY",
     matching(/^[\x21-\x7e]{1,256}$/, "must be 1 to 256 printable characters"),
-    "key that clients send (default: one is made up and printed)",
+    "key that clients send (default: a random key, which is printed)",
   ),
   profile: option(profileNames.join("|"), oneOf(...profileNames), "which dialect of the API to speak (default seed)"),
   fixture: option(
@@ -230,7 +230,7 @@ function startOf(values: Values, isGiven: (flag: "tls" | "allow-remote-control")
   const checkSeconds = values["availability-check-interval"];
   const timeScale = values["time-scale"];
   if (values.clock !== undefined && timeScale !== undefined) {
-    const problem = `--time-scale: has no meaning with --clock ${values.clock}; a clock with a scale is had without --clock`;
+    const problem = `--time-scale: has no meaning with --clock ${values.clock}; for a scaled clock, leave out --clock`;
     return { kind: "Wrong", problems: [problem] };
   }
   const proxyPort = values["proxy-port"];

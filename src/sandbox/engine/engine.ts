@@ -279,7 +279,10 @@ export class Engine {
     return this.#run(() => connectTo(this.#world, endpointId, use));
   }
 
-  /** Returns an endpoint of any project, and the statistics of its compute; `undefined`: the compute does not run. */
+  /**
+   * Returns an endpoint of any project, and the file cache statistics of its compute. The statistics are `undefined` if
+   * the compute does not run.
+   */
   compute(endpointId: string): { readonly endpoint: EndpointRecord; readonly fileCache: FileCacheUse | undefined } {
     return this.#run(() => {
       const endpoint = anyEndpoint(this.#world, endpointId);

@@ -148,12 +148,12 @@ export class SqliteFile {
       if (version <= schemaVersion) return false;
       throw new StorageError(
         "Newer",
-        `${this.#path} was written by a later version; use that one, or another directory`,
+        `${this.#path} was written by a later version; use that version, or another directory`,
       );
     }
     const { count } = this.#database.prepare("SELECT count(*) AS count FROM sqlite_schema").get() as { count: number };
     if (id === 0 && version === 0 && count === 0) return true;
-    throw new StorageError("Foreign", `${this.#path} is not a sandbox's; use another directory`);
+    throw new StorageError("Foreign", `${this.#path} was not written by a sandbox; use another directory`);
   }
 
   #pragma(name: string): number {
@@ -171,7 +171,7 @@ export class SqliteFile {
   }
 
   #damaged(details: string, cause?: unknown): StorageError {
-    const message = `${this.#path} is damaged or no database (${details}); move it away to start with an empty state`;
+    const message = `${this.#path} is damaged or is not a database (${details}); move it away to start with an empty state`;
     return new StorageError("Damaged", message, { cause });
   }
 

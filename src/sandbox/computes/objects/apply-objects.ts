@@ -89,8 +89,8 @@ async function renameDatabase(
 }
 
 /**
- * Drops a role. The owner of a database gets the role's objects in it. The sandbox's own role gets the databases that
- * the role made by SQL.
+ * Drops a role. In each database, the role's objects go to the database's owner. The databases that the role made by
+ * SQL go to the sandbox's own role.
  */
 async function dropRole(server: PostgresServer, name: string): Promise<void> {
   const { admin } = server;

@@ -64,7 +64,8 @@ export class MessageReader {
   #take(): Message | undefined {
     if (this.#pending.length < 5) return undefined;
     const end = 1 + this.#pending.readUInt32BE(1);
-    if (end < 5 || end > this.#longestBytes) throw new ProtocolError(`a message of ${end} bytes`);
+    if (end < 5 || end > this.#longestBytes)
+      throw new ProtocolError(`a message has ${end} bytes, which the sandbox does not accept`);
     if (this.#pending.length < end) return undefined;
     const type = this.#pending.toString("latin1", 0, 1);
     const body = this.#pending.subarray(5, end);

@@ -32,7 +32,7 @@ export function readFirstPacket(bytes: Buffer): { readonly packet: FirstPacket; 
   if (bytes.length < 4) return undefined;
   const length = bytes.readUInt32BE(0);
   if (length < 8 || length > longestStartupBytes)
-    throw new ProtocolError("the first packet is not one of PostgreSQL's protocol");
+    throw new ProtocolError("the first packet does not follow PostgreSQL's protocol");
   if (bytes.length < length) return undefined;
   return { packet: parsePacket(bytes.subarray(0, length)), length };
 }

@@ -65,7 +65,7 @@ function wrongPassword(user: string): ClientError {
 async function nextPassword(source: ByteSource): Promise<Message> {
   return source.next((bytes) => {
     if (bytes.length < 5) return undefined;
-    if (bytes[0] !== 0x70) throw new ProtocolError("the client sent something else than a password");
+    if (bytes[0] !== 0x70) throw new ProtocolError("the client sent a message that is not a password");
     const end = 1 + bytes.readUInt32BE(1);
     if (end < 5) throw new ProtocolError("malformed message");
     if (bytes.length < end) return undefined;

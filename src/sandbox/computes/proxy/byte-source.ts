@@ -13,7 +13,8 @@ export class ByteSource {
   #wake: (() => void) | undefined;
   readonly #onData = (bytes: Buffer): void => {
     this.#bytes = Buffer.concat([this.#bytes, bytes]);
-    if (this.#bytes.length > this.#limitBytes) this.fail(new ProtocolError("more bytes than a login needs"));
+    if (this.#bytes.length > this.#limitBytes)
+      this.fail(new ProtocolError("the client sent more bytes than a login needs"));
     this.#wake?.();
   };
   readonly #onEnd = (): void => this.fail(new ProtocolError("the client closed the connection"));

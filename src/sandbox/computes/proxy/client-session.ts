@@ -120,7 +120,7 @@ async function openConnection(socket: Socket, opening: Deadline, parts: SessionP
     }
     const isDirect = "isDirect" in packet;
     // The client has sent unencrypted bytes after its request for TLS. They would look as if they came over TLS.
-    if (!isDirect && unread.length > 0) throw new ProtocolError("bytes before the TLS handshake");
+    if (!isDirect && unread.length > 0) throw new ProtocolError("the client sent data before the TLS handshake");
     if (isDirect) socket.unshift(unread);
     else socket.write("S");
     return { kind: "Secure", client: await parts.upgrade(socket) };

@@ -108,7 +108,7 @@ export class Lifecycle {
   async #cutOrDelay(request: FastifyRequest, reply: FastifyReply, hit: FaultHit | undefined): Promise<boolean> {
     const effect = hit?.effect;
     if (effect?.kind === "status") {
-      const { status, message = "a fault was asked for", code = "", retryAfterSeconds } = effect;
+      const { status, message = "a test has requested this fault", code = "", retryAfterSeconds } = effect;
       throw new ApiError(status, message, { code, retryAfterSeconds });
     }
     if (effect?.kind === "delay") await this.#wait(effect.milliseconds);

@@ -14,7 +14,7 @@ function idProblems(content: Content): readonly string[] {
   const tables = { projects, branches, endpoints, operations, roles, databases, keys };
   const twice = Object.entries(tables).flatMap(([name, records]) => {
     const repeated = firstRepeated(records.map(({ id }) => id));
-    return repeated === undefined ? [] : [`${name}: ${repeated} is there twice`];
+    return repeated === undefined ? [] : [`${name}: ${repeated} occurs twice`];
   });
   const wrongRole = roles.find(({ id, branchId, name }) => id !== `${branchId}/${name}`);
   return wrongRole === undefined ? twice : [...twice, `roles: ${wrongRole.id} is not <branch id>/<name>`];
@@ -71,7 +71,7 @@ function orderProblems(content: Content): readonly string[] {
   return [
     ...((counters.sequence ?? 0) < highest ? ["counters: sequence is lower than that of a record"] : []),
     ...((counters.keys ?? 0) < highestKey ? ["counters: keys is lower than the sequence of a key"] : []),
-    ...(repeated === undefined ? [] : [`sequence: ${repeated} is there twice`]),
+    ...(repeated === undefined ? [] : [`sequence: ${repeated} occurs twice`]),
     ...(endless === undefined ? [] : [`operations: ${endless.id} would end before it runs`]),
     ...(isLate ? ["operations: their times must rise with their sequence"] : []),
   ];

@@ -31,7 +31,7 @@ describe("messages", () => {
   });
 
   test("a message longer than the limit → refused from its length, before it has arrived", () => {
-    expect(() => new MessageReader(100).push(Buffer.from([0x44, 0, 0, 1, 0]))).toThrow("a message of 257 bytes");
+    expect(() => new MessageReader(100).push(Buffer.from([0x44, 0, 0, 1, 0]))).toThrow("a message has 257 bytes");
   });
 
   test("an error → its fields are read back", () => {
