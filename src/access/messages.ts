@@ -53,9 +53,9 @@ export function endpointNotFound(name: string): string {
   return `There is no ComputeEndpoint ${name} in this namespace. The operator continues when it exists.`;
 }
 
-/** Says that the ownership record of the ComputeEndpoint was not made for it here. */
+/** Says that the ComputeEndpoint's ownership record was made for another resource, cluster or control plane. */
 export function endpointUnproven(name: string): string {
-  return `The ownership record of ComputeEndpoint ${name} was not made for it in this cluster with the control plane that it has now, so the operator reads and changes nothing for this resource. Look at the condition Stalled of that ComputeEndpoint.`;
+  return `The ownership record of ComputeEndpoint ${name} was made for another resource, cluster or control plane. So the operator reads and changes nothing for this resource. Look at the condition Stalled of that ComputeEndpoint.`;
 }
 
 /** Says that the records in status cannot be parsed. @param isBeingDeleted whether the resource is being deleted */

@@ -61,9 +61,14 @@ export function failureOfContent(answer: Answered, what: string, context: CallCo
         cause: answer.cause,
       });
     case "TooLarge":
-      return fail("UnreadableAnswer", `the control plane answered ${answer.status} with too much text`, context, {
-        effect,
-      });
+      return fail(
+        "UnreadableAnswer",
+        `the control plane answered ${answer.status} with a body that is too long`,
+        context,
+        {
+          effect,
+        },
+      );
     case "Complete": {
       const cleaned = cleanText(what, { secrets: [context.key] });
       return fail("UnreadableAnswer", `the control plane answered ${answer.status} with ${cleaned}`, context, {

@@ -64,7 +64,7 @@ function planUnreadableOwn(observation: Observation): Plan | undefined {
     : {
         kind: "Stall",
         reason: "CreateAmbiguous",
-        message: `Status names no endpoint, but the name of endpoint ${name} carries the token of this resource, and the operator cannot parse that endpoint. The operator goes on when it can. If the endpoint is not yours, annotate the resource with ${annotations.resolveCreate}=abandon=all. To remove the resource and leave the endpoint, set spec.deletionPolicy to Retain.`,
+        message: `Status names no endpoint. Endpoint ${name} has the name ending that the operator gives to this resource, but the operator cannot parse that endpoint. The operator continues when it can. If the endpoint is not yours, annotate the resource with ${annotations.resolveCreate}=abandon=all. To remove the resource and leave the endpoint, set spec.deletionPolicy to Retain.`,
       };
 }
 

@@ -108,7 +108,11 @@ function watchAll(options: NamespaceWatchOptions, known: KnownNamespaces): Names
   const cache = new ResourceCache<KnownNamespace>({
     projectsOf: () => [],
     onChange: (key) => known.note(key.name, cache.get(key)?.facts),
-    onHandlerError: ({ name }, error) => logger.error({ namespace: name, err: error }, "a callback for changes failed"),
+    onHandlerError: ({ name }, error) =>
+      logger.error(
+        { namespace: name, err: error },
+        "the handler of a change threw an error, which is a bug; the watch goes on",
+      ),
   });
   const { pageTimeoutMs, openTimeoutMs } = defaultTiming;
   const reflector = new Reflector<KnownNamespace>({
@@ -173,7 +177,7 @@ async function unlessForbidden(logger: Logger, read: () => Promise<void>): Promi
     }
     logger.warn(
       { err: error },
-      "the operator may not read Namespaces, so none counts as annotated; apply the roles of deploy/base",
+      "the operator may not read Namespaces, so it sees no grants; apply the roles of deploy/base",
     );
   }
 }

@@ -1,4 +1,4 @@
-/** Watches a kind whose CustomResourceDefinition may be applied later, and tells what the operator knows of it. */
+/** Watches a kind whose CustomResourceDefinition may be applied later, and shows what the operator knows of it. */
 import type { Timer } from "../domain/clock.ts";
 import { type KindStanding, KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
 import { group, version } from "../resource/names.ts";

@@ -120,7 +120,7 @@ function textOf(plan: Plan): string {
     case "AddFinalizer":
       return "AddFinalizer: the operator adds its finalizer, and then decides again.";
     case "RemoveFinalizer":
-      return `RemoveFinalizer: the resource goes (${plan.cause}).`;
+      return `RemoveFinalizer: the resource is released (${plan.cause}).`;
     case "CreateEndpoint":
       return `CreateEndpoint: one endpoint is created: ${JSON.stringify(plan.creation)}.`;
     case "CloseIntent":

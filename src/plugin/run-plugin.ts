@@ -238,7 +238,7 @@ class PluginRun {
     const annotation = action === "start" ? annotations.wakeRequestedAt : annotations.suspendRequestedAt;
     const value = new Date().toISOString();
     await this.#openCluster().annotate(key, annotation, value);
-    const text = `${key.name}: annotated with ${annotation}=${value}; the operator does it\n`;
+    const text = `${key.name}: annotated with ${annotation}=${value}; the operator will do it\n`;
     this.#print(options, { annotation, value, action }, text);
   }
 
@@ -288,7 +288,8 @@ class PluginRun {
   }
 
   #print({ output }: CommonOptions, value: unknown, text: string): void {
-    if (output !== "json" && output !== "table") throw new PluginError(`-o ${output}: only table and json are known.`);
+    if (output !== "json" && output !== "table")
+      throw new PluginError(`-o ${output}: only table and json are supported.`);
     this.#options.out.write(output === "json" ? `${JSON.stringify(value, undefined, 2)}\n` : text);
   }
 }

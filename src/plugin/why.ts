@@ -125,7 +125,7 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   Accepted: "Nothing to do.",
   OperationFailed:
     "Read the message of LastOperationSucceeded. Start the compute or change spec; if nothing will repeat the operation, acknowledge it.",
-  Adopting: "Wait; it ends by itself.",
+  Adopting: "Wait. This state ends by itself.",
   Creating: "Wait. If it lasts, read the operator's log.",
   CreateUnresolved: "Wait. This state ends by itself within CREATE_SETTLE_SECONDS.",
   Deleting: 'Wait. If it lasts, see docs/using.md, "Deletion that does not end".',
@@ -157,12 +157,12 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
 /** What a person can do about each reason of a DatabaseAccess. */
 export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStallReason | "UpToDate", string>> = {
   ...commonNextSteps,
-  CreatingDatabase: "Wait; it ends by itself.",
-  CreatingRole: "Wait; it ends by itself.",
+  CreatingDatabase: "Wait. This state ends by itself.",
+  CreatingRole: "Wait. This state ends by itself.",
   Deleting: "Wait. If it lasts, read the message.",
   EndpointNotFound: "Create the ComputeEndpoint that spec.endpointRef names.",
   WaitingForEndpoint: "Look at the ComputeEndpoint: kubectl endpoints why with its name.",
-  WaitingForProject: "Wait; it ends by itself.",
+  WaitingForProject: "Wait. This state ends by itself.",
   BranchNotFound: "Set spec.branchId of the ComputeEndpoint to another branch.",
   ControlPlaneNotFound: "Create the control plane that spec.controlPlaneRef of the ComputeEndpoint names.",
   ControlPlaneNotReady: "Look at the control plane that spec.controlPlaneRef of the ComputeEndpoint names.",
@@ -184,7 +184,7 @@ export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStall
 /** What a person can do about each reason of a ControlPlane or a ClusterControlPlane. */
 export const planeNextSteps: Readonly<Record<PlaneReason, string>> = {
   CertificateAuthorityMissing: "Put a PEM certificate into the Secret of spec.connection.caSecretRef.",
-  InUse: "Delete the resources that use this control plane, with deletionPolicy Retain if their endpoints shall stay.",
+  InUse: "Delete the resources that use this control plane, with deletionPolicy Retain to keep their endpoints.",
   InvalidSpec: "Apply a corrected spec.",
   KeyAccepted: "Nothing to do.",
   KeyNotUsedYet: "Nothing to do. The first resource that names this control plane uses the key.",

@@ -23,7 +23,7 @@ export function noteOrphans({ logger }: { readonly logger: Logger }, round: Roun
   });
   for (const { id } of orphans.filter(({ id: orphanId }) => !project.orphanIds.has(orphanId))) {
     const fields = { projectId: project.projectId, endpointId: id };
-    logger.warn(fields, "an endpoint carries this cluster's token and belongs to no resource");
+    logger.warn(fields, "this cluster created an endpoint that no resource owns; the operator does not delete it");
   }
   project.orphanIds = new Set(orphans.map(({ id }) => id));
 }

@@ -40,7 +40,7 @@ export async function shutDown(
     await settlesWithin(clock, limitMs, outcome);
     if (!isDone) {
       unfinished.push(name);
-      logger.warn({ step: name, limitMs }, "a step of the shutdown was not finished");
+      logger.warn({ step: name, limitMs }, "a step of the shutdown did not end in time; the next step begins");
     }
   }
   return unfinished;

@@ -118,7 +118,7 @@ async function answer(request: IncomingMessage, options: HttpListenerOptions): P
   try {
     return await route({ accept: headers.accept ?? "", authorization: headers.authorization ?? "" });
   } catch (error) {
-    options.logger.error({ path, error }, "answer to a probe or scrape failed");
+    options.logger.error({ path, error }, "a probe or scrape got no answer");
     return plainText(500, "failed; the log says why\n");
   }
 }

@@ -73,7 +73,11 @@ export class ControlPlanes {
     this.#pool = new WorkerPool({
       ...{ clock, queue: this.#queue, workers },
       work: (planeId) => keeper.reconcile(planeId),
-      onError: (planeId, error) => logger.error({ planeId, err: error }, "reconcile of a control plane failed"),
+      onError: (planeId, error) =>
+        logger.error(
+          { planeId, err: error },
+          "reconcile of a control plane failed with a bug; the operator tries again",
+        ),
     });
   }
 

@@ -395,7 +395,8 @@ class Assembly implements OperatorParts {
         }
         return { kind: "RequeueAfter", delayMs: notPermittedPauseMs };
       },
-      onError: (project, error) => logger.error({ project, err: error }, "reconcile of a project failed"),
+      onError: (project, error) =>
+        logger.error({ project, err: error }, "reconcile of a project failed with a bug; the operator tries again"),
     });
   }
 }

@@ -94,7 +94,7 @@ test("a service that repeats our key in its errors → the condition quotes it w
   );
   await world.startOperator();
   await world.apply(scene.name, scene.project, { type: scene.type });
-  // The end of the world checks that no output contains the key.
+  // The world checks at its end that no output contains the key.
   await world.resources.until(scene.name, "the refusal is quoted", ({ status }) =>
     (conditionOf(status.conditions, "Ready")?.message ?? "").includes("no quota left for key"),
   );

@@ -123,7 +123,7 @@ function expectNoStorm(world: World, writes: readonly AuditEvent[]): void {
     expect(its.length, `${name}: ${its.map(codeOf)}`).toBeLessThanOrEqual(writesToEnd);
   }
   const refused = writes.filter((write) => codeOf(write) === 403).length;
-  const lost = world.logs.filter(({ message }) => message === "an event was lost").length;
+  const lost = world.logs.filter(({ message }) => message === "an event could not be sent and is lost").length;
   expect(refused, "one attempt for each lost event").toBe(lost);
   expect(world.logs.filter(({ level }) => level === "error")).toEqual([]);
 }

@@ -177,7 +177,10 @@ export class QueuedEventRecorder implements EventRecorder {
     }
     const { namespace, name } = unsent.resource.key;
     this.#dropped += unsent.count;
-    this.#options.logger.warn({ namespace, name, eventReason: unsent.event.reason, err: error }, "an event was lost");
+    this.#options.logger.warn(
+      { namespace, name, eventReason: unsent.event.reason, err: error },
+      "an event could not be sent and is lost",
+    );
   }
 
   #lose(unsent: Unsent | undefined): void {

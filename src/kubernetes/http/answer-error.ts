@@ -92,7 +92,7 @@ function explain(reason: KubernetesReason, status: StatusAnswer): string {
     case "Expired":
       return "that resourceVersion is too old";
     case "Unauthorized":
-      return "the API server does not accept our credentials";
+      return "the API server does not accept the credentials";
     // The server's message names the missing permission or the wrong field.
     case "Forbidden":
     case "Invalid":

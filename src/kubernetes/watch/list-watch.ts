@@ -127,7 +127,7 @@ function isUnreadable(error: unknown): boolean {
 function parseWatchEvent(line: string): WatchEvent {
   const event = JSON.parse(line) as Partial<WatchEvent> | null;
   if (typeof event?.type !== "string") {
-    throw new SyntaxError("a watch event has a type");
+    throw new SyntaxError("a watch event has no type");
   }
   return { type: event.type, object: event.object };
 }

@@ -278,7 +278,7 @@ describe("a 2xx that says nothing usable", () => {
   test("more bytes than allowed → unreadable, and the rest is not read", async () => {
     await using service = await startRawService(raw(200, "x".repeat(200_000)));
     await using client = clientOf(service.url, { maxResponseBytes: 100_000 });
-    expect((await failureOf(client.listEndpoints(project))).message).toContain("too much text");
+    expect((await failureOf(client.listEndpoints(project))).message).toContain("a body that is too long");
   });
 
   test("a create answered 204 → unreadable, unknown effect", async () => {

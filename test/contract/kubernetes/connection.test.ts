@@ -195,7 +195,7 @@ describe("a connection", () => {
     for (const error of errors) {
       expect(error).toMatchObject({
         reason: "Unauthorized",
-        message: "cannot read thing n/a: the API server does not accept our credentials",
+        message: "cannot read thing n/a: the API server does not accept the credentials",
       });
     }
     await failureOf(connection.request(call()));

@@ -1,7 +1,7 @@
 /** Computes how many operations the operator should have counted. */
 import { outcomeOf } from "../../../src/domain/operation.ts";
 
-/** An operation as the service's API shows it. */
+/** An operation as the control plane's API shows it. */
 export interface LoggedOperation {
   readonly id: string;
   readonly action: string;

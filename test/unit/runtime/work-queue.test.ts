@@ -17,7 +17,7 @@ import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
  *   9  delays double per key, are capped, and start over after forget; keys do not share them
  *  10  shutting down drops what waits, and refuses adds
  *  11  an urgent key passes a backlog; a stream of urgent keys does not starve the backlog
- *  12  groups take turns: a burst of one does not hold up a single edit of another
+ *  12  groups take turns: a burst of one does not delay a single edit of another
  *  13  the observer sees every add, hand-over, end and retry with its duration
  */
 

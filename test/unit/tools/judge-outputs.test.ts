@@ -1,4 +1,4 @@
-/** Tests the verdict about the outputs of tests. */
+/** Tests the check of the outputs of tests. */
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";

@@ -65,8 +65,8 @@ class Floor {
   }
 
   /**
-   * Brings up the resources of a project one after the other, because the service locks the project. Other work goes on
-   * meanwhile.
+   * Brings up the resources of a project one after the other, because the control plane locks the project. Other work
+   * goes on meanwhile.
    */
   async #bringUp(projectId: string, resources: readonly StoredResource[]): Promise<void> {
     const settled: Promise<unknown>[] = [];

@@ -114,6 +114,8 @@ describe("events that are lost", () => {
     recorder.record(orders, created);
     await settlePromises();
     expect(recorder.stats()).toEqual({ sent: 0, dropped: 2 });
-    expect(warnings).toMatchObject([{ name: "orders", eventReason: "EndpointCreated", message: "an event was lost" }]);
+    expect(warnings).toMatchObject([
+      { name: "orders", eventReason: "EndpointCreated", message: "an event could not be sent and is lost" },
+    ]);
   });
 });

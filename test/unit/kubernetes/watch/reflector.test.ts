@@ -22,7 +22,7 @@ import type { ScriptedListWatch } from "./scripted-list-watch.ts";
  *   3  events change the cache; the watch resumes from the last version seen, bookmarks included
  *   4  410 and ERROR events, on opening and in the stream: list again, after a pause, and never a dead end
  *   5  a line that cannot be read: list again, because an event may be missing
- *   6  any other failure: pause, resume from the same version, and after a few in vain list again
+ *   6  any other failure: pause, resume from the same version, and after a few failures list again
  *   7  the pause comes before the list, not between list and watch
  *   8  a quiet watch that the server closes is no failure
  *   9  silence: reconnect after 70 s, list when three in a row send nothing; a page or an opening without an answer is given up
