@@ -84,17 +84,16 @@ export function openCluster(version: string): ClusterAccess {
         path: computeEndpointsPath(undefined),
         parse: parseComputeEndpoint,
       }),
-    listGrants: () =>
+    listNamespaces: () =>
       unlessForbidden(async () => {
         const all = await listAll(connection, { what: "Namespaces", path: namespacesPath, parse: parseNamespace });
-        const annotated = all.filter((each) => each?.facts.annotation !== undefined);
-        return new Map(annotated.map((each) => [each?.key.name ?? "", each?.facts.annotation ?? ""]));
+        return new Map(all.flatMap((each) => (each === undefined ? [] : [[each.key.name, each.facts] as const])));
       }),
-    getGrant: (namespace) =>
+    getNamespace: (namespace) =>
       unlessForbidden(async () => {
         const what = `read namespace ${namespace}`;
         const stored = await connection.request({ what, method: "GET", path: namespacePath(namespace), timeoutMs });
-        return { annotation: parseNamespace(stored)?.facts.annotation };
+        return parseNamespace(stored)?.facts;
       }),
     clusterId: () => readClusterId(connection),
     close: () => connection.close(),

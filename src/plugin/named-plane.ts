@@ -1,5 +1,5 @@
 /** Finds the control plane that a resource or an option names, for `kubectl endpoints`. */
-import type { Plan } from "../decide/plan.ts";
+import type { PlaneProblem } from "../decide/project-grant.ts";
 import { keyText } from "../domain/resource-store.ts";
 import * as messages from "../planes/messages.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
@@ -20,6 +20,12 @@ export type PlaneReading =
   | { readonly kind: "Found"; readonly plane: PlaneResource }
   | { readonly kind: "Absent" }
   | { readonly kind: "Forbidden" };
+
+/** A control plane that a resource names, and what the user may see of it. */
+export interface ReadPlane {
+  readonly named: NamedPlane;
+  readonly reading: PlaneReading;
+}
 
 /** Reads control planes with the rights of the user. */
 export interface PlaneReads {
@@ -54,23 +60,20 @@ export function isPlaneName(text: string): boolean {
 }
 
 /**
- * Returns a plan if something prevents the operator from using the control plane; `undefined`: the user can see no such
- * reason. Pure.
+ * Returns what prevents the operator from using the control plane; `undefined`: the user can see no such reason. Pure.
  */
-export function planWithout(reading: PlaneReading, { ref, namespace }: NamedPlane): Plan | undefined {
+export function problemOf({ reading, named: { ref, namespace } }: ReadPlane): PlaneProblem | undefined {
   const planeId = planeIdOf(ref, namespace);
   if (reading.kind === "Absent") {
     const place = ref.kind === "ControlPlane" ? namespace : undefined;
-    return { kind: "Stall", reason: "ControlPlaneNotFound", message: messages.planeNotFound(planeId, place) };
+    return { reason: "ControlPlaneNotFound", message: messages.planeNotFound(planeId, place) };
   }
   if (reading.kind === "Forbidden") return undefined;
   const { spec, status } = reading.plane;
   const stalled = conditionOf(status.conditions, "Stalled");
   // A refused key stalls the control plane too, but its resources report the refusal themselves.
   const isUnusable = spec.kind === "Invalid" || (stalled?.status === "True" && stalled.reason !== "Unauthorized");
-  return isUnusable
-    ? { kind: "Stall", reason: "ControlPlaneNotReady", message: messages.planeNotReady(planeId) }
-    : undefined;
+  return isUnusable ? { reason: "ControlPlaneNotReady", message: messages.planeNotReady(planeId) } : undefined;
 }
 
 /**

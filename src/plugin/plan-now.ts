@@ -4,7 +4,7 @@ import type { Identity } from "../decide/identity.ts";
 import type { Plan } from "../decide/plan.ts";
 import { planLocal } from "../decide/plan-local.ts";
 import { isMutation } from "../decide/plan-table.ts";
-import { fullGrant, type GrantOf, type ProjectGrant } from "../decide/project-grant.ts";
+import { fullGrant, type GrantOf, type PlaneProblem, type ProjectGrant } from "../decide/project-grant.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ProjectOperations } from "../operations/reader.ts";
@@ -28,7 +28,10 @@ interface PlanInput {
   readonly others: readonly ComputeEndpoint[];
   readonly identity: Identity;
   readonly clock: Clock;
-  readonly controlPlane: ControlPlaneReads;
+  /** `undefined`: it cannot be used, see `problem`. */
+  readonly controlPlane: ControlPlaneReads | undefined;
+  /** Why the operator cannot use the control plane. @default it can */
+  readonly problem?: PlaneProblem | undefined;
   readonly grants: KnownGrants;
 }
 
@@ -54,15 +57,12 @@ const policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_
  * @throws ControlPlaneError when the project cannot be read
  */
 export async function planNow(input: PlanInput): Promise<PlannedStep> {
-  const { resource, others, clock, controlPlane, grants: read } = input;
+  const { resource, others, clock, controlPlane, problem: planeProblem, grants } = input;
   const planeId = planeOf(resource);
-  const isOfSettings = planeId === settingsPlane;
-  const identity = isOfSettings ? input.identity : { ...input.identity, controlPlane: planeId };
-  // The grants of a ClusterControlPlane are not read, so the plan uses the grant that status shows.
-  const grants: KnownGrants = (...of) => (isOfSettings ? read(...of) : undefined);
+  const identity = planeId === settingsPlane ? input.identity : { ...input.identity, controlPlane: planeId };
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   const project = projects.of(workProjectOf(resource));
-  const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy };
+  const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy, planeProblem };
   const all = [...others, resource].filter(
     (each) => planeOf(each) === planeId && projectsOf(each).includes(project.projectId),
   );
@@ -78,6 +78,7 @@ export async function planNow(input: PlanInput): Promise<PlannedStep> {
   if (local === undefined) throw new Error("unreachable: a resource names its own project");
   const situation = situationOf(local);
   if (isLocal(situation)) return { plan: planLocal(situation, local), afterOperation: undefined, isGrantAssumed };
+  if (controlPlane === undefined) throw new Error("unreachable: a problem of the control plane is decided locally");
   const { look, decided } = await lookAt({ clock, controlPlane }, round, { due, isPoll: true });
   const [first] = decided;
   if (first === undefined) throw new Error("unreachable: what is due is decided");

@@ -18,7 +18,8 @@ import {
   type NamedPlane,
   namedBy,
   parsePlaneName,
-  planWithout,
+  problemOf,
+  type ReadPlane,
   requireRecordedUrl,
   requireSameUrl,
 } from "./named-plane.ts";
@@ -142,21 +143,32 @@ class PluginRun {
   async #step(resource: ComputeEndpoint): Promise<CheckedStep> {
     const cluster = this.#openCluster();
     const named = namedBy(resource);
-    const reading = named && (await cluster.getPlane(named));
-    const stall = named && reading && planWithout(reading, named);
-    if (stall !== undefined) {
-      return { plan: stall, afterOperation: undefined, isGrantAssumed: false, isUrlAssumed: false };
+    const plane = named && { named, reading: await cluster.getPlane(named) };
+    const problem = plane && problemOf(plane);
+    const grantsOf = (resources: readonly ComputeEndpoint[]) => {
+      const namespaces = resources.map(({ key }) => key.namespace);
+      return readGrants(namespaces, cluster, parseGrantSettings(this.#options.env), plane);
+    };
+    if (problem !== undefined) {
+      const nowhere = { identity: { clusterId: "", serviceUrl: "" }, controlPlane: undefined };
+      const grants = await grantsOf([resource]);
+      const step = await planNow({ resource, others: [], ...nowhere, clock: systemClock, problem, grants });
+      return { ...step, isUrlAssumed: false };
     }
     const service = this.#openService();
-    const isUrlAssumed =
-      named !== undefined && reading !== undefined && !requireSameUrl(reading, named, service.serviceUrl);
-    if (reading?.kind !== "Found") requireRecordedUrl(resource, service.serviceUrl);
+    const isUrlAssumed = !this.#isUrlKnown(resource, service, plane);
     const identity = await identityOf(cluster, service, this.#options.env);
     const others = (await cluster.list()).filter(({ uid }) => uid !== resource.uid);
-    const namespaces = [resource, ...others].map(({ key }) => key.namespace);
-    const grants = await readGrants(namespaces, cluster, parseGrantSettings(this.#options.env));
+    const grants = await grantsOf([resource, ...others]);
     const step = await planNow({ resource, others, identity, clock: systemClock, controlPlane: service, grants });
     return { ...step, isUrlAssumed };
+  }
+
+  /** Whether CONTROL_PLANE_URL was compared with the URL of the control plane. @throws PluginError if they differ */
+  #isUrlKnown(resource: ComputeEndpoint, { serviceUrl }: ControlPlaneClient, plane: ReadPlane | undefined): boolean {
+    const isCompared = plane === undefined || requireSameUrl(plane.reading, plane.named, serviceUrl);
+    if (plane?.reading.kind !== "Found") requireRecordedUrl(resource, serviceUrl);
+    return isCompared;
   }
 
   readonly adopt = async (options: ListingOptions & { project: string }): Promise<void> => {
@@ -193,8 +205,8 @@ class PluginRun {
     const cluster = this.#openCluster();
     const named = { ref: parsePlaneName(controlPlane), namespace: namespace ?? cluster.namespace };
     const reading = await cluster.getPlane(named);
-    const problem = planWithout(reading, named);
-    if (problem?.kind === "Stall") throw new PluginError(problem.message);
+    const problem = problemOf({ named, reading });
+    if (problem !== undefined) throw new PluginError(problem.message);
     if (!requireSameUrl(reading, named, this.#openService().serviceUrl)) {
       throw new PluginError(
         `You may not read ${planeName(planeIdOf(named.ref, named.namespace))}, so its URL is not known.`,

@@ -1,17 +1,20 @@
 /** Tests the control plane that a command names. */
 import { describe, expect, test } from "vitest";
+import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
 import { adoptionManifest, unownedEndpoints } from "../../../src/plugin/listings.ts";
 import {
   isPlaneName,
   namedBy,
   type PlaneReading,
   parsePlaneName,
-  planWithout,
+  problemOf,
   requireRecordedUrl,
   requireSameUrl,
 } from "../../../src/plugin/named-plane.ts";
+import { planNow } from "../../../src/plugin/plan-now.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { everyPlaneReason, planeSaying, planeWaits, resourceSaying } from "../../support/status-saying.ts";
 import { endpoint as observed } from "../decide/builders.ts";
 
@@ -79,18 +82,27 @@ describe("the URL of the control plane", () => {
     expect(() => requireRecordedUrl(stalled, url)).not.toThrow();
   });
 
-  test.each(everyPlaneReason)(
-    "a control plane that says %s → a plan without it exactly if it cannot be used",
-    (reason) => {
-      const isUnusable = planeWaits[reason] === "Person" && reason !== "Unauthorized";
-      const plan = planWithout(found(reason), named);
-      expect(plan).toEqual(isUnusable ? expect.objectContaining({ reason: "ControlPlaneNotReady" }) : undefined);
-    },
-  );
+  test.each(everyPlaneReason)("a control plane that says %s → a problem exactly if it cannot be used", (reason) => {
+    const isUnusable = planeWaits[reason] === "Person" && reason !== "Unauthorized";
+    const problem = problemOf({ named, reading: found(reason) });
+    expect(problem).toEqual(isUnusable ? expect.objectContaining({ reason: "ControlPlaneNotReady" }) : undefined);
+  });
 
-  test("there is none → the Stall of the operator; not readable → no plan without it", () => {
-    expect(planWithout({ kind: "Absent" }, named)).toMatchObject({ kind: "Stall", reason: "ControlPlaneNotFound" });
-    expect(planWithout({ kind: "Forbidden" }, named)).toBeUndefined();
+  test("there is none → a problem; not readable → none is known", () => {
+    expect(problemOf({ named, reading: { kind: "Absent" } })).toMatchObject({ reason: "ControlPlaneNotFound" });
+    expect(problemOf({ named, reading: { kind: "Forbidden" } })).toBeUndefined();
+  });
+
+  test.each([
+    ["with a grant", fullGrant, "ControlPlaneNotFound"],
+    ["without a grant, as the operator: it does not say whether there is one", noGrant, "ProjectNotGranted"],
+  ] as const)("there is none, %s → the Stall of the operator", async (_, grant, reason) => {
+    const step = await planNow({
+      ...{ resource: resource(undefined, { controlPlaneRef: named.ref }), others: [], controlPlane: undefined },
+      ...{ identity: { clusterId: "", serviceUrl: "" }, clock: new FakeClock(), grants: () => grant },
+      problem: problemOf({ named, reading: { kind: "Absent" } }),
+    });
+    expect(step).toMatchObject({ plan: { kind: "Stall", reason }, isGrantAssumed: false });
   });
 });
 

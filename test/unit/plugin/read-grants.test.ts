@@ -1,7 +1,9 @@
 /** Tests how the plugin reads grants. */
 import { describe, expect, test } from "vitest";
 import type { GrantMode } from "../../../src/decide/project-grant.ts";
+import type { ReadPlane } from "../../../src/plugin/named-plane.ts";
 import { readGrants } from "../../../src/plugin/read-grants.ts";
+import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";
 
 const full = { mayChange: true, mayAdopt: true };
 const none = { mayChange: false, mayAdopt: false };
@@ -12,12 +14,11 @@ type Cluster = Readonly<Record<string, string | null>>;
 
 /** Makes a user who may list Namespaces, may read some of them by name, or has neither right. */
 function reads(cluster: Cluster, mayList: boolean, mayGet: readonly string[]) {
+  const factsOf = (name: string) => ({ annotation: cluster[name] ?? undefined, labels: { team: name } });
   return {
-    listGrants: async () =>
-      mayList
-        ? new Map(Object.entries(cluster).flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
-        : undefined,
-    getGrant: async (name: string) => (mayGet.includes(name) ? { annotation: cluster[name] ?? undefined } : undefined),
+    listNamespaces: async () =>
+      mayList ? new Map(Object.keys(cluster).map((name) => [name, factsOf(name)])) : undefined,
+    getNamespace: async (name: string) => (mayGet.includes(name) ? factsOf(name) : undefined),
   };
 }
 
@@ -49,6 +50,34 @@ describe("the grants that a plan goes by", () => {
   ])("%s", async (_name, cluster, mayList, mayGet, projectGrants, watchNamespaces, wanted) => {
     const settings = { projectGrants, watchNamespaces };
     const grantOf = await readGrants(["shop", "team"], reads(cluster, mayList, mayGet), settings);
+    expect(grantOf("shop", "p-1")).toEqual(wanted);
+  });
+});
+
+describe("the grants of a control plane that the resource names", () => {
+  const plane = (kind: "ControlPlane" | "ClusterControlPlane", projects?: readonly object[]): ReadPlane => {
+    const spec = { url: "https://x.example/v2", apiKeySecretRef: { namespace: "p", name: "k", key: "k" }, projects };
+    const metadata = { name: "far", uid: "u", resourceVersion: "1", generation: 1 };
+    const reading = { kind: "Found", plane: parseClusterControlPlane({ metadata, spec }) } as const;
+    return { named: { ref: { kind, name: "far" }, namespace: "shop" }, reading };
+  };
+  const rule = (namespaces: object, id = "p-1") => plane("ClusterControlPlane", [{ id, namespaces }]);
+  const unreadable = (kind: "Absent" | "Forbidden"): ReadPlane => ({ ...rule({}), reading: { kind } });
+  const [bySelector, byOther] = ["shop", "crm"].map((team) => rule({ selector: { matchLabels: { team } } }));
+  test.each([
+    ["of the namespace itself: needs none", plane("ControlPlane"), false, full],
+    ["it names the namespace", rule({ names: ["shop"] }), false, full],
+    ["it names another one, whatever the annotation says", rule({ names: ["crm"] }), true, none],
+    ["it names the namespace for another project", rule({ names: ["shop"] }, "p-2"), true, none],
+    ["its selector fits", bySelector, true, full],
+    ["its selector does not fit", byOther, true, none],
+    ["its selector, and labels that the user may not read", bySelector, false, undefined],
+    ["no rules: the annotation", plane("ClusterControlPlane"), true, full],
+    ["it does not exist: the annotation", unreadable("Absent"), true, full],
+    ["the user may not read it", unreadable("Forbidden"), true, undefined],
+  ] as const)("%s", async (_name, named, mayRead, wanted) => {
+    const settings = { projectGrants: "Required", watchNamespaces: [] } as const;
+    const grantOf = await readGrants(["shop"], reads({ shop: "p-1" }, mayRead, []), settings, named);
     expect(grantOf("shop", "p-1")).toEqual(wanted);
   });
 });
