@@ -32,8 +32,8 @@ export type SecretFacts =
   | { readonly kind: "Own"; readonly secret: StoredSecret }
   /** The Secret exists but belongs to another object: it has no owner reference to this resource. */
   | { readonly kind: "Foreign" }
-  /** The operator has no right to read or write Secrets in this namespace. */
-  | { readonly kind: "Forbidden" };
+  /** The operator has no right to read or write Secrets in this namespace. `account` is its service account. */
+  | { readonly kind: "Forbidden"; readonly account: string };
 
 /** What the operator knows about the password. */
 export type PasswordFacts =

@@ -129,7 +129,7 @@ export async function writeSecret(
     return { summary: { kind: "Ready" }, changes: { ...settledChanges(context, observation), ...ofSecret } };
   } catch (error) {
     if (error instanceof KubernetesError && error.reason === "Forbidden") {
-      return { summary: stalled("SecretsForbidden", messages.secretsForbidden(resource)) };
+      return { summary: stalled("SecretsForbidden", messages.secretsForbidden(resource, secrets.account)) };
     }
     throw error;
   }

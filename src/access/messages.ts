@@ -1,4 +1,5 @@
 /** The condition messages of DatabaseAccesses. */
+import { allowSecretsCommand } from "../domain/secret-store.ts";
 import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
 import type { DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
@@ -12,9 +13,9 @@ export function secretExists(resource: DatabaseAccess): string {
   return `A Secret ${name} exists and does not belong to this resource, so the operator does not change it. Delete that Secret, or create this resource with another spec.secret.name.`;
 }
 
-/** Says that the operator has no right on Secrets of the namespace. */
-export function secretsForbidden({ key }: DatabaseAccess): string {
-  return `The operator lacks the right to get, create, patch and delete Secrets in this namespace. Allow it with: kubectl create rolebinding endpoint-operator-secrets --namespace=${key.namespace} --clusterrole=endpoint-operator-secrets --serviceaccount=endpoint-operator-system:endpoint-operator`;
+/** Says that the operator has no right on Secrets of the namespace. @param account of the operator, `namespace:name` */
+export function secretsForbidden({ key }: DatabaseAccess, account: string): string {
+  return `The operator lacks the right to get, create, patch and delete Secrets in this namespace. Allow it with: ${allowSecretsCommand(key.namespace, account)}`;
 }
 
 /**

@@ -125,7 +125,7 @@ export async function readOwnSecret(secrets: SecretStore, resource: DatabaseAcce
     return secret.ownerUids.includes(resource.uid) ? { kind: "Own", secret } : { kind: "Foreign" };
   } catch (error) {
     if (error instanceof KubernetesError && error.reason === "Forbidden") {
-      return { kind: "Forbidden" };
+      return { kind: "Forbidden", account: secrets.account };
     }
     throw error;
   }

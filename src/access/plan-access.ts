@@ -70,7 +70,7 @@ function planSecretAccess({ secret, resource }: AccessObservation): AccessPlan |
     case "Foreign":
       return stall("SecretExists", messages.secretExists(resource));
     case "Forbidden":
-      return stall("SecretsForbidden", messages.secretsForbidden(resource));
+      return stall("SecretsForbidden", messages.secretsForbidden(resource, secret.account));
     default:
       return undefined;
   }

@@ -34,6 +34,8 @@ export interface SecretOwner {
  * changed since it was read. No message holds a part of the content.
  */
 export interface SecretStore {
+  /** The service account of the operator, as `namespace:name`. A RoleBinding gives it the rights in a namespace. */
+  readonly account: string;
   /** Reads the Secret from the API server; `undefined` if there is none. */
   read(key: ResourceKey): Promise<StoredSecret | undefined>;
   create(
@@ -49,9 +51,14 @@ export interface SecretStore {
  * Secrets that other people write. The operator reads them, and prevents their deletion by finalizers. Errors as in
  * `SecretStore`.
  */
-export interface HeldSecrets extends Pick<SecretStore, "read"> {
+export interface HeldSecrets extends Pick<SecretStore, "read" | "account"> {
   /** Replaces the finalizers of a Secret. */
   setFinalizers(before: StoredSecret, finalizers: readonly string[]): Promise<void>;
+}
+
+/** Returns the command with which an administrator gives the operator the rights on Secrets of a namespace. */
+export function allowSecretsCommand(namespace: string, account: string): string {
+  return `kubectl create rolebinding endpoint-operator-secrets --namespace=${namespace} --clusterrole=endpoint-operator-secrets --serviceaccount=${account}`;
 }
 
 /** The causes for which the operator writes the Secret of an application. */

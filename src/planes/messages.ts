@@ -1,12 +1,13 @@
 /** The condition messages of control planes, and of the resources that name them. */
 import type { ResourceKey } from "../domain/resource-store.ts";
+import { allowSecretsCommand } from "../domain/secret-store.ts";
 import { planeName } from "../resource/project-key.ts";
 
 const secretName = ({ namespace, name }: ResourceKey): string => `Secret ${namespace}/${name}`;
 
-/** Says that the operator may not read Secrets of the namespace. */
-export function secretForbidden(place: ResourceKey): string {
-  return `The operator may not read ${secretName(place)}. Allow it with: kubectl create rolebinding endpoint-operator-secrets --namespace=${place.namespace} --clusterrole=endpoint-operator-secrets --serviceaccount=endpoint-operator-system:endpoint-operator`;
+/** Says that the operator may not read Secrets of the namespace. @param account of the operator, `namespace:name` */
+export function secretForbidden(place: ResourceKey, account: string): string {
+  return `The operator may not read ${secretName(place)}. Allow it with: ${allowSecretsCommand(place.namespace, account)}`;
 }
 
 export function secretNotFound(place: ResourceKey, key: string): string {

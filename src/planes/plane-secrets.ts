@@ -36,7 +36,7 @@ class MissingValue extends Error {
 
 /** Reads the Secrets that a control plane names. Never throws. */
 export async function readPlaneSecrets(
-  secrets: Pick<SecretStore, "read">,
+  secrets: Pick<SecretStore, "read" | "account">,
   resource: PlaneResource,
   spec: Pick<ControlPlaneSpec, "apiKeySecretRef" | "connection">,
 ): Promise<SecretsReading> {
@@ -61,7 +61,7 @@ export async function readPlaneSecrets(
   }
 }
 
-async function readAuthority(secrets: Pick<SecretStore, "read">, resource: PlaneResource, ref: SecretRef) {
+async function readAuthority(secrets: Pick<SecretStore, "read" | "account">, resource: PlaneResource, ref: SecretRef) {
   const { text, secret } = await readValue(secrets, secretPlace(resource, ref), ref);
   if (!text.includes("-----BEGIN CERTIFICATE-----")) {
     throw new MissingValue("CertificateAuthorityMissing", messages.authorityInvalid(secret.key, ref.key));
@@ -70,13 +70,13 @@ async function readAuthority(secrets: Pick<SecretStore, "read">, resource: Plane
 }
 
 /** Reads one value of a Secret. @throws MissingValue, and KubernetesError when the API server gives no answer */
-async function readValue(secrets: Pick<SecretStore, "read">, place: ResourceKey, { key }: SecretRef) {
+async function readValue(secrets: Pick<SecretStore, "read" | "account">, place: ResourceKey, { key }: SecretRef) {
   let secret: StoredSecret | undefined;
   try {
     secret = await secrets.read(place);
   } catch (error) {
     if (error instanceof KubernetesError && error.reason === "Forbidden") {
-      throw new MissingValue("SecretForbidden", messages.secretForbidden(place));
+      throw new MissingValue("SecretForbidden", messages.secretForbidden(place, secrets.account));
     }
     throw error;
   }

@@ -21,6 +21,8 @@ export interface ControlPlanesOptions
     Pick<PlaneKeeperOptions, "usersOf" | "events">,
     Pick<ServedKindOptions, "fence" | "random"> {
   readonly connection: KubernetesConnection;
+  /** The service account of the operator, as `namespace:name`. */
+  readonly account: string;
   readonly logger: Logger;
   /** The watched namespaces. Empty: all namespaces. */
   readonly watchNamespaces: readonly string[];
@@ -42,14 +44,14 @@ export class ControlPlanes {
   #isLeading = false;
 
   constructor(options: ControlPlanesOptions) {
-    const { connection, clock, logger, fence, watchNamespaces, onUsable } = options;
+    const { clock, logger, watchNamespaces, onUsable } = options;
     this.#connectionSettings = options.connectionSettings;
     this.#queue = new WorkQueue({ clock });
     this.#kinds = {
       ControlPlane: this.#placesOf("ControlPlane", watchNamespaces, options),
       ClusterControlPlane: this.#placesOf("ClusterControlPlane", [], options),
     };
-    const secrets = createSecretStore({ connection, fence });
+    const secrets = createSecretStore(options);
     this.planes = new Planes({
       ...{ ...options, secrets },
       onNews: (planeId) => this.usersChanged(planeId),

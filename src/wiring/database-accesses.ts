@@ -17,6 +17,8 @@ import type { WorkPriority } from "../runtime/work-queue.ts";
 /** The options of the parts of DatabaseAccess. */
 export interface DatabaseAccessesOptions extends Omit<AccessKindContext, "store" | "secrets" | "unlistedNamespaces"> {
   readonly connection: KubernetesConnection;
+  /** The service account of the operator, as `namespace:name`. */
+  readonly account: string;
   readonly fence: LeaderFence;
   /** The watched namespaces. Empty: all namespaces. */
   readonly namespaces: readonly string[];
@@ -35,7 +37,7 @@ export class DatabaseAccesses implements ProjectKind {
   readonly #projects = new Map<string, readonly string[]>();
 
   constructor(options: DatabaseAccessesOptions) {
-    const { connection, fence, onCounted } = options;
+    const { onCounted } = options;
     this.#enqueue = options.enqueue;
     this.#places = new KindPlaces(databaseAccessKind(indexesOf), {
       ...options,
@@ -52,7 +54,7 @@ export class DatabaseAccesses implements ProjectKind {
       },
     });
     const { store } = this.#places;
-    const secrets = createSecretStore({ connection, fence });
+    const secrets = createSecretStore(options);
     const unlistedNamespaces = () => this.#places.unlistedNamespaces();
     this.#kind = new AccessKind({ ...options, store, secrets, unlistedNamespaces });
   }

@@ -91,6 +91,8 @@ export type Foundation = OperatorOptions & {
   readonly leaseConnection: KubernetesConnection;
   readonly clusterId: string;
   readonly identity: string;
+  /** The service account of the operator, as `namespace:name`. */
+  readonly account: string;
 };
 
 /**
@@ -332,10 +334,10 @@ class Assembly implements OperatorParts {
   }
 
   #createPlanes(): ControlPlanes {
-    const { config, connection, clock, logger, random, onKey = () => {}, databaseAuthority } = this.#foundation;
+    const { config, connection, account, clock, logger, random, onKey = () => {} } = this.#foundation;
     const { databasePort: port, databaseSslMode: sslMode, tenantLimits, watchNamespaces, projectGrants } = config;
     return new ControlPlanes({
-      ...{ connection, clock, logger, random, onKey, tenantLimits, watchNamespaces, fence: this.gate },
+      ...{ connection, account, clock, logger, random, onKey, tenantLimits, watchNamespaces, fence: this.gate },
       ...{ namespaces: this.#grants, grantMode: projectGrants, events: this.events },
       settings: { access: this.#settings.access, projects: this.#projects },
       onUnused: (planeId) => this.metrics.controlPlane.keyForgotten(planeId),
@@ -352,7 +354,7 @@ class Assembly implements OperatorParts {
         const endpoints = usersAmong(this.watch.store.inProject(planeId), grantOf).length;
         return { count: endpoints + this.#accesses.usersOf(planeId), isComplete: this.#accesses.isCounted(planeId) };
       },
-      connectionSettings: { port, sslMode, certificateAuthority: databaseAuthority },
+      connectionSettings: { port, sslMode, certificateAuthority: this.#foundation.databaseAuthority },
     });
   }
 
@@ -364,9 +366,9 @@ class Assembly implements OperatorParts {
   }
 
   #createAccesses(): DatabaseAccesses {
-    const { config, connection } = this.#foundation;
+    const { config, connection, account } = this.#foundation;
     return new DatabaseAccesses({
-      ...{ ...this.#common(), connection, fence: this.gate, namespaces: config.watchNamespaces },
+      ...{ ...this.#common(), connection, account, fence: this.gate, namespaces: config.watchNamespaces },
       ...{ endpoints: this.watch.store, observer: this.metrics.access },
       settingsOf: (planeId) => this.#planes.settingsOf(planeId),
       enqueue: (project, priority) => this.#enqueue(project, priority),

@@ -1,6 +1,6 @@
 /** Starts and stops the operator. */
 import { randomUUID } from "node:crypto";
-import { readClusterId } from "../kubernetes/http/cluster.ts";
+import { readClusterId, readOwnAccount } from "../kubernetes/http/cluster.ts";
 import { createConnection } from "../kubernetes/http/connection.ts";
 import { withWriteSpans } from "../kubernetes/http/with-write-spans.ts";
 import { createScrapeAccess } from "../kubernetes/scrape-access.ts";
@@ -51,7 +51,8 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
   const closeConnections = () => Promise.all([connection.close(), leaseConnection.close()]);
   try {
     const clusterId = config.clusterId ?? (await readClusterId(connection));
-    const parts = assembleOperator({ ...options, connection, leaseConnection, clusterId, identity });
+    const account = await readOwnAccount(options.credentials);
+    const parts = assembleOperator({ ...options, connection, leaseConnection, clusterId, identity, account });
     const health = await startHealthServer({
       address: config.healthAddress,
       liveChecks: parts.liveness.checks,

@@ -1,6 +1,7 @@
-/** Reads the identity of the cluster. */
+/** Reads the identity of the cluster, and the service account of the operator. */
 import { KubernetesError } from "../../domain/resource-store.ts";
 import type { KubernetesConnection } from "./connection.ts";
+import type { CredentialSource } from "./credentials.ts";
 import { namespacePath } from "./paths.ts";
 import { metadataOf } from "./stored-object.ts";
 
@@ -16,4 +17,20 @@ export async function readClusterId(connection: KubernetesConnection): Promise<s
     throw new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer has no uid`);
   }
   return uid;
+}
+
+/**
+ * Returns the operator's service account as `namespace:name`, for the commands in conditions. The token of a pod names
+ * it. Other credentials do not; then it is the shipped name in the operator's own namespace. Never throws.
+ */
+export async function readOwnAccount(credentials: CredentialSource): Promise<string> {
+  const shipped = `${credentials.namespace}:endpoint-operator`;
+  try {
+    const { headers } = await credentials.current();
+    const [, payload = ""] = (headers.authorization ?? "").split(".");
+    const { sub } = JSON.parse(Buffer.from(payload, "base64url").toString()) as { readonly sub?: unknown };
+    return /^system:serviceaccount:([a-z0-9.-]+:[a-z0-9.-]+)$/.exec(String(sub))?.[1] ?? shipped;
+  } catch {
+    return shipped;
+  }
 }

@@ -14,10 +14,12 @@ const fieldManager = "endpoint-operator";
 export interface SecretStoreOptions {
   readonly connection: KubernetesConnection;
   readonly fence: LeaderFence;
+  /** The service account of the operator, as `namespace:name`. */
+  readonly account: string;
 }
 
 /** Single Secrets over the connection. @see SecretStore for what the calls guarantee */
-export function createSecretStore({ connection, fence }: SecretStoreOptions): SecretStore & HeldSecrets {
+export function createSecretStore({ connection, fence, account }: SecretStoreOptions): SecretStore & HeldSecrets {
   const write = async (call: Omit<KubernetesCall, "timeoutMs" | "fence">): Promise<unknown> => {
     if (!fence.mayStartEffect(callTimeoutMs)) {
       throw new LeaderFenceError();
@@ -31,6 +33,7 @@ export function createSecretStore({ connection, fence }: SecretStoreOptions): Se
     return write({ what, method: "PATCH", path: secretPath(key), query: { fieldManager }, contentType, body });
   };
   return {
+    account,
     async read(key) {
       const what = `read ${nameOf(key)}`;
       const call: KubernetesCall = { what, method: "GET", path: secretPath(key), timeoutMs: callTimeoutMs };

@@ -129,6 +129,7 @@ export class Replica {
       controlPlane,
       clusterId,
       identity: process.identity,
+      account: "operators:endpoint-operator",
     });
   }
 }

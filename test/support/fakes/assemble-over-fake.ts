@@ -42,5 +42,6 @@ export function assembleOverFake({
     leaseConnection: kubernetes,
     clusterId: "cluster",
     identity: "test_1",
+    account: "ops:operator",
   });
 }

@@ -353,6 +353,7 @@ export class AccessScene {
       return kept;
     };
     return {
+      account: "ops:operator",
       read: async (key) => {
         allow("read");
         return this.secrets.get(keyText(key));

@@ -120,7 +120,9 @@ describe("access", () => {
     scene.apply("app");
     await scene.settle();
     expect(scene.reasonOf("app")).toBe("SecretsForbidden");
-    expect(scene.stallOf("app")).toContain("kubectl create rolebinding endpoint-operator-secrets --namespace=shop");
+    expect(scene.stallOf("app")).toMatch(
+      / kubectl create rolebinding endpoint-operator-secrets --namespace=shop .*--serviceaccount=ops:operator$/,
+    );
     scene.mayWriteSecrets = true;
     await scene.settle(30);
     expect(scene.reasonOf("app")).toBe("UpToDate");

@@ -11,7 +11,7 @@ const projects = {} as Projects;
 function planesWith(annotation: string | undefined): Planes {
   return new Planes({
     clock: new FakeClock(),
-    secrets: { read: async () => undefined, setFinalizers: async () => {} },
+    secrets: { account: "ops:operator", read: async () => undefined, setFinalizers: async () => {} },
     namespaces: { grantsOf: () => ({ annotation, isAnyAnnotated: true, labels: {}, isTerminating: false }) },
     settings: { access: undefined, projects },
     grantMode: "WhenUsed",

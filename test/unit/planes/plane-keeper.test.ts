@@ -54,6 +54,7 @@ class KeeperScene {
       grantsOf: () => ({ annotation: undefined, isAnyAnnotated: false, labels: {}, isTerminating: false }),
     };
     const secrets = {
+      account: "ops:operator",
       read: async () => this.secret,
       setFinalizers: async (_: StoredSecret, finalizers: readonly string[]) => {
         this.secret = { ...this.secret, finalizers };

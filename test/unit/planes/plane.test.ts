@@ -28,6 +28,7 @@ function scene(answer: (secretName: string) => Promise<void> = async () => {}) {
   const plane = new Plane("ControlPlane/shop/own", {
     clock,
     secrets: {
+      account: "ops:operator",
       read: async (key): Promise<StoredSecret> => {
         await answer(key.name);
         const data = { "api-key": `key-of-${key.name}` };
