@@ -48,33 +48,38 @@ async function operate(config: Config): Promise<number> {
       loadRuntime(),
       import("./wiring/operator.ts"),
       import("./wiring/start-keys.ts"),
-      import("./telemetry/pino-logger.ts"),
+      import("./domain/recent-secrets.ts"),
     ]);
   const { systemClock, endOnUnhandledErrors, keepHeapSmall } = runtime;
   keepHeapSmall(systemClock);
   // API keys in use, which the log must not show. A key from a file is added when it is read. The key of the settings
   // is there from the start, because an error may contain it before its first use.
-  const seenKeys = new RecentSecrets(systemClock, config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
+  const ownKeys = new RecentSecrets(systemClock, config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
+  const tenantKeys = new RecentSecrets(systemClock);
   const keys = {
     current: async (): Promise<string> => {
       const key = await source.keys.current();
-      seenKeys.note(key);
+      ownKeys.note(key);
       return key;
     },
     refused: (key: string) => source.keys.refused?.(key),
   };
-  const knownSecrets = () => seenKeys.values();
+  const knownSecrets = () => [...ownKeys.forms(), ...tenantKeys.forms()];
   const logger = createPinoLogger({ level: config.logLevel, knownSecrets });
   endOnUnhandledErrors({ emitter: process, logger, exit: () => process.exit(exitFailure) });
   const stop = stopOnSignal();
   const instance = hostname();
-  const tracing = await startTracing(config, { logger, clock: systemClock, instance, knownSecrets });
+  const tracing = await startTracing(config, {
+    ...{ logger, clock: systemClock, instance },
+    // Attributes hold names only, and a tenant could choose a key that is the name of another tenant.
+    knownSecrets: () => ownKeys.forms(),
+  });
   const credentials = loadCredentialSource();
   const { apiKey } = config;
   const own = { clock: systemClock, logger, credentials, version: programVersion, random: Math.random };
   const source = startKeys({ apiKey, ...own });
   const operator = await startOperator({
-    ...{ config, ...tracing, ...own, keys, instance, onKey: (key) => seenKeys.note(key) },
+    ...{ config, ...tracing, ...own, keys, instance, onKey: (key) => tenantKeys.note(key) },
     databaseAuthority: config.databaseCaFile === undefined ? undefined : await readFile(config.databaseCaFile, "utf8"),
   });
   const failure = await Promise.race([aborted(stop), operator.failed]);

@@ -15,7 +15,7 @@ const varying: readonly (readonly [RegExp, string])[] = [
 
 /** The options for cleaning a text of another program. */
 export interface CleanTextOptions {
-  /** Secrets in use, which are removed from the text. @default [] */
+  /** Forms of secrets in use, see `formsOf`. They are removed from the text. @default [] */
   readonly secrets?: readonly string[];
   /** The maximum length of the result, in characters. @default 300 */
   readonly maxLength?: number;

@@ -15,8 +15,8 @@ import { wireError } from "./wire.ts";
 /** The failed call. */
 export interface CallContext {
   readonly route: Route;
-  /** The API key in use. It must never be shown. */
-  readonly key: string;
+  /** The API key in use, and the passwords of the project. They must never be shown. */
+  readonly secrets: readonly string[];
 }
 
 type Answered = Extract<HttpOutcome, { readonly kind: "Answered" }>;
@@ -40,7 +40,7 @@ export function failureOfNoAnswer(outcome: Exclude<HttpOutcome, Answered>, conte
 export function failureOfStatus(answer: Answered, context: CallContext): ControlPlaneError {
   const documented = documentedError(answer);
   const { reason, writeEffect } = meaningOf(answer.status, documented !== undefined);
-  const words = documented === undefined ? undefined : wordsOf(documented, context.key);
+  const words = documented === undefined ? undefined : wordsOf(documented, context);
   return fail(reason, `the control plane answered ${answer.status}${words ?? unexplained(reason)}`, context, {
     effect: context.route.method === "GET" ? "NotApplied" : writeEffect,
     retryAfterMs: parseRetryAfter(answer.retryAfter, answer.date),
@@ -70,7 +70,7 @@ export function failureOfContent(answer: Answered, what: string, context: CallCo
         },
       );
     case "Complete": {
-      const cleaned = cleanText(what, { secrets: [context.key] });
+      const cleaned = cleanText(what, context);
       return fail("UnreadableAnswer", `the control plane answered ${answer.status} with ${cleaned}`, context, {
         effect,
       });
@@ -108,9 +108,9 @@ function documentedError(answer: Answered) {
   return parsed?.success === true ? parsed.data : undefined;
 }
 
-function wordsOf(error: { readonly code: string; readonly message: string }, key: string): string {
-  const code = cleanText(error.code, { secrets: [key], maxLength: 100 });
-  const message = cleanText(error.message, { secrets: [key] });
+function wordsOf(error: { readonly code: string; readonly message: string }, { secrets }: CallContext): string {
+  const code = cleanText(error.code, { secrets, maxLength: 100 });
+  const message = cleanText(error.message, { secrets });
   return [code === "" ? "" : ` (${code})`, message === "" ? "" : `: ${message}`].join("");
 }
 

@@ -34,6 +34,7 @@ export function httpBranchObjects(call: HttpCaller): BranchObjects {
         route: routes.createRole,
         ids: ids(branch),
         body: JSON.stringify({ role: { name: roleName } }),
+        passwordIn: ofChange,
         read: ({ body }, clean) => readRoleChange(body, roleName, clean),
       }),
     deleteRole: (branch, roleName) =>
@@ -49,6 +50,7 @@ export function httpBranchObjects(call: HttpCaller): BranchObjects {
     resetPassword: (branch, roleName) =>
       call({
         route: routes.resetPassword,
+        passwordIn: ofChange,
         ids: ids(branch, roleName),
         read: ({ body }, clean) => readRoleChange(body, roleName, clean),
       }),
@@ -73,6 +75,8 @@ export function httpBranchObjects(call: HttpCaller): BranchObjects {
       ),
   };
 }
+
+const ofChange = ({ password }: RoleChange): string | undefined => password?.reveal();
 
 const strangeBranch = (branchId: string) =>
   ({ field: "branch_id", value: branchId, otherwise: "objects of another branch" }) as const;
@@ -118,6 +122,7 @@ async function reveal(call: HttpCaller, ids: readonly string[]): Promise<Passwor
     return await call({
       route: routes.revealPassword,
       ids,
+      passwordIn: (password: Password | undefined) => password?.reveal(),
       read: ({ body }) => new Password(readAnswer(body, wirePassword).password),
     });
   } catch (error) {

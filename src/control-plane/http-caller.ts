@@ -3,7 +3,9 @@ import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError, type ControlPlaneSubject } from "../domain/control-plane-error.ts";
 import type { ControlPlaneObserver } from "../domain/control-plane-requests.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
+import { RecentSecrets } from "../domain/recent-secrets.ts";
 import type { Tracer } from "../domain/tracer.ts";
+import { formsOf } from "../domain/without-secrets.ts";
 import type { HttpOutcome } from "../http/exchange.ts";
 import { parseHttpDate } from "../http/retry-after.ts";
 import type { HttpTransport, OriginRequest } from "../http/transport.ts";
@@ -24,6 +26,8 @@ export interface Call<Value> {
   readonly body?: string;
   /** Parses the answer. @param clean removes secrets from a text of the control plane. @throws UnusableContentError */
   read(answer: SuccessfulAnswer, clean: Clean): Value;
+  /** Returns the password in the answer. Later texts about the project are cleaned of it. @default there is none */
+  passwordIn?(value: Value): string | undefined;
 }
 
 /** Removes secrets from a text of the control plane, and shortens it. */
@@ -67,12 +71,30 @@ const longestShownText = 1_000;
 
 /** Makes the function that sends all calls. */
 export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
-  const { tracer } = options;
-  return (call) =>
-    tracer === undefined ? carryOut(call, options) : inCallSpan(tracer, call, () => carryOut(call, options));
+  const { tracer, clock } = options;
+  const passwords = new Map<string, RecentSecrets>();
+  return (call) => {
+    const [projectId = ""] = call.ids;
+    const carryOutNoted = async () => {
+      const value = await carryOut(call, options, passwords.get(projectId)?.forms() ?? []);
+      const password = call.passwordIn?.(value);
+      if (password !== undefined) {
+        const ofProject = passwords.get(projectId) ?? new RecentSecrets(clock);
+        ofProject.note(password);
+        passwords.set(projectId, ofProject);
+      }
+      return value;
+    };
+    return tracer === undefined ? carryOutNoted() : inCallSpan(tracer, call, carryOutNoted);
+  };
 }
 
-async function carryOut<Value>(call: Call<Value>, options: HttpCallerOptions): Promise<Value> {
+/** @param passwords forms of the passwords that no text may show */
+async function carryOut<Value>(
+  call: Call<Value>,
+  options: HttpCallerOptions,
+  passwords: readonly string[],
+): Promise<Value> {
   const { clock, keys, observer, tracer } = options;
   const key = await keys.current();
   const request = requestOf(call, key, options);
@@ -81,7 +103,7 @@ async function carryOut<Value>(call: Call<Value>, options: HttpCallerOptions): P
   if (outcome.kind === "NotSent" && outcome.cause instanceof LeaderFenceError) {
     throw outcome.cause;
   }
-  const result = resultOf(call, outcome, { route: call.route, key });
+  const result = resultOf(call, outcome, { route: call.route, secrets: [...formsOf(key), ...passwords] });
   const code = codeOf(outcome, result);
   const seconds = (clock.monotonicMs() - startMs) / 1_000;
   observer.requestEnded({ route: call.route.template, method: call.route.method, code, seconds });
@@ -126,7 +148,7 @@ function resultOf<Value>(call: Call<Value>, outcome: HttpOutcome, context: CallC
   if (outcome.bodyEnd !== "Complete") {
     return { error: failureOfContent(outcome, "", context) };
   }
-  const clean: Clean = (text) => cleanText(text, { secrets: [context.key], maxLength: longestShownText });
+  const clean: Clean = (text) => cleanText(text, { secrets: context.secrets, maxLength: longestShownText });
   try {
     return { value: call.read({ ...outcome, dateMs: parseHttpDate(outcome.date) }, clean) };
   } catch (error) {

@@ -32,10 +32,35 @@ const rules: readonly Rule[] = [
   replacing(/\b(?:napi|npg|sk|ghp|gho)[_-][\w-]{6,}/gi, hidden),
 ];
 
+/** A shorter part of a text could stand in any other text by chance. */
+const shortestPart = 8;
+
+/**
+ * Returns the forms in which a secret may stand in a text, the longest first: as it is, in a URL, in JSON and in base64.
+ * In base64 it may be a part of a longer text, so the form depends on where it begins there. Pure.
+ */
+export function formsOf(secret: string): readonly string[] {
+  const whole = secret.toWellFormed();
+  const inUrl = encodeURIComponent(whole);
+  const strict = inUrl.replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+  const lower = [inUrl, strict].map((form) => form.replace(/%[0-9A-F]{2}/g, (sign) => sign.toLowerCase()));
+  const parts = [0, 1, 2].map((offset) => base64Part(whole, offset)).filter((part) => part.length >= shortestPart);
+  const ofUrl = parts.map((part) => part.replaceAll("+", "-").replaceAll("/", "_"));
+  const forms = [secret, inUrl, strict, ...lower, JSON.stringify(whole).slice(1, -1), ...parts, ...ofUrl];
+  return [...new Set(forms)].filter((form) => form !== "").sort((a, b) => b.length - a.length);
+}
+
+/** Returns the base64 characters that depend on the text alone, if `offset` bytes stand before it (modulo three). */
+function base64Part(text: string, offset: number): string {
+  const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]);
+  const [first, end] = [Math.ceil((offset * 8) / 6), Math.floor((bytes.length * 8) / 6)];
+  return bytes.toString("base64").slice(first, end);
+}
+
 /**
  * Removes connection strings, passwords, bearer tokens and API keys from a text, and also the values in `known`.
  * When in doubt, it removes more. Its time grows linearly with the length of the text.
- * @param known secrets in use; empty ones are ignored.
+ * @param known forms of secrets in use, see `formsOf`; empty ones are ignored.
  */
 export function withoutSecrets(text: string, known: readonly string[] = []): string {
   const unnamed = known.reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, hidden)), text);

@@ -1,6 +1,5 @@
 /** Writes log lines as JSON, without secrets. */
 import { type DestinationStream, destination, pino, stdTimeFunctions } from "pino";
-import type { Clock } from "../domain/clock.ts";
 import type { LogFields, Logger } from "../domain/logger.ts";
 import { withoutSecrets } from "../domain/without-secrets.ts";
 
@@ -8,7 +7,7 @@ import { withoutSecrets } from "../domain/without-secrets.ts";
 interface PinoLoggerOptions {
   /** The log level, one of pino's names. */
   readonly level: string;
-  /** Returns the secrets in use now. None of them is ever written. @default none */
+  /** Returns the forms of the secrets in use now. None of them is written in a text of others. @default none */
   readonly knownSecrets?: () => readonly string[];
   /** Where the lines are written. @default standard output */
   readonly stream?: DestinationStream;
@@ -93,6 +92,12 @@ const deepest = 6;
 type Redact = (text: string) => string;
 
 /**
+ * Names of objects. A tenant chooses its own keys and passwords. If they were removed from these fields, a tenant could
+ * remove the name of another tenant from the log.
+ */
+const nameFields = new Set(["namespace", "name", "uid", "kind", "planeId", "project", "projectId", "identity", "step"]);
+
+/**
  * Makes a function that removes what looks like a secret, and the values of `knownSecrets`.
  * @param knownSecrets called for every text, because a key file may change.
  */
@@ -124,11 +129,15 @@ export function redactValue(value: unknown, redact: Redact, depth = 0): unknown 
   return redactFields(value instanceof Error ? fieldsOf(value) : value, redact, depth + 1);
 }
 
+const withoutPatterns: Redact = (text) => withoutSecrets(text);
+
 function redactFields(fields: object, redact: Redact, depth: number): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,
-      secretField.test(name) && value !== undefined ? hidden : redactValue(value, redact, depth),
+      secretField.test(name) && value !== undefined
+        ? hidden
+        : redactValue(value, nameFields.has(name) ? withoutPatterns : redact, depth),
     ]),
   );
 }
@@ -141,40 +150,4 @@ function fieldsOf(error: Error): Record<string, unknown> {
   const { reason, effect, code } = error as { reason?: unknown; effect?: unknown; code?: unknown };
   const { name, message, stack, cause } = error;
   return { name, message, reason, effect, code, stack, cause };
-}
-
-/**
- * An API key that was not in use for this time, in milliseconds, is forgotten. Keys in use are read again every
- * minute.
- */
-const rememberedMs = 3_600_000;
-
-export class RecentSecrets {
-  readonly #clock: Clock;
-  readonly #lasting: readonly string[];
-  /** When each secret was used last, in monotonic milliseconds; the oldest one first. */
-  readonly #usedAtMs = new Map<string, number>();
-
-  /** @param lasting secrets that are never forgotten */
-  constructor(clock: Clock, lasting: readonly string[]) {
-    this.#clock = clock;
-    this.#lasting = lasting;
-  }
-
-  /** Notes that the secret is in use now, and forgets those that have not been in use for an hour. */
-  note(secret: string): void {
-    const nowMs = this.#clock.monotonicMs();
-    this.#usedAtMs.delete(secret);
-    this.#usedAtMs.set(secret, nowMs);
-    for (const [known, usedAtMs] of this.#usedAtMs) {
-      if (nowMs - usedAtMs < rememberedMs) {
-        return;
-      }
-      this.#usedAtMs.delete(known);
-    }
-  }
-
-  values(): readonly string[] {
-    return [...this.#lasting, ...this.#usedAtMs.keys()];
-  }
 }

@@ -2,6 +2,7 @@
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
 import { KubernetesError, type ResourceKey } from "../../domain/resource-store.ts";
 import type { HeldSecrets, SecretData, SecretStore, StoredSecret } from "../../domain/secret-store.ts";
+import { formsOf, withoutSecrets } from "../../domain/without-secrets.ts";
 import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
 import { secretPath, secretsPath } from "../http/paths.ts";
@@ -44,13 +45,17 @@ export function createSecretStore({ connection, fence, account }: SecretStoreOpt
       const metadata = { name: key.name, namespace: key.namespace, ownerReferences: [{ ...owner, controller: true }] };
       const body = { apiVersion: "v1", kind: "Secret", metadata, type, data: encoded(data) };
       const path = secretsPath(key.namespace);
-      return parseSecret(what, key, await write({ what, method: "POST", path, query: { fieldManager }, body }));
+      return parseSecret(
+        what,
+        key,
+        await withoutContent(data, write({ what, method: "POST", path, query: { fieldManager }, body })),
+      );
     },
     async replaceData(before, data) {
       const gone = Object.keys(before.data).filter((name) => !(name in data));
       const changes = { data: { ...encoded(data), ...Object.fromEntries(gone.map((name) => [name, null])) } };
       const what = `patch ${nameOf(before.key)}`;
-      return parseSecret(what, before.key, await patch(what, before, changes));
+      return parseSecret(what, before.key, await withoutContent(data, patch(what, before, changes)));
     },
     async setFinalizers(before, finalizers) {
       await patch(`patch finalizers of ${nameOf(before.key)}`, before, { metadata: { finalizers } });
@@ -63,6 +68,24 @@ export function createSecretStore({ connection, fence, account }: SecretStoreOpt
       );
     },
   };
+}
+
+/**
+ * Removes the written content from the error of a write: an admission webhook may quote the Secret that it refuses. The
+ * cause of such an error may hold the content too, so it is left out.
+ */
+async function withoutContent<Answer>(data: SecretData, written: Promise<Answer>): Promise<Answer> {
+  try {
+    return await written;
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    const { password = "" } = data;
+    const forms = password === "" ? [] : formsOf(password);
+    const values = Object.values(data).filter((value) => forms.some((form) => value.includes(form)));
+    const known = values.flatMap(formsOf).sort((a, b) => b.length - a.length);
+    const message = withoutSecrets(error.message, [...known, ...forms]);
+    throw new KubernetesError(error.reason, message, { retryAfterMs: error.retryAfterMs });
+  }
 }
 
 function nameOf({ namespace, name }: ResourceKey): string {

@@ -1,6 +1,7 @@
 /** Tests which error the client of the control plane throws, and whether a write may have been applied. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
+import type { ControlPlaneClient } from "../../../src/control-plane/create-control-plane.ts";
 import { budgetGuards } from "../../../src/control-plane/guard-calls.ts";
 import { guardCalls } from "../../../src/domain/control-plane.ts";
 import type { ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
@@ -478,3 +479,40 @@ function notUtf8(): Answer {
   }
   return raw(200, body);
 }
+
+describe("a password that the client has received", () => {
+  const password = "correct horse/battery+staple";
+  const at = "2026-11-20T10:00:00Z";
+  const role = { name: "app", branch_id: branch, created_at: at, updated_at: at };
+  const place = { projectId: project, branchId: branch };
+  const receive = {
+    create: [
+      (client: ControlPlaneClient) => client.objects.createRole(place, "app"),
+      { role: { ...role, password }, operations: [] },
+    ],
+    reset: [
+      (client: ControlPlaneClient) => client.objects.resetPassword(place, "app"),
+      { role: { ...role, password }, operations: [] },
+    ],
+    reveal: [(client: ControlPlaneClient) => client.objects.revealPassword(place, "app"), { password }],
+  } as const;
+  const shown = [password, encodeURIComponent(password), Buffer.from(`app:${password}`).toString("base64")];
+
+  test.each(["create", "reset", "reveal"] as const)(
+    "%s → no later error text about the project shows it, in any form",
+    async (how) => {
+      const [call, answer] = receive[how];
+      await using service = await startRawService(json(200, answer));
+      await using client = clientOf(service.url);
+      await call(client);
+      for (const form of shown) {
+        service.answerWith(refusal(422, `the word ${form} is weak`));
+        const { message } = await failureOf(client.createEndpoint(project, creation));
+        expect(message).toMatch(/the word [a-zA-Z0-9]{0,7}\[redacted\].{0,4} is weak$/);
+        const failed = { ...leanOperation, status: "failed", error: `cannot set ${form}` };
+        service.answerWith(json(200, { operation: failed }));
+        expect((await client.getOperation(project, failed.id))?.error).not.toContain(form.slice(8));
+      }
+    },
+  );
+});

@@ -1,6 +1,6 @@
 /** Tests that secrets are removed from texts. */
 import { describe, expect, test } from "vitest";
-import { withoutSecrets } from "../../../src/domain/without-secrets.ts";
+import { formsOf, withoutSecrets } from "../../../src/domain/without-secrets.ts";
 
 const word = "made-up-word-91";
 
@@ -50,5 +50,30 @@ describe("withoutSecrets", () => {
 
   test("values that are known → gone, however short and wherever; an empty one changes nothing", () => {
     expect(withoutSecrets("xk1x k1", ["k1", ""])).toBe("x[redacted]x [redacted]");
+  });
+
+  test.each<readonly [string, (secret: string) => string]>([
+    ["as it is", (secret: string) => `set ${secret} now`],
+    ["in a URL", (secret: string) => `set ${encodeURIComponent(secret)} now`],
+    [
+      "in a URL, small letters",
+      (secret: string) => `set ${encodeURIComponent(secret).replace(/%../g, (sign) => sign.toLowerCase())} now`,
+    ],
+    ["in JSON", (secret: string) => `set ${JSON.stringify({ word: secret })} now`],
+    ...["", "u", "us", "use"].map(
+      (user) =>
+        [
+          `in base64 after ${user.length} bytes`,
+          (secret: string) => `set ${Buffer.from(`${user}${secret}:x`).toString("base64")} now`,
+        ] as const,
+    ),
+    ["in base64 for URLs", (secret: string) => `set ${Buffer.from(secret).toString("base64url")} now`],
+  ])("a known secret %s → gone", (_, write) => {
+    for (const secret of ["pass word/with?signs", 'a "quoted" word', "déjà-vu-2026", "plainword7"]) {
+      const text = withoutSecrets(write(secret), formsOf(secret));
+      expect(text).toContain("[redacted]");
+      expect(text.length).toBeLessThan("set {word: [redacted]} now".length + 12);
+      expect(text).not.toContain(secret);
+    }
   });
 });

@@ -24,6 +24,12 @@ describe("createPinoLogger", () => {
     ]);
   });
 
+  test("a tenant chose the name of another tenant as its key → gone from texts, and names stay", () => {
+    const { logger, entries } = capture("info", () => ["payments-prod"]);
+    logger.info({ namespace: "payments-prod", name: "payments-prod", why: "key payments-prod" }, "pass ended");
+    expect(entries()).toMatchObject([{ namespace: "payments-prod", name: "payments-prod", why: "key [redacted]" }]);
+  });
+
   test("a level below the setting → nothing written", () => {
     const { logger, lines } = capture("warn");
     logger.debug({}, "a");
