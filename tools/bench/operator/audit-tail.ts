@@ -20,7 +20,6 @@ export interface AuditTally {
 interface AuditEvent {
   readonly stage: string;
   readonly verb: string;
-  readonly user: { readonly username: string };
   readonly objectRef?: { readonly resource: string };
   readonly responseStatus?: { readonly code: number };
   readonly requestReceivedTimestamp: string;
@@ -28,7 +27,6 @@ interface AuditEvent {
 }
 
 interface Entry {
-  readonly user: string;
   readonly kind: "write" | "refused" | "event" | "read" | "other";
   readonly receivedMs: number;
   readonly answeredMs: number;
@@ -36,10 +34,15 @@ interface Entry {
 
 const writeVerbs: readonly string[] = ["create", "update", "patch", "delete"];
 
-/** Follows the audit log of an API server. An entry is written before its request is answered. */
+/**
+ * Follows the audit log of an API server. An entry is written before its request is answered.
+ * Lines are parsed only when they are counted, because parsing takes processor time from the process that is measured.
+ */
 export class AuditTail {
   readonly #file: string;
-  readonly #entries: Entry[] = [];
+  /** The lines of service accounts. */
+  readonly #lines: string[] = [];
+  #writes = 0;
   #offset = 0;
   #rest = "";
 
@@ -56,12 +59,19 @@ export class AuditTail {
     } finally {
       await file.close();
     }
-    return this.#entries.length;
+    return this.#lines.length;
+  }
+
+  /** Reads to the end of the log. @returns the number of changes of ComputeEndpoints by service accounts so far */
+  async readWrites(): Promise<number> {
+    await this.read();
+    return this.#writes;
   }
 
   /** Counts the requests of a user. @param since a number that an earlier `read` returned */
   tally(user: string, since: number): AuditTally {
-    const entries = this.#entries.slice(since).filter((entry) => entry.user === user);
+    const lines = this.#lines.slice(since).filter((line) => line.includes(`"username":"${user}"`));
+    const entries = lines.flatMap((line) => entryOf(JSON.parse(line) as AuditEvent) ?? []);
     const count = (kind: Entry["kind"]) => entries.filter((entry) => entry.kind === kind).length;
     return {
       writes: count("write"),
@@ -78,10 +88,10 @@ export class AuditTail {
     const lines = (this.#rest + chunk).split("\n");
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {
-      // Parsing is slow, and most lines come from the administrator, who creates the resources.
+      // Most lines come from the administrator, who creates the resources.
       if (!line.includes('"username":"system:serviceaccount:')) continue;
-      const entry = entryOf(JSON.parse(line) as AuditEvent);
-      if (entry !== undefined) this.#entries.push(entry);
+      this.#lines.push(line);
+      if (line.includes('"verb":"patch"') && line.includes('"resource":"computeendpoints"')) this.#writes += 1;
     }
   }
 }
@@ -92,7 +102,6 @@ function entryOf(event: AuditEvent): Entry | undefined {
     return undefined;
   }
   return {
-    user: event.user.username,
     kind: kindOf(event),
     receivedMs: Date.parse(event.requestReceivedTimestamp),
     answeredMs: Date.parse(event.stageTimestamp),
