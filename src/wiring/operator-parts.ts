@@ -145,7 +145,10 @@ class Assembly implements OperatorParts {
       // Namespaces take turns, so that a namespace with thousands of resources does not delay the others.
       groupOf: (project) => this.#projectKeys.namespaceOf(project),
     });
-    this.events = new QueuedEventRecorder({ connection, fence: this.gate, clock, logger, instance, random });
+    this.events = new QueuedEventRecorder({
+      ...{ connection, fence: this.gate, clock, logger, instance, random },
+      isBusy: () => this.#queue.stats().depth > 0,
+    });
     this.#projects = this.#newProjects();
     this.#settings = this.#connectSettings();
     this.#planes = this.#createPlanes();

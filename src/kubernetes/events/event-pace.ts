@@ -10,22 +10,39 @@ interface EventPaceOptions {
   readonly burst: number;
   /** The number of events per second after such a burst. */
   readonly perSecond: number;
+  /** Whether keys wait for a worker. Meanwhile one event a second is sent. @default never */
+  readonly isBusy?: (() => boolean) | undefined;
 }
 
-/** Limits the rate of one sender of events, so that events never delay the work of the operator. */
+/** The longest time for which one event gives way to the work of the operator, in milliseconds. */
+const longestGiveWayMs = 1_000;
+
+/** The interval at which a waiting event checks whether the operator is still busy, in milliseconds. */
+const checkEveryMs = 100;
+
+/**
+ * Limits the rate of one sender of events, so that events never delay the work of the operator. An event costs the API
+ * server as much as a write of a resource.
+ */
 export class EventPace {
   readonly #clock: Clock;
   readonly #bucket: TokenBucket;
+  readonly #isBusy: () => boolean;
   readonly #hurried = Promise.withResolvers<void>();
   #isHurried = false;
 
-  constructor({ clock, burst, perSecond }: EventPaceOptions) {
+  constructor({ clock, burst, perSecond, isBusy = () => false }: EventPaceOptions) {
     this.#clock = clock;
+    this.#isBusy = isBusy;
     this.#bucket = new TokenBucket({ clock, capacity: burst, perSecond });
   }
 
   /** Resolves when one more event may be sent. The sender must await it before it asks for the next turn. */
   async turn(): Promise<void> {
+    const giveWayUntilMs = this.#clock.monotonicMs() + longestGiveWayMs;
+    while (this.#isBusy() && this.#clock.monotonicMs() < giveWayUntilMs && !this.#isHurried) {
+      await settlesWithin(this.#clock, checkEveryMs, this.#hurried.promise);
+    }
     while (!this.#bucket.tryTake() && !this.#isHurried) {
       await settlesWithin(this.#clock, this.#bucket.waitMs(), this.#hurried.promise);
     }

@@ -14,6 +14,8 @@ export interface EventRecorderOptions extends Omit<EventSenderOptions, "random">
   readonly logger: Logger;
   /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
+  /** Whether keys wait for a worker. Then events give way. @default never */
+  readonly isBusy?: () => boolean;
 }
 
 /** The numbers of events so far. */
@@ -72,11 +74,11 @@ export class QueuedEventRecorder implements EventRecorder {
   #reportTimer: Timer | undefined;
 
   constructor(options: EventRecorderOptions) {
-    const { clock, random = Math.random } = options;
+    const { clock, random = Math.random, isBusy } = options;
     this.#options = options;
     this.#mayRecord = createEventLimiter({ clock });
     this.#memory = new EventMemory({ clock, forMs: repeatMs, capacity: memoryCapacity });
-    this.#pace = new EventPace({ clock, burst, perSecond });
+    this.#pace = new EventPace({ clock, burst, perSecond, isBusy });
     this.#sender = new EventSender({ ...options, random });
   }
 

@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import { EventPace } from "../../../../src/kubernetes/events/event-pace.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
-function start() {
+function start(isBusy?: () => boolean) {
   const clock = new FakeClock();
-  const pace = new EventPace({ clock, burst: 3, perSecond: 2 });
+  const pace = new EventPace({ clock, burst: 3, perSecond: 2, isBusy });
   const turns: number[] = [];
   const take = async (count: number) => {
     for (let taken = 0; taken < count; taken += 1) {
@@ -34,6 +34,28 @@ it("a quiet time → at most the burst is saved up", async () => {
   await clock.advance(500);
   await taken;
   expect(turns.slice(3).map((ms) => ms - sinceMs)).toEqual([0, 0, 0, 500]);
+});
+
+it("keys wait for a worker → one event a second; none waits any more → the usual rate", async () => {
+  let isBusy = true;
+  const { clock, turns, take } = start(() => isBusy);
+  const startMs = clock.monotonicMs();
+  const taken = take(5);
+  await clock.advance(2_000);
+  isBusy = false;
+  await clock.advance(700);
+  await taken;
+  expect(turns.map((ms) => ms - startMs)).toEqual([1_000, 2_000, 2_100, 2_100, 2_500]);
+});
+
+it("a hurry while keys wait for a worker → every event goes on at once", async () => {
+  const { clock, pace, turns, take } = start(() => true);
+  const taken = take(5);
+  await clock.advance(100);
+  expect(turns).toHaveLength(0);
+  pace.hurry();
+  await taken;
+  expect(turns).toHaveLength(5);
 });
 
 it("a hurry → every waiting event goes on, and none waits any more", async () => {
