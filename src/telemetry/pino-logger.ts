@@ -15,8 +15,8 @@ interface PinoLoggerOptions {
 
 /**
  * Makes a logger of JSON lines: `time` (RFC 3339), `level` (its name), `message`, and the fields.
- * A warning or an error is written before the call returns. The other lines of one turn of the event loop are written
- * together at its end, or when the process exits. Secrets are removed from fields and errors; the message is a constant
+ * A warning or an error is written before the call returns. The other lines wait for 50 ms at most, and are written
+ * together then, or when the process exits. SIGKILL can lose them. Secrets are removed from fields and errors; the message is a constant
  * of the code. Never throws.
  */
 export function createPinoLogger(options: PinoLoggerOptions): Logger {
@@ -49,8 +49,11 @@ interface Output {
   flush(): void;
 }
 
-/** Lines wait until they have this many characters, at most until the end of the turn of the event loop. */
+/** Lines wait until they have this many characters, or for `waitingMs`. */
 const waitingCharacters = 8_192;
+
+/** The longest time that a line waits, in milliseconds. */
+const waitingMs = 50;
 
 /**
  * Opens standard output. In a burst, a write for each line would cost as much as a request. A closed output ends the
@@ -70,7 +73,7 @@ function createOutput(): Output {
   process.on("exit", flush);
   const write = (line: string) => {
     if (waiting === "") {
-      setImmediate(flush);
+      setTimeout(flush, waitingMs).unref();
     }
     waiting += line;
     if (waiting.length >= waitingCharacters) {
