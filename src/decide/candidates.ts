@@ -75,8 +75,10 @@ export function unrecordedOwn(observation: Observation): UnrecordedEndpoints {
 
 /** Finds the name of a listed endpoint that cannot be parsed, but whose name carries this resource's token. */
 export function unreadableOwnName(observation: Observation): string | undefined {
-  const token = tokenOf(observation);
-  return observation.project.unreadableNames?.find((name) => tokenIn(name) === token);
+  const { unreadableNames = [] } = observation.project;
+  // Almost every list can be read, and the token would be hashed in vain.
+  const token = unreadableNames.length === 0 ? "" : tokenOf(observation);
+  return unreadableNames.find((name) => tokenIn(name) === token);
 }
 
 /** Returns the plan that stores an ownership record. With this record the endpoint belongs to the resource. */

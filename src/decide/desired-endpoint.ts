@@ -1,5 +1,5 @@
 /** Converts spec into the values that the endpoint should have. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { EndpointChanges } from "../domain/endpoint.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 
@@ -61,7 +61,7 @@ export function mergeChanges(fields: readonly DesiredField[]): EndpointChanges {
 
 /** Hashes a set of values. The order of keys does not matter. @returns 16 hexadecimal digits */
 export function hashOf(value: unknown): string {
-  return createHash("sha256").update(canonicalJson(value)).digest("hex").slice(0, 16);
+  return hash("sha256", canonicalJson(value), "hex").slice(0, 16);
 }
 
 function suspendSeconds(suspend: NonNullable<ComputeEndpointSpec["suspend"]>): number {

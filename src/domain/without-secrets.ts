@@ -12,6 +12,12 @@ const quoted = String.raw`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`;
 const secretNames =
   "(?:pg)?password|passwd|passphrase|pwd|secret|credentials?|(?:access[_ -]?)?token|api[_ -]?key|authorization";
 
+/** The one rule that can find a secret in a single word. */
+const withoutWordOfKey: Rule = replacing(/\b(?:napi|npg|sk|ghp|gho)[_-][\w-]{6,}/gi, hidden);
+
+/** A single word, like the names and ids in log lines. */
+const singleWord = /^[\w-]*$/;
+
 /** The rules in the order in which they apply: a whole connection string is removed before the password inside it. */
 const rules: readonly Rule[] = [
   replacing(/\b(postgres(?:ql)?):\/\/[^\s"'<>]+/gi, `$1://${hidden}`),
@@ -29,7 +35,7 @@ const rules: readonly Rule[] = [
   withoutUserOfAddress,
   withoutPasswordOfLine,
   withoutJsonWebToken,
-  replacing(/\b(?:napi|npg|sk|ghp|gho)[_-][\w-]{6,}/gi, hidden),
+  withoutWordOfKey,
 ];
 
 /** A shorter part of a text could stand in any other text by chance. */
@@ -64,7 +70,7 @@ function base64Part(text: string, offset: number): string {
  */
 export function withoutSecrets(text: string, known: readonly string[] = []): string {
   const unnamed = known.reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, hidden)), text);
-  return rules.reduce((rest, rule) => rule(rest), unnamed);
+  return singleWord.test(unnamed) ? withoutWordOfKey(unnamed) : rules.reduce((rest, rule) => rule(rest), unnamed);
 }
 
 function replacing(pattern: RegExp, replacement: string): Rule {

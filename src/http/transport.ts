@@ -23,6 +23,9 @@ interface HttpTransportOptions {
 /** A request to the one server of a transport. */
 export type OriginRequest = Omit<HttpRequest, "origin">;
 
+/** Why a fresh connection is closed. Without it, undici makes an error with a stack trace for each write. */
+const callEnded = new Error("the call has ended");
+
 /** Sends the requests to one server: reads on kept connections, each write on a new one. Every exchange has limits. */
 export class HttpTransport {
   readonly #options: HttpTransportOptions;
@@ -55,7 +58,7 @@ export class HttpTransport {
       return await exchange(client, { ...request, origin }, limits);
     } finally {
       // The close is not awaited, because the call must end at its deadline, whatever the socket does.
-      void client.destroy();
+      void client.destroy(callEnded);
     }
   }
 

@@ -1,4 +1,5 @@
 /** Tests that secrets are removed from texts. */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formsOf, withoutSecrets } from "../../../src/domain/without-secrets.ts";
 
@@ -75,5 +76,28 @@ describe("withoutSecrets", () => {
       expect(text.length).toBeLessThan("set {word: [redacted]} now".length + 12);
       expect(text).not.toContain(secret);
     }
+  });
+
+  test("a single word → the same as in a sentence, where all rules apply", () => {
+    const piece = fc.constantFrom(
+      "sk",
+      "napi",
+      "npg",
+      "ghp",
+      "password",
+      "token",
+      "eyJ",
+      "bearer",
+      "-",
+      "_",
+      "abcdef",
+      "7",
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const text = pieces.join("");
+        expect(`${withoutSecrets(text)} .`).toBe(withoutSecrets(`${text} .`));
+      }),
+    );
   });
 });
