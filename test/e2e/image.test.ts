@@ -14,7 +14,7 @@ import { SandboxProcess } from "../support/e2e-sandbox.ts";
 import { expectExactlyOne, expectNothingLeft, forEach, scenesOf } from "../support/e2e-scene.ts";
 import { E2eWorld, shippedAccount } from "../support/e2e-world.ts";
 
-/** Of the Deployment. */
+/** The grace period of the Deployment. */
 const gracePeriodMs = 60_000;
 
 const problem = imageProblem();

@@ -8,7 +8,7 @@ const database = "orders";
 /** A database that exists before the DatabaseAccess, and belongs to another role. */
 const former = "former";
 
-/** What spec says about deletion, and what must happen then. */
+/** What spec says about the deletion, and what must happen then. */
 interface Policy {
   readonly spec: object;
   /** The number of roles and of databases that the control plane deletes. */

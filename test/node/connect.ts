@@ -48,7 +48,7 @@ async function runnable(world: World, text: string): Promise<string> {
   return JSON.stringify(deployment);
 }
 
-/** The pod of a Deployment. */
+/** Returns the pod of a Deployment. */
 interface ApplicationPod {
   readonly name: string;
   readonly ip: string;

@@ -4,7 +4,7 @@ import { parsePage } from "../support/metrics-page.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { operatorPods, sampleProject, type World } from "./world.ts";
 
-/** How many operations have ended, by action. */
+/** The number of ended operations, by action. */
 export type Counts = Readonly<Record<string, number>>;
 
 interface Operation {
@@ -32,7 +32,7 @@ async function listOperations({ sandbox }: World): Promise<readonly Operation[]>
 
 const isEnded = ({ status }: Operation) => !["running", "scheduling"].includes(status);
 
-/** How many operations are in flight. */
+/** Returns the number of operations in flight. */
 export async function operationsInFlight(world: World): Promise<number> {
   return (await listOperations(world)).filter((operation) => !isEnded(operation)).length;
 }

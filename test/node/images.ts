@@ -136,7 +136,7 @@ async function makePreviousImage(buildah: Buildah, { reference, previous, archiv
 
 interface ApplicationImage {
   readonly reference: string;
-  /** For temporary files. */
+  /** The folder for temporary files. */
   readonly directory: string;
   readonly archive: string;
 }

@@ -11,7 +11,7 @@ import { waitUntil } from "../support/wait-until.ts";
 
 /** What the test prepares outside of the namespaces, as JSON for the story. */
 export interface StoryInput extends NodeClusterOptions {
-  /** The bundle, for the sandbox. */
+  /** The path of the bundle, for the sandbox. */
   readonly program: string;
   /** The folder with `charts` and `deploy` of this version. The image is endpoint-operator:0.1.0. */
   readonly current: string;
@@ -30,7 +30,7 @@ const sandboxPort = 8787;
 /** The image of the application that connects. */
 export const applicationImage = "docker.io/library/application:1";
 
-/** Base URL of the sandbox, as pods reach it. */
+/** The base URL of the sandbox for pods. */
 export const sandboxUrl = `http://${nodeAddress}:${sandboxPort}/api/v2`;
 
 /** One step of the story. The next step starts from the state that it leaves. */
@@ -40,13 +40,13 @@ export interface Step {
   run(world: World): Promise<void>;
 }
 
-/** Options of kubectl and Helm. */
+/** The options of kubectl and Helm. */
 export const inOperator = ["-n", operatorNamespace] as const;
 export const rollout = ["rollout", "status", "deployment/endpoint-operator", "--timeout=90s"] as const;
 /** Longer than the time limits of the commands themselves. */
 export const patient = { timeoutMs: 100_000 } as const;
 
-/** A pod of the operator, as far as the story reads it. */
+/** The parts of an operator pod that the story reads. */
 export interface Pod {
   readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
   readonly spec: { readonly containers: readonly { readonly image: string }[] };
@@ -104,7 +104,7 @@ async function startSandbox({ program, apiKey, directory, postgresBin }: StoryIn
   });
 }
 
-/** The pods of the operator that are not being deleted. */
+/** Returns the pods of the operator that are not being deleted. */
 export async function operatorPods({ kubectl }: World): Promise<readonly Pod[]> {
   const { items } = await kubectl.getJson<{ items: readonly Pod[] }>(["-n", operatorNamespace, "get", "pods"]);
   return items.filter((pod) => pod.metadata.deletionTimestamp === undefined);
@@ -167,9 +167,9 @@ export async function remoteState({ sandbox, kubectl }: World) {
   const foreign = ids.filter((id) => !owned.has(id));
   const changes = (await sandbox.requests()).filter(({ method, status }) => method !== "GET" && status < 300);
   return {
-    /** Endpoints that a resource owns. */
+    /** The endpoints that a resource owns. */
     owned: ids.filter((id) => owned.has(id)),
-    /** Endpoints that no resource owns. */
+    /** The endpoints that no resource owns. */
     foreign,
     creates: changes.filter(({ method, path: at }) => method === "POST" && /\/endpoints$/.test(at)).length,
     changesOfForeign: changes.filter(({ path: at }) => foreign.some((id) => at.includes(id))).length,

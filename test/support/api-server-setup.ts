@@ -13,13 +13,13 @@ import { createKubectl } from "./kubectl.ts";
  */
 export interface SharedApiServer {
   readonly url: string;
-  /** Kubeconfig of an administrator. */
+  /** The kubeconfig of an administrator. */
   readonly kubeconfigFile: string;
   readonly caFile: string;
   /** The administrator's bearer token. */
   readonly token: string;
   readonly auditLogFile: string;
-  /** Paths of the binaries by name. */
+  /** The paths of the binaries by name. */
   readonly assets: Readonly<Record<"etcd" | "kube-apiserver" | "kubectl" | "kube-controller-manager", string>>;
 }
 

@@ -13,7 +13,7 @@ export function sharedApiServer(): SharedApiServer {
   return inject("sharedApiServer");
 }
 
-/** kubectl as administrator of the shared API server. */
+/** Returns kubectl as administrator of the shared API server. */
 export function adminKubectl(): Kubectl {
   const { assets, kubeconfigFile } = sharedApiServer();
   return createKubectl({ binary: assets.kubectl, kubeconfigFile });
@@ -28,7 +28,7 @@ export async function createTestNamespace(prefix: string): Promise<string> {
 
 /** A service account and its credentials. */
 export interface ServiceAccountAccess {
-  /** A bound token of the API server's TokenRequest. */
+  /** A bound token that the API server's TokenRequest made. */
   readonly token: string;
   /** The kubeconfig of this service account only. It is removed with the API server. */
   readonly kubeconfigFile: string;
@@ -45,7 +45,7 @@ export async function serviceAccountAccess(namespace: string, name: string): Pro
   return { token, kubeconfigFile };
 }
 
-/** One line of the audit log, as far as tests read it. */
+/** The parts of an audit log line that tests read. */
 export interface AuditEvent {
   /** In lower case: create, update, patch, delete, get, list, watch, … */
   readonly verb: string;
@@ -60,7 +60,7 @@ export interface AuditEvent {
     readonly apiGroup?: string;
   };
   readonly responseStatus?: { readonly code: number };
-  /** RFC 3339, microseconds. */
+  /** The time of the request: RFC 3339 with microseconds. */
   readonly requestReceivedTimestamp: string;
 }
 

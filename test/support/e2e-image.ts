@@ -68,7 +68,7 @@ export async function stageImage(mounted: Readonly<Record<string, string>>): Pro
   };
 }
 
-/** A process as the kernel sees it. */
+/** The kernel's view of a process. */
 export interface ProcessFacts {
   readonly uid: number;
   readonly gid: number;

@@ -51,7 +51,7 @@ export class OperatorProcess {
     return this.#program.pid;
   }
 
-  /** Host and port of its metrics. */
+  /** The host and port of its metrics. */
   get metricsAddress(): string {
     return `127.0.0.1:${this.#ports.metricsPort}`;
   }
@@ -101,7 +101,7 @@ export class OperatorProcess {
     return this.#program.exited;
   }
 
-  /** Standard output and error so far. */
+  /** Standard output and standard error so far. */
   output(): string {
     return this.#program.stdout() + this.#program.stderr();
   }

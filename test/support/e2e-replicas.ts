@@ -22,7 +22,7 @@ export interface Replica {
 
 /** A change that a replica asked for, at the control plane or in Kubernetes. */
 export interface ReplicaWrite {
-  /** Name of the replica. */
+  /** The name of the replica. */
   readonly writer: string;
   /** When the request arrived, in epoch milliseconds. */
   readonly atMs: number;

@@ -11,7 +11,7 @@ import { waitUntil } from "./wait-until.ts";
 /** A project of the fixture that no other test uses. */
 export interface TestProject {
   readonly id: string;
-  /** Branches without endpoints. */
+  /** The branches without endpoints. */
   readonly branches: readonly [string, string];
 }
 
@@ -59,7 +59,7 @@ export function newApiKey(): string {
 /** The sandbox as its own process: `endpoint-operator sandbox`. It has enough projects for all tests of a file. */
 export class SandboxProcess {
   readonly control: SandboxControl;
-  /** Base URL of the API. */
+  /** The base URL of the API. */
   readonly url: string;
   readonly apiKey: string;
   readonly #stop: () => Promise<void>;
@@ -188,7 +188,7 @@ export class SandboxProcess {
   }
 }
 
-/** An operation as the API shows it, as far as tests read it. */
+/** The parts of an operation that tests read. */
 export interface LoggedOperation {
   readonly id: string;
   readonly action: string;

@@ -8,7 +8,7 @@ import type { StoredResource } from "./stored-resource.ts";
 /** The two profiles of the control plane: seed shows no names of endpoints, public shows them. */
 export type Profile = "seed" | "public";
 
-/** Every world of these tests has one resource of each type. */
+/** The types of endpoints. Every world of these tests has one resource of each type. */
 export const names = { ReadWrite: "writer", ReadOnly: "replica" } as const;
 export type EndpointType = keyof typeof names;
 const types = Object.keys(names) as readonly EndpointType[];
@@ -22,7 +22,7 @@ export interface Scene {
   readonly project: TestProject;
 }
 
-/** A scene for each type of endpoint. */
+/** Makes a scene for each type of endpoint. */
 export function scenesOf(sandbox: SandboxProcess, world: E2eWorld): readonly Scene[] {
   return types.map((type) => ({ sandbox, world, type, name: names[type], project: sandbox.takeProject() }));
 }

@@ -37,7 +37,7 @@ export function metricsOf(
   const lines = async () => (await metrics.render("Prometheus")).body.split("\n").filter((line) => line !== "");
   return {
     ...metrics,
-    /** The series of one metric, in order. */
+    /** Returns the series of one metric, in order. */
     series: async (name: string) =>
       (await lines()).filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `)),
     lines,

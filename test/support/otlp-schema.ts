@@ -50,7 +50,7 @@ export type Attributes = Readonly<Record<string, AttributeValue>>;
 
 /** A span as it arrived. */
 export interface ReceivedSpan {
-  /** Hexadecimal, as the other ids. */
+  /** The id of the trace. All ids are hexadecimal digits. */
   readonly traceId: string;
   readonly spanId: string;
   /** The id of the parent span; `undefined`: the span is the first of its trace. */
@@ -58,7 +58,7 @@ export interface ReceivedSpan {
   readonly name: string;
   /** 1 internal, 3 client. */
   readonly kind: number;
-  /** Epoch nanoseconds. */
+  /** The time in epoch nanoseconds. */
   readonly startNanos: bigint;
   readonly endNanos: bigint;
   readonly attributes: Attributes;

@@ -22,7 +22,7 @@ export interface StoredPlane {
   readonly status: ControlPlaneStatus;
 }
 
-/** Names a control plane in `kubectl`. */
+/** Returns the name of a control plane for `kubectl`. */
 export type PlaneName = `controlplane/${string}` | `clustercontrolplane/${string}`;
 
 export class PlaneWorld {
@@ -64,7 +64,7 @@ export class PlaneWorld {
     await kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(manifest) });
   }
 
-  /** Asks the operator to look at the control plane now. */
+  /** Asks the operator to reconcile the control plane now. */
   async touch(name: PlaneName): Promise<void> {
     const { namespace, kubectl } = this.world;
     this.#touches += 1;

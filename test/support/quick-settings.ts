@@ -4,7 +4,7 @@
 export const quickSettings = {
   PROJECT_POLL_SECONDS: "1",
   CREATE_SETTLE_SECONDS: "2",
-  // Polls this frequent need more requests than an account has.
+  // Such frequent polls need more requests than an account allows.
   CONTROL_PLANE_REQUESTS_PER_MINUTE: "100000",
   CONTROL_PLANE_REQUESTS_PER_SECOND: "10000",
   METRICS_ADDR: "127.0.0.1:0",

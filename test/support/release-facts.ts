@@ -15,7 +15,7 @@ export async function crane(...args: readonly string[]): Promise<string> {
   return (await runCommand({ command: (await resolveAssets(["crane"])).crane, args })).trim();
 }
 
-/** The manifest of an image or a chart in a registry. */
+/** Returns the manifest of an image or a chart in a registry. */
 export async function manifestOf(reference: string): Promise<{ readonly layers: readonly Blob[] }> {
   return JSON.parse(await crane("manifest", reference));
 }

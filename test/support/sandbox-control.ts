@@ -85,7 +85,7 @@ export class SandboxControl {
     return endpoint.id;
   }
 
-  /** Waits until no operation holds the project's lock. */
+  /** Waits until no operation locks the project. */
   async untilUnlocked(projectId: string): Promise<void> {
     await waitUntil(
       async () => {
@@ -150,7 +150,7 @@ export class SandboxControl {
     for (const each of keys) if (each.name === name) await this.control("DELETE", `/keys/${each.id}`);
   }
 
-  /** Requests to the API, oldest first. */
+  /** Returns the requests to the API, oldest first. */
   async requests(since = 0): Promise<readonly LoggedRequest[]> {
     const { requests } = await this.control<{ requests: readonly LoggedRequest[] }>("GET", `/requests?since=${since}`);
     return requests;

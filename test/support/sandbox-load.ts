@@ -12,7 +12,7 @@ export interface Answered {
 /** The reads of a sandbox that was started again. */
 export interface ProjectReader {
   endpoints(projectId: string): Promise<readonly Answered[]>;
-  /** All of them, newest first. */
+  /** All operations, newest first. */
   operations(projectId: string): Promise<readonly { readonly id: string; readonly status: string }[]>;
 }
 
@@ -36,7 +36,7 @@ export class LoadWorker {
   /** The write that was sent and has no answer. It may have taken effect or not. */
   #open: Write | undefined;
   #turn = 0;
-  /** Writes that were answered with success. */
+  /** The writes that were answered with success. */
   acknowledged = 0;
 
   constructor(parts: { readonly projectId: string; readonly branchId: string; readonly apiKey: string }) {

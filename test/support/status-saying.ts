@@ -51,7 +51,7 @@ export function resourceSaying(reason: ConditionReason) {
   };
 }
 
-/** The same for a DatabaseAccess. */
+/** What a DatabaseAccess waits for, by reason. */
 export function accessSaying(reason: AccessReason) {
   return {
     apiVersion: "endpoint-operator.dev/v1alpha1",
@@ -62,7 +62,7 @@ export function accessSaying(reason: AccessReason) {
   };
 }
 
-/** The same for a ClusterControlPlane. */
+/** What a ClusterControlPlane waits for, by reason. */
 export function planeSaying(reason: PlaneReason) {
   const name = { name: "analytics", uid: "uid-3", resourceVersion: "7", generation };
   return {

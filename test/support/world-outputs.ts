@@ -3,7 +3,7 @@ import type { LogFields, Logger } from "../../src/domain/logger.ts";
 import { createPinoLogger } from "../../src/telemetry/pino-logger.ts";
 import { saveOutput } from "./outputs.ts";
 
-/** A line the operator logged. */
+/** A line that the operator has logged. */
 export interface LogLine {
   readonly level: string;
   readonly message: string;
@@ -17,7 +17,7 @@ export interface LogLine {
 export class WorldOutputs {
   readonly lines: LogLine[] = [];
   readonly logger: Logger;
-  /** The lines as the program writes them. */
+  /** The lines in the form in which the program writes them. */
   readonly #written: string[] = [];
   /** Every version of a resource that was seen, by its resourceVersion. */
   readonly #seen = new Map<string, string>();

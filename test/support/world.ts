@@ -49,7 +49,7 @@ export interface Place {
   readonly kubeconfigFile: string;
 }
 
-/** How a world differs from the usual one. */
+/** The differences of a world to the usual one. */
 export interface WorldOptions {
   /** @default a profile by `SANDBOX_PROFILE`, short operations */
   readonly sandbox?: SandboxOptions;
@@ -94,7 +94,7 @@ export class World {
     this.#admin = connectionOf(parts.kubeconfigFile, "endpoint-operator-test");
   }
 
-  /** The lines that the operator has logged so far. */
+  /** Returns the lines that the operator has logged so far. */
   get logs(): readonly LogLine[] {
     return this.#outputs.lines;
   }
@@ -128,7 +128,7 @@ export class World {
     return this.#operator.metrics();
   }
 
-  /** The answer of `/metrics` to a client with this token. */
+  /** Returns the answer of `/metrics` to a client with this token. */
   scrape(token?: string): Promise<Response> {
     return this.#operator.scrape(token);
   }
@@ -241,7 +241,7 @@ export class World {
     );
   }
 
-  /** Reasons of the events of a resource, oldest first. */
+  /** Returns the reasons of the events of a resource, oldest first. */
   async eventReasons(name: string): Promise<readonly string[]> {
     const { items } = await this.kubectl.getJson<{
       items: readonly { reason: string; regarding: { name: string }; eventTime: string }[];

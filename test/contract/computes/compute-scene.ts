@@ -12,7 +12,7 @@ export const mainBranch = "br-main";
 export const primary = "ep-primary";
 export const replica = "ep-replica";
 
-/** The key that clients send. */
+/** The API key of the clients. */
 export const clientKey = "not-a-real-key";
 
 /** The projects and endpoints that exist at the start. */
@@ -42,7 +42,7 @@ export const fixture = {
 /** A long time limit, because a busy disk copies a data directory slowly. The test's own time limit may be shorter. */
 const longestOperationMs = 90_000;
 
-/** An answer of the API, its body read as JSON. */
+/** An answer of the API with its parsed body. */
 export interface ApiAnswer {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies that the server may have got wrong

@@ -17,7 +17,7 @@ export type Answer = (response: ServerResponse, request: SeenRequest) => void;
 
 /** A server that sends exactly the bytes that a test gives it. */
 export interface RawService extends AsyncDisposable {
-  /** Base URL, ends in /v2. */
+  /** The base URL, which ends in /v2. */
   readonly url: string;
   readonly requests: readonly SeenRequest[];
   /** Sets the answer to every later request. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { CredentialSource } from "../../../src/kubernetes/http/credentials.ts";
 
-/** A request as it arrived. */
+/** A request that has arrived. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;

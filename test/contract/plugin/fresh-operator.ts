@@ -41,7 +41,7 @@ export class ObservedWorld {
     };
   }
 
-  /** The resource as it is stored now; `undefined`: it is gone. */
+  /** Returns the resource as it is stored now; `undefined`: it is gone. */
   stored(): ComputeEndpoint | undefined {
     return this.store.get(this.resource.key);
   }

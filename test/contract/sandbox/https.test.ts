@@ -18,7 +18,7 @@ const packageRoot = fileURLToPath(new URL("../../../", import.meta.url));
 /** Each client is a process of its own, and the machine may be busy. */
 const patienceMs = 120_000;
 
-/** Go modules are downloaded and built. */
+/** The Go modules are downloaded and built. */
 const buildMs = 600_000;
 
 /** The source of a Terraform provider that calls any address. It uses the HTTP transport of every provider in Go. */

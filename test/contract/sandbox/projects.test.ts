@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { branches, free, freshSandbox, latencyMs, paid, type SandboxClient, titles } from "./sandbox-client.ts";
 
-/** The operations of a project, oldest first. */
+/** Returns the operations of a project, oldest first. */
 async function history(client: SandboxClient, project = paid): Promise<string[]> {
   const { body } = await client.api("GET", `${project}/operations`);
   return titles(body.operations).reverse();

@@ -212,7 +212,7 @@ describe("a request that never comes to its end", () => {
     expectRefused(await sendRaw(port, ["POST "]), 408);
   });
 
-  // Half a minute of real time.
+  // This takes half a minute of real time.
   if (process.env.LONG === "1") {
     test("for half a minute → 408 in the one shape, nothing changes", { timeout: 60_000 }, async () => {
       const client = await freshSandbox();

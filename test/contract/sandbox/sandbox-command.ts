@@ -4,9 +4,9 @@ import { runSandboxCommand } from "../../../src/sandbox/index.ts";
 
 /** A sandbox that was started by its command. */
 export interface SandboxRun {
-  /** Its exit code, when it has ended. */
+  /** The exit code, when the command has ended. */
   readonly code: Promise<number>;
-  /** What it has written so far. */
+  /** The output so far. */
   readonly written: { out: string; err: string };
   readonly stop: () => void;
 }

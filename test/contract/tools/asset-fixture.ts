@@ -127,12 +127,12 @@ export async function startDownloadServer(files: Readonly<Record<string, string 
   };
 }
 
-/** Hexadecimal digest of some bytes. */
+/** Returns the digest of some bytes in hexadecimal digits. */
 export function digestOf(algorithm: "sha256" | "sha512", bytes: string | Buffer): string {
   return createHash(algorithm).update(bytes).digest("hex");
 }
 
-/** A gzipped tar with one file. */
+/** Makes a gzipped tar with one file. */
 export async function tarOf(home: AssetHome, member: string, content: string): Promise<Buffer> {
   const directory = path.join(home.directory, "tar");
   await writeScript(path.join(directory, member), content);

@@ -7,7 +7,7 @@ import { runCommand } from "../../../tools/assets/run-command.ts";
 import { publishRefusal } from "../../../tools/release/refusal.ts";
 
 interface Repository {
-  /** Of HEAD. @default none */
+  /** The tags of HEAD. @default none */
   readonly tags?: readonly string[];
   /** The version of the charts. @default "0.1.0" */
   readonly chartVersion?: string;

@@ -13,7 +13,7 @@ export interface NamedCase {
   readonly id: string;
   /** `<state> → <effect>`. */
   readonly name: string;
-  /** The damage for a person if the case breaks. */
+  /** The damage for a person if the case fails. */
   readonly why: string;
   readonly plan: RunPlan;
   /** Returns problems that oracles do not report, in words. @default none */

@@ -48,7 +48,7 @@ export interface FaultSource {
   of(call: PlannedCall): Fault;
 }
 
-/** The fault in plain words: `the answer is lost`. */
+/** Returns the fault in words: `the answer is lost`. */
 export function wordsOf(fault: Fault): string {
   switch (fault.kind) {
     case "None":

@@ -18,7 +18,7 @@ export interface StoredObject extends JsonObject {
   };
 }
 
-/** A failure in the form of a `Status` object. */
+/** Makes a failure in the form of a `Status` object. */
 export function failure(status: number, reason: string, message: string, details: JsonObject = {}): Answer {
   return {
     status,

@@ -41,7 +41,7 @@ const kinds: Readonly<Record<string, string>> = {
 
 /** The sources of time and uids of the API server. */
 export interface ApiServerOptions {
-  /** Epoch milliseconds. */
+  /** Returns the wall clock of the API server in epoch milliseconds. */
   readonly wallMs: () => number;
   /** Whether the CRD of DatabaseAccess is installed. @default false */
   readonly servesAccesses?: boolean;

@@ -2,11 +2,11 @@
 
 /** The objects that a path of the API server names. */
 export interface ResourcePath {
-  /** `computeendpoints.endpoint-operator.dev`. */
+  /** The collection, for instance `computeendpoints.endpoint-operator.dev`. */
   readonly collection: string;
-  /** `undefined`: all namespaces. */
+  /** The namespace; `undefined`: all namespaces. */
   readonly namespace: string | undefined;
-  /** `undefined`: the collection. */
+  /** The name of the object; `undefined`: the whole collection. */
   readonly name: string | undefined;
   readonly isStatus: boolean;
   readonly apiVersion: string;

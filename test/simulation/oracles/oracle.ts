@@ -13,13 +13,13 @@ import type { SentCall } from "../service/sim-control-plane.ts";
 export interface Oracle {
   /** The operator sends a call to the control plane. */
   onServiceCall?(sent: SentCall): void;
-  /** The control plane has carried it out, or refused it. */
+  /** The control plane has carried the call out, or refused it. */
   onServiceApplied?(sent: SentCall, outcome: Mutation | Refusal | undefined): void;
-  /** The operator has its answer. */
+  /** The operator has the answer to the call. */
   onServiceSettled?(sent: SentCall, error: Error | undefined): void;
   /** The operator sends a call to the API server. */
   onKubernetesCall?(call: KubernetesCall, process: Process): void;
-  /** The API server has answered it. */
+  /** The API server has answered the call. */
   onKubernetesApplied?(call: KubernetesCall, process: Process, answer: Answer): void;
   /** A resource has changed, whichever client changed it. */
   onObject?(change: Change): void;

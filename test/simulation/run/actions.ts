@@ -77,9 +77,9 @@ export type Action =
       readonly isOn: boolean;
     };
 
-/** An action and when it happens. */
+/** An action and its time. */
 export interface Step {
-  /** True milliseconds since the start. */
+  /** True milliseconds since the start of the run. */
   readonly atMs: number;
   readonly action: Action;
 }

@@ -9,13 +9,13 @@ import type { SentCall } from "../service/sim-control-plane.ts";
 import { conditionOf } from "./settled.ts";
 import { intentOf, ownershipOf } from "./stored-records.ts";
 
-/** A create intent as a resource once stored it. */
+/** A create intent that a resource has stored. */
 export interface StoredIntent {
   readonly uid: string;
   readonly attempt: string;
   readonly token: string;
   readonly preIds: readonly string[];
-  /** The fields that its POST sends. */
+  /** The fields that the POST of the intent sends. */
   readonly fields: JsonObject;
   /** True milliseconds. */
   readonly storedAtMs: number;
@@ -29,7 +29,7 @@ export interface SentPost {
   readonly sentAtMs: number;
   /** The result as the sender knows it. `undefined`: the sender still waits, or it was killed. */
   knownAs: "Applied" | "NotApplied" | "Unknown" | undefined;
-  /** The endpoint that it made; `undefined`: none, or not yet. */
+  /** The endpoint that the POST made; `undefined`: none, or not yet. */
   endpointId: string | undefined;
 }
 
@@ -43,19 +43,19 @@ export class History {
   etcdRestoredAtMs: number | undefined;
   /** Whether an action has ever delayed events for the operator. */
   isWatchHarmed = false;
-  /** When each call to the control plane was sent. */
+  /** The time at which each call to the control plane was sent. */
   readonly serviceCallMs: number[] = [];
-  /** How often a process was killed or ended itself. */
+  /** How often a process was killed or ended by itself. */
   deaths = 0;
   /** When a generation of a resource was stored, by `uid generation`. */
   readonly generationMs = new Map<string, number>();
-  /** Every origin that an ownership record has had. */
+  /** Every origin of an ownership record so far. */
   readonly origins = new Set<string>();
-  /** When a resource was first Ready, by name. */
+  /** The time at which a resource was first Ready, by name. */
   readonly readyMs = new Map<string, number>();
   /** Every endpoint that a resource has ever recorded, by uid. */
   readonly recordedIds = new Map<string, Set<string>>();
-  /** Every state of a resource's spec, newest last, by uid. */
+  /** Every spec of a resource so far, newest last, by uid. */
   readonly lastStored = new Map<string, StoredObject>();
   /** When an endpoint disappeared, by id. */
   readonly goneMs = new Map<string, number>();

@@ -69,7 +69,7 @@ export class World {
   readonly violations: Violation[] = [];
   readonly watchConditions: WatchConditions = { lagMs: 5, lostPerMille: 0, repeatedPerMille: 0 };
   readonly oracles: readonly Oracle[];
-  /** Replicas, by name, that cannot reach a server. */
+  /** The names of replicas that cannot reach a server. */
   readonly cut = new Set<string>();
   /** The metrics of each process at its end. */
   readonly lastPages: Promise<string>[] = [];
@@ -112,17 +112,17 @@ export class World {
     return [places.project, places.freeProject, ...further];
   }
 
-  /** A resource as it is stored. */
+  /** Returns a resource as it is stored. */
   stored(name: string): StoredObject | undefined {
     return this.apiServer.store.get(computeEndpoints, namespace, name);
   }
 
-  /** Every resource as it is stored. */
+  /** Returns every resource as it is stored. */
   resources(): readonly StoredObject[] {
     return this.apiServer.store.list(computeEndpoints, undefined);
   }
 
-  /** Every DatabaseAccess as it is stored. */
+  /** Returns every DatabaseAccess as it is stored. */
   accesses(): readonly StoredObject[] {
     return this.apiServer.store.list(databaseAccesses, undefined);
   }

@@ -2,7 +2,7 @@
 
 /** How the control plane's clock differs from true time. All in milliseconds; steps in the order of their time. */
 export interface ServiceClock {
-  /** Ahead of true time; negative: behind. */
+  /** By how much the clock is ahead of true time; negative: behind. */
   readonly offsetMs: number;
   /** From a true time on, the clock is ahead by this much more. A negative number: it is behind. */
   readonly steps: readonly { readonly fromMs: number; readonly byMs: number }[];
@@ -12,7 +12,7 @@ export interface ServiceClock {
   readonly wholeSeconds: boolean;
 }
 
-/** A clock that is right, of one machine, in milliseconds. */
+/** A right clock of one machine, in milliseconds. */
 export const rightServiceClock: ServiceClock = { offsetMs: 0, steps: [], secondMachineMs: 0, wholeSeconds: false };
 
 /**
@@ -29,7 +29,7 @@ export class ServiceCalendar {
     this.#epochMs = epochMs;
   }
 
-  /** RFC 3339, as the control plane writes a time into a record. */
+  /** Returns a time as RFC 3339, in the form in which the control plane writes it into a record. */
   text(engineMs: number): string {
     const { secondMachineMs, wholeSeconds } = this.#clock;
     const machineMs = Math.floor(engineMs / 7) % 2 === 1 ? secondMachineMs : 0;
@@ -38,7 +38,7 @@ export class ServiceCalendar {
     return wholeSeconds ? text.replace(".000Z", "Z") : text;
   }
 
-  /** Epoch milliseconds: the time of the `Date` header. */
+  /** Returns the time of the `Date` header in epoch milliseconds. */
   nowMs(engineMs: number): number {
     const { offsetMs, steps } = this.#clock;
     const trueMs = engineMs - this.#epochMs;

@@ -20,7 +20,7 @@ export type ProfileName = Profile["name"];
 export interface EngineOptions {
   readonly profile: ProfileName;
   readonly seed: number;
-  /** Epoch milliseconds; never goes back. */
+  /** Returns epoch milliseconds, which never go back. */
   readonly nowMs: () => number;
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
   /** The number of projects beside those of `world`. @default 0 */

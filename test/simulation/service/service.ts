@@ -23,7 +23,7 @@ import {
 } from "./engine.ts";
 import { type EndpointPlace, endpointView, operationView } from "./views.ts";
 
-/** The true creator of an endpoint; no client can see it. */
+/** The true creator of an endpoint, which no client can see. */
 export type Creator =
   | { readonly by: "Operator"; readonly uid: string; readonly attempt: string; readonly replica: string }
   | { readonly by: "Person" }
@@ -63,9 +63,9 @@ export class Service {
   readonly creators = new Map<string, Creator>();
   readonly disguises = new Map<string, Disguise>();
   readonly everDisguised = new Set<string>();
-  /** Endpoints that no client can parse, apart from id and name. */
+  /** Endpoints of which clients can parse only id and name. */
   readonly unreadable = new Set<string>();
-  /** How far lists lag behind. */
+  /** How far lists lag behind, in milliseconds. */
   listLagMs = 0;
   readonly #engine: ReturnType<typeof createEngine>["engine"];
   readonly #live: ReturnType<typeof createEngine>["live"];
@@ -90,7 +90,7 @@ export class Service {
     return this.#engine.profile.endpointExtras.includes("name");
   }
 
-  /** The answer to the deletion of a missing endpoint. */
+  /** Returns the answer to the deletion of a missing endpoint. */
   get deleteOfMissing(): 204 | 404 {
     return this.#engine.profile.deleteOfMissing;
   }
@@ -228,7 +228,7 @@ export class Service {
     return this.#live(projectId);
   }
 
-  /** Epoch milliseconds, as records are dated before any clock error. */
+  /** Returns the epoch milliseconds with which records are dated before any clock error. */
   engineNowMs(): number {
     return this.#nowMs();
   }

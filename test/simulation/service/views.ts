@@ -8,7 +8,7 @@ export type EndpointPlace = "List" | "Single" | "Mutation" | "Deletion";
 
 const types = { read_write: "ReadWrite", read_only: "ReadOnly" } as const;
 
-/** An endpoint as a client sees it. */
+/** Returns an endpoint as a client sees it. */
 export function endpointView(
   record: EndpointRecord,
   place: EndpointPlace,
@@ -50,7 +50,7 @@ function pendingStateOf(record: EndpointRecord, place: EndpointPlace, profile: P
   }
 }
 
-/** An operation as a client sees it. */
+/** Returns an operation as a client sees it. */
 export function operationView(
   record: OperationRecord,
   { profile, calendar }: { readonly profile: Profile; readonly calendar: ServiceCalendar },

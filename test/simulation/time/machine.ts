@@ -2,7 +2,7 @@
 import type { Clock } from "../ports.ts";
 import type { Owner, VirtualTime } from "./virtual-time.ts";
 
-/** True time 0 is this moment, epoch milliseconds. */
+/** The true time 0 is this moment, in epoch milliseconds. */
 export const epochMs: number = Date.UTC(2026, 5, 1);
 
 /** How a machine's clock differs from true time. */
@@ -45,7 +45,7 @@ export class Machine {
     return Math.floor(epochMs + this.#offsetMs + this.#time.nowMs() * this.#rate);
   }
 
-  /** The clocks and timers of a process on this machine. */
+  /** Returns the clocks and timers of a process on this machine. */
   clockOf(owner: Owner): Clock {
     const time = this.#time;
     return {

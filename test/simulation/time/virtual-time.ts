@@ -10,7 +10,7 @@ export interface Owner {
   readonly pausedUntilMs: number;
 }
 
-/** The network and the servers: never dead, never paused. */
+/** The owner of events of the network and the servers. It is never dead and never paused. */
 export const everlasting: Owner = { isDead: false, pausedUntilMs: 0 };
 
 interface PendingEvent {
@@ -30,7 +30,7 @@ export class VirtualTime {
   #nowMs = 0;
   #sequence = 0;
   readonly #heap: PendingEvent[] = [];
-  /** How many events have happened. */
+  /** The number of events that have happened. */
   events = 0;
 
   nowMs(): number {

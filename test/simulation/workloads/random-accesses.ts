@@ -9,7 +9,7 @@ import { rightClock } from "../time/machine.ts";
 import { randomRates, restWithinMs } from "./random-plan.ts";
 import { branch, readWrite, size } from "./specs.ts";
 
-/** Users and faults act for so long. */
+/** Users and faults act during this time. */
 const busyMs = 200_000;
 
 /** The names of DatabaseAccesses, with the endpoint, role and database of each. Two of them share a role. */

@@ -12,7 +12,7 @@ import { branch, readOnly, readWrite, size } from "./specs.ts";
 
 const names = ["orders", "billing", "search"] as const;
 
-/** Users and faults act for so long. */
+/** Users and faults act during this time. */
 const busyMs = 300_000;
 
 /** The resync interval with its jitter, the longest backoff, and the settle time of a POST. */

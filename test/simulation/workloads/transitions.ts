@@ -76,7 +76,7 @@ export const chains: readonly Chain[] = (["seed", "public"] as const).flatMap((p
   ...Array.from({ length: randomChains }, (_, at) => randomChain(profile, at)),
 ]);
 
-/** How many transitions there are. */
+/** The number of transitions. */
 export const transitionCount: number = chains.reduce((sum, { specs }) => sum + specs.length - 1, 0);
 
 function base(): JsonObject {

@@ -2,7 +2,7 @@
 import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 import { computeEndpointPath, namespacesPath } from "../../../src/kubernetes/http/paths.ts";
 
-/** An object as it is stored and sent. */
+/** An object in the form in which it is stored and sent. */
 export interface FakeStored {
   readonly metadata: {
     readonly namespace: string;

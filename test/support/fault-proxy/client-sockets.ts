@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 
 /** The connections of clients. It can break them as a network does. */
 export interface ClientSockets {
-  /** Connections made so far. */
+  /** The number of connections so far. */
   readonly count: number;
   /** Resets the connection of a request. The client sees ECONNRESET and no regular end. */
   cut(socket: Socket): void;

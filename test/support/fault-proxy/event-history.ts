@@ -16,7 +16,7 @@ export class EventHistory {
     if (this.#lines.length > capacity) this.#lines.shift();
   }
 
-  /** Oldest first. */
+  /** Returns the remembered lines, oldest first. */
   lines(): readonly string[] {
     return [...this.#lines];
   }

@@ -6,7 +6,7 @@ import type { InjectedFault } from "./injected-fault.ts";
 import type { ProxiedRequest } from "./proxied-request.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** The parts of an exchange. */
+/** The parts that an exchange uses. */
 export interface ExchangeOptions {
   readonly request: ProxiedRequest;
   readonly incoming: IncomingMessage;

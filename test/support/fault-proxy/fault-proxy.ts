@@ -15,7 +15,7 @@ import { WatchStream } from "./watch-stream.ts";
 
 /** The server behind the proxy. */
 export interface FaultProxyOptions {
-  /** Base URL of the server behind. */
+  /** The base URL of the server behind the proxy. */
   readonly target: string;
   /** PEM with which the certificate of the server behind the proxy is verified; `undefined`: plain HTTP. */
   readonly targetCa?: string;
@@ -34,9 +34,9 @@ export interface FaultProxyStats {
   readonly held: number;
   /** Watches on which the proxy can still send. */
   readonly openStreams: number;
-  /** Bytes sent so far on those watches. */
+  /** The number of bytes sent so far on those watches. */
   readonly streamBytes: number;
-  /** Connections of clients so far. */
+  /** The number of clients' connections so far. */
   readonly connections: number;
 }
 

@@ -21,7 +21,7 @@ export type RequestFault =
       readonly kind: "Answer";
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
-      /** Sent as it is. */
+      /** The body is sent as it is. */
       readonly body: string;
     };
 

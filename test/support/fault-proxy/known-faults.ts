@@ -10,10 +10,10 @@ export function refuse(code: number, reason: string, retryAfterSeconds?: number)
   return { kind: "Answer", status: code, headers: { "content-type": "application/json", ...headers }, body };
 }
 
-/** Lines that arrive between the server's own. */
+/** Makes lines that arrive between the server's own. */
 type Insertion = StreamFault & { readonly kind: "Insert" };
 
-/** An ERROR event in the stream of a watch. */
+/** Makes an ERROR event in the stream of a watch. */
 export function errorEvent(status: StatusFields): Insertion {
   return { kind: "Insert", lines: [JSON.stringify({ type: "ERROR", object: statusObject(status) })] };
 }
@@ -53,7 +53,7 @@ export const requestFaults = {
   },
 } as const satisfies Readonly<Record<string, Fault>>;
 
-/** Faults of an open watch. */
+/** The faults of an open watch, by name. */
 export const streamFaults = {
   cut: { kind: "Cut" },
   "closed by the server": { kind: "End" },

@@ -9,7 +9,7 @@ import { FaultProxy } from "./fault-proxy.ts";
 export interface ProxiedApiServerOptions {
   readonly url: string;
   readonly caFile: string;
-  /** Bearer token of the client. */
+  /** The bearer token of the client. */
   readonly token: string;
   /** The clock of the proxy. @default systemClock */
   readonly clock?: Clock;

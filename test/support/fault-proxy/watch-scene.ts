@@ -30,7 +30,7 @@ export interface SceneServer {
   readonly adminKubeconfigFile: string;
 }
 
-/** How a scene differs from the usual one. */
+/** The differences of a scene to the usual one. */
 export interface SceneOptions {
   readonly server: SceneServer;
   readonly onTestFinished: (cleanUp: () => Promise<void>) => void;

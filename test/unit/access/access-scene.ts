@@ -101,7 +101,7 @@ export class AccessScene {
     this.databases.set(branchId, this.databases.get(branchId) ?? []);
   }
 
-  /** A person applies a DatabaseAccess. */
+  /** Applies a DatabaseAccess, as a person does. */
   apply(name: string, spec: object = {}, given: Readonly<Record<string, string>> = {}): void {
     const before = this.accesses.get(`shop/${name}`);
     const stored = parseDatabaseAccess({
@@ -139,7 +139,7 @@ export class AccessScene {
     return this.secrets.get(`shop/${name}`)?.data;
   }
 
-  /** A person changes a Secret. */
+  /** Changes a Secret, as a person does. */
   writeSecret(name: string, data: Readonly<Record<string, string>>): void {
     const key = { namespace: "shop", name };
     const before = this.secrets.get(keyText(key)) ?? {
@@ -156,7 +156,7 @@ export class AccessScene {
     return this.roles.get(branchId)?.find((role) => role.name === name);
   }
 
-  /** Another client resets the password. */
+  /** Resets the password, as another client does. */
   resetElsewhere(branchId: string, name: string): void {
     const role = this.role(branchId, name);
     if (role !== undefined) {

@@ -23,18 +23,18 @@ export function at(seconds: number): string {
   return new Date(nowMs + seconds * 1_000).toISOString();
 }
 
-/** An endpoint of the main branch, created an hour ago. */
+/** Makes an endpoint of the main branch, created an hour ago. */
 export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoint {
   return observedEndpoint({ id: "ep-own-1", projectId: project, branchId: branch, createdTime: at(-3_600), ...change });
 }
 
-/** A finished start of that endpoint, `seconds` from `nowMs`. */
+/** Makes a finished start of that endpoint, `seconds` after `nowMs`. */
 export function operation(id: string, seconds: number, change: Partial<Operation> = {}): Operation {
   const given = { id, projectId: project, branchId: branch, endpointId: "ep-own-1" };
   return observedOperation({ ...given, createdTime: at(seconds), updatedTime: at(seconds), ...change });
 }
 
-/** The record of an endpoint that the operator created. */
+/** Makes the record of an endpoint that the operator created. */
 export function ownership(change: Partial<Ownership> = {}): Ownership {
   return {
     endpointId: "ep-own-1",
@@ -108,7 +108,7 @@ export function reduceAll(looks: readonly Look[], from: OperationLogState = begu
   });
 }
 
-/** Ids of the operations that a step counts, sorted. */
+/** Returns the ids of the operations that a step counts, sorted. */
 export function endedIds({ ended }: Pick<OperationLogStep, "ended">): readonly string[] {
   return ended.map(({ operation: { id } }) => id).sort();
 }

@@ -64,7 +64,7 @@ export class LogModel {
     }));
   }
 
-  /** All operations as they truly are. */
+  /** All operations in their true state. */
   get log(): readonly Operation[] {
     return this.#history.at(-1) ?? [];
   }

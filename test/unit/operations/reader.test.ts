@@ -27,7 +27,7 @@ class Scene {
   readonly lost: string[] = [];
   readonly calls: string[] = [];
   readonly reader: ProjectOperations;
-  /** Oldest first. */
+  /** The operations, oldest first. */
   listed: readonly Operation[] = [];
   readonly byId = new Map<string, Operation>();
   needs: readonly LogNeed[] = [];

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { buildCrd, buildStructuralSchema, type StructuralSchema } from "../../../src/resource/crd.ts";
 import { staleFiles } from "../../../tools/generate.ts";
 
-/** Every node of the schema with its path. */
+/** Returns every node of the schema with its path. */
 function nodesOf(schema: StructuralSchema, path = ""): readonly (readonly [string, StructuralSchema])[] {
   const children = Object.entries(schema.properties ?? {}).flatMap(([name, child]) =>
     nodesOf(child, `${path}.${name}`),

@@ -11,7 +11,7 @@ import { ruleGroups } from "../../../tools/monitoring/rule-files.ts";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const site = buildSite(await readSiteSources(root));
 
-/** Every address in the pages that is not of another host. */
+/** Returns every address in the pages that is not of another host. */
 function internalLinks(): readonly { readonly page: string; readonly target: string }[] {
   return [...site.files]
     .filter(([name]) => name.endsWith(".html"))

@@ -29,7 +29,7 @@ export type Breakage =
   | { readonly kind: "raw"; readonly text: string; readonly contentType: string }
   | { readonly kind: "longId" | "badEscape" | "noKey" | "wrongKey" | "method" };
 
-/** Every route of a document. */
+/** Returns every route of a document. */
 export function targetsOf({ paths }: OpenApiDocument): readonly Target[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([name, operation]) => {
@@ -40,7 +40,7 @@ export function targetsOf({ paths }: OpenApiDocument): readonly Target[] {
   );
 }
 
-/** The schema of a route's body. */
+/** Returns the schema of the body of a route. */
 export function bodySchema({ requestBody }: OpenApiOperation): Schema | undefined {
   return requestBody?.content["application/json"].schema as Schema | undefined;
 }

@@ -44,7 +44,7 @@ export const bookmark = (version: number): WatchEvent => ({
   type: "BOOKMARK",
   object: { metadata: { resourceVersion: String(version) } },
 });
-/** The event that ends a watch, with a `Status` in it. */
+/** Makes the event that ends a watch, with a `Status` in it. */
 export const errorEvent = (code: number, reason: string): WatchEvent => ({
   type: "ERROR",
   object: { kind: "Status", code, reason },
@@ -53,7 +53,7 @@ export const errorEvent = (code: number, reason: string): WatchEvent => ({
 export const failure = (reason: KubernetesReason, retryAfterMs?: number) =>
   new KubernetesError(reason, "scripted", { retryAfterMs });
 
-/** How a scene differs from the usual one. */
+/** The differences of a scene to the usual one. */
 export interface SceneOptions {
   /** The random number of the delays. @default nearly 1: every pause has its full length */
   readonly random?: () => number;
