@@ -150,7 +150,10 @@ export interface Config
   readonly apiKey: ApiKeySource;
   /** What the ControlPlanes of namespaces may ask for. */
   readonly tenantLimits: {
-    /** Lower case; `*.` at the beginning stands for every subdomain. `undefined`: all but loopback and link-local. */
+    /**
+     * Hosts in lower case; `*.` at the beginning stands for every subdomain. `undefined`: all hosts except loopback and
+     * link-local ones.
+     */
     readonly hosts: readonly string[] | undefined;
     readonly requestsPerMinute: number;
     readonly planesPerNamespace: number;

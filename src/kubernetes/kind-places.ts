@@ -13,7 +13,7 @@ export interface KindPlacesOptions<Resource> extends Omit<ServedKindOptions, "on
 export class KindPlaces<Resource extends StoredResource<Status>, Status extends object> {
   /** The resources of all places that are listed. */
   readonly store: ResourceStore<Resource, Status>;
-  /** By namespace; `undefined`: the whole cluster. */
+  /** The places by namespace; the key `undefined` stands for the whole cluster. */
   readonly #places: ReadonlyMap<string | undefined, ServedKind<Resource, Status>>;
 
   constructor(kind: ResourceKind<Resource, Status>, options: KindPlacesOptions<Resource>) {

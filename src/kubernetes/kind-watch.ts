@@ -56,7 +56,10 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
       projectsOf: kind.projectsOf,
       onChange: options.onChange,
       onHandlerError: ({ namespace, name }, error) =>
-        logger.error({ namespace, name, err: error }, "a callback for changes failed"),
+        logger.error(
+          { namespace, name, err: error },
+          "the handler of a change threw an error, which is a bug; the watch goes on",
+        ),
     });
     const parser = new KindParser(kind, logger);
     const scopes = namespaces.length === 0 ? [undefined] : namespaces;

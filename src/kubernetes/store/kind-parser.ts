@@ -44,7 +44,7 @@ export class KindParser<Resource extends StoredResource<Status>, Status extends 
     try {
       return this.parse(stored);
     } catch (error) {
-      this.#logger.error({ err: error }, "a stored object cannot be parsed and is left out");
+      this.#logger.error({ err: error }, "a stored object cannot be parsed, so the operator ignores it");
       return undefined;
     }
   }

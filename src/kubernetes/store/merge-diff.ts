@@ -1,7 +1,7 @@
 /** Computes the patch that turns one object into another. */
 import { isSameStored } from "../../domain/same-stored.ts";
 
-/** A value of JSON; `undefined` as a member's value means that the member is absent. */
+/** A value of JSON. A member with the value `undefined` counts as absent. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 type JsonObject = { readonly [key: string]: Json | undefined };

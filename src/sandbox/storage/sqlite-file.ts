@@ -128,7 +128,7 @@ export class SqliteFile {
     // The check comes before any change, because the file may belong to another program.
     this.#isNew();
     this.#database.exec("PRAGMA journal_mode = WAL");
-    // With a write-ahead log a killed process loses nothing. Only a power cut may lose the last moment.
+    // With a write-ahead log a killed process loses nothing. Only a power cut may lose the last transactions.
     this.#database.exec(`PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${checkpointPages}`);
     this.#database.exec("BEGIN EXCLUSIVE");
     try {
